@@ -1,0 +1,146 @@
+/**
+ * What a user installs: the package is packed as npm would publish it, laid beside the dependencies that
+ * it declares and nothing else, and every entry point is loaded and type-checked from there. No network.
+ */
+import { execFile } from "node:child_process";
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+
+const root = join(import.meta.dirname, "../..");
+const manifest = z
+  .object({
+    version: z.string(),
+    exports: z.record(z.string(), z.unknown()),
+    dependencies: z.record(z.string(), z.string()),
+  })
+  .parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
+const entryPoints = Object.keys(manifest.exports)
+  .filter((path) => path !== "./package.json")
+  .map((path) => `turnlog${path.slice(1)}`);
+
+const packList = z.array(z.object({ filename: z.string() })).length(1);
+const names = z.array(z.string());
+
+let folder = "";
+let consumer = "";
+
+/** What a command says on stdout; where it fails, the test tells all that it said. */
+async function output(command: string, args: readonly string[], cwd: string): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    execFile(command, args, { cwd }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(`${command} ${args[0]} failed:\n${stdout}\n${stderr}`));
+    });
+  });
+}
+
+async function link(name: string, into: string): Promise<void> {
+  const target = join(into, "node_modules", name);
+  await mkdir(dirname(target), { recursive: true });
+  await symlink(join(root, "node_modules", name), target);
+}
+
+/** Builds and packs a copy of the tree, so that the tree's own `dist` is neither used nor touched. */
+async function pack(): Promise<string> {
+  const copy = join(folder, "copy");
+  const left = new Set(["node_modules", "dist", ".git", ".turnlog", "coverage"]);
+  const filter = (path: string): boolean => !left.has(relative(root, path));
+  await cp(root, copy, { recursive: true, filter });
+  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
+  const said = await output("npm", ["pack", "--json", "--pack-destination", folder], copy);
+  // The build that npm runs first may speak before the list.
+  const [packed] = packList.parse(JSON.parse(said.slice(said.indexOf("[\n"))));
+  if (packed === undefined) throw new Error("npm packed nothing");
+  return join(folder, packed.filename);
+}
+
+/** The names that an entry point really exports, asked of a fresh Node in the consumer's folder. */
+async function exportedNames(entryPoint: string): Promise<readonly string[]> {
+  const program = `console.log(JSON.stringify(Object.keys(await import("${entryPoint}"))))`;
+  const args = ["--input-type=module", "--eval", program];
+  return names.parse(JSON.parse(await output(process.execPath, args, consumer)));
+}
+
+beforeAll(async () => {
+  // The real path, as the compiler names files by theirs.
+  folder = await mkdtemp(join(await realpath(tmpdir()), "turnlog-published-"));
+  consumer = join(folder, "consumer");
+  const installed = join(consumer, "node_modules/turnlog");
+  await mkdir(installed, { recursive: true });
+  await output("tar", ["-xzf", await pack(), "--strip-components=1", "-C", installed], folder);
+  // `@types/node` is what a TypeScript project on Node has of its own.
+  for (const name of [...Object.keys(manifest.dependencies), "@types/node"]) {
+    await link(name, consumer);
+  }
+  await writeFile(join(consumer, "package.json"), JSON.stringify({ type: "module" }));
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("the published package", () => {
+  it.each(entryPoints)("%s loads with the declared dependencies alone", async (entryPoint) => {
+    expect(await exportedNames(entryPoint)).not.toEqual([]);
+  });
+
+  it("gives a type to every name that an entry point exports, in a strict nodenext project", async () => {
+    const lines = await Promise.all(
+      entryPoints.map(async (entryPoint, index) => {
+        const imported = await exportedNames(entryPoint);
+        const list = imported.map((name) => `${name} as ${name}${index}`).join(", ");
+        const used = imported.map((name) => `${name}${index}`).join(", ");
+        return `import { ${list} } from "${entryPoint}";\nexport const from${index} = [${used}];\n`;
+      }),
+    );
+    await writeFile(join(consumer, "main.ts"), lines.join(""));
+    const compilerOptions = {
+      module: "nodenext",
+      target: "es2024",
+      lib: ["es2024", "esnext.disposable"],
+      types: ["node"],
+      strict: true,
+      noEmit: true,
+      // Our own declarations are checked, those of the dependencies are theirs to answer for.
+      skipLibCheck: false,
+    };
+    const project = JSON.stringify({ compilerOptions, files: ["main.ts"] });
+    await writeFile(join(consumer, "tsconfig.json"), project);
+    const tsc = join(root, "node_modules/.bin/tsc");
+    const said = await output(tsc, ["--pretty", "false"], consumer).catch(String);
+    const dependencies = relative(consumer, await realpath(join(root, "node_modules")));
+    const errors = said.split("\n").filter((line) => line.includes("error TS"));
+    expect(errors.filter((line) => !line.startsWith(dependencies))).toEqual([]);
+  });
+
+  it("has a turnlog command that tells its version", async () => {
+    const command = join(consumer, "node_modules/turnlog/bin/turnlog.cjs");
+    const said = await output(process.execPath, [command, "--version"], consumer);
+    expect(said.trim()).toBe(manifest.version);
+  });
+
+  it("carries its sources and its build, and no tests, fixtures or settings", async () => {
+    const installed = await readdir(join(consumer, "node_modules/turnlog"));
+    expect(installed.toSorted()).toEqual([
+      "LICENSE",
+      "README.md",
+      "bin",
+      "dist",
+      "package.json",
+      "src",
+    ]);
+  });
+});
