@@ -1,0 +1,73 @@
+/** The whole catalogue: every event type with its data, its version and its schema. */
+
+import type { z } from "zod";
+import { blobSchemas, type BlobFamily } from "./blob-events.ts";
+import { contextSchemas, type ContextFamily } from "./context-events.ts";
+import type { JsonValue } from "./json.ts";
+import { messageSchemas, type MessageFamily } from "./message-events.ts";
+import { partSchemas, type PartFamily } from "./part-events.ts";
+import { sessionSchemas, type SessionFamily } from "./session-events.ts";
+import { stepSchemas, type StepFamily } from "./step-events.ts";
+import { toolSchemas, type ToolFamily } from "./tool-events.ts";
+import { turnSchemas, type TurnFamily } from "./turn-events.ts";
+
+/** Every event type that this release knows, with the shape of its data. */
+export interface EventMap
+  extends
+    SessionFamily,
+    MessageFamily,
+    TurnFamily,
+    StepFamily,
+    PartFamily,
+    ToolFamily,
+    ContextFamily,
+    BlobFamily {
+  /** An event of a type that this release does not know: kept as it is, skipped by the folds. */
+  unknown: { readonly type: string; readonly version: number; readonly data: JsonValue };
+}
+
+export type EventType = keyof EventMap;
+
+/** An immutable fact about a session. Discriminated by `type`. */
+export type SessionEvent<Type extends EventType = EventType> = {
+  [T in Type]: {
+    /** The position in the session, from 1 without a gap. */
+    readonly seq: number;
+    /** Epoch milliseconds. */
+    readonly at: number;
+    readonly type: T;
+    readonly data: EventMap[T];
+    /** Makes appending it again a no-op. Only events that come from outside carry one. */
+    readonly id?: string;
+  };
+}[Type];
+
+/** An event that has not been given its position yet. */
+export type NewEvent<Type extends EventType = EventType> = {
+  [T in Type]: Omit<SessionEvent<T>, "seq">;
+}[Type];
+
+/** What an event says, before it has a time and a position. */
+export type EventBody<Type extends EventType = EventType> = {
+  [T in Type]: { readonly type: T; readonly data: EventMap[T] };
+}[Type];
+
+type KnownType = Exclude<EventType, "unknown">;
+
+export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Type]> } = {
+  ...sessionSchemas,
+  ...messageSchemas,
+  ...turnSchemas,
+  ...stepSchemas,
+  ...partSchemas,
+  ...toolSchemas,
+  ...contextSchemas,
+  ...blobSchemas,
+};
+
+/** The schema version in which each type is written; 1 where it is not named. */
+export const eventVersions: Readonly<Partial<Record<KnownType, number>>> = { "message.queued": 2 };
+
+export function isKnownType(type: string): type is KnownType {
+  return Object.hasOwn(eventSchemas, type);
+}

@@ -1,0 +1,65 @@
+/** `context.*`: what the model is no longer shown, and why. Nothing is removed from the log. */
+
+import { z } from "zod";
+import type { FamilySchemas } from "./family.ts";
+import { storedErrorSchema, type StoredError } from "./json.ts";
+
+/** What made a compaction begin. */
+export type CompactionTrigger = "asked" | "limit" | "overflow";
+
+export interface ContextFamily {
+  "context.pruned": {
+    readonly calls: readonly { readonly step: number; readonly callId: string }[];
+    /** Estimated tokens that the prompt lost. */
+    readonly savedTokens: number;
+  };
+  "context.compaction-started": { readonly trigger: CompactionTrigger; readonly strategy: string };
+  /** The messages of `covers` (positions, both included) are shown to the model as `summary`. */
+  "context.compacted": {
+    readonly strategy: string;
+    readonly covers: { readonly from: number; readonly to: number };
+    /** Empty where the strategy drops what it covers. */
+    readonly summary: string;
+    readonly beforeTokens: number;
+    readonly afterTokens: number;
+  };
+  "context.compaction-rejected": {
+    readonly strategy: string;
+    readonly why: "nothing-to-gain" | "failed" | "cancelled" | "recovered";
+    readonly error?: StoredError;
+  };
+  /** Undoes the pruning or compaction at `position`. */
+  "context.restored": { readonly position: number };
+  "context.overflowed": { readonly step: number; readonly error?: StoredError };
+}
+
+const tokens = z.number().nonnegative();
+const position = z.int().positive();
+
+export const contextSchemas: FamilySchemas<ContextFamily> = {
+  "context.pruned": z.looseObject({
+    calls: z.array(z.looseObject({ step: z.int().positive(), callId: z.string() })),
+    savedTokens: tokens,
+  }),
+  "context.compaction-started": z.looseObject({
+    trigger: z.enum(["asked", "limit", "overflow"]),
+    strategy: z.string(),
+  }),
+  "context.compacted": z.looseObject({
+    strategy: z.string(),
+    covers: z.looseObject({ from: position, to: position }),
+    summary: z.string(),
+    beforeTokens: tokens,
+    afterTokens: tokens,
+  }),
+  "context.compaction-rejected": z.looseObject({
+    strategy: z.string(),
+    why: z.enum(["nothing-to-gain", "failed", "cancelled", "recovered"]),
+    error: storedErrorSchema.exactOptional(),
+  }),
+  "context.restored": z.looseObject({ position }),
+  "context.overflowed": z.looseObject({
+    step: z.int().positive(),
+    error: storedErrorSchema.exactOptional(),
+  }),
+};

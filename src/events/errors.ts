@@ -1,0 +1,62 @@
+/**
+ * The one error class of turnlog. Every room throws it and nothing else of its own.
+ * A code never changes its meaning; a message may be reworded at any time.
+ */
+
+/** What went wrong, stable over releases: switch on this, never on the message. */
+export type TurnlogErrorCode =
+  | "INVALID_INPUT"
+  | "COMMAND_REFUSED"
+  | "SESSION_NOT_FOUND"
+  | "SESSION_CLOSED"
+  | "SESSION_FAILED"
+  | "TURN_FAILED"
+  | "RUNTIME_CLOSED"
+  | "REVISION_CONFLICT"
+  | "EVENT_ID_CONFLICT"
+  | "EVENT_INVALID"
+  | "EVENT_TOO_NEW"
+  | "LOG_CLOSED"
+  | "LOG_NOT_FOUND"
+  | "LOG_LOCKED"
+  | "LOG_FOREIGN"
+  | "LOG_DAMAGED"
+  | "LOG_FULL"
+  | "LOG_READ_ONLY"
+  | "LOG_FAILED";
+
+/** Where it went wrong and what caused it. */
+export interface TurnlogErrorOptions {
+  /** The session concerned, where there is one. */
+  readonly session?: string;
+  /** The position (`seq`) concerned, where there is one. */
+  readonly position?: number;
+  /** Figures and names that a program may want, e.g. `{ pid }` of a store's owner. */
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+}
+
+const marker = Symbol.for("turnlog.error");
+
+/** An error with a stable {@link TurnlogErrorCode}, the session and the position concerned. */
+export class TurnlogError extends Error {
+  override readonly name = "TurnlogError";
+  readonly code: TurnlogErrorCode;
+  readonly session: string | undefined;
+  readonly position: number | undefined;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(code: TurnlogErrorCode, message: string, options: TurnlogErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.session = options.session;
+    this.position = options.position;
+    this.details = options.details ?? {};
+    Object.defineProperty(this, marker, { value: true });
+  }
+
+  /** Tells a turnlog error apart, also one of another copy of this package. */
+  static isInstance(value: unknown): value is TurnlogError {
+    return typeof value === "object" && value !== null && marker in value;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The port that every log implements, and the contract suite in `turnlog/testing` checks.
+ * Callers: the runtime (append, read, snapshots) and the command line (read, list).
+ */
+
+import type { NewEvent, SessionEvent } from "./catalogue.ts";
+import type { JsonValue } from "./json.ts";
+
+/**
+ * What the writer believes about the session's last position: a number, `none` (the session must
+ * not exist), `exists` (it must) or `any`.
+ */
+export type ExpectedRevision = number | "any" | "none" | "exists";
+
+/** Where an append ended up. */
+export interface Appended {
+  /** The position of the last event of this append in the session. */
+  readonly revision: number;
+  /** The global position of the last event of this append, over all sessions of the store. */
+  readonly position: number;
+  /** True when the events had been appended before (by their ids) and nothing was written. */
+  readonly repeated: boolean;
+}
+
+/** A part of a session's events. Both ends are included; without them it is the whole. */
+export interface ReadRange {
+  readonly from?: number;
+  readonly to?: number;
+  /** Newest first. */
+  readonly backwards?: boolean;
+  readonly limit?: number;
+}
+
+/** An event with its session and its place in the order over all sessions. */
+export interface GlobalEvent {
+  readonly position: number;
+  readonly session: string;
+  readonly event: SessionEvent;
+}
+
+/** What the list of sessions knows without reading events. */
+export interface SessionEntry {
+  readonly session: string;
+  /** The last position. */
+  readonly revision: number;
+  /** Epoch milliseconds of the first and of the last event. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** A stored projection state: a cache that may be thrown away at any time. */
+export interface Snapshot {
+  readonly projection: string;
+  readonly version: number;
+  /** The position up to which events are folded in. */
+  readonly position: number;
+  readonly state: JsonValue;
+}
+
+export interface EventLog extends AsyncDisposable {
+  /**
+   * Appends events to one session: all of them or none, in order, after everything appended before.
+   * Calls need not wait for each other. Resolves when the events are as durable as the store was
+   * opened for, and only then are subscribers told.
+   * Events with an `id` that the session has already are not written again; when only some of
+   * them are there, the append is refused.
+   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `LOG_FULL`, `LOG_READ_ONLY`,
+   * `LOG_FAILED`, `LOG_CLOSED`, `INVALID_INPUT` (session id)
+   */
+  append(
+    session: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+  ): Promise<Appended>;
+
+  /** Events of a session in order, checked for checksum and gaps. An unknown session has none. */
+  read(session: string, range?: ReadRange): AsyncIterable<SessionEvent>;
+
+  /** Events of a session from a position (default 1) on: the past, then live, without a gap. Ends when the signal aborts or the log closes. */
+  subscribe(
+    session: string,
+    options?: { readonly from?: number; readonly signal?: AbortSignal },
+  ): AsyncIterable<SessionEvent>;
+
+  /** Events of all sessions in global order, from a global position (default 1) on, up to now. */
+  readAll(options?: { readonly from?: number }): AsyncIterable<GlobalEvent>;
+
+  /** The last position of a session; 0 when there is none. */
+  revision(session: string): Promise<number>;
+
+  /** All sessions by name, without reading their events. */
+  list(options?: { readonly prefix?: string }): AsyncIterable<SessionEntry>;
+
+  saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;
+  /** The stored snapshot of a projection, or undefined when there is none that can be read. */
+  loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;
+
+  /** Waits for what was appended, then lets go of the store. Later calls throw `LOG_CLOSED`. */
+  close(): Promise<void>;
+}

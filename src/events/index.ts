@@ -1,0 +1,59 @@
+/** The face of `events`: the catalogue, the codec and the port of the log. Loads no database. */
+
+export {
+  eventSchemas,
+  eventVersions,
+  type EventBody,
+  type EventMap,
+  type EventType,
+  type NewEvent,
+  type SessionEvent,
+} from "./catalogue.ts";
+export type { CompactionTrigger } from "./context-events.ts";
+export { checksum, createCodec, type Codec, type RowKey } from "./codec.ts";
+export {
+  TurnlogError,
+  type TurnlogErrorCode,
+  type TurnlogErrorOptions,
+} from "./errors.ts";
+export type {
+  Appended,
+  EventLog,
+  ExpectedRevision,
+  GlobalEvent,
+  ReadRange,
+  SessionEntry,
+  Snapshot,
+} from "./event-log.ts";
+export {
+  jsonObjectSchema,
+  jsonSchema,
+  providerMetadataSchema,
+  type JsonObject,
+  type JsonValue,
+  type ProviderMetadata,
+  type StoredError,
+} from "./json.ts";
+export {
+  userContentSchema,
+  type Delivery,
+  type StoredUserContent,
+  type StoredUserPart,
+} from "./message-events.ts";
+export { parseSessionId } from "./session-id.ts";
+export type {
+  AgentDescription,
+  InFlight,
+  ModelName,
+  RecoveryPolicy,
+} from "./session-events.ts";
+export {
+  usageSchema,
+  type FinishReason,
+  type PromptEstimate,
+  type ResponseMetadata,
+  type TokenUsage,
+} from "./step-events.ts";
+export { modelOutputSchema, type ModelOutput } from "./tool-events.ts";
+export type { TurnEndReason } from "./turn-events.ts";
+export { upcasters, type Upcasters } from "./upcasters.ts";

@@ -1,0 +1,74 @@
+/** `message.*`: what users say, from the moment it is accepted until the model is given it. */
+
+import { z } from "zod";
+import type { FamilySchemas } from "./family.ts";
+import { providerMetadataSchema, type ProviderMetadata } from "./json.ts";
+
+/** Content of a user message: the AI SDK's user content with binary data as base64 and URLs as text. */
+export type StoredUserContent = string | readonly StoredUserPart[];
+
+export type StoredUserPart =
+  | { readonly type: "text"; readonly text: string; readonly providerOptions?: ProviderMetadata }
+  | {
+      readonly type: "file";
+      /** Base64, a `data:` URL or an `http(s):` URL. */
+      readonly data: string;
+      readonly mediaType: string;
+      readonly filename?: string;
+      readonly providerOptions?: ProviderMetadata;
+    };
+
+/** `steer` enters at the next step boundary, `follow-up` when the turn has ended. */
+export type Delivery = "steer" | "follow-up";
+
+export interface MessageFamily {
+  "message.queued": {
+    readonly id: string;
+    readonly content: StoredUserContent;
+    readonly delivery: Delivery;
+  };
+  /** The messages leave the queue and take their place in the history: one fact, never two. */
+  "message.delivered": {
+    readonly ids: readonly string[];
+    readonly turn: number;
+    readonly boundary: "turn" | "step";
+  };
+  "message.withdrawn": { readonly ids: readonly string[]; readonly reason?: string };
+}
+
+export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
+  z.string(),
+  z.array(
+    z.discriminatedUnion("type", [
+      z.looseObject({
+        type: z.literal("text"),
+        text: z.string(),
+        providerOptions: providerMetadataSchema.exactOptional(),
+      }),
+      z.looseObject({
+        type: z.literal("file"),
+        data: z.string(),
+        mediaType: z.string(),
+        filename: z.string().exactOptional(),
+        providerOptions: providerMetadataSchema.exactOptional(),
+      }),
+    ]),
+  ),
+]);
+
+export const messageSchemas: FamilySchemas<MessageFamily> = {
+  "message.queued": z.looseObject({
+    id: z.string(),
+    content: userContentSchema,
+    delivery: z.enum(["steer", "follow-up"]),
+  }),
+  "message.delivered": z.looseObject({
+    ids: z.array(z.string()),
+    turn: z.int().positive(),
+    boundary: z.enum(["turn", "step"]),
+  }),
+  "message.withdrawn": z.looseObject({
+    ids: z.array(z.string()),
+    reason: z.string().exactOptional(),
+  }),
+};

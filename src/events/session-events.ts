@@ -1,0 +1,92 @@
+/** `session.*`: the life of a session as a whole. */
+
+import { z } from "zod";
+import type { FamilySchemas } from "./family.ts";
+
+/** What the session was set up with, in a form that tells two set-ups apart. */
+export interface AgentDescription {
+  /** SHA-256 over model, instructions and tool definitions. */
+  readonly digest: string;
+  readonly model: ModelName;
+  readonly tools: readonly string[];
+}
+
+export interface ModelName {
+  readonly provider: string;
+  readonly modelId: string;
+}
+
+/** What a process that died had left unfinished. */
+export type InFlight =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "boundary"; readonly turn: number }
+  | { readonly kind: "streaming"; readonly turn: number; readonly step: number }
+  | {
+      readonly kind: "tools";
+      readonly turn: number;
+      readonly step: number;
+      /** Calls whose tool had been started and had not ended. */
+      readonly started: readonly string[];
+      /** Calls whose tool had not been started. */
+      readonly waiting: readonly string[];
+    }
+  | { readonly kind: "compacting" };
+
+/** `stop` ends the turn as interrupted; `continue` goes on with it by itself. */
+export type RecoveryPolicy = "stop" | "continue";
+
+export interface SessionFamily {
+  "session.created": {
+    readonly agent: AgentDescription;
+    readonly forkedFrom?: { readonly session: string; readonly position: number };
+  };
+  "session.configured": { readonly agent: AgentDescription };
+  "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
+  /** Waiting messages that a cancelled, failed or interrupted turn held back may go on. */
+  "session.resumed": { readonly reason?: string };
+  "session.closed": { readonly reason?: string };
+}
+
+export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({
+  provider: z.string(),
+  modelId: z.string(),
+});
+
+const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
+  digest: z.string(),
+  model: modelNameSchema,
+  tools: z.array(z.string()),
+});
+
+const turn = z.int().positive();
+const step = z.int().positive();
+
+const inFlightSchema: z.ZodType<InFlight> = z.discriminatedUnion("kind", [
+  z.looseObject({ kind: z.literal("nothing") }),
+  z.looseObject({ kind: z.literal("boundary"), turn }),
+  z.looseObject({ kind: z.literal("streaming"), turn, step }),
+  z.looseObject({
+    kind: z.literal("tools"),
+    turn,
+    step,
+    started: z.array(z.string()),
+    waiting: z.array(z.string()),
+  }),
+  z.looseObject({ kind: z.literal("compacting") }),
+]);
+
+export const sessionSchemas: FamilySchemas<SessionFamily> = {
+  "session.created": z.looseObject({
+    agent: agentSchema,
+    forkedFrom: z
+      .looseObject({ session: z.string(), position: z.int().positive() })
+      .exactOptional(),
+  }),
+  "session.configured": z.looseObject({ agent: agentSchema }),
+  "session.recovered": z.looseObject({
+    inFlight: inFlightSchema,
+    policy: z.enum(["stop", "continue"]),
+  }),
+  "session.resumed": z.looseObject({ reason: z.string().exactOptional() }),
+  "session.closed": z.looseObject({ reason: z.string().exactOptional() }),
+};

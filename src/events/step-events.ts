@@ -1,0 +1,150 @@
+/** `step.*`: one model call each, counted over the whole session from 1. */
+
+import { z } from "zod";
+import type { FamilySchemas } from "./family.ts";
+import {
+  jsonSchema,
+  providerMetadataSchema,
+  storedErrorSchema,
+  type JsonValue,
+  type ProviderMetadata,
+  type StoredError,
+} from "./json.ts";
+import { modelNameSchema, type ModelName } from "./session-events.ts";
+
+/**
+ * Tokens of one model call. The parts are disjoint: uncached + cache read + cache write = input,
+ * text + reasoning = output. A part that the provider did not tell is absent.
+ */
+export interface TokenUsage {
+  /** Whether the provider billed these figures or we estimated them. */
+  readonly basis: "measured" | "estimated";
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly uncachedInputTokens?: number;
+  readonly cacheReadTokens?: number;
+  readonly cacheWriteTokens?: number;
+  readonly textTokens?: number;
+  readonly reasoningTokens?: number;
+  /** The provider's own figures, as they came. */
+  readonly raw?: JsonValue;
+}
+
+export interface ResponseMetadata {
+  readonly id?: string;
+  readonly modelId?: string;
+  /** Epoch milliseconds. */
+  readonly timestamp?: number;
+}
+
+/** Why the model stopped, as the AI SDK names it. */
+export type FinishReason =
+  | "stop"
+  | "length"
+  | "content-filter"
+  | "tool-calls"
+  | "error"
+  | "other"
+  | "interrupted";
+
+/** The size of a prompt before it is sent, in tokens, and how that figure came about. */
+export interface PromptEstimate {
+  readonly tokens: number;
+  readonly basis: "length" | "anchored";
+}
+
+export interface StepFamily {
+  /** A later attempt at the same step has the same `step` and a higher `attempt`. */
+  "step.started": {
+    readonly turn: number;
+    readonly step: number;
+    readonly attempt: number;
+    readonly model: ModelName;
+    /** SHA-256 over instructions, tool definitions and messages, exactly as sent. */
+    readonly promptDigest: string;
+    readonly estimate: PromptEstimate;
+  };
+  "step.retrying": {
+    readonly step: number;
+    /** The attempt that failed, from 1. */
+    readonly attempt: number;
+    readonly delayMs: number;
+    readonly error: StoredError;
+  };
+  "step.finished": {
+    readonly step: number;
+    readonly finishReason: FinishReason;
+    readonly rawFinishReason?: string;
+    readonly usage: TokenUsage;
+    readonly response: ResponseMetadata;
+    readonly providerMetadata?: ProviderMetadata;
+  };
+  "step.failed": {
+    readonly step: number;
+    readonly error: StoredError;
+    readonly usage: TokenUsage;
+  };
+  "step.interrupted": {
+    readonly step: number;
+    readonly reason: "cancelled" | "recovered" | "closed";
+    readonly usage: TokenUsage;
+  };
+}
+
+const step = z.int().positive();
+const tokens = z.number().nonnegative();
+
+export const usageSchema: z.ZodType<TokenUsage> = z.looseObject({
+  basis: z.enum(["measured", "estimated"]),
+  inputTokens: tokens,
+  outputTokens: tokens,
+  uncachedInputTokens: tokens.exactOptional(),
+  cacheReadTokens: tokens.exactOptional(),
+  cacheWriteTokens: tokens.exactOptional(),
+  textTokens: tokens.exactOptional(),
+  reasoningTokens: tokens.exactOptional(),
+  raw: jsonSchema.exactOptional(),
+});
+
+export const stepSchemas: FamilySchemas<StepFamily> = {
+  "step.started": z.looseObject({
+    turn: z.int().positive(),
+    step,
+    attempt: z.int().positive(),
+    model: modelNameSchema,
+    promptDigest: z.string(),
+    estimate: z.looseObject({ tokens, basis: z.enum(["length", "anchored"]) }),
+  }),
+  "step.retrying": z.looseObject({
+    step,
+    attempt: z.int().positive(),
+    delayMs: z.number().nonnegative(),
+    error: storedErrorSchema,
+  }),
+  "step.finished": z.looseObject({
+    step,
+    finishReason: z.enum([
+      "stop",
+      "length",
+      "content-filter",
+      "tool-calls",
+      "error",
+      "other",
+      "interrupted",
+    ]),
+    rawFinishReason: z.string().exactOptional(),
+    usage: usageSchema,
+    response: z.looseObject({
+      id: z.string().exactOptional(),
+      modelId: z.string().exactOptional(),
+      timestamp: z.number().exactOptional(),
+    }),
+    providerMetadata: providerMetadataSchema.exactOptional(),
+  }),
+  "step.failed": z.looseObject({ step, error: storedErrorSchema, usage: usageSchema }),
+  "step.interrupted": z.looseObject({
+    step,
+    reason: z.enum(["cancelled", "recovered", "closed"]),
+    usage: usageSchema,
+  }),
+};

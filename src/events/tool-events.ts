@@ -1,0 +1,89 @@
+/**
+ * `tool.*`: what became of each call that is ours to run. A call is known by (step, call id),
+ * since providers use the same call id again in later steps.
+ */
+
+import type { ToolResultOutput } from "@ai-sdk/provider-utils";
+import { z } from "zod";
+import type { FamilySchemas } from "./family.ts";
+import { jsonSchema, storedErrorSchema, type JsonValue, type StoredError } from "./json.ts";
+
+interface CallKey {
+  readonly step: number;
+  readonly callId: string;
+}
+
+/** A tool's answer in the form that the model is given, with binary content as base64. */
+export type ModelOutput = ToolResultOutput;
+
+export interface ToolFamily {
+  "tool.approval-requested": CallKey & { readonly toolName: string; readonly reason?: string };
+  "tool.approval-answered": CallKey & { readonly approved: boolean; readonly reason?: string };
+  /** The intent: durable before the tool's `execute` is called. */
+  "tool.started": CallKey & {
+    readonly toolName: string;
+    readonly attempt: number;
+    /** The same for every attempt at this call: a tool can use it to act only once. */
+    readonly effectId: string;
+  };
+  "tool.progressed": CallKey & { readonly output: JsonValue };
+  "tool.succeeded": CallKey & { readonly output: JsonValue; readonly modelOutput: ModelOutput };
+  "tool.failed": CallKey & { readonly error: StoredError };
+  "tool.denied": CallKey & { readonly reason?: string };
+  /** Never started. */
+  "tool.skipped": CallKey & { readonly reason: "cancelled" | "recovered" | "interrupted" };
+  /** Started, and nobody saw how it ended. */
+  "tool.unknown": CallKey & { readonly reason: "cancelled" | "recovered" | "timed-out" };
+}
+
+const outputTypes: ReadonlySet<unknown> = new Set<ModelOutput["type"]>([
+  "text",
+  "json",
+  "execution-denied",
+  "error-text",
+  "error-json",
+  "content",
+]);
+
+/** The SDK's own shape, made by the SDK's rules when the tool ended: only its kind is checked here. */
+export const modelOutputSchema: z.ZodType<ModelOutput> = z.custom<ModelOutput>(
+  (value) =>
+    typeof value === "object" && value !== null && "type" in value && outputTypes.has(value.type),
+);
+
+const key = { step: z.int().positive(), callId: z.string() };
+
+export const toolSchemas: FamilySchemas<ToolFamily> = {
+  "tool.approval-requested": z.looseObject({
+    ...key,
+    toolName: z.string(),
+    reason: z.string().exactOptional(),
+  }),
+  "tool.approval-answered": z.looseObject({
+    ...key,
+    approved: z.boolean(),
+    reason: z.string().exactOptional(),
+  }),
+  "tool.started": z.looseObject({
+    ...key,
+    toolName: z.string(),
+    attempt: z.int().positive(),
+    effectId: z.string(),
+  }),
+  "tool.progressed": z.looseObject({ ...key, output: jsonSchema }),
+  "tool.succeeded": z.looseObject({
+    ...key,
+    output: jsonSchema,
+    modelOutput: modelOutputSchema,
+  }),
+  "tool.failed": z.looseObject({ ...key, error: storedErrorSchema }),
+  "tool.denied": z.looseObject({ ...key, reason: z.string().exactOptional() }),
+  "tool.skipped": z.looseObject({
+    ...key,
+    reason: z.enum(["cancelled", "recovered", "interrupted"]),
+  }),
+  "tool.unknown": z.looseObject({
+    ...key,
+    reason: z.enum(["cancelled", "recovered", "timed-out"]),
+  }),
+};

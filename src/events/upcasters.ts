@@ -1,0 +1,21 @@
+/** Brings data of an older schema version to the next one. Stored events are never rewritten. */
+
+import { z } from "zod";
+import { jsonObjectSchema, type JsonValue } from "./json.ts";
+
+/** `upcasters[type][version]` takes data of that version and returns data of `version + 1`. */
+export type Upcasters = Readonly<
+  Record<string, Readonly<Record<number, (data: JsonValue) => JsonValue>>>
+>;
+
+const queuedV1 = z.looseObject({ text: z.string() });
+
+export const upcasters: Upcasters = {
+  // Version 1 held bare text, before a message could have parts.
+  "message.queued": {
+    1: (data) => {
+      const { text, ...rest } = queuedV1.parse(data);
+      return jsonObjectSchema.parse({ ...rest, content: text });
+    },
+  },
+};

@@ -1,0 +1,111 @@
+/**
+ * A process of its own that works on a store, for tests that kill it, lock it out or starve it.
+ *
+ *   child.ts hold <dir>                     opens, prints `open`, closes when stdin ends
+ *   child.ts append <dir> <durability> <n>  appends events in batches of n, prints each revision when it is told of it
+ *   child.ts open <dir>                     opens and closes in a loop, prints `open` each time
+ *   child.ts try <dir>                      opens, appends one event, closes; prints `ok` or the error as JSON
+ *   child.ts fill <dir>                     appends until an append fails; prints what was acknowledged and the error
+ */
+import { writeSync } from "node:fs";
+import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
+import { openLog } from "../../../src/events/leveldb/index.ts";
+
+const [command = "", dir = "", ...rest] = process.argv.slice(2);
+
+/** Straight to the pipe: what was printed is printed, whenever the process dies. */
+function print(line: string): void {
+  writeSync(1, `${line}\n`);
+}
+
+function event(number: number): NewEvent {
+  return {
+    type: "part.text-delta",
+    at: number,
+    data: { id: "0", text: `event ${number} ${"x".repeat(number % 97)}` },
+  };
+}
+
+function asJson(error: unknown): string {
+  if (!TurnlogError.isInstance(error)) throw error;
+  return JSON.stringify({ code: error.code, message: error.message, details: error.details });
+}
+
+async function append(log: EventLog, size: number): Promise<void> {
+  let number = await log.revision("s");
+  let pending = 0;
+  for (;;) {
+    for (let index = 0; index < size; index++) {
+      pending++;
+      void log.append("s", number, [event(++number)]).then(({ revision }) => {
+        pending--;
+        print(String(revision));
+      });
+    }
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (pending > 2 * size);
+  }
+}
+
+async function fill(log: EventLog): Promise<void> {
+  let acknowledged = 0;
+  const text = "x".repeat(2000);
+  try {
+    for (;;) {
+      const large: NewEvent = { type: "part.text-delta", at: 0, data: { id: "0", text } };
+      acknowledged = (await log.append("s", acknowledged, [large])).revision;
+    }
+  } catch (error) {
+    print(JSON.stringify({ acknowledged, error: JSON.parse(asJson(error)) }));
+  }
+  try {
+    await log.append("t", "any", [event(1)]);
+    print("appended after a failure");
+  } catch (error) {
+    print(asJson(error));
+  }
+  print(String((await Array.fromAsync(log.read("s"))).length));
+  await log.close();
+  print("closed");
+}
+
+switch (command) {
+  case "hold": {
+    const log = await openLog({ dir });
+    print("open");
+    process.stdin.on("end", () => void log.close()).resume();
+    break;
+  }
+  case "append":
+    await append(
+      await openLog({ dir, durability: rest[0] === "os" ? "os" : "sync" }),
+      Number(rest[1]),
+    );
+    break;
+  case "open":
+    for (;;) {
+      const log = await openLog({ dir });
+      print("open");
+      await log.append("s", "any", [event(0)]);
+      await log.close();
+    }
+  case "try":
+    try {
+      const log = await openLog({ dir });
+      await log.append("s", "any", [event(0)]);
+      await log.close();
+      print("ok");
+    } catch (error) {
+      print(asJson(error));
+    }
+    break;
+  case "fill":
+    try {
+      await fill(await openLog({ dir }));
+    } catch (error) {
+      print(asJson(error));
+    }
+    break;
+  default:
+    throw new Error(`unknown command ${command}`);
+}

@@ -1,0 +1,71 @@
+/**
+ * Real files of real stores, cut and flipped at random places: what is read of them is true, what
+ * is refused is unchanged, and repair makes a store of it that works.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { copyStore, cut, flipBit, logFiles, long, randomFrom, temporaryFolder, timeout } from "./disk.ts";
+import { makeTemplate, openDamaged, repairDamaged, type Outcome, type Past, type Template } from "./damaged-store.ts";
+
+const trials = long ? 300 : 4;
+
+/** Which stores have such files at all: closing empties LevelDB's log file. */
+const cases: readonly (readonly [file: string, ending: RegExp, pasts: readonly Past[]])[] = [
+  ["LevelDB's log file", /\.log$/, ["killed", "closed, then killed"]],
+  ["a table", /\.ldb$/, ["closed", "closed, then killed"]],
+  ["the manifest", /^MANIFEST/, ["killed", "closed", "closed, then killed"]],
+  ["CURRENT", /^CURRENT$/, ["killed", "closed"]],
+];
+
+const templates = new Map<Past, Template>();
+
+beforeAll(async () => {
+  const root = await mkdtemp(join(tmpdir(), "turnlog-"));
+  for (const past of ["killed", "closed", "closed, then killed"] as const) {
+    templates.set(past, await makeTemplate(join(root, past), past));
+  }
+  return () => rm(root, { recursive: true });
+}, timeout);
+
+describe.each(cases)("damage to %s", (_file, ending, pasts) => {
+  for (const past of pasts) {
+    for (const damage of ["a flipped bit", "a cut"] as const) {
+      it(`is found or harmless: ${damage} in a store that was ${past}`, async () => {
+        const template = templates.get(past);
+        if (template === undefined) throw new Error(`no store that was ${past}`);
+        const random = randomFrom(trials + past.length + ending.source.length);
+        for (let trial = 0; trial < trials; trial++) {
+          const dir = join(await temporaryFolder(), "store");
+          await copyStore(template.dir, dir);
+          const files = await logFiles(dir, ending);
+          const file = files[Math.floor(random() * files.length)];
+          if (file === undefined) throw new Error(`no file ${String(ending)}`);
+          const offset = Math.floor(random() * file.size);
+          const bit = Math.floor(random() * 8);
+          const where = `${file.path.slice(dir.length)} at ${offset} of ${file.size}, bit ${bit}`;
+          if (damage === "a cut") await cut(file.path, offset);
+          else await flipBit(file.path, offset, bit);
+          try {
+            const outcome = await openDamaged(dir, template.truth);
+            // Only of a log file's end nobody can say whether it was cut off or never written.
+            if (!/log/.test(ending.source)) expect(outcome.silent).toBe(0);
+            await expectRepair(dir, template, outcome);
+          } catch (error) {
+            throw new Error(`${damage} in ${where}`, { cause: error });
+          }
+        }
+      }, timeout);
+    }
+  }
+});
+
+/** What nobody refused needs no repair; what was refused is mended, and everything lost is told. */
+async function expectRepair(dir: string, { truth }: Template, { refused, silent }: Outcome): Promise<void> {
+  const { changed, missing, quarantined, sums } = await repairDamaged(dir, truth);
+  if (refused > 0) expect(changed).toBe(true);
+  if (silent > 0) expect(changed).toBe(false);
+  if (missing + quarantined === 0) return;
+  expect(sums + missing + quarantined).toBeLessThanOrEqual(truth.order.length);
+}
