@@ -1,0 +1,52 @@
+/** The machine's state as it is compared, shown and stored: plain JSON. */
+
+import { z } from "zod";
+import type { SessionContext } from "./session-context.ts";
+import type { SessionStateValue } from "./session-machine.ts";
+
+export interface MachineState {
+  readonly value: SessionStateValue;
+  readonly context: SessionContext;
+}
+
+const valueSchema: z.ZodType<SessionStateValue> = z.union([
+  z.enum(["tools", "compacting", "resuming", "closed"]),
+  z.object({ idle: z.enum(["waiting", "starting"]) }),
+  z.object({
+    streaming: z.enum(["deciding", "boundary", "calling", "backingOff", "stepped", "ending"]),
+  }),
+]);
+
+// What is undefined is absent in JSON: both come back as undefined.
+const contextSchema = z
+  .object({
+    turn: z.int(),
+    step: z.int(),
+    attempt: z.int(),
+    stepsInTurn: z.int(),
+    maxSteps: z.int(),
+    queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
+    held: z.boolean(),
+    calls: z.record(
+      z.string(),
+      z.enum(["waiting", "awaiting-approval", "approved", "refused", "running", "ended"]),
+    ),
+    skipCalls: z.boolean(),
+    finishReason: z
+      .enum(["stop", "length", "content-filter", "tool-calls", "error", "other", "interrupted"])
+      .optional(),
+    stopping: z
+      .enum(["stop", "length", "content-filter", "max-steps", "cancelled", "failed", "interrupted"])
+      .optional(),
+    compactingFrom: z.enum(["idle", "boundary"]),
+  })
+  .transform(({ finishReason, stopping, ...rest }): SessionContext => ({
+    ...rest,
+    finishReason,
+    stopping,
+  }));
+
+export const machineStateSchema: z.ZodType<MachineState> = z.object({
+  value: valueSchema,
+  context: contextSchema,
+});

@@ -1,0 +1,85 @@
+/** What the machine remembers between events: counters and ids, never content. */
+
+import type { Delivery, FinishReason, TurnEndReason } from "../events/index.ts";
+
+/**
+ * How far a tool call of the running step has come. `approved` and `refused` are answers that
+ * still have to be acted on; `ended` has its result in the log.
+ */
+export type CallState =
+  | "waiting"
+  | "awaiting-approval"
+  | "approved"
+  | "refused"
+  | "running"
+  | "ended";
+
+export interface SessionContext {
+  /** The number of the last turn, of the last step (over the session) and of its last attempt. */
+  readonly turn: number;
+  readonly step: number;
+  readonly attempt: number;
+  readonly stepsInTurn: number;
+  readonly maxSteps: number;
+  /** Messages that were accepted and not yet delivered, oldest first. */
+  readonly queue: readonly { readonly id: string; readonly delivery: Delivery }[];
+  /** Waiting messages start no turn by themselves: the last one was cancelled, failed or cut off. */
+  readonly held: boolean;
+  /** The calls of the running step, by call id, in the order in which the model made them. */
+  readonly calls: Readonly<Record<string, CallState>>;
+  /** The calls of this step may not start any more and are to be skipped. */
+  readonly skipCalls: boolean;
+  /** How the last step ended; undefined while it runs or when it was cut off. */
+  readonly finishReason: FinishReason | undefined;
+  /** The turn is to end for this reason as soon as nothing is running. */
+  readonly stopping: TurnEndReason | undefined;
+  /** Where a compaction goes back to. */
+  readonly compactingFrom: "idle" | "boundary";
+}
+
+export const initialContext: SessionContext = {
+  turn: 0,
+  step: 0,
+  attempt: 0,
+  stepsInTurn: 0,
+  maxSteps: 0,
+  queue: [],
+  held: false,
+  calls: {},
+  skipCalls: false,
+  finishReason: undefined,
+  stopping: undefined,
+  compactingFrom: "idle",
+};
+
+export function hasOpenCalls(context: SessionContext): boolean {
+  return Object.values(context.calls).some((state) => state !== "ended");
+}
+
+export function hasSteering(context: SessionContext): boolean {
+  return context.queue.some((message) => message.delivery === "steer");
+}
+
+/** Tools run only when the model ended the step by itself; a call cut off by a limit is not trusted. */
+export function allowsCalls(finishReason: FinishReason): boolean {
+  return finishReason === "stop" || finishReason === "tool-calls";
+}
+
+/** The reason with which a turn ends that nothing else has stopped. */
+export function endReason(context: SessionContext): TurnEndReason {
+  if (context.stopping !== undefined) return context.stopping;
+  switch (context.finishReason) {
+    case "length":
+    case "content-filter":
+      return context.finishReason;
+    case "error":
+      return "failed";
+    case "interrupted":
+      return "interrupted";
+    case "stop":
+    case "tool-calls":
+    case "other":
+    case undefined:
+      return "stop";
+  }
+}

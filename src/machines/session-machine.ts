@@ -1,0 +1,319 @@
+/**
+ * The session statechart. It is fed logged events only, so the state at a position is the fold of
+ * the events up to it. What is to be done next comes out as actions, returned as data: the runtime
+ * interprets them. Nothing runs in here, and no clock, promise or random number changes a state.
+ */
+
+import {
+  assertEvent,
+  assign,
+  setup,
+  type EventObject,
+  type MetaObject,
+  type NonReducibleUnknown,
+  type ParameterizedObject,
+  type StateMachine,
+  type StateSchema,
+} from "xstate";
+import type { TurnEndReason } from "../events/index.ts";
+import {
+  allowsCalls,
+  endReason,
+  hasOpenCalls,
+  hasSteering,
+  initialContext,
+  type SessionContext,
+} from "./session-context.ts";
+import type { StructuralEvent } from "./structural-events.ts";
+
+/** The states by name: what DESIGN calls idle, streaming, tools, compacting and closed, and their parts. */
+export type SessionStateValue =
+  | "tools"
+  | "compacting"
+  | "resuming"
+  | "closed"
+  | { idle: "waiting" | "starting" }
+  | { streaming: "deciding" | "boundary" | "calling" | "backingOff" | "stepped" | "ending" };
+
+/** The statechart's type, spelled out: declarations are emitted without inference. */
+export type SessionMachine = StateMachine<
+  SessionContext,
+  StructuralEvent,
+  // XState's own type for "no children" is the empty object.
+  {},
+  never,
+  ParameterizedObject,
+  ParameterizedObject,
+  never,
+  SessionStateValue,
+  string,
+  NonReducibleUnknown,
+  NonReducibleUnknown,
+  EventObject,
+  MetaObject,
+  StateSchema
+>;
+
+/** Every event that says how a call of the running step stands, and what it says. */
+const callStates = {
+  "tool.approval-requested": "awaiting-approval",
+  "tool.started": "running",
+  "tool.succeeded": "ended",
+  "tool.failed": "ended",
+  "tool.denied": "ended",
+  "tool.skipped": "ended",
+  "tool.unknown": "ended",
+} as const;
+
+const callEvents = [
+  "tool.approval-requested",
+  "tool.started",
+  "tool.succeeded",
+  "tool.failed",
+  "tool.denied",
+  "tool.skipped",
+  "tool.unknown",
+] as const;
+
+export const sessionMachine: SessionMachine = setup({
+  // XState's way to declare types: the values are never read.
+  types: {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    context: {} as SessionContext,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    events: {} as StructuralEvent,
+  },
+  actions: {
+    // Effects: named here, interpreted by the runtime.
+    startTurn: () => {},
+    startStep: () => {},
+    callModel: () => {},
+    backOff: () => {},
+    runTools: () => {},
+    compact: () => {},
+    abort: () => {},
+    settle: () => {},
+    endTurn: (_, _params: { reason: TurnEndReason }) => {},
+
+    // What the machine remembers.
+    enqueue: assign(({ context, event }) => {
+      assertEvent(event, "message.queued");
+      const { id, delivery } = event.data;
+      return { queue: [...context.queue, { id, delivery }], held: false };
+    }),
+    dequeue: assign(({ context, event }) => {
+      assertEvent(event, ["message.delivered", "message.withdrawn"]);
+      const { ids } = event.data;
+      return { queue: context.queue.filter((message) => !ids.includes(message.id)) };
+    }),
+    beginTurn: assign(({ event }) => {
+      assertEvent(event, "turn.started");
+      return {
+        turn: event.data.turn,
+        maxSteps: event.data.maxSteps,
+        stepsInTurn: 0,
+        finishReason: undefined,
+        stopping: undefined,
+      };
+    }),
+    beginStep: assign(({ context, event }) => {
+      assertEvent(event, "step.started");
+      const { step, attempt } = event.data;
+      return {
+        step,
+        attempt,
+        stepsInTurn: attempt === 1 ? context.stepsInTurn + 1 : context.stepsInTurn,
+        calls: {},
+        skipCalls: false,
+        finishReason: undefined,
+      };
+    }),
+    addCall: assign(({ context, event }) => {
+      assertEvent(event, "part.tool-call");
+      const { toolCallId, providerExecuted } = event.data;
+      if (providerExecuted === true || context.calls[toolCallId] !== undefined) return {};
+      return { calls: { ...context.calls, [toolCallId]: "waiting" } };
+    }),
+    finishStep: assign(({ context, event }) => {
+      assertEvent(event, "step.finished");
+      const { finishReason } = event.data;
+      if (allowsCalls(finishReason) || !hasOpenCalls(context)) return { finishReason };
+      const stopping = context.stopping ?? endReason({ ...context, finishReason });
+      return { finishReason, stopping, skipCalls: true };
+    }),
+    setCall: assign(({ context, event }) => {
+      assertEvent(event, callEvents);
+      const { step, callId } = event.data;
+      if (step !== context.step || context.calls[callId] === undefined) return {};
+      return { calls: { ...context.calls, [callId]: callStates[event.type] } };
+    }),
+    answerCall: assign(({ context, event }) => {
+      assertEvent(event, "tool.approval-answered");
+      const { step, callId, approved } = event.data;
+      if (step !== context.step || context.calls[callId] !== "awaiting-approval") return {};
+      return { calls: { ...context.calls, [callId]: approved ? "approved" : "refused" } };
+    }),
+    skipCalls: assign({ skipCalls: true }),
+    stopAsCancelled: assign(({ context }) => ({
+      stopping: context.stopping ?? "cancelled",
+      skipCalls: true,
+    })),
+    stopAsFailed: assign(({ context }) => ({
+      stopping: context.stopping ?? "failed",
+      skipCalls: true,
+    })),
+    stopAtLimit: assign({ stopping: "max-steps" }),
+    recover: assign(({ context, event }) => {
+      assertEvent(event, "session.recovered");
+      if (event.data.policy === "continue") return {};
+      return { stopping: context.stopping ?? "interrupted", skipCalls: true };
+    }),
+    hold: assign(({ event }) => {
+      assertEvent(event, "session.recovered");
+      return { held: event.data.policy === "stop" };
+    }),
+    release: assign({ held: false }),
+    finishTurn: assign(({ event }) => {
+      assertEvent(event, "turn.ended");
+      const { reason } = event.data;
+      return {
+        held: reason === "cancelled" || reason === "failed" || reason === "interrupted",
+        calls: {},
+        skipCalls: false,
+        stopping: undefined,
+      };
+    }),
+    compactFromIdle: assign({ compactingFrom: "idle" }),
+    compactFromBoundary: assign({ compactingFrom: "boundary" }),
+  },
+  guards: {
+    turnIsDue: ({ context }) => context.queue.length > 0 && !context.held,
+    isStopping: ({ context }) => context.stopping !== undefined,
+    isAtStepLimit: ({ context }) => context.stepsInTurn >= context.maxSteps,
+    hasOpenCalls: ({ context }) => hasOpenCalls(context),
+    hasNoOpenCalls: ({ context }) => !hasOpenCalls(context),
+    wasCutOff: ({ context }) => context.finishReason === undefined,
+    hasSteering: ({ context }) => hasSteering(context),
+    cameFromIdle: ({ context }) => context.compactingFrom === "idle",
+  },
+}).createMachine({
+  id: "session",
+  context: initialContext,
+  initial: "idle",
+  on: {
+    "message.queued": { actions: "enqueue" },
+    "message.delivered": { actions: "dequeue" },
+    "message.withdrawn": { actions: "dequeue" },
+  },
+  states: {
+    idle: {
+      initial: "waiting",
+      on: {
+        "turn.started": { target: "streaming", actions: "beginTurn" },
+        "context.compaction-started": { target: "compacting", actions: "compactFromIdle" },
+        "session.recovered": { target: "idle", actions: "hold" },
+        "session.resumed": { actions: "release" },
+        "session.closed": "closed",
+      },
+      states: {
+        waiting: { always: { guard: "turnIsDue", target: "starting" } },
+        starting: { entry: "startTurn" },
+      },
+    },
+
+    streaming: {
+      initial: "deciding",
+      on: { "turn.ended": { target: "idle", actions: "finishTurn" } },
+      states: {
+        deciding: {
+          always: [
+            { guard: "isStopping", target: "ending" },
+            { guard: "isAtStepLimit", target: "ending", actions: "stopAtLimit" },
+            { target: "boundary" },
+          ],
+        },
+        boundary: {
+          entry: "startStep",
+          on: {
+            "step.started": { target: "calling", actions: "beginStep" },
+            "context.compaction-started": {
+              target: "#session.compacting",
+              actions: "compactFromBoundary",
+            },
+            "turn.cancel-requested": { target: "ending", actions: "stopAsCancelled" },
+            "session.recovered": { target: "deciding", actions: "recover" },
+          },
+        },
+        calling: {
+          entry: "callModel",
+          on: {
+            "part.tool-call": { actions: "addCall" },
+            "step.finished": { target: "stepped", actions: "finishStep" },
+            "step.failed": { target: "stepped", actions: "stopAsFailed" },
+            "step.interrupted": { target: "stepped", actions: "skipCalls" },
+            "step.retrying": "backingOff",
+            "turn.cancel-requested": { actions: ["stopAsCancelled", "abort"] },
+            "session.recovered": { actions: ["recover", "settle"] },
+          },
+        },
+        backingOff: {
+          entry: "backOff",
+          on: {
+            "step.started": { target: "calling", actions: "beginStep" },
+            "step.failed": { target: "stepped", actions: "stopAsFailed" },
+            "step.interrupted": { target: "stepped", actions: "skipCalls" },
+            "turn.cancel-requested": { actions: ["stopAsCancelled", "abort"] },
+            "session.recovered": { actions: ["recover", "settle"] },
+          },
+        },
+        stepped: {
+          always: [
+            { guard: "hasOpenCalls", target: "#session.tools" },
+            { guard: "isStopping", target: "ending" },
+            { guard: "wasCutOff", target: "deciding" },
+            { guard: "hasSteering", target: "deciding" },
+            { target: "ending" },
+          ],
+        },
+        ending: {
+          entry: { type: "endTurn", params: ({ context }) => ({ reason: endReason(context) }) },
+          on: {
+            "session.recovered": { target: "ending", reenter: true },
+          },
+        },
+      },
+    },
+
+    tools: {
+      entry: "runTools",
+      always: { guard: "hasNoOpenCalls", target: "streaming.deciding" },
+      on: {
+        "tool.approval-requested": { actions: "setCall" },
+        "tool.approval-answered": { actions: ["answerCall", "runTools"] },
+        "tool.started": { actions: "setCall" },
+        "tool.succeeded": { actions: "setCall" },
+        "tool.failed": { actions: "setCall" },
+        "tool.denied": { actions: "setCall" },
+        "tool.skipped": { actions: "setCall" },
+        "tool.unknown": { actions: "setCall" },
+        "turn.cancel-requested": { actions: ["stopAsCancelled", "abort", "runTools"] },
+        "session.recovered": { actions: ["recover", "settle", "runTools"] },
+      },
+    },
+
+    compacting: {
+      entry: "compact",
+      on: {
+        "context.compacted": "resuming",
+        "context.compaction-rejected": "resuming",
+        "turn.cancel-requested": { actions: ["stopAsCancelled", "abort"] },
+        "session.recovered": { actions: ["recover", "settle"] },
+      },
+    },
+    resuming: {
+      always: [{ guard: "cameFromIdle", target: "idle" }, { target: "streaming.deciding" }],
+    },
+
+    closed: { type: "final" },
+  },
+});
