@@ -1,0 +1,44 @@
+/** How large a prompt is before it is sent. One function for display and for every decision. */
+
+import type { ModelMessage } from "ai";
+import type { PromptEstimate, TokenUsage } from "../events/index.ts";
+import { promptCharacters, type HistoryState, type UsageState } from "../projections/index.ts";
+
+/**
+ * A token of English text or code is about four characters; base64 and CJK text have fewer.
+ * OpenAI, "What are tokens and how to count them?".
+ */
+const CHARACTERS_PER_TOKEN = 4;
+
+function tokensOf(characters: number): number {
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
+}
+
+/** Estimated tokens of a whole prompt; `fixedCharacters` are those of instructions and tool definitions. */
+export function estimatePrompt(
+  fixedCharacters: number,
+  messages: readonly ModelMessage[],
+): PromptEstimate {
+  return { tokens: tokensOf(fixedCharacters + promptCharacters(messages)), basis: "length" };
+}
+
+/** What the running step has spent, when the provider does not say: its prompt and what it has said. */
+export function estimateSpent(usage: UsageState, history: HistoryState): TokenUsage {
+  const characters = (history.open?.parts ?? []).reduce((sum, part) => {
+    switch (part.kind) {
+      case "text":
+      case "reasoning":
+        return sum + part.text.length;
+      case "call":
+      case "provider-call":
+        return sum + part.toolName.length + JSON.stringify(part.input).length;
+      default:
+        return sum;
+    }
+  }, 0);
+  return {
+    basis: "estimated",
+    inputTokens: usage.running?.estimate.tokens ?? 0,
+    outputTokens: tokensOf(characters),
+  };
+}

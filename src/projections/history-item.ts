@@ -1,0 +1,175 @@
+/** What a history is made of. Plain JSON, so that it can be shown, stored as a snapshot and compared. */
+
+import { z } from "zod";
+import {
+  jsonObjectSchema,
+  userContentSchema,
+  type Delivery,
+  type FinishReason,
+  type JsonObject,
+  type JsonValue,
+  type ModelName,
+  type ModelOutput,
+  type ProviderMetadata,
+  type StoredError,
+  type StoredUserContent,
+  type TurnEndReason,
+} from "../events/index.ts";
+
+export interface UserItem {
+  readonly kind: "user";
+  readonly id: string;
+  readonly content: StoredUserContent;
+  /** The position of its delivery. */
+  readonly position: number;
+  readonly at: number;
+  readonly turn: number;
+}
+
+/** One attempt at a step: what the model said, and what became of its calls. */
+export interface StepItem {
+  readonly kind: "step";
+  readonly turn: number;
+  readonly step: number;
+  readonly attempt: number;
+  readonly model: ModelName;
+  readonly position: number;
+  readonly at: number;
+  readonly status: "streaming" | "finished" | "failed" | "interrupted";
+  readonly parts: readonly HistoryPart[];
+  readonly finishReason?: FinishReason;
+  readonly error?: StoredError;
+}
+
+export interface TurnEndItem {
+  readonly kind: "turn-end";
+  readonly turn: number;
+  readonly reason: TurnEndReason;
+  readonly error?: StoredError;
+  readonly position: number;
+  readonly at: number;
+}
+
+export type HistoryItem = UserItem | StepItem | TurnEndItem;
+
+/** Text or reasoning; `open` while its end has not come. */
+export interface BlockPart {
+  readonly kind: "text" | "reasoning";
+  readonly id: string;
+  readonly text: string;
+  readonly open: boolean;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+/** How a call of our own tools stands. The words are those of the `tool.*` events. */
+export type CallOutcome =
+  | { readonly status: "waiting" }
+  | { readonly status: "awaiting-approval"; readonly reason?: string }
+  | { readonly status: "approved" }
+  | { readonly status: "refused"; readonly reason?: string }
+  | { readonly status: "running"; readonly progress?: JsonValue }
+  | { readonly status: "succeeded"; readonly output: JsonValue; readonly modelOutput: ModelOutput }
+  | { readonly status: "failed"; readonly error: StoredError }
+  | { readonly status: "denied"; readonly reason?: string }
+  | { readonly status: "skipped"; readonly reason: string }
+  | { readonly status: "unknown"; readonly reason: string };
+
+export interface CallPart {
+  readonly kind: "call";
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: JsonValue;
+  readonly invalid?: boolean;
+  readonly error?: StoredError;
+  readonly title?: string;
+  readonly providerMetadata?: ProviderMetadata;
+  readonly outcome: CallOutcome;
+}
+
+/** A call that the provider ran itself, and the result that came in the stream. */
+export interface ProviderCallPart {
+  readonly kind: "provider-call";
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: JsonValue;
+  readonly invalid?: boolean;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+export interface ProviderResultPart {
+  readonly kind: "provider-result";
+  readonly callId: string;
+  readonly toolName: string;
+  readonly output: JsonValue;
+  readonly isError: boolean;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+export interface FilePart {
+  readonly kind: "file" | "reasoning-file";
+  readonly data: string;
+  readonly mediaType: string;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+export interface CustomPart {
+  readonly kind: "custom";
+  readonly customKind: string;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+export interface SourcePart {
+  readonly kind: "source";
+  readonly source: JsonObject;
+}
+
+export interface ErrorPart {
+  readonly kind: "error";
+  readonly error: StoredError;
+}
+
+export type HistoryPart =
+  | BlockPart
+  | CallPart
+  | ProviderCallPart
+  | ProviderResultPart
+  | FilePart
+  | CustomPart
+  | SourcePart
+  | ErrorPart;
+
+export interface HistoryState {
+  /** Everything that is over, oldest first. */
+  readonly items: readonly HistoryItem[];
+  /** The step that is running or whose calls are. */
+  readonly open?: StepItem;
+  /** Content of messages that were accepted and not yet delivered, by id. */
+  readonly waiting: Readonly<Record<string, WaitingMessage>>;
+  readonly turn: number;
+}
+
+export interface WaitingMessage {
+  readonly content: StoredUserContent;
+  readonly delivery: Delivery;
+}
+
+// A snapshot is our own, checksummed and versioned: its outline is parsed, its leaves are JSON.
+const itemSchema = z.custom<HistoryItem>(
+  (value) => jsonObjectSchema.safeParse(value).success && hasKind(value),
+);
+
+const kindSchema = z.object({ kind: z.enum(["user", "step", "turn-end"]) });
+
+function hasKind(value: unknown): boolean {
+  return kindSchema.safeParse(value).success;
+}
+
+export const historySchema: z.ZodType<HistoryState> = z.object({
+  items: z.array(itemSchema),
+  open: z.custom<StepItem>((value) => hasKind(value)).exactOptional(),
+  waiting: z.record(
+    z.string(),
+    z.object({ content: userContentSchema, delivery: z.enum(["steer", "follow-up"]) }),
+  ),
+  turn: z.int().nonnegative(),
+});

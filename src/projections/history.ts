@@ -1,0 +1,216 @@
+/**
+ * The history: everything that was said and done, nothing left out. The chat screen shows it and
+ * the prompt is made from it. Deltas grow the open step; what is over never changes again.
+ */
+
+import type { SessionEvent } from "../events/index.ts";
+import { withBlockDelta, withBlockEnd, withBlockStart } from "./history-block.ts";
+import { withOutcome } from "./history-call.ts";
+import {
+  historySchema,
+  type HistoryPart,
+  type HistoryState,
+  type StepItem,
+  type UserItem,
+} from "./history-item.ts";
+import { defineProjection, type Projection } from "./projection.ts";
+
+const initial: HistoryState = { items: [], waiting: {}, turn: 0 };
+
+/** Moves the open step to what is over. */
+function settled(state: HistoryState): HistoryState {
+  const { open, ...rest } = state;
+  return open === undefined ? state : { ...rest, items: [...state.items, open] };
+}
+
+function withOpen(state: HistoryState, change: (step: StepItem) => StepItem): HistoryState {
+  return state.open === undefined ? state : { ...state, open: change(state.open) };
+}
+
+function withPart(state: HistoryState, part: HistoryPart): HistoryState {
+  return withOpen(state, (step) => ({ ...step, parts: [...step.parts, part] }));
+}
+
+function without(
+  waiting: HistoryState["waiting"],
+  ids: readonly string[],
+): HistoryState["waiting"] {
+  return Object.fromEntries(Object.entries(waiting).filter(([id]) => !ids.includes(id)));
+}
+
+function delivered(state: HistoryState, event: SessionEvent<"message.delivered">): HistoryState {
+  const { ids, turn } = event.data;
+  const items = ids.flatMap((id): UserItem[] => {
+    const content = state.waiting[id]?.content;
+    if (content === undefined) return [];
+    return [{ kind: "user", id, content, position: event.seq, at: event.at, turn }];
+  });
+  const base = settled(state);
+  return { ...base, items: [...base.items, ...items], waiting: without(base.waiting, ids) };
+}
+
+/** A provider's metadata, only where there is some: absent and undefined are not the same in JSON. */
+function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
+  readonly providerMetadata?: HistoryMetadata;
+} {
+  return data.providerMetadata === undefined ? {} : { providerMetadata: data.providerMetadata };
+}
+type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["providerMetadata"]>;
+
+export const history: Projection<HistoryState> = defineProjection<HistoryState>({
+  name: "history",
+  version: 1,
+  schema: historySchema,
+  initial,
+  on: {
+    "message.queued": (state, { data }) => ({
+      ...state,
+      waiting: { ...state.waiting, [data.id]: { content: data.content, delivery: data.delivery } },
+    }),
+    "message.withdrawn": (state, { data }) => ({
+      ...state,
+      waiting: without(state.waiting, data.ids),
+    }),
+    "message.delivered": delivered,
+
+    "turn.started": (state, { data }) => ({ ...state, turn: data.turn }),
+    "turn.ended": (state, event) => {
+      const base = settled(state);
+      const end = { kind: "turn-end", ...event.data, position: event.seq, at: event.at } as const;
+      return { ...base, items: [...base.items, end] };
+    },
+
+    "step.started": (state, event) => {
+      const { turn, step, attempt, model } = event.data;
+      // An attempt that had said nothing leaves no trace in the history; the log has it.
+      const base = state.open?.parts.length === 0 ? state : settled(state);
+      return {
+        ...base,
+        open: {
+          kind: "step",
+          turn,
+          step,
+          attempt,
+          model,
+          position: event.seq,
+          at: event.at,
+          status: "streaming",
+          parts: [],
+        },
+      };
+    },
+    "step.retrying": (state, { data }) =>
+      withOpen(state, (step) => ({ ...step, status: "failed", error: data.error })),
+    "step.finished": (state, { data }) =>
+      withOpen(state, (step) => ({
+        ...step,
+        status: "finished",
+        finishReason: data.finishReason,
+      })),
+    "step.failed": (state, { data }) =>
+      withOpen(state, (step) => ({ ...step, status: "failed", error: data.error })),
+    "step.interrupted": (state) => withOpen(state, (step) => ({ ...step, status: "interrupted" })),
+
+    "part.text-start": (state, { data }) =>
+      withOpen(state, (step) => withBlockStart(step, "text", data)),
+    "part.text-delta": (state, { data }) =>
+      withOpen(state, (step) => withBlockDelta(step, "text", data)),
+    "part.text-end": (state, { data }) =>
+      withOpen(state, (step) => withBlockEnd(step, "text", data)),
+    "part.reasoning-start": (state, { data }) =>
+      withOpen(state, (step) => withBlockStart(step, "reasoning", data)),
+    "part.reasoning-delta": (state, { data }) =>
+      withOpen(state, (step) => withBlockDelta(step, "reasoning", data)),
+    "part.reasoning-end": (state, { data }) =>
+      withOpen(state, (step) => withBlockEnd(step, "reasoning", data)),
+
+    "part.tool-call": (state, { data }) => {
+      const call = {
+        callId: data.toolCallId,
+        toolName: data.toolName,
+        input: data.input ?? {},
+        ...(data.invalid === undefined ? {} : { invalid: data.invalid }),
+        ...metadataOf(data),
+      };
+      if (data.providerExecuted === true)
+        return withPart(state, { kind: "provider-call", ...call });
+      // The second call with the same id in one step could not be told from the first.
+      const known = state.open?.parts.some(
+        (part) => part.kind === "call" && part.callId === data.toolCallId,
+      );
+      if (known === true) return state;
+      return withPart(state, {
+        kind: "call",
+        ...call,
+        ...(data.error === undefined ? {} : { error: data.error }),
+        ...(data.title === undefined ? {} : { title: data.title }),
+        outcome: { status: "waiting" },
+      });
+    },
+    "part.tool-result": (state, { data }) => {
+      if (data.providerExecuted !== true || data.preliminary === true) return state;
+      const { toolCallId: callId, toolName, output } = data;
+      return withPart(state, {
+        kind: "provider-result",
+        callId,
+        toolName,
+        output,
+        isError: false,
+        ...metadataOf(data),
+      });
+    },
+    "part.tool-error": (state, { data }) => {
+      if (data.providerExecuted !== true) return state;
+      const { toolCallId: callId, toolName, error } = data;
+      return withPart(state, {
+        kind: "provider-result",
+        callId,
+        toolName,
+        output: error,
+        isError: true,
+        ...metadataOf(data),
+      });
+    },
+    "part.file": (state, { data }) => withPart(state, { kind: "file", ...data }),
+    "part.reasoning-file": (state, { data }) =>
+      withPart(state, { kind: "reasoning-file", ...data }),
+    "part.custom": (state, { data }) =>
+      withPart(state, { kind: "custom", customKind: data.kind, ...metadataOf(data) }),
+    "part.source": (state, { data }) => withPart(state, { kind: "source", source: data }),
+    "part.error": (state, { data }) => withPart(state, { kind: "error", error: data.error }),
+
+    "tool.approval-requested": (state, { data }) =>
+      withOutcome(state, data, {
+        status: "awaiting-approval",
+        ...(data.reason === undefined ? {} : { reason: data.reason }),
+      }),
+    "tool.approval-answered": (state, { data }) =>
+      withOutcome(
+        state,
+        data,
+        data.approved
+          ? { status: "approved" }
+          : { status: "refused", ...(data.reason === undefined ? {} : { reason: data.reason }) },
+      ),
+    "tool.started": (state, { data }) => withOutcome(state, data, { status: "running" }),
+    "tool.progressed": (state, { data }) =>
+      withOutcome(state, data, { status: "running", progress: data.output }),
+    "tool.succeeded": (state, { data }) =>
+      withOutcome(state, data, {
+        status: "succeeded",
+        output: data.output,
+        modelOutput: data.modelOutput,
+      }),
+    "tool.failed": (state, { data }) =>
+      withOutcome(state, data, { status: "failed", error: data.error }),
+    "tool.denied": (state, { data }) =>
+      withOutcome(state, data, {
+        status: "denied",
+        ...(data.reason === undefined ? {} : { reason: data.reason }),
+      }),
+    "tool.skipped": (state, { data }) =>
+      withOutcome(state, data, { status: "skipped", reason: data.reason }),
+    "tool.unknown": (state, { data }) =>
+      withOutcome(state, data, { status: "unknown", reason: data.reason }),
+  },
+});

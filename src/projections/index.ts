@@ -1,0 +1,40 @@
+/** The face of `projections`: what a log means. Pure folds, no I/O. */
+
+export { contextView, type Compaction, type ContextView, type Pruning } from "./context-view.ts";
+export type {
+  BlockPart,
+  CallOutcome,
+  CallPart,
+  CustomPart,
+  ErrorPart,
+  FilePart,
+  HistoryItem,
+  HistoryPart,
+  HistoryState,
+  ProviderCallPart,
+  ProviderResultPart,
+  SourcePart,
+  StepItem,
+  TurnEndItem,
+  UserItem,
+  WaitingMessage,
+} from "./history-item.ts";
+export { history } from "./history.ts";
+export {
+  defineProjection,
+  projectionStore,
+  type Projection,
+  type ProjectionDefinition,
+  type Transitions,
+} from "./projection.ts";
+export { promptCharacters, promptDigest } from "./prompt-digest.ts";
+export { CUT_OFF_NOTE, itemMessages, promptMessages, PRUNED_PLACEHOLDER } from "./prompt.ts";
+export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
+export { sessionSummary, type SessionSummary } from "./session-summary.ts";
+export {
+  toolCalls,
+  type ToolCall,
+  type ToolCallsState,
+  type ToolCallStatus,
+} from "./tool-calls.ts";
+export { addUsage, noUsage, turnUsage, usage, type StepUsage, type UsageState } from "./usage.ts";

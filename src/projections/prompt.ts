@@ -1,0 +1,108 @@
+/**
+ * The prompt: the messages that the next step sends, made from the history and the context view.
+ * Messages of an item are made once and kept with it, so a prompt costs what is new since the last.
+ */
+
+import type { ModelMessage, UserContent } from "ai";
+import type { ContextView } from "./context-view.ts";
+import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
+import { stepMessages } from "./prompt-step.ts";
+
+/** Told when a reply was cut off and the same turn goes on: a prompt never ends with the model's own words. */
+export const CUT_OFF_NOTE =
+  "[Your reply above was cut off before it was complete. Go on from where it stopped.]";
+
+/** What stands in the place of a tool result that was pruned. */
+export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
+
+const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
+
+/** The messages of a prompt at this point, valid for every provider at every position of any log. */
+export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
+  const items = history.open === undefined ? history.items : [...history.items, history.open];
+  const messages = shownItems(items, view).flatMap((shown) =>
+    "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown),
+  );
+  const last = messages.at(-1);
+  return last?.role === "assistant" && wasCutOff(items)
+    ? [...messages, { role: "user", content: CUT_OFF_NOTE }]
+    : messages;
+}
+
+function wasCutOff(items: readonly HistoryItem[]): boolean {
+  const last = items.findLast((item) => item.kind === "step");
+  return last?.status === "interrupted" || last?.status === "failed";
+}
+
+type Shown = HistoryItem | { readonly summary: string };
+
+/** The items that a compaction covers give way to its summary, at the place of the first of them. */
+function shownItems(items: readonly HistoryItem[], view: ContextView): readonly Shown[] {
+  const { compactions, prunings } = view;
+  if (compactions.length === 0 && prunings.length === 0) return items;
+  const told = new Set<number>();
+  return items.flatMap((item): readonly Shown[] => {
+    // The newest wins: a later compaction reads the summary of the one before it.
+    const by = compactions.findLast(({ from, to }) => from <= item.position && item.position <= to);
+    if (by === undefined) return [withPruned(item, view)];
+    if (told.has(by.position)) return [];
+    told.add(by.position);
+    return [{ summary: by.summary }];
+  });
+}
+
+function withPruned(item: HistoryItem, { prunings }: ContextView): HistoryItem {
+  if (item.kind !== "step" || prunings.length === 0) return item;
+  const calls = new Set(
+    prunings.flatMap((pruning) =>
+      pruning.calls.flatMap((call) => (call.step === item.step ? [call.callId] : [])),
+    ),
+  );
+  if (calls.size === 0) return item;
+  return {
+    ...item,
+    parts: item.parts.map((part) =>
+      part.kind === "call" && part.outcome.status === "succeeded" && calls.has(part.callId)
+        ? {
+            ...part,
+            outcome: {
+              ...part.outcome,
+              modelOutput: { type: "text" as const, value: PRUNED_PLACEHOLDER },
+            },
+          }
+        : part,
+    ),
+  };
+}
+
+function summaryMessages(summary: string): readonly ModelMessage[] {
+  return summary === "" ? [] : [{ role: "user", content: summary }];
+}
+
+/** The messages of one item; the same objects each time, as items never change once they are over. */
+export function itemMessages(item: HistoryItem): readonly ModelMessage[] {
+  const known = made.get(item);
+  if (known !== undefined) return known;
+  const messages = makeMessages(item);
+  made.set(item, messages);
+  return messages;
+}
+
+function makeMessages(item: HistoryItem): readonly ModelMessage[] {
+  switch (item.kind) {
+    case "user":
+      return userMessages(item);
+    case "step":
+      return stepMessages(item);
+    case "turn-end":
+      return [];
+  }
+}
+
+function userMessages({ content }: UserItem): readonly ModelMessage[] {
+  const sent: UserContent =
+    typeof content === "string"
+      ? content
+      : content.filter((part) => part.type !== "text" || part.text.trim() !== "");
+  return sent.length === 0 ? [] : [{ role: "user", content: sent }];
+}

@@ -1,0 +1,54 @@
+/** The queue: what users said that the model has not been given yet, and what became of each message. */
+
+import { z } from "zod";
+import { userContentSchema, type Delivery, type StoredUserContent } from "../events/index.ts";
+import { defineProjection, type Projection } from "./projection.ts";
+
+export interface QueuedMessage {
+  readonly id: string;
+  readonly content: StoredUserContent;
+  readonly delivery: Delivery;
+  /** The position of its `message.queued`. */
+  readonly position: number;
+  readonly at: number;
+}
+
+export interface QueueState {
+  /** Oldest first. */
+  readonly waiting: readonly QueuedMessage[];
+  /** The position at which each message was accepted, by id: a message is accepted once. */
+  readonly accepted: Readonly<Record<string, number>>;
+}
+
+function remove(state: QueueState, ids: readonly string[]): QueueState {
+  return { ...state, waiting: state.waiting.filter((message) => !ids.includes(message.id)) };
+}
+
+export const queue: Projection<QueueState> = defineProjection<QueueState>({
+  name: "queue",
+  version: 1,
+  schema: z.object({
+    waiting: z.array(
+      z.object({
+        id: z.string(),
+        content: userContentSchema,
+        delivery: z.enum(["steer", "follow-up"]),
+        position: z.int(),
+        at: z.number(),
+      }),
+    ),
+    accepted: z.record(z.string(), z.int()),
+  }),
+  initial: { waiting: [], accepted: {} },
+  on: {
+    "message.queued": (state, { seq, at, data }) => ({
+      waiting: [
+        ...state.waiting,
+        { id: data.id, content: data.content, delivery: data.delivery, position: seq, at },
+      ],
+      accepted: { ...state.accepted, [data.id]: seq },
+    }),
+    "message.delivered": (state, { data }) => remove(state, data.ids),
+    "message.withdrawn": (state, { data }) => remove(state, data.ids),
+  },
+});

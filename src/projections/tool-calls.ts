@@ -1,0 +1,122 @@
+/** Every call of our own tools: which tool, how it stands, how often and how long it ran. */
+
+import { z } from "zod";
+import type { SessionEvent } from "../events/index.ts";
+import { defineProjection, type Projection } from "./projection.ts";
+
+const statuses = [
+  "waiting",
+  "awaiting-approval",
+  "approved",
+  "refused",
+  "running",
+  "succeeded",
+  "failed",
+  "denied",
+  "skipped",
+  "unknown",
+] as const;
+
+export type ToolCallStatus = (typeof statuses)[number];
+
+export interface ToolCall {
+  readonly step: number;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly status: ToolCallStatus;
+  readonly attempts: number;
+  readonly effectId?: string;
+  /** Epoch milliseconds. */
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+}
+
+export interface ToolCallsState {
+  /** The running step: calls belong to it. */
+  readonly step: number;
+  /** Calls that have not ended. */
+  readonly open: readonly ToolCall[];
+  /** Calls that have, in the order of their ends. */
+  readonly ended: readonly ToolCall[];
+}
+
+interface CallKey {
+  readonly step: number;
+  readonly callId: string;
+}
+
+function update(
+  state: ToolCallsState,
+  key: CallKey,
+  change: (call: ToolCall) => ToolCall,
+): ToolCallsState {
+  return {
+    ...state,
+    open: state.open.map((call) =>
+      call.step === key.step && call.callId === key.callId ? change(call) : call,
+    ),
+  };
+}
+
+function end(
+  state: ToolCallsState,
+  { at, data }: { readonly at: number; readonly data: CallKey },
+  status: ToolCallStatus,
+): ToolCallsState {
+  const call = state.open.find((one) => one.step === data.step && one.callId === data.callId);
+  if (call === undefined) return state;
+  return {
+    ...state,
+    open: state.open.filter((one) => one !== call),
+    ended: [...state.ended, { ...call, status, endedAt: at }],
+  };
+}
+
+function called(state: ToolCallsState, { data }: SessionEvent<"part.tool-call">): ToolCallsState {
+  const { toolCallId: callId, toolName, providerExecuted } = data;
+  const known = state.open.some((call) => call.step === state.step && call.callId === callId);
+  if (providerExecuted === true || known) return state;
+  return {
+    ...state,
+    open: [...state.open, { step: state.step, callId, toolName, status: "waiting", attempts: 0 }],
+  };
+}
+
+const callSchema = z.object({
+  step: z.int(),
+  callId: z.string(),
+  toolName: z.string(),
+  status: z.enum(statuses),
+  attempts: z.int(),
+  effectId: z.string().exactOptional(),
+  startedAt: z.number().exactOptional(),
+  endedAt: z.number().exactOptional(),
+});
+
+export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
+  name: "tool-calls",
+  version: 1,
+  schema: z.object({ step: z.int(), open: z.array(callSchema), ended: z.array(callSchema) }),
+  initial: { step: 0, open: [], ended: [] },
+  on: {
+    "step.started": (state, { data }) => ({ ...state, step: data.step }),
+    "part.tool-call": called,
+    "tool.approval-requested": (state, { data }) =>
+      update(state, data, (call) => ({ ...call, status: "awaiting-approval" })),
+    "tool.approval-answered": (state, { data }) =>
+      update(state, data, (call) => ({ ...call, status: data.approved ? "approved" : "refused" })),
+    "tool.started": (state, { at, data }) =>
+      update(state, data, (call) => ({
+        ...call,
+        status: "running",
+        attempts: data.attempt,
+        effectId: data.effectId,
+        startedAt: call.startedAt ?? at,
+      })),
+    "tool.succeeded": (state, event) => end(state, event, "succeeded"),
+    "tool.failed": (state, event) => end(state, event, "failed"),
+    "tool.denied": (state, event) => end(state, event, "denied"),
+    "tool.skipped": (state, event) => end(state, event, "skipped"),
+    "tool.unknown": (state, event) => end(state, event, "unknown"),
+  },
+});
