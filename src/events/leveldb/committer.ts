@@ -1,0 +1,192 @@
+/**
+ * The one writer of the store: at most one batch is being written, and everything that arrives
+ * meanwhile is the next one. There is no timer: a batch is as large as the disk is slow.
+ */
+
+import type { NewEvent } from "../catalogue.ts";
+import type { Appended } from "../event-log.ts";
+import { Batch } from "./batch.ts";
+import { seal, sealOf } from "./sealed-row.ts";
+import type { ChainMark } from "./commit-record.ts";
+import type { Database } from "./database.ts";
+import { writeFailure } from "./failures.ts";
+import type { Head } from "./head.ts";
+import { checkedKey, fixedWidth, idKey, sessionKey } from "./keys.ts";
+import type { TurnlogError } from "../errors.ts";
+
+/** A batch that is larger than this is not added to. */
+const BATCH_SIZE = 1024 * 1024;
+/** LevelDB holds at most two write buffers of 4 MB in its log files; what is older is in tables. */
+const MARK_DISTANCE = 4 * 1024 * 1024;
+const MARKS_KEPT = 4;
+
+export interface CommitterOptions {
+  readonly sync: boolean;
+  /** The end of the chain; all of it is in LevelDB's tables. */
+  readonly end: ChainMark;
+  /** Where `m/checked` stands. */
+  readonly checked: ChainMark;
+  /** Called when a write failed, before anybody is told: what is in memory may not be in the store. */
+  readonly onFailed: () => void;
+}
+
+export class Committer {
+  readonly #database: Database;
+  readonly #options: CommitterOptions;
+  /** Places in the chain, oldest first, some megabytes apart. */
+  readonly #marks: ChainMark[];
+  #sizeSinceMark = 0;
+  /** Whether `m/checked` is to be moved with the next batch. */
+  #moveMark: boolean;
+  /** The last global position, including what is queued. */
+  #position: number;
+  #written: ChainMark;
+  #filling: Batch | undefined;
+  readonly #full: Batch[] = [];
+  #writing: Batch | undefined;
+  #idle: PromiseWithResolvers<void> | undefined;
+  #failure: TurnlogError | undefined;
+
+  constructor(database: Database, options: CommitterOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#position = options.end.position;
+    this.#written = options.end;
+    this.#marks = [options.end];
+    this.#moveMark = options.checked.position < options.end.position;
+  }
+
+  /** Why nothing is written any more. */
+  get failure(): TurnlogError | undefined {
+    return this.#failure;
+  }
+
+  /** The end of what is written. */
+  get written(): ChainMark {
+    return this.#written;
+  }
+
+  /** Queues events of a session that are encoded already; resolves when they are written. */
+  append(head: Head, events: readonly NewEvent[], rows: readonly string[]): Promise<Appended> {
+    const batch = this.#open();
+    const share = batch.share(head);
+    for (const [index, row] of rows.entries()) {
+      const seq = ++head.revision;
+      const position = ++this.#position;
+      const event = events[index];
+      batch.put(head.prefix + fixedWidth(seq), row);
+      batch.record.add(share.index, sealOf(row));
+      head.tail?.push(seq, row);
+      if (event === undefined) continue;
+      share.updatedAt = event.at;
+      if (seq === 1) head.createdAt = event.at;
+      if (event.id === undefined) continue;
+      const key = idKey(head.session, event.id);
+      batch.put(key, seal(key, [seq, position]));
+      head.ids.set(event.id, { seq, position, batch });
+      (share.ids ??= []).push(event.id);
+    }
+    share.revision = head.revision;
+    return batch.promise({ revision: head.revision, position: this.#position, repeated: false });
+  }
+
+  /** Queues a row that is no event. */
+  async put(key: string, row: string): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const batch = this.#open();
+    batch.put(key, row);
+    await batch.promise({ revision: 0, position: 0, repeated: false });
+  }
+
+  /** Resolves when nothing is queued; never rejects. */
+  async idle(): Promise<void> {
+    if (this.#writing === undefined && this.#filling === undefined) return;
+    this.#idle ??= Promise.withResolvers();
+    await this.#idle.promise;
+  }
+
+  /** The batch that takes what arrives now. */
+  #open(): Batch {
+    const open = this.#filling;
+    if (open !== undefined && open.size < BATCH_SIZE) return open;
+    if (open !== undefined) this.#full.push(open);
+    else if (this.#writing === undefined) queueMicrotask(() => this.#write());
+    this.#filling = new Batch(this.#database, this.#position + 1);
+    return this.#filling;
+  }
+
+  #write(): void {
+    const batch = this.#full.shift() ?? this.#filling;
+    if (batch === this.#filling) this.#filling = undefined;
+    this.#writing = batch;
+    if (batch === undefined) {
+      this.#idle?.resolve();
+      this.#idle = undefined;
+      return;
+    }
+    void this.#commit(batch);
+  }
+
+  async #commit(batch: Batch): Promise<void> {
+    let end: ChainMark;
+    try {
+      end = this.#finish(batch);
+      await batch.rows.write({ sync: this.#options.sync });
+    } catch (error) {
+      this.#failed(batch, error);
+      return;
+    }
+    this.#committed(batch, end);
+  }
+
+  /** Adds the rows that a batch has once: index rows, the commit record, the mark. */
+  #finish(batch: Batch): ChainMark {
+    if (batch.record.count === 0) return this.#written;
+    for (const { head, revision, updatedAt } of batch.shares) {
+      const key = sessionKey(head.session);
+      batch.put(key, seal(key, [revision, head.createdAt, updatedAt]));
+    }
+    const { key, row, mark } = batch.record.finish(this.#written.seal);
+    batch.put(key, row);
+    this.#sizeSinceMark += batch.size;
+    if (this.#sizeSinceMark >= MARK_DISTANCE) {
+      this.#sizeSinceMark = 0;
+      this.#marks.push(mark);
+      if (this.#marks.length > MARKS_KEPT) {
+        this.#marks.shift();
+        this.#moveMark = true;
+      }
+    }
+    if (this.#moveMark) batch.put(checkedKey, seal(checkedKey, this.#marks[0]));
+    this.#moveMark = false;
+    return mark;
+  }
+
+  #committed(batch: Batch, end: ChainMark): void {
+    this.#written = end;
+    this.#write();
+    for (const share of batch.shares) {
+      const { head } = share;
+      head.committed = share.revision;
+      head.batches--;
+      if (share.ids !== undefined) for (const id of share.ids) head.ids.delete(id);
+    }
+    batch.keepPromises();
+    for (const { head, revision } of batch.shares) head.tail?.advance(revision);
+  }
+
+  /** Nothing may follow a write that failed: it may have left LevelDB's log file torn. */
+  #failed(batch: Batch, error: unknown): void {
+    const failure = writeFailure(error);
+    const behind = this.#filling === undefined ? this.#full : [...this.#full, this.#filling];
+    this.#failure = failure;
+    this.#filling = undefined;
+    this.#writing = undefined;
+    this.#position = this.#written.position;
+    this.#options.onFailed();
+    for (const lost of [batch, ...behind.splice(0)]) lost.breakPromises(failure);
+    this.#full.length = 0;
+    this.#idle?.resolve();
+    this.#idle = undefined;
+  }
+}

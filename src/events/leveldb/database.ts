@@ -1,0 +1,89 @@
+/**
+ * The part of abstract-level that the log uses: all keys and values are utf8 strings.
+ * `Level` and `MemoryLevel` have this shape as they are; tests put a layer that fails between.
+ */
+
+/** Bounds of a scan over keys; a missing bound is open. */
+export interface KeyRange {
+  readonly gte?: string;
+  readonly gt?: string;
+  readonly lt?: string;
+  readonly lte?: string;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+}
+
+/** LevelDB's own option: how many bytes one `nextv` may bring into memory. */
+export interface ScanOptions extends KeyRange {
+  readonly highWaterMarkBytes?: number;
+}
+
+/** A scan in progress. It holds a snapshot of the database until it is closed. */
+export interface Scan<Item> {
+  /** At most `size` items; none at the end. */
+  nextv(size: number): Promise<Item[]>;
+  close(): Promise<void>;
+}
+
+/** Rows that are written together or not at all. */
+export interface WriteBatch {
+  put(key: string, value: string): unknown;
+  write(options: { readonly sync: boolean }): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Database {
+  get(key: string): Promise<string | undefined>;
+  getMany(keys: string[]): Promise<(string | undefined)[]>;
+  iterator(options: ScanOptions): Scan<[string, string]>;
+  keys(options: KeyRange): Scan<string>;
+  values(options: ScanOptions): Scan<string>;
+  batch(): WriteBatch;
+  close(): Promise<void>;
+}
+
+/**
+ * The only item of a scan with `limit: 1`, or undefined; closes the scan. Asks for two: LevelDB
+ * skips blocks that it cannot read, and says so only when a scan comes to its end.
+ */
+export async function firstOf<Item>(scan: Scan<Item>): Promise<Item | undefined> {
+  try {
+    return (await scan.nextv(2))[0];
+  } finally {
+    await scan.close();
+  }
+}
+
+/** One row, by a scan: `get` trusts LevelDB's bloom filters, which no checksum protects. */
+export async function rowAt(database: Database, key: string): Promise<string | undefined> {
+  return firstOf(database.values({ gte: key, lte: key, limit: 1 }));
+}
+
+const PAGE = 256;
+
+/** All rows of a range, page by page, each read to its end for the same reason. */
+export async function* allRows(database: Database, range: KeyRange): AsyncGenerator<[string, string]> {
+  let rest: KeyRange = range;
+  for (;;) {
+    const page = await readPage(database, rest);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    const { gte: _, ...upper } = rest;
+    rest = { ...upper, gt: last[0] };
+  }
+}
+
+async function readPage(database: Database, range: KeyRange): Promise<[string, string][]> {
+  const scan = database.iterator({ ...range, limit: PAGE, highWaterMarkBytes: 1024 * 1024 });
+  const page: [string, string][] = [];
+  try {
+    for (;;) {
+      const rows = await scan.nextv(PAGE + 1);
+      if (rows.length === 0) return page;
+      page.push(...rows);
+    }
+  } finally {
+    await scan.close();
+  }
+}

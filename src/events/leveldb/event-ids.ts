@@ -1,0 +1,66 @@
+/** Makes appends idempotent: finds out whether events with these ids are in the session already. */
+
+import { z } from "zod";
+import type { NewEvent } from "../catalogue.ts";
+import { TurnlogError } from "../errors.ts";
+import type { Appended } from "../event-log.ts";
+import { rowAt, type Database } from "./database.ts";
+import { damagedAt, readFailure } from "./failures.ts";
+import type { Head, PendingBatch } from "./head.ts";
+import { idKey } from "./keys.ts";
+import { unseal } from "./sealed-row.ts";
+
+/** Position in the session and over all sessions. */
+export const placeSchema: z.ZodType<readonly [seq: number, position: number]> = z.tuple([
+  z.int().positive(),
+  z.int().positive(),
+]);
+
+interface Found {
+  readonly seq: number;
+  readonly position: number;
+  readonly batch?: PendingBatch;
+}
+
+/**
+ * What an earlier append of the same events returned, or undefined when none of their ids is there.
+ * @throws TurnlogError `EVENT_ID_CONFLICT` when only some are there, or one id is used twice
+ */
+export async function findIds(
+  database: Database,
+  head: Head,
+  events: readonly NewEvent[],
+): Promise<{ readonly appended: Promise<Appended> } | undefined> {
+  const ids = events.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  if (ids.length === 0) return undefined;
+  if (new Set(ids).size < ids.length) throw conflict(head, "one id is used for several events", ids);
+  const found = await Promise.all(ids.map(async (id) => head.ids.get(id) ?? stored(database, head.session, id)));
+  const places = found.filter((place) => place !== undefined);
+  if (places.length === 0) return undefined;
+  if (places.length < ids.length) throw conflict(head, "some of its events are in the session already, some are not", ids);
+  const last = places.reduce((one, other) => (other.seq > one.seq ? other : one));
+  const appended: Appended = { revision: last.seq, position: last.position, repeated: true };
+  return { appended: last.batch === undefined ? Promise.resolve(appended) : last.batch.promise(appended) };
+}
+
+async function stored(database: Database, session: string, id: string): Promise<Found | undefined> {
+  const key = idKey(session, id);
+  let row: string | undefined;
+  try {
+    row = await rowAt(database, key);
+  } catch (error) {
+    throw readFailure(error, session, 0);
+  }
+  if (row === undefined) return undefined;
+  const place = unseal(key, row, placeSchema);
+  if (place === undefined) throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
+  return { seq: place[0], position: place[1] };
+}
+
+function conflict(head: Head, why: string, ids: readonly string[]): TurnlogError {
+  return new TurnlogError(
+    "EVENT_ID_CONFLICT",
+    `An append to ${head.session} was refused: ${why}. Append exactly the events of the first attempt, or give new ones new ids.`,
+    { session: head.session, details: { ids } },
+  );
+}

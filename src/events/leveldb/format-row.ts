@@ -1,0 +1,43 @@
+/** `m/format`: the store's first row, written to the disk before anything else. */
+
+import { z } from "zod";
+import { TurnlogError } from "../errors.ts";
+import { firstOf, rowAt, type Database } from "./database.ts";
+import { formatKey } from "./keys.ts";
+import { seal, unseal } from "./sealed-row.ts";
+import { assertFormat, FORMAT } from "./store-file.ts";
+
+export interface Format {
+  readonly format: number;
+  /** Counts repairs. */
+  readonly generation: number;
+}
+
+const formatSchema: z.ZodType<Format> = z.object({ format: z.int().positive(), generation: z.int().positive() });
+
+/** The format row of a database; `none` where it has no rows at all. */
+export async function readFormat(database: Database, dir: string): Promise<Format | "none" | "foreign"> {
+  const row = await rowAt(database, formatKey);
+  const format = row === undefined ? undefined : unseal(formatKey, row, formatSchema);
+  if (format !== undefined) {
+    assertFormat(format.format, dir);
+    return format;
+  }
+  return (await firstOf(database.keys({ limit: 1 }))) === undefined ? "none" : "foreign";
+}
+
+/** Synced in every store: LevelDB cannot open a database whose first write a power cut took. */
+export async function writeFormat(database: Database, generation: number): Promise<Format> {
+  const format: Format = { format: FORMAT, generation };
+  const batch = database.batch();
+  batch.put(formatKey, seal(formatKey, format));
+  await batch.write({ sync: true });
+  return format;
+}
+
+export function formatDamage(dir: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log in ${dir} has lost its first row, which says what it is. Copy the folder, then run \`turnlog repair\`.`,
+  );
+}

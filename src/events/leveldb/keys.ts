@@ -1,0 +1,68 @@
+/**
+ * Every key of the store. Numbers are base 36 with a fixed width, so that keys sort as numbers do.
+ * `/` is in no session id, so that the rows of a session are one range, by its name alone.
+ *
+ *   e/<session>/<seq>         an event
+ *   s/<session>               the session's index row
+ *   i/<session>/<event id>    where an event that carries an id stands
+ *   n/<session>/<projection>  a snapshot
+ *   c/<global position>       a commit record, by the position of its first event
+ *   m/…                       the store's own marks
+ *   q/<session>/<seq>         rows that repair took out of the way
+ */
+
+const WIDTH = 9;
+const EVENT_KEY = /^e\/([A-Za-z0-9][A-Za-z0-9._:@-]{0,127})\/[0-9a-z]{9}$/;
+
+export const formatKey = "m/format";
+export const checkedKey = "m/checked";
+
+/** All numbers up to 36⁹ ≈ 10¹⁴ keep their order as text. */
+export function fixedWidth(value: number): string {
+  return value.toString(36).padStart(WIDTH, "0");
+}
+
+/** The number at the end of a key. */
+export function numberOf(key: string): number {
+  return Number.parseInt(key.slice(key.lastIndexOf("/") + 1), 36);
+}
+
+export function eventPrefix(session: string): string {
+  return `e/${session}/`;
+}
+
+export function eventKey(session: string, seq: number): string {
+  return eventPrefix(session) + fixedWidth(seq);
+}
+
+export function sessionKey(session: string): string {
+  return `s/${session}`;
+}
+
+export function idKey(session: string, id: string): string {
+  return `i/${session}/${id}`;
+}
+
+export function snapshotKey(session: string, projection: string): string {
+  return `n/${session}/${projection}`;
+}
+
+export function commitKey(position: number): string {
+  return `c/${fixedWidth(position)}`;
+}
+
+/** Where repair puts a row that was under another key. */
+export function quarantineKey(key: string): string {
+  return key.startsWith("e/") ? `q/${key.slice(2)}` : `q/-/${key}`;
+}
+
+/** Session and position of an event's key; undefined when it is not one. */
+export function parseEventKey(key: string): { readonly session: string; readonly seq: number } | undefined {
+  const match = EVENT_KEY.exec(key);
+  return match?.[1] === undefined ? undefined : { session: match[1], seq: numberOf(key) };
+}
+
+/** All keys that begin with a prefix which ends in `/`. */
+export function under(prefix: string): { readonly gte: string; readonly lt: string } {
+  return { gte: prefix, lt: `${prefix.slice(0, -1)}0` };
+}

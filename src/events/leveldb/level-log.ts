@@ -1,0 +1,237 @@
+/**
+ * The log on any abstract-level database. Validates, keeps the order of appends, and hands the
+ * work to the committer and the readers. `open-store.ts` opens and checks the database before.
+ */
+
+import type { NewEvent, SessionEvent } from "../catalogue.ts";
+import { createCodec } from "../codec.ts";
+import { TurnlogError } from "../errors.ts";
+import type {
+  Appended,
+  EventLog,
+  ExpectedRevision,
+  GlobalEvent,
+  ReadRange,
+  SessionEntry,
+  Snapshot,
+} from "../event-log.ts";
+import { parseSessionId } from "../session-id.ts";
+import { Committer } from "./committer.ts";
+import type { ChainMark } from "./commit-record.ts";
+import type { Database } from "./database.ts";
+import { findIds } from "./event-ids.ts";
+import { closedError } from "./failures.ts";
+import { readGlobal } from "./global-reader.ts";
+import type { Head } from "./head.ts";
+import { Heads } from "./heads.ts";
+import { LiveTail } from "./live-tail.ts";
+import { listSessions } from "./session-list.ts";
+import { readSpan } from "./session-reader.ts";
+import { readSnapshot, snapshotRow } from "./snapshots.ts";
+import { subscription, type Source } from "./subscription.ts";
+
+export interface LevelLogOptions {
+  readonly sync: boolean;
+  /** The end of the chain of commit records. */
+  readonly end: ChainMark;
+  /** Where `m/checked` stands. */
+  readonly checked: ChainMark;
+  /** Called once when everything is written: puts the end on record and closes the database. */
+  readonly release: (committer: Committer) => Promise<void>;
+}
+
+export class LevelLog implements EventLog {
+  readonly #database: Database;
+  readonly #release: LevelLogOptions["release"];
+  readonly #codec = createCodec();
+  readonly #tails = new Map<string, LiveTail>();
+  readonly #heads: Heads;
+  readonly #committer: Committer;
+  readonly #closing = new AbortController();
+  /** Appends that wait for a head or an id and are not queued yet. */
+  #waiting = 0;
+  #settled: PromiseWithResolvers<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(database: Database, { sync, end, checked, release }: LevelLogOptions) {
+    this.#database = database;
+    this.#release = release;
+    this.#heads = new Heads(database, this.#tails);
+    this.#committer = new Committer(database, { sync, end, checked, onFailed: () => this.#forget() });
+  }
+
+  append(session: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+    try {
+      this.#assertOpen();
+      const head = this.#heads.of(session);
+      const identified = events.some((event) => event.id !== undefined);
+      // The way of nearly every event: nothing to wait for, so that the caller's order is kept for free.
+      if (head.ready && head.waiting === 0 && !identified) return this.#queue(head, expected, events);
+      return this.#queueInLine(head, expected, events);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  async *read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
+    this.#assertOpen();
+    const { committed } = await this.#heads.known(session);
+    const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
+    const first = Math.max(from, 1);
+    const last = Math.min(to, committed);
+    yield* readSpan(this.#database, this.#codec, session, {
+      from: backwards ? Math.max(first, last - limit + 1) : first,
+      to: backwards ? last : Math.min(last, first + limit - 1),
+      backwards,
+    });
+  }
+
+  subscribe(
+    session: string,
+    { from = 1, signal }: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<SessionEvent> {
+    this.#assertOpen();
+    parseSessionId(session);
+    return subscription(() => this.#source(session), Math.max(from, 1), signal);
+  }
+
+  async *readAll({ from = 1 }: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
+    this.#assertOpen();
+    yield* readGlobal(this.#database, this.#codec, Math.max(from, 1), this.#committer.written.position);
+  }
+
+  async revision(session: string): Promise<number> {
+    this.#assertOpen();
+    return (await this.#heads.known(session)).committed;
+  }
+
+  async *list({ prefix = "" }: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
+    this.#assertOpen();
+    yield* listSessions(this.#database, prefix);
+  }
+
+  async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
+    this.#assertOpen();
+    const { key, row } = snapshotRow(parseSessionId(session), snapshot);
+    await this.#committer.put(key, row);
+  }
+
+  async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
+    this.#assertOpen();
+    const { committed } = await this.#heads.known(session);
+    return readSnapshot(this.#database, session, projection, committed);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    if (this.#waiting > 0) {
+      this.#settled = Promise.withResolvers();
+      await this.#settled.promise;
+    }
+    await this.#committer.idle();
+    this.#closing.abort();
+    await this.#release(this.#committer);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw closedError();
+  }
+
+  /** Checks and encodes; from here on the events have their positions. */
+  #queue(head: Head, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+    if (this.#committer.failure !== undefined) throw this.#committer.failure;
+    checkRevision(head, expected);
+    if (events.length === 0) {
+      throw new TurnlogError("INVALID_INPUT", `An append to ${head.session} has no events; append at least one.`, {
+        session: head.session,
+      });
+    }
+    const rows = events.map((event, index) => this.#encode(head, event, head.revision + 1 + index));
+    return this.#committer.append(head, events, rows);
+  }
+
+  /** For an append that has to wait: later ones of the same session wait behind it. */
+  async #queueInLine(head: Head, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+    this.#waiting++;
+    head.waiting++;
+    const queued = head.line.then(async () => {
+      await head.loaded;
+      // Wrapped, so that the line goes on when the append is queued, not when it is written.
+      return (await findIds(this.#database, head, events)) ?? { appended: this.#queue(head, expected, events) };
+    });
+    // The error goes to whoever called `append`; those behind it are not concerned.
+    head.line = queued.then(
+      () => undefined,
+      () => undefined,
+    );
+    const { appended } = await queued.finally(() => this.#leaveLine(head));
+    return appended;
+  }
+
+  #leaveLine(head: Head): void {
+    head.waiting--;
+    this.#waiting--;
+    if (this.#waiting === 0) this.#settled?.resolve();
+  }
+
+  #encode(head: Head, event: NewEvent, seq: number): string {
+    try {
+      return this.#codec.encode(event, seq);
+    } catch (error) {
+      throw new TurnlogError(
+        "EVENT_INVALID",
+        `An event of type ${event.type} cannot be stored in ${head.session}: its data is not JSON. Convert it before it is appended.`,
+        { session: head.session, position: seq, cause: error },
+      );
+    }
+  }
+
+  /** Lets go of what is only in memory: the store knows what was written. */
+  #forget(): void {
+    this.#heads.clear();
+    for (const tail of this.#tails.values()) tail.forget();
+  }
+
+  #source(session: string): Source {
+    const head = this.#heads.of(session);
+    const tail = this.#tails.get(session) ?? new LiveTail();
+    tail.subscriptions++;
+    this.#tails.set(session, tail);
+    head.tail = tail;
+    return {
+      tail,
+      ready: this.#heads.known(session).then(({ committed }) => tail.advance(committed)),
+      closing: this.#closing.signal,
+      read: (from, to) => readSpan(this.#database, this.#codec, session, { from, to, backwards: false }),
+      decode: (row, seq) => this.#codec.decodeOwn(row, { session, seq }),
+      release: () => {
+        tail.subscriptions--;
+        if (tail.subscriptions > 0) return;
+        this.#tails.delete(session);
+        this.#heads.detach(session);
+      },
+    };
+  }
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
+}
+
+function checkRevision({ session, revision }: Head, expected: ExpectedRevision): void {
+  if (expected === "any" || expected === revision) return;
+  if (expected === "none" ? revision === 0 : expected === "exists" && revision > 0) return;
+  throw new TurnlogError(
+    "REVISION_CONFLICT",
+    `Session ${session} is at position ${revision}, the append expected ${expected}. Read the events since, decide again and append with the new position.`,
+    { session, position: revision, details: { expected, actual: revision } },
+  );
+}

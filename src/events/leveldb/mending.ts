@@ -1,0 +1,108 @@
+/**
+ * Writes a consistent store from what a survey found good, into a new database: nothing of the
+ * damaged one is built upon. What is not good is copied too, under keys that nobody reads.
+ */
+
+import { CommitBuilder, chainStart, type ChainMark } from "./commit-record.ts";
+import { allRows, type Database, type WriteBatch } from "./database.ts";
+import { writeFormat } from "./format-row.ts";
+import { checkedKey, parseEventKey, quarantineKey, sessionKey } from "./keys.ts";
+import { seal } from "./sealed-row.ts";
+import type { SessionSurvey } from "./session-survey.ts";
+import { idPlaces, type OrderedRun } from "./survey-order.ts";
+import type { Survey } from "./survey.ts";
+
+const ROWS_PER_BATCH = 1000;
+const EVENTS_PER_COMMIT = 512;
+
+/** Returns the end of the new chain. */
+export async function mend(
+  source: Database,
+  target: Database,
+  survey: Survey,
+  generation: number,
+): Promise<ChainMark> {
+  await writeFormat(target, generation);
+  const writer = new MendingWriter(target);
+  await copyRows(source, writer, survey);
+  for (const [session, { kept, createdAt, updatedAt }] of survey.sessions) {
+    const key = sessionKey(session);
+    if (kept > 0) await writer.put(key, seal(key, [kept, createdAt, updatedAt]));
+  }
+  for (const [key, place] of idPlaces(survey.sessions, survey.order)) await writer.put(key, seal(key, place));
+  const end = await writeCommits(writer, survey.sessions, survey.order);
+  await writer.put(checkedKey, seal(checkedKey, end));
+  await writer.flush();
+  return end;
+}
+
+/** Rows in batches of a bearable size: the new database needs no atomicity yet. */
+class MendingWriter {
+  readonly #database: Database;
+  #batch: WriteBatch;
+  #rows = 0;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#batch = database.batch();
+  }
+
+  async put(key: string, row: string): Promise<void> {
+    this.#batch.put(key, row);
+    if (++this.#rows >= ROWS_PER_BATCH) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    await this.#batch.write({ sync: false });
+    this.#batch = this.#database.batch();
+    this.#rows = 0;
+  }
+}
+
+/** Events, snapshots and what was set aside before; all other rows are written anew. */
+async function copyRows(source: Database, writer: MendingWriter, survey: Survey): Promise<void> {
+  const badSnapshots = new Set(survey.badSnapshots);
+  const strays = new Set(survey.strays);
+  for await (const [key, row] of allRows(source, {})) {
+    const place = parseEventKey(key);
+    if (place !== undefined) {
+      const good = place.seq <= (survey.sessions.get(place.session)?.kept ?? 0);
+      await writer.put(good ? key : quarantineKey(key), row);
+    } else if (strays.has(key)) await writer.put(quarantineKey(key), row);
+    else if (key.startsWith("q/")) await writer.put(key, row);
+    else if (key.startsWith("n/") && !badSnapshots.has(key)) await writer.put(key, row);
+  }
+}
+
+/** New records for all kept events: their global positions stay as long as nothing before them is gone. */
+async function writeCommits(
+  writer: MendingWriter,
+  sessions: ReadonlyMap<string, SessionSurvey>,
+  order: readonly OrderedRun[],
+): Promise<ChainMark> {
+  let end = chainStart;
+  let builder = new CommitBuilder(1);
+  let indexes = new Map<string, number>();
+  const done = new Map<string, number>();
+  const finish = async (): Promise<void> => {
+    if (builder.count === 0) return;
+    const { key, row, mark } = builder.finish(end.seal);
+    await writer.put(key, row);
+    end = mark;
+    builder = new CommitBuilder(mark.position + 1);
+    indexes = new Map();
+  };
+  for (const { session, count } of order) {
+    const seals = sessions.get(session)?.seals ?? [];
+    for (let added = 0; added < count; added++) {
+      const seq = (done.get(session) ?? 0) + 1;
+      done.set(session, seq);
+      const index = indexes.get(session) ?? builder.enter(session, seq);
+      indexes.set(session, index);
+      builder.add(index, seals[seq - 1] ?? "");
+      if (builder.count >= EVENTS_PER_COMMIT) await finish();
+    }
+  }
+  await finish();
+  return end;
+}

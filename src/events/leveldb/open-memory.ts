@@ -1,0 +1,18 @@
+/** The same log on a database in memory: for tests, and for sessions that nobody needs to keep. */
+
+import { MemoryLevel } from "memory-level";
+import type { EventLog } from "../event-log.ts";
+import { chainStart } from "./commit-record.ts";
+import { LevelLog } from "./level-log.ts";
+
+/** A log that is gone when it is closed. */
+export async function openMemoryLog(): Promise<EventLog> {
+  const database = new MemoryLevel({ storeEncoding: "utf8" });
+  await database.open();
+  return new LevelLog(database, {
+    sync: false,
+    end: chainStart,
+    checked: chainStart,
+    release: () => database.close(),
+  });
+}

@@ -1,0 +1,129 @@
+/**
+ * Opens a store on disk: looks, locks, guards, opens, checks. Whatever is refused is left as it was.
+ */
+
+import { mkdir } from "node:fs/promises";
+import type { EventLog } from "../event-log.ts";
+import { checkChain, type CheckedChain } from "./chain-check.ts";
+import { chainStart, type ChainMark } from "./commit-record.ts";
+import type { Committer } from "./committer.ts";
+import { storeFailure } from "./failures.ts";
+import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
+import { checkedKey } from "./keys.ts";
+import { flush, levelAt, type LevelDb } from "./leveldb.ts";
+import { LevelLog } from "./level-log.ts";
+import { guardLog, settle } from "./open-guard.ts";
+import { claim, disclaim } from "./owner.ts";
+import { seal } from "./sealed-row.ts";
+import { FORMAT, newStore, readStoreFile, writeStoreFile, type StoreFile } from "./store-file.ts";
+import { assertOurs, isUnused } from "./store-files.ts";
+import { takeLock, type StoreLock } from "./store-lock.ts";
+import { storePaths, type StorePaths } from "./store-paths.ts";
+
+/** `sync`: appended means on disk. `os`: survives the death of the process, not a power cut. */
+export type Durability = "sync" | "os";
+
+export interface OpenLogOptions {
+  /** The store's folder; created when there is none. */
+  readonly dir: string;
+  /** What a resolved append means, for the whole store. Default `sync`. */
+  readonly durability?: Durability;
+}
+
+/** A database that was opened and checked. */
+interface Opened {
+  readonly database: LevelDb;
+  readonly generation: number;
+  readonly chain: CheckedChain;
+}
+
+/**
+ * Opens the log of a store.
+ * @throws TurnlogError `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`,
+ * `LOG_FAILED`. The files of a store that is refused are as they were.
+ */
+export async function openLog({ dir, durability = "sync" }: OpenLogOptions): Promise<EventLog> {
+  const paths = storePaths(dir);
+  let lock: StoreLock | undefined;
+  try {
+    await assertOurs(paths);
+    await mkdir(dir, { recursive: true });
+    lock = await takeLock(paths);
+    await settle(paths);
+    const opened = await openLocked(paths);
+    return new LevelLog(opened.database, {
+      sync: durability === "sync",
+      ...opened.chain,
+      release: closer(paths, lock, opened, durability),
+    });
+  } catch (error) {
+    await lock?.release();
+    throw storeFailure(error, dir);
+  }
+}
+
+async function openLocked(paths: StorePaths): Promise<Opened> {
+  const store = (await readStoreFile(paths)) ?? (await newStoreFile(paths));
+  const unused = await isUnused(paths, store);
+  const guard = unused ? undefined : await guardLog(paths);
+  const database = levelAt(paths.log, unused);
+  let opened: Opened;
+  try {
+    await database.open();
+    opened = { database, ...(await check(database, paths, store)) };
+  } catch (error) {
+    await database.close();
+    await guard?.restore();
+    throw error;
+  }
+  try {
+    await guard?.keep();
+    await claim(paths);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return opened;
+}
+
+async function newStoreFile(paths: StorePaths): Promise<StoreFile> {
+  await writeStoreFile(paths, newStore);
+  return newStore;
+}
+
+async function check(database: LevelDb, { dir }: StorePaths, store: StoreFile): Promise<Omit<Opened, "database">> {
+  let format = await readFormat(database, dir);
+  if (format === "foreign" || (format === "none" && store.reached.position > 0)) throw formatDamage(dir);
+  if (format === "none") format = await writeFormat(database, store.generation);
+  const { generation } = format;
+  const known: ChainMark = generation === store.generation ? store.reached : chainStart;
+  return { generation, chain: await checkChain(database, known) };
+}
+
+/** Puts on record how far the log has come, and empties LevelDB's log file, which is its weak spot. */
+function closer(
+  paths: StorePaths,
+  lock: StoreLock,
+  { database, generation, chain }: Opened,
+  durability: Durability,
+): (committer: Committer) => Promise<void> {
+  return async ({ failure, written }) => {
+    const moved = failure === undefined && written.position > chain.checked.position;
+    try {
+      if (moved) {
+        const batch = database.batch();
+        batch.put(checkedKey, seal(checkedKey, written));
+        await batch.write({ sync: durability === "sync" });
+        await flush(database);
+      }
+      await database.close();
+      if (moved) await writeStoreFile(paths, { format: FORMAT, generation, reached: written });
+      await disclaim(paths);
+    } catch (error) {
+      throw storeFailure(error, paths.dir);
+    } finally {
+      await database.close();
+      await lock.release();
+    }
+  };
+}

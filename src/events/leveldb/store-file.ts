@@ -1,0 +1,48 @@
+/** `store.json`: the folder is ours, and its log had certainly reached this place in the chain. */
+
+import { z } from "zod";
+import { TurnlogError } from "../errors.ts";
+import { chainStart, type ChainMark } from "./commit-record.ts";
+import { readJsonFile, writeJsonFile } from "./json-file.ts";
+import type { StorePaths } from "./store-paths.ts";
+
+export const FORMAT = 1;
+
+export interface StoreFile {
+  readonly format: number;
+  /** Counts repairs: a mark of another generation says nothing about this log. */
+  readonly generation: number;
+  readonly reached: ChainMark;
+}
+
+const storeSchema: z.ZodType<StoreFile> = z.object({
+  format: z.int().positive(),
+  generation: z.int().positive(),
+  reached: z.object({ position: z.int().nonnegative(), seal: z.string() }),
+});
+
+export const newStore: StoreFile = { format: FORMAT, generation: 1, reached: chainStart };
+
+/** @throws TurnlogError `LOG_DAMAGED` when it cannot be read, `LOG_FOREIGN` for a later format */
+export async function readStoreFile({ store, dir }: StorePaths): Promise<StoreFile | undefined> {
+  const file = await readJsonFile(store, storeSchema);
+  if (file === "none") return undefined;
+  if (file === "unreadable") {
+    throw new TurnlogError("LOG_DAMAGED", `${store} cannot be read. Run \`turnlog repair\`, which writes it anew from the log.`);
+  }
+  assertFormat(file.format, dir);
+  return file;
+}
+
+export function assertFormat(format: number, dir: string): void {
+  if (format <= FORMAT) return;
+  throw new TurnlogError(
+    "LOG_FOREIGN",
+    `The store in ${dir} has format ${format}; this release of turnlog knows formats up to ${FORMAT}. Open it with the release that wrote it, or a later one.`,
+    { details: { format } },
+  );
+}
+
+export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {
+  await writeJsonFile(store, file);
+}

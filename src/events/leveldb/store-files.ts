@@ -1,0 +1,64 @@
+/** Looks at a store's files, without opening anything and without changing anything. */
+
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { TurnlogError } from "../errors.ts";
+import type { StoreFile } from "./store-file.ts";
+import { hasCode, namesIn, type StorePaths } from "./store-paths.ts";
+
+/** @throws TurnlogError `LOG_FOREIGN` when the folder holds something that is not a store */
+export async function assertOurs(paths: StorePaths): Promise<void> {
+  const { dir } = paths;
+  if ((await kindOf(dir)) === "other") throw foreign(dir, "it is a file");
+  const names = await namesIn(dir);
+  if (names.includes("store.json")) return;
+  if (names.includes("CURRENT")) throw foreign(dir, "it is a LevelDB of something else");
+  for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
+    if ((await kindOf(folder)) === "other") throw foreign(folder, "it is a file");
+    if ((await namesIn(folder)).length > 0) {
+      throw foreign(folder, "it holds files, and no store.json beside it says that they are turnlog's");
+    }
+  }
+}
+
+/**
+ * Whether LevelDB has to create the log.
+ * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take what is left of a log for a new one
+ */
+export async function isUnused({ log }: StorePaths, { reached }: StoreFile): Promise<boolean> {
+  const names = await namesIn(log);
+  const used = reached.position > 0 || names.some((name) => /\.(ldb|sst|log)$/.test(name));
+  if (names.includes("CURRENT")) {
+    const manifest = (await readFile(join(log, "CURRENT"), "utf8")).trim();
+    if (names.includes(manifest)) return false;
+    throw incomplete(log, `CURRENT names ${JSON.stringify(manifest)}, which is not there`);
+  }
+  if (used) throw incomplete(log, names.length === 0 ? "it is empty or gone" : "the file CURRENT is missing");
+  return true;
+}
+
+async function kindOf(path: string): Promise<"none" | "folder" | "other"> {
+  try {
+    return (await stat(path)).isDirectory() ? "folder" : "other";
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return "none";
+    if (hasCode(error, "ENOTDIR")) return "other";
+    throw error;
+  }
+}
+
+export function foreign(path: string, why: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_FOREIGN",
+    `${path} is not a turnlog store: ${why}. Nothing was changed. Choose another folder; if a store lost its store.json, \`turnlog repair\` writes it anew.`,
+    { details: { path } },
+  );
+}
+
+function incomplete(log: string, why: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log in ${log} is damaged: ${why}. Nothing was changed. Put the file back from a copy, or run \`turnlog repair\`.`,
+    { details: { path: log } },
+  );
+}

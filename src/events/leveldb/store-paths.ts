@@ -1,0 +1,64 @@
+/**
+ * What lies in the folder of a store.
+ *
+ *   store.json        says that the folder is ours, and what the log had certainly reached
+ *   owner.json        who has it open
+ *   lock/             an empty LevelDB of which only the file lock matters
+ *   log/              the events
+ *   log.before-open/  links to the files of log/ as they were, until opening has succeeded
+ *   log.repaired/     a finished repair that is not in its place yet
+ *   log.damaged-<n>/  what repair found, kept for good
+ *   log.discard/, log.linking/, log.repairing/   unfinished or finished business, deleted
+ */
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface StorePaths {
+  readonly dir: string;
+  readonly store: string;
+  readonly owner: string;
+  readonly lock: string;
+  readonly log: string;
+  readonly beforeOpen: string;
+  readonly repaired: string;
+  readonly discard: string;
+  readonly linking: string;
+  readonly repairing: string;
+}
+
+export function storePaths(dir: string): StorePaths {
+  return {
+    dir,
+    store: join(dir, "store.json"),
+    owner: join(dir, "owner.json"),
+    lock: join(dir, "lock"),
+    log: join(dir, "log"),
+    beforeOpen: join(dir, "log.before-open"),
+    repaired: join(dir, "log.repaired"),
+    discard: join(dir, "log.discard"),
+    linking: join(dir, "log.linking"),
+    repairing: join(dir, "log.repairing"),
+  };
+}
+
+/** The names in a folder; none when there is no such folder. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return [];
+    throw error;
+  }
+}
+
+/** A name for the next damaged log that is kept. */
+export async function nextDamaged({ dir }: StorePaths): Promise<string> {
+  const numbers = (await namesIn(dir)).map((name) => Number(/^log\.damaged-(\d+)$/.exec(name)?.[1] ?? 0));
+  return join(dir, `log.damaged-${Math.max(0, ...numbers) + 1}`);
+}
+
+/** Whether an error of the file system has a code, as `ENOENT`. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
+}

@@ -1,0 +1,116 @@
+/**
+ * Walks a whole store and says what of it is good: of each session the events before its first
+ * gap or bad row, and of the global order what its commit records still tell. Changes nothing.
+ */
+
+import { z } from "zod";
+import { allRows, type Database } from "./database.ts";
+import { indexSchema } from "./heads.ts";
+import { parseEventKey, sessionKey, snapshotKey, under } from "./keys.ts";
+import { isIntact, sealOf, unseal } from "./sealed-row.ts";
+import { snapshotSchema } from "./snapshots.ts";
+import { surveyed, type SessionSurvey } from "./session-survey.ts";
+import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
+
+export interface Survey {
+  readonly sessions: Map<string, SessionSurvey>;
+  /** The global order of all kept events, as far as it is known; the rest by session. */
+  readonly order: readonly OrderedRun[];
+  /** What is wrong, a sentence each. Empty: the store is good. */
+  readonly findings: readonly string[];
+  /** Keys of rows that belong nowhere, and of rows that can be dropped. */
+  readonly strays: readonly string[];
+  readonly badSnapshots: readonly string[];
+}
+
+/** In the order of the keys. */
+const PREFIXES = ["c/", "e/", "i/", "m/", "n/", "q/", "s/"];
+const fieldsSchema = z.tuple([z.string(), z.number(), z.number(), z.unknown()], z.string());
+
+export async function surveyStore(database: Database): Promise<Survey> {
+  const sessions = new Map<string, SessionSurvey>();
+  const findings: string[] = [];
+  const strays: string[] = [];
+  const badSnapshots: string[] = [];
+  await surveyEvents(database, sessions, strays);
+  await surveyIndex(database, sessions, findings);
+  const order = await surveyOrder(database, sessions, findings);
+  await surveyIds(database, sessions, order, findings);
+  await surveySnapshots(database, sessions, badSnapshots);
+  await surveyStrays(database, strays);
+  for (const [session, { kept, known }] of sessions) {
+    if (known > kept) findings.push(`${session} is good up to position ${kept} of ${known}`);
+  }
+  if (strays.length > 0) findings.push(`${strays.length} rows are under keys that nothing has`);
+  if (badSnapshots.length > 0) findings.push(`${badSnapshots.length} snapshots cannot be used`);
+  return { sessions, order, findings, strays, badSnapshots };
+}
+
+async function surveyEvents(
+  database: Database,
+  sessions: Map<string, SessionSurvey>,
+  strays: string[],
+): Promise<void> {
+  for await (const [key, row] of allRows(database, under("e/"))) {
+    const place = parseEventKey(key);
+    if (place === undefined) {
+      strays.push(key);
+      continue;
+    }
+    const { session, seq } = place;
+    const survey = surveyed(sessions, session);
+    survey.known = Math.max(survey.known, seq);
+    const fields = isIntact(row, seq) ? fieldsSchema.safeParse(JSON.parse(row.slice(7))).data : undefined;
+    if (seq !== survey.kept + 1 || survey.after > 0 || fields === undefined) {
+      survey.after++;
+      continue;
+    }
+    const [, , at, , id] = fields;
+    survey.kept = seq;
+    survey.seals.push(sealOf(row));
+    if (seq === 1) survey.createdAt = at;
+    survey.updatedAt = at;
+    if (id !== undefined) survey.ids.push({ seq, id });
+  }
+}
+
+async function surveyIndex(
+  database: Database,
+  sessions: Map<string, SessionSurvey>,
+  findings: string[],
+): Promise<void> {
+  for await (const [key, row] of allRows(database, under("s/"))) {
+    const survey = surveyed(sessions, key.slice(sessionKey("").length));
+    const [revision, createdAt, updatedAt] = unseal(key, row, indexSchema) ?? [0, 0, 0];
+    survey.known = Math.max(survey.known, revision);
+    if (createdAt === survey.createdAt && updatedAt === survey.updatedAt) survey.indexed = revision;
+  }
+  for (const [session, { indexed, kept }] of sessions) {
+    if (indexed !== kept || kept === 0) findings.push(`the index row of ${session} does not fit its events`);
+  }
+}
+
+async function surveySnapshots(
+  database: Database,
+  sessions: ReadonlyMap<string, SessionSurvey>,
+  bad: string[],
+): Promise<void> {
+  for await (const [key, row] of allRows(database, under("n/"))) {
+    const snapshot = unseal(key, row, snapshotSchema);
+    const session = key.slice(2, key.indexOf("/", 2));
+    const fits =
+      snapshot !== undefined &&
+      key === snapshotKey(session, snapshot.projection) &&
+      snapshot.position <= (sessions.get(session)?.kept ?? 0);
+    if (!fits) bad.push(key);
+  }
+}
+
+/** Looks between the ranges that have a meaning. */
+async function surveyStrays(database: Database, strays: string[]): Promise<void> {
+  let from = "";
+  for (const prefix of [...PREFIXES, "\u{10ffff}"]) {
+    for await (const [key] of allRows(database, { gte: from, lt: prefix })) strays.push(key);
+    from = `${prefix.slice(0, -1)}0`;
+  }
+}
