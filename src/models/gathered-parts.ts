@@ -1,0 +1,99 @@
+/**
+ * What `doGenerate` returns, put together from the parts that `doStream` would have sent,
+ * so that a model of ours gives the same answer either way.
+ */
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Reasoning,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Text,
+  SharedV4ProviderMetadata,
+} from "@ai-sdk/provider";
+
+/** Reads the stream to its end; an `error` part is thrown. */
+export async function gatherParts(
+  parts: ReadableStream<LanguageModelV4StreamPart>,
+): Promise<LanguageModelV4GenerateResult> {
+  const content: LanguageModelV4Content[] = [];
+  const blocks = new Blocks(content);
+  const result: Partial<LanguageModelV4GenerateResult> = {};
+  for await (const part of parts) {
+    switch (part.type) {
+      case "text-start":
+        blocks.open({ type: "text", text: "" }, part);
+        break;
+      case "reasoning-start":
+        blocks.open({ type: "reasoning", text: "" }, part);
+        break;
+      case "text-delta":
+      case "text-end":
+        blocks.extend("text", part);
+        break;
+      case "reasoning-delta":
+      case "reasoning-end":
+        blocks.extend("reasoning", part);
+        break;
+      case "stream-start":
+        result.warnings = part.warnings;
+        break;
+      case "response-metadata": {
+        const { type: _type, ...response } = part;
+        result.response = response;
+        break;
+      }
+      case "finish":
+        result.finishReason = part.finishReason;
+        result.usage = part.usage;
+        if (part.providerMetadata) result.providerMetadata = part.providerMetadata;
+        break;
+      case "error":
+        throw part.error;
+      case "tool-input-start":
+      case "tool-input-delta":
+      case "tool-input-end":
+      case "ping":
+      case "raw":
+        break;
+      default:
+        content.push(part);
+    }
+  }
+  const { finishReason, usage, warnings = [], ...rest } = result;
+  if (finishReason === undefined || usage === undefined) {
+    throw new Error("The model's parts ended without a finish part.");
+  }
+  return { ...rest, content, finishReason, usage, warnings };
+}
+
+type Block = LanguageModelV4Text | LanguageModelV4Reasoning;
+
+interface BlockPart {
+  readonly id: string;
+  readonly delta?: string;
+  readonly providerMetadata?: SharedV4ProviderMetadata;
+}
+
+/** The text and reasoning blocks, each at the place in the content where it was opened. */
+class Blocks {
+  readonly #blocks = new Map<string, Block>();
+  readonly #content: LanguageModelV4Content[];
+
+  constructor(content: LanguageModelV4Content[]) {
+    this.#content = content;
+  }
+
+  open(block: Block, part: BlockPart): void {
+    this.#blocks.set(`${block.type} ${part.id}`, block);
+    this.#content.push(block);
+    this.extend(block.type, part);
+  }
+
+  extend(type: Block["type"], { id, delta = "", providerMetadata }: BlockPart): void {
+    const block = this.#blocks.get(`${type} ${id}`);
+    if (block === undefined)
+      throw new Error(`The model sent ${type} for "${id}" before its start.`);
+    block.text += delta;
+    if (providerMetadata !== undefined) block.providerMetadata = providerMetadata;
+  }
+}

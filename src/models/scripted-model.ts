@@ -1,0 +1,172 @@
+/**
+ * A language model for tests that says what its script says, one step a call, and keeps the
+ * call options it was given. Exported to users through `turnlog/testing`.
+ */
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { TurnlogError } from "../events/index.ts";
+import { countTokens } from "./delta.ts";
+import { gatherParts } from "./gathered-parts.ts";
+import { streamParts } from "./part-stream.ts";
+import type {
+  ScriptedBlock,
+  ScriptedDelta,
+  ScriptedPart,
+  ScriptedStep,
+  ScriptedToolCall,
+} from "./scripted-step.ts";
+
+/** The steps in order, or a function that makes the step of a call (`index` counts from 0). */
+export type Script =
+  | readonly ScriptedStep[]
+  | ((
+      options: LanguageModelV4CallOptions,
+      index: number,
+    ) => ScriptedStep | PromiseLike<ScriptedStep>);
+
+/** A {@link LanguageModelV4} that remembers its calls. */
+export interface ScriptedModel extends LanguageModelV4 {
+  /** The options of every call so far, also of those that failed. */
+  readonly calls: readonly LanguageModelV4CallOptions[];
+}
+
+/**
+ * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script.
+ * Parts are sent as they are asked for, so a gate holds back all that stands after it; an aborted
+ * call breaks its stream with the signal's reason, also at a gate.
+ *
+ * @throws {TurnlogError} `INVALID_INPUT` from the call for which the script has no step left.
+ */
+export function scriptedModel(script: Script): ScriptedModel {
+  const calls: LanguageModelV4CallOptions[] = [];
+
+  async function nextParts(options: LanguageModelV4CallOptions) {
+    const index = calls.push(options) - 1;
+    const step = typeof script === "function" ? await script(options, index) : script[index];
+    if (step === undefined)
+      throw runOut(index, typeof script === "function" ? undefined : script.length);
+    options.abortSignal?.throwIfAborted();
+    if (typeof step !== "string" && "failure" in step) throw step.failure;
+    return streamParts(partsOf(step, options, index), options.abortSignal);
+  }
+
+  return {
+    specificationVersion: "v4",
+    provider: "turnlog",
+    modelId: "scripted",
+    supportedUrls: {},
+    calls,
+    doStream: async (options) => ({ stream: await nextParts(options) }),
+    doGenerate: async (options) => gatherParts(await nextParts(options)),
+  };
+}
+
+function runOut(index: number, length: number | undefined): TurnlogError {
+  const had = length === undefined ? "its function returned no step" : `the script has ${length}`;
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `The scripted model was called for step ${index + 1}, but ${had}. Add a step, or end the turn earlier.`,
+    { details: { call: index + 1, steps: length } },
+  );
+}
+
+async function* partsOf(
+  given: ScriptedStep,
+  options: LanguageModelV4CallOptions,
+  index: number,
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  const step =
+    typeof given === "string" ? ({ parts: [{ type: "text", deltas: [given] }] } as const) : given;
+  const parts = step.parts ?? [];
+  const spoken = { text: "", reasoning: "" };
+
+  yield { type: "stream-start", warnings: [] };
+  yield {
+    type: "response-metadata",
+    id: step.responseId ?? `scripted-${index}`,
+    modelId: "scripted",
+  };
+  for (const [position, part] of parts.entries()) {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        yield* blockParts(part, `${part.type}-${position}`);
+        spoken[part.type] += part.deltas.filter((delta) => typeof delta === "string").join("");
+        break;
+      case "tool-call":
+        yield* callParts(part);
+        spoken.text += inputOf(part);
+        break;
+      case "gate":
+        part.arrive?.();
+        await part.until;
+        break;
+      case "error":
+        yield part;
+        break;
+      case "break":
+        throw part.error;
+      case "raw-part":
+        yield part.part;
+    }
+  }
+  const has = (type: ScriptedPart["type"]) => parts.some((part) => part.type === type);
+  const unified =
+    step.finishReason ?? (has("error") ? "error" : has("tool-call") ? "tool-calls" : "stop");
+  const input = countTokens(JSON.stringify(options.prompt));
+  const [text, reasoning] = [countTokens(spoken.text), countTokens(spoken.reasoning)];
+  yield {
+    type: "finish",
+    finishReason: { unified, raw: unified },
+    usage: step.usage ?? {
+      inputTokens: { total: input, noCache: input, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: text + reasoning, text, reasoning },
+    },
+  };
+}
+
+async function* blockParts(
+  block: ScriptedBlock,
+  id: string,
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  const { type, deltas, providerMetadata } = block;
+  yield { type: `${type}-start`, id };
+  for await (const delta of throughGates(deltas)) yield { type: `${type}-delta`, id, delta };
+  yield { type: `${type}-end`, id, ...(providerMetadata && { providerMetadata }) };
+}
+
+async function* callParts(call: ScriptedToolCall): AsyncGenerator<LanguageModelV4StreamPart> {
+  const { toolCallId, toolName, providerMetadata } = call;
+  const input = inputOf(call);
+  yield { type: "tool-input-start", id: toolCallId, toolName };
+  for await (const delta of throughGates(call.deltas ?? [input])) {
+    yield { type: "tool-input-delta", id: toolCallId, delta };
+  }
+  yield { type: "tool-input-end", id: toolCallId };
+  yield {
+    type: "tool-call",
+    toolCallId,
+    toolName,
+    input,
+    ...(providerMetadata && { providerMetadata }),
+  };
+}
+
+function inputOf({ input }: ScriptedToolCall): string {
+  return typeof input === "string" ? input : (JSON.stringify(input) ?? "");
+}
+
+/** The strings among the deltas, each after the gates before it have opened. */
+async function* throughGates(deltas: readonly ScriptedDelta[]): AsyncGenerator<string> {
+  for (const delta of deltas) {
+    if (typeof delta === "string") {
+      yield delta;
+    } else {
+      delta.arrive?.();
+      await delta.until;
+    }
+  }
+}
