@@ -1,0 +1,38 @@
+/** turnlog: durable LLM agent sessions, event-sourced. */
+
+export { dropOldest, type CompactionPlan, type CompactionStrategy } from "./context/index.ts";
+export {
+  TurnlogError,
+  type EventLog,
+  type JsonValue,
+  type RecoveryPolicy,
+  type SessionEvent,
+  type TokenUsage,
+  type TurnEndReason,
+  type TurnlogErrorCode,
+} from "./events/index.ts";
+export { openLog, openMemoryLog } from "./events/leveldb/index.ts";
+export { sessionMachine, type SessionMachine } from "./machines/index.ts";
+export { offlineModel } from "./models/index.ts";
+export {
+  createRuntime,
+  listSessions,
+  mirrorSession,
+  viewSession,
+  type Agent,
+  type ApprovalAnswer,
+  type Cancelled,
+  type CompactionEvent,
+  type ListedSession,
+  type Runtime,
+  type MirrorOptions,
+  type RuntimeOptions,
+  type SendOptions,
+  type Session,
+  type SessionCommand,
+  type SessionView,
+  type StoreOptions,
+  type Turn,
+  type TurnResult,
+  type UserInput,
+} from "./runtime/index.ts";

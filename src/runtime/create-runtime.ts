@@ -1,0 +1,306 @@
+/**
+ * The runtime: opens a store, wakes sessions up from their logs and lets go of those that are not
+ * in use. Everything that a session does, it does itself; here is only who lives and who sleeps.
+ */
+
+import { randomUUID } from "node:crypto";
+import {
+  parseSessionId,
+  TurnlogError,
+  type EventLog,
+  type RecoveryPolicy,
+  type SessionEvent,
+} from "../events/index.ts";
+import { openLog, openMemoryLog } from "../events/leveldb/index.ts";
+import { sessionSummary } from "../projections/index.ts";
+import { prepareAgent, type Agent, type PreparedAgent } from "./agent.ts";
+import { toJson } from "./json-value.ts";
+import { SessionActor } from "./session-actor.ts";
+import { createSession, type Session } from "./session.ts";
+import { loadSessionSnapshot, saveSessionSnapshot, type KeptState } from "./session-snapshot.ts";
+import { foldOnwards, listSessions, type ListedSession } from "./session-view.ts";
+import type { StepSource } from "./step-source.ts";
+import { Watchers } from "./watchers.ts";
+
+/** Where the log is kept. */
+export type StoreOptions =
+  | {
+      /** The folder of the store; made when it is not there. */
+      readonly dir: string;
+      /** `sync` (default) survives a power cut, `os` the death of the process. */
+      readonly durability?: "sync" | "os";
+    }
+  | { readonly memory: true }
+  /** A log of your own; the runtime does not close it. */
+  | { readonly log: EventLog };
+
+export type RuntimeOptions = StoreOptions & {
+  readonly agent: Agent;
+  /** What to do with a turn that a dead process left unfinished. Default `stop`. */
+  readonly recovery?: RecoveryPolicy;
+  /** How a model call is made. Default `language-model-call`, the light way. */
+  readonly stepSource?: StepSource["name"];
+  /** Milliseconds after which an idle session is let go of. Default 60,000. */
+  readonly idleAfterMs?: number;
+  /** Milliseconds that a tool is given to end after it was told to stop. Default 1,000. */
+  readonly graceMs?: number;
+  /** Told of trouble that loses nothing, such as a snapshot that could not be stored. Default: a process warning. */
+  readonly onWarning?: (error: TurnlogError) => void;
+  /** Epoch milliseconds. */
+  readonly clock?: () => number;
+  readonly newId?: () => string;
+  /** Between 0 and 1, for the jitter of retries. */
+  readonly random?: () => number;
+};
+
+export interface Runtime extends AsyncDisposable {
+  /** The log behind it, for reading. */
+  readonly log: EventLog;
+  /**
+   * A session by its id: created, or resumed from its log. Without an id, a new one.
+   * @throws TurnlogError `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
+   */
+  session(id?: string): Promise<Session>;
+  /** All sessions of the store by name, without reading their events. */
+  sessions(): AsyncIterable<ListedSession>;
+  /** Stops what runs, waits for what was recorded, and lets go of the store. */
+  close(): Promise<void>;
+}
+
+/** Loaded when the first session wakes up: who only reads a store does not load the AI SDK. */
+const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> = {
+  "language-model-call": async () => (await import("./language-model-call.ts")).languageModelCall,
+  "stream-text": async () => (await import("./stream-text.ts")).streamTextCall,
+};
+
+/** How many events opening a session may have to fold: about ten milliseconds' worth. */
+const EVENTS_PER_SNAPSHOT = 2000;
+
+/** A session that is awake. */
+interface Live {
+  readonly actor: SessionActor;
+  readonly watchers: Watchers;
+  /** The state that was last stored, and the position of the one that is to be. */
+  kept: KeptState;
+  keepingAt: number;
+  /** Ends when what is to be kept so far is stored. */
+  keeping: Promise<void>;
+  sleep: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Opens a store and runs sessions of an agent on it.
+ * @throws TurnlogError `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_READ_ONLY`
+ */
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  const prepared = await prepareAgent(options.agent);
+  const log = "log" in options ? options.log : await openStore(options);
+  return new OpenRuntime(options, prepared, log);
+}
+
+async function openStore(
+  options: Exclude<StoreOptions, { readonly log: EventLog }>,
+): Promise<EventLog> {
+  if ("memory" in options) return await openMemoryLog();
+  const { dir, durability = "sync" } = options;
+  return await openLog({ dir, durability });
+}
+
+class OpenRuntime implements Runtime {
+  readonly log: EventLog;
+  readonly #options: RuntimeOptions;
+  readonly #prepared: PreparedAgent;
+  readonly #live = new Map<string, Promise<Live>>();
+  /** Snapshots that are being stored. */
+  readonly #keeping = new Set<Promise<void>>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog) {
+    this.#options = options;
+    this.#prepared = prepared;
+    this.log = log;
+  }
+
+  async session(id: string = this.#newId()): Promise<Session> {
+    const session = parseSessionId(id);
+    await this.#wake(session);
+    return createSession(session, {
+      log: this.log,
+      newId: () => this.#newId(),
+      actor: async (name) => (await this.#wake(name)).actor,
+      watch: async (actor, look) => {
+        const live = await this.#wake(actor.session);
+        return await live.watchers.watch(actor, look);
+      },
+    });
+  }
+
+  sessions(): AsyncIterable<ListedSession> {
+    return listSessions(this.log);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #newId(): string {
+    return (this.#options.newId ?? randomUUID)();
+  }
+
+  async #wake(session: string): Promise<Live> {
+    if (this.#closing !== undefined) {
+      throw new TurnlogError(
+        "RUNTIME_CLOSED",
+        `Session ${session} cannot be used: its runtime is closed. Create a runtime on the store again.`,
+        { session },
+      );
+    }
+    const known = this.#live.get(session);
+    if (known !== undefined) return await known;
+    const waking = this.#load(session);
+    this.#live.set(session, waking);
+    try {
+      return await waking;
+    } catch (error) {
+      this.#live.delete(session);
+      throw error;
+    }
+  }
+
+  async #load(session: string): Promise<Live> {
+    const { recovery = "stop", stepSource = "language-model-call", graceMs = 1000 } = this.#options;
+    const { clock = Date.now, random = Math.random } = this.#options;
+    const kept = await loadSessionSnapshot(this.log, session);
+    const state = await foldOnwards(this.log, session, kept.state);
+    const watchers = new Watchers();
+    const actor = new SessionActor(
+      {
+        session,
+        log: this.log,
+        prepared: this.#prepared,
+        source: await sources[stepSource](),
+        recovery,
+        graceMs,
+        clock,
+        random,
+        onFailure: (error) => {
+          this.#live.delete(session);
+          watchers.fail(error);
+        },
+        onRecorded: (event) => {
+          this.#recorded(live, event);
+        },
+      },
+      state,
+    );
+    const live: Live = {
+      actor,
+      watchers,
+      kept,
+      keepingAt: kept.state.position,
+      keeping: Promise.resolve(),
+      sleep: undefined,
+    };
+    await this.#introduce(actor);
+    actor.recover();
+    this.#sleepLater(live);
+    return live;
+  }
+
+  /** A new session is told who runs it; an old one only when that has changed. */
+  async #introduce(actor: SessionActor): Promise<void> {
+    const { description: agent } = this.#prepared;
+    if (actor.state.position === 0) {
+      actor.record({ type: "session.created", data: { agent } });
+      await actor.durable();
+    } else if (
+      actor.state.summary.agentDigest !== agent.digest &&
+      !actor.state.machine.matches("closed")
+    ) {
+      actor.record({ type: "session.configured", data: { agent } });
+    }
+  }
+
+  #recorded(live: Live, event: SessionEvent): void {
+    if (event.type.startsWith("part.")) return;
+    live.watchers.look();
+    if (event.type === "step.started" || event.type === "turn.ended") this.#keep(live, event.type);
+    this.#sleepLater(live);
+  }
+
+  /** Stores the summary after each turn, and the state when opening would otherwise become slow. */
+  #keep(live: Live, moment: "step.started" | "turn.ended"): void {
+    const { session, state } = live.actor;
+    const { position, summary } = state;
+    const isDue = position - live.keepingAt >= EVENTS_PER_SNAPSHOT;
+    if (isDue) live.keepingAt = position;
+    else if (moment === "step.started") return;
+    const store = async (): Promise<void> => {
+      await live.actor.durable();
+      if (isDue) live.kept = await saveSessionSnapshot(this.log, session, state, live.kept);
+      if (moment === "step.started") return;
+      const { name: projection, version } = sessionSummary;
+      const snapshot = { projection, version, position, state: toJson(summary) };
+      await this.log.saveSnapshot(session, snapshot);
+    };
+    const keeping = live.keeping.then(store).catch((error: unknown) => {
+      this.#warn(session, error);
+    });
+    live.keeping = keeping;
+    this.#keeping.add(keeping);
+    void keeping.then(() => this.#keeping.delete(keeping));
+  }
+
+  #warn(session: string, cause: unknown): void {
+    const error = new TurnlogError(
+      "LOG_FAILED",
+      `A snapshot of session ${session} could not be stored; the session goes on, and opens more slowly next time.`,
+      { session, cause },
+    );
+    const { onWarning } = this.#options;
+    if (onWarning === undefined) process.emitWarning(error);
+    else onWarning(error);
+  }
+
+  #sleepLater(live: Live): void {
+    clearTimeout(live.sleep);
+    live.sleep = undefined;
+    if (!live.actor.isIdle || this.#closing !== undefined) return;
+    live.sleep = setTimeout(() => {
+      if (live.actor.isIdle && live.watchers.size === 0) this.#live.delete(live.actor.session);
+    }, this.#options.idleAfterMs ?? 60_000);
+    live.sleep.unref();
+  }
+
+  async #close(): Promise<void> {
+    const awake = await Promise.allSettled(this.#live.values());
+    await Promise.allSettled(
+      awake.map(async (one) => {
+        if (one.status === "fulfilled") await this.#stop(one.value);
+      }),
+    );
+    this.#live.clear();
+    await Promise.all(this.#keeping);
+    if (!("log" in this.#options)) await this.log.close();
+  }
+
+  async #stop({ actor, watchers, sleep }: Live): Promise<void> {
+    clearTimeout(sleep);
+    if (!actor.isIdle && actor.failure === undefined) {
+      const { turn, stopping } = actor.state.machine.context;
+      if (stopping === undefined) {
+        actor.record({
+          type: "turn.cancel-requested",
+          data: { turn, reason: "the runtime was closed" },
+        });
+      }
+      await watchers.watch(actor, () => (actor.isIdle ? true : undefined));
+    }
+    await actor.durable();
+  }
+}

@@ -1,0 +1,22 @@
+/** The public face of `runtime`: what runs sessions. */
+
+export type { Agent } from "./agent.ts";
+export {
+  createRuntime,
+  type Runtime,
+  type RuntimeOptions,
+  type StoreOptions,
+} from "./create-runtime.ts";
+export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
+export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
+export type {
+  ApprovalAnswer,
+  Cancelled,
+  CompactionEvent,
+  SendOptions,
+  Session,
+} from "./session.ts";
+export type { Turn } from "./turn.ts";
+export type { TurnResult } from "./turn-outcome.ts";
+export type { UserInput } from "./user-input.ts";
+export { mirrorSession, type MirrorOptions, type SessionCommand } from "./session-mirror.ts";

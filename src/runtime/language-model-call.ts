@@ -1,0 +1,89 @@
+/** The light step source: the AI SDK's primitive beneath `streamText`, which parses and repairs tool calls too. */
+
+import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
+import type { ResponseMetadata } from "../events/index.ts";
+import { unlessAborted, untilAborted } from "./abort.ts";
+import { toJson } from "./json-value.ts";
+import { measuredUsage, metadata, recordedPart } from "./recorded-part.ts";
+import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
+
+export const languageModelCall: StepSource = { name: "language-model-call", call };
+
+async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
+  try {
+    yield* stream(request);
+  } catch (error) {
+    // `streamText` tells of it by a part; what is recorded must not depend on the source.
+    if (request.signal.aborted) throw error;
+    yield recordedPart({ type: "error", error });
+  }
+}
+
+async function* stream({
+  agent,
+  messages,
+  signal,
+}: StepRequest): AsyncGenerator<StepOutput, void, void> {
+  const calling = streamLanguageModelCall({
+    ...agent.settings,
+    model: agent.model,
+    messages: [...messages],
+    abortSignal: signal,
+    ...(agent.instructions === undefined ? {} : { instructions: agent.instructions }),
+    ...(agent.tools === undefined ? {} : { tools: agent.tools }),
+    ...(agent.headers === undefined ? {} : { headers: agent.headers }),
+    ...(agent.providerOptions === undefined ? {} : { providerOptions: agent.providerOptions }),
+    ...(agent.repairToolCall === undefined ? {} : { repairToolCall: agent.repairToolCall }),
+  });
+  const { stream: parts } = await unlessAborted(calling, signal);
+  let response: ResponseMetadata = {};
+  for await (const part of untilAborted(parts, signal)) {
+    switch (part.type) {
+      case "model-call-start":
+        yield {
+          kind: "part",
+          part: {
+            type: "part.start-step",
+            data: { warnings: part.warnings.map((warning) => toJson(warning)) },
+          },
+        };
+        break;
+      case "model-call-response-metadata":
+        response = { ...response, ...responseMetadata(part) };
+        break;
+      case "model-call-end":
+        yield {
+          kind: "end",
+          finishReason: part.finishReason,
+          rawFinishReason: part.rawFinishReason,
+          usage: measuredUsage(part.usage),
+          response,
+          providerMetadata:
+            part.providerMetadata === undefined ? undefined : metadata(part.providerMetadata),
+        };
+        break;
+      case "ping":
+      case "tool-approval-response":
+        break;
+      case "text-delta":
+        // As `streamText` does: an empty delta says nothing, unless it carries a signature.
+        if (part.text !== "" || part.providerMetadata !== undefined) yield recordedPart(part);
+        break;
+      default:
+        yield recordedPart(part);
+    }
+  }
+}
+
+/** What the provider told of its response; what it did not tell is absent. */
+export function responseMetadata(told: {
+  readonly id?: string | undefined;
+  readonly modelId?: string | undefined;
+  readonly timestamp?: Date | undefined;
+}): ResponseMetadata {
+  return {
+    ...(told.id === undefined ? {} : { id: told.id }),
+    ...(told.modelId === undefined ? {} : { modelId: told.modelId }),
+    ...(told.timestamp === undefined ? {} : { timestamp: told.timestamp.getTime() }),
+  };
+}

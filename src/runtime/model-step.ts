@@ -1,0 +1,147 @@
+/**
+ * Runs one model call and records every part as it comes. Ends with exactly one of `step.finished`,
+ * `step.failed`, `step.interrupted` or `step.retrying`; nothing is held back until then.
+ */
+
+import type { ModelMessage } from "ai";
+import { estimateSpent } from "../context/index.ts";
+import { TurnlogError, type EventBody, type TokenUsage } from "../events/index.ts";
+import { DEFAULT_MAX_ATTEMPTS, type Agent } from "./agent.ts";
+import { toStoredError } from "./json-value.ts";
+import { retryDelayMs } from "./retry.ts";
+import type { SessionDoor } from "./session-door.ts";
+import type { StepOutput, StepSource } from "./step-source.ts";
+
+export interface ModelStep {
+  readonly door: SessionDoor;
+  readonly source: StepSource;
+  readonly agent: Agent;
+  readonly messages: readonly ModelMessage[];
+  readonly signal: AbortSignal;
+  /** Told the inputs of tool calls as their schemas made them. */
+  readonly onInput: (callId: string, input: unknown) => void;
+  readonly clock: () => number;
+  readonly random: () => number;
+}
+
+type End = Extract<StepOutput, { readonly kind: "end" }>;
+
+/** How the stream went: `error` is what the provider threw or streamed, if anything. */
+interface Streamed {
+  readonly end: End | undefined;
+  readonly error: unknown;
+  readonly said: boolean;
+}
+
+export async function runModelStep(run: ModelStep): Promise<void> {
+  const { door } = run;
+  const { step } = door.state.machine.context;
+  // Law 1: the provider is called only when the log says durably that it is.
+  await door.durable();
+  const streamed = await stream(run);
+  // The session may have moved on: another attempt or nobody is waiting for this one's end.
+  if (door.state.machine.context.step !== step) return;
+  door.record(ending(run, step, streamed));
+}
+
+async function stream(run: ModelStep): Promise<Streamed> {
+  const { door, source, agent, messages, signal, onInput } = run;
+  let end: End | undefined;
+  let error: unknown;
+  let said = false;
+  const outputs = source.call({ agent, messages, signal });
+  try {
+    while (!signal.aborted) {
+      const next = await nextOutput(outputs);
+      if (next.kind === "done") break;
+      if (next.kind === "threw") {
+        error = next.error;
+        break;
+      }
+      if (signal.aborted) break;
+      if (next.output.kind === "end") {
+        end = next.output;
+        continue;
+      }
+      const { part, parsedInput } = next.output;
+      if (part.type === "part.error") error = next.output.error;
+      else if (part.type !== "part.start-step") said = true;
+      if (parsedInput !== undefined) onInput(parsedInput.callId, parsedInput.input);
+      door.record(part);
+      const wait = door.pace();
+      if (wait !== undefined) await wait;
+    }
+  } finally {
+    await release(outputs);
+  }
+  return { end, error, said };
+}
+
+type Next =
+  | { readonly kind: "output"; readonly output: StepOutput }
+  | { readonly kind: "threw"; readonly error: unknown }
+  | { readonly kind: "done" };
+
+/** Keeps what the provider threw apart from what recording may throw. */
+async function nextOutput(outputs: AsyncGenerator<StepOutput, void, void>): Promise<Next> {
+  try {
+    const next = await outputs.next();
+    return next.done === true ? { kind: "done" } : { kind: "output", output: next.value };
+  } catch (error) {
+    return { kind: "threw", error: error ?? new Error("The provider failed without an error.") };
+  }
+}
+
+async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise<void> {
+  try {
+    await outputs.return();
+  } catch (error) {
+    // A stream that fails while it is being closed has nothing more to say that would be kept.
+    void error;
+  }
+}
+
+function ending(
+  { door, agent, signal, clock, random }: ModelStep,
+  step: number,
+  { end, error, said }: Streamed,
+): EventBody {
+  const { attempt } = door.state.machine.context;
+  const usage: TokenUsage = end?.usage ?? estimateSpent(door.state.usage, door.state.history);
+  if (error === undefined && end !== undefined) {
+    return {
+      type: "step.finished",
+      data: {
+        step,
+        finishReason: end.finishReason,
+        usage,
+        response: end.response,
+        ...(end.rawFinishReason === undefined ? {} : { rawFinishReason: end.rawFinishReason }),
+        ...(end.providerMetadata === undefined ? {} : { providerMetadata: end.providerMetadata }),
+      },
+    };
+  }
+  if (signal.aborted) {
+    return { type: "step.interrupted", data: { step, reason: "cancelled", usage } };
+  }
+  const cause = error ?? brokenOff(door.session, step);
+  // What has been said cannot be taken back: only a call that said nothing is tried again.
+  const delayMs = said
+    ? undefined
+    : retryDelayMs(cause, attempt, { now: clock(), random: random() });
+  if (delayMs !== undefined && attempt < (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) {
+    return {
+      type: "step.retrying",
+      data: { step, attempt, delayMs, error: toStoredError(cause) },
+    };
+  }
+  return { type: "step.failed", data: { step, error: toStoredError(cause), usage } };
+}
+
+function brokenOff(session: string, step: number): TurnlogError {
+  return new TurnlogError(
+    "TURN_FAILED",
+    `The provider's stream for step ${step} of session ${session} ended without a finish reason. What came is kept; send again to go on.`,
+    { session },
+  );
+}

@@ -1,0 +1,311 @@
+/**
+ * One live session: its state, the one door through which everything is recorded, and the effects
+ * that the machine asks for. It is the only writer of its events. Created by the runtime from the
+ * log and thrown away at any time; what is not in the log does not exist.
+ */
+
+import { setImmediate } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ModelMessage } from "ai";
+import { estimatePrompt, estimateSpent, type CompactionStrategy } from "../context/index.ts";
+import {
+  TurnlogError,
+  type EventBody,
+  type EventLog,
+  type RecoveryPolicy,
+  type SessionEvent,
+} from "../events/index.ts";
+import type { Effect } from "../machines/index.ts";
+import { promptDigest, promptMessages } from "../projections/index.ts";
+import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
+import { compaction } from "./compactor.ts";
+import { runModelStep } from "./model-step.ts";
+import { inFlight, settlement } from "./recovery.ts";
+import type { SessionDoor } from "./session-door.ts";
+import { foldSession, type SessionState } from "./session-state.ts";
+import type { StepSource } from "./step-source.ts";
+import { ToolRunner } from "./tool-runner.ts";
+
+export interface SessionActorOptions {
+  readonly session: string;
+  readonly log: EventLog;
+  readonly prepared: PreparedAgent;
+  readonly source: StepSource;
+  readonly recovery: RecoveryPolicy;
+  readonly graceMs: number;
+  readonly clock: () => number;
+  readonly random: () => number;
+  /** Told once when the log no longer accepts what happens here. The actor is of no use afterwards. */
+  readonly onFailure: (error: TurnlogError) => void;
+  /** Told after each event has been recorded and its effects are under way. */
+  readonly onRecorded: (event: SessionEvent) => void;
+}
+
+/**
+ * Parts that may be recorded before the event loop is given a turn, so that the log can write: about
+ * a millisecond of the fastest stream. Each turn costs a write of its own.
+ */
+const PARTS_PER_TURN = 64;
+/** Events that may be recorded and not yet in the log: what a millisecond's fsync leaves behind. */
+const MOST_UNWRITTEN = 256;
+
+export class SessionActor implements SessionDoor {
+  readonly session: string;
+  readonly #options: SessionActorOptions;
+  #state: SessionState;
+  #failure: TurnlogError | undefined;
+  #lastAppend: Promise<unknown> = Promise.resolve();
+  #written: number;
+  #paced = 0;
+  readonly #effects: { readonly effect: Effect; readonly event: SessionEvent }[] = [];
+  #interpreting = false;
+  /** Stops what runs for the current step: the model call, the back-off, the tools. */
+  #stop = new AbortController();
+  #messages: readonly ModelMessage[] = [];
+  #inputs = new Map<string, unknown>();
+  #tools: ToolRunner | undefined;
+  #strategy: CompactionStrategy | undefined;
+
+  constructor(options: SessionActorOptions, state: SessionState) {
+    this.session = options.session;
+    this.#options = options;
+    this.#state = state;
+    this.#written = state.position;
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get failure(): TurnlogError | undefined {
+    return this.#failure;
+  }
+
+  get isIdle(): boolean {
+    const { machine } = this.#state;
+    return machine.matches({ idle: "waiting" }) || machine.matches("closed");
+  }
+
+  record(body: EventBody): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    const { log, clock } = this.#options;
+    const seq = this.#state.position + 1;
+    // The union of bodies, spread, is the union of events: the compiler does not follow it.
+    const event = { seq, at: clock(), ...body } as SessionEvent;
+    const appended = log.append(this.session, seq - 1, [event]);
+    this.#lastAppend = appended;
+    appended.then(
+      () => {
+        this.#written = seq;
+      },
+      (error: unknown) => {
+        this.#fail(error);
+      },
+    );
+    const { state, effects } = foldSession(this.#state, event);
+    this.#state = state;
+    for (const effect of effects) this.#effects.push({ effect, event });
+    this.#options.onRecorded(event);
+    this.#interpretAll();
+  }
+
+  async durable(): Promise<void> {
+    try {
+      await this.#lastAppend;
+    } catch (error) {
+      throw this.#failure ?? error;
+    }
+  }
+
+  pace(): Promise<void> | undefined {
+    if (this.#state.position - this.#written > MOST_UNWRITTEN) return this.durable();
+    this.#paced += 1;
+    return this.#paced % PARTS_PER_TURN === 0 ? setImmediate() : undefined;
+  }
+
+  /** Goes on from a log that another process left behind, or does nothing when it left nothing. */
+  recover(): void {
+    const unfinished = inFlight(this.#state);
+    if (unfinished === undefined) return;
+    this.record({
+      type: "session.recovered",
+      data: { inFlight: unfinished, policy: this.#options.recovery },
+    });
+  }
+
+  /** Begins a compaction; refused unless the session is idle. */
+  compact(strategy: CompactionStrategy): void {
+    if (!this.isIdle) throw this.refusal("compact", "it is running a turn; cancel it or wait");
+    this.#strategy = strategy;
+    this.record({
+      type: "context.compaction-started",
+      data: { trigger: "asked", strategy: strategy.name },
+    });
+  }
+
+  refusal(command: string, why: string): TurnlogError {
+    return new TurnlogError(
+      this.#state.machine.matches("closed") ? "SESSION_CLOSED" : "COMMAND_REFUSED",
+      `Session ${this.session} cannot ${command}: ${why}.`,
+      { session: this.session, position: this.#state.position },
+    );
+  }
+
+  /** Effects run after the event that asked for them, never inside the recording of another one. */
+  #interpretAll(): void {
+    if (this.#interpreting) return;
+    this.#interpreting = true;
+    try {
+      for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift()) {
+        this.#interpret(next.effect, next.event);
+      }
+    } finally {
+      this.#interpreting = false;
+    }
+  }
+
+  #interpret(effect: Effect, event: SessionEvent): void {
+    switch (effect.type) {
+      case "startTurn":
+        return this.#startTurn();
+      case "startStep":
+        return this.#startStep();
+      case "callModel":
+        return this.#background(() => this.#callModel());
+      case "backOff":
+        return this.#background(() => this.#backOff(event));
+      case "runTools":
+        return this.#runTools();
+      case "compact":
+        return this.#compact();
+      case "abort":
+        return this.#stop.abort(this.refusal("go on", "the turn was cancelled"));
+      case "settle":
+        for (const body of settlement(this.#state)) this.record(body);
+        return;
+      case "endTurn":
+        return this.#endTurn(effect.params);
+    }
+  }
+
+  #startTurn(): void {
+    const { turn } = this.#state.machine.context;
+    const maxSteps = this.#options.prepared.agent.maxSteps ?? DEFAULT_MAX_STEPS;
+    this.record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
+  }
+
+  #startStep(): void {
+    const { turn, step, stepsInTurn } = this.#state.machine.context;
+    const due = this.#state.queue.waiting.filter(
+      (message) => stepsInTurn === 0 || message.delivery === "steer",
+    );
+    if (due.length > 0) {
+      const ids = due.map((message) => message.id);
+      this.record({
+        type: "message.delivered",
+        data: { ids, turn, boundary: stepsInTurn === 0 ? "turn" : "step" },
+      });
+    }
+    this.#beginAttempt(step + 1, 1);
+  }
+
+  #beginAttempt(step: number, attempt: number): void {
+    const { description, fixedCharacters } = this.#options.prepared;
+    const { turn } = this.#state.machine.context;
+    this.#stop = new AbortController();
+    this.#tools = undefined;
+    this.#inputs = new Map();
+    this.#messages = promptMessages(this.#state.history, this.#state.view);
+    this.record({
+      type: "step.started",
+      data: {
+        turn,
+        step,
+        attempt,
+        model: description.model,
+        promptDigest: promptDigest(description.digest, this.#messages),
+        estimate: estimatePrompt(fixedCharacters, this.#messages),
+      },
+    });
+  }
+
+  async #callModel(): Promise<void> {
+    const { prepared, source, clock, random } = this.#options;
+    const inputs = this.#inputs;
+    await runModelStep({
+      door: this,
+      source,
+      agent: prepared.agent,
+      messages: this.#messages,
+      signal: this.#stop.signal,
+      onInput: (callId, input) => inputs.set(callId, input),
+      clock,
+      random,
+    });
+  }
+
+  async #backOff(event: SessionEvent): Promise<void> {
+    if (event.type !== "step.retrying") return;
+    const { step, attempt, delayMs } = event.data;
+    const { signal } = this.#stop;
+    const waited = await delay(delayMs, true, { signal }).catch(() => false);
+    if (waited) return this.#beginAttempt(step, attempt + 1);
+    const usage = estimateSpent(this.#state.usage, this.#state.history);
+    this.record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
+  }
+
+  #runTools(): void {
+    const { prepared, graceMs } = this.#options;
+    if (this.#messages.length === 0) {
+      // After a restart: what the calls answered is read from the history again.
+      const { open: _, ...before } = this.#state.history;
+      this.#messages = promptMessages(before, this.#state.view);
+    }
+    this.#tools ??= new ToolRunner({
+      door: this,
+      agent: prepared.agent,
+      signal: this.#stop.signal,
+      graceMs,
+      messages: this.#messages,
+      inputs: this.#inputs,
+      onFailure: (error) => {
+        this.#fail(error);
+      },
+    });
+    this.#tools.run();
+  }
+
+  #compact(): void {
+    const strategy = this.#strategy;
+    this.#strategy = undefined;
+    if (strategy === undefined) return;
+    this.record(compaction(this.#state, strategy, this.#options.prepared.fixedCharacters));
+  }
+
+  #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
+    const { turn } = this.#state.machine.context;
+    const error = this.#state.history.open?.error;
+    this.record({
+      type: "turn.ended",
+      data: { turn, reason, ...(reason === "failed" && error !== undefined ? { error } : {}) },
+    });
+  }
+
+  #background(work: () => Promise<void>): void {
+    work().catch((error: unknown) => {
+      this.#fail(error);
+    });
+  }
+
+  /** The log did not take what had happened: this actor's state is ahead of it and must go. */
+  #fail(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = new TurnlogError(
+      "SESSION_FAILED",
+      `Session ${this.session} stopped at position ${this.#written}: ${error instanceof Error ? error.message : String(error)} Everything up to there is in the log; open the session again to go on.`,
+      { session: this.session, position: this.#written, cause: error },
+    );
+    this.#stop.abort(this.#failure);
+    this.#options.onFailure(this.#failure);
+  }
+}

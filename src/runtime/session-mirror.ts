@@ -1,0 +1,76 @@
+/**
+ * A session as an XState actor, for users' own actor systems and inspectors: its snapshot is the
+ * session's machine at the last event that is in the log, its events are the session's commands.
+ */
+
+import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
+import type { SessionEvent } from "../events/index.ts";
+import { initialMachineState, machineFold, type MachineStep } from "../machines/index.ts";
+import type { SendOptions, Session } from "./session.ts";
+import type { UserInput } from "./user-input.ts";
+
+/** What can be sent to the actor. */
+export type SessionCommand =
+  | { readonly type: "send"; readonly input: UserInput; readonly options?: SendOptions }
+  | { readonly type: "cancel"; readonly reason?: string }
+  | { readonly type: "approve"; readonly callId: string; readonly reason?: string }
+  | { readonly type: "deny"; readonly callId: string; readonly reason?: string };
+
+/** What the log tells the actor. Not for users: it is sent by the mirror itself. */
+interface Logged {
+  readonly type: "logged";
+  readonly event: SessionEvent;
+}
+
+type Snapshot = MachineStep["snapshot"];
+export type SessionLogic = ActorLogic<Snapshot, SessionCommand | Logged>;
+
+export interface MirrorOptions extends Pick<ActorOptions<SessionLogic>, "inspect" | "id"> {
+  /** Ends the mirror; the session goes on. */
+  readonly signal: AbortSignal;
+  /** Told of a command that the session refused, and of a log that can no longer be read. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** A started actor that follows a session from its first event on. */
+export function mirrorSession(session: Session, options: MirrorOptions): Actor<SessionLogic> {
+  const { signal, onError, ...actorOptions } = options;
+  const logic: SessionLogic = {
+    getInitialSnapshot: () => initialMachineState,
+    getPersistedSnapshot: (snapshot) => snapshot,
+    transition: (snapshot, event, { defer }) => {
+      if (event.type === "logged") return machineFold(snapshot, event.event).snapshot;
+      defer(() => {
+        obey(session, event).catch(onError);
+      });
+      return snapshot;
+    },
+  };
+  const actor = createActor(logic, actorOptions).start();
+  follow(session, actor, signal).catch(onError);
+  return actor;
+}
+
+async function obey(session: Session, command: SessionCommand): Promise<void> {
+  switch (command.type) {
+    case "send":
+      await session.send(command.input, command.options);
+      return;
+    case "cancel":
+      await session.cancel(command);
+      return;
+    case "approve":
+      return await session.approve(command.callId, command);
+    case "deny":
+      return await session.deny(command.callId, command);
+  }
+}
+
+async function follow(
+  session: Session,
+  actor: Actor<SessionLogic>,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const event of session.events({ signal })) actor.send({ type: "logged", event });
+  actor.stop();
+}

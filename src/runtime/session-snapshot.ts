@@ -1,0 +1,180 @@
+/**
+ * Keeps the state of a session beside its log, so that a long one opens quickly. A cache: what is
+ * missing, damaged or of another version is folded from the events instead. Most of a state are
+ * lists that only grow: they are stored in chunks, so that each entry is written once, however
+ * often the session is kept.
+ */
+
+import { z } from "zod";
+import { jsonObjectSchema, jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
+import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
+import {
+  contextView,
+  history,
+  queue,
+  sessionSummary,
+  toolCalls,
+  usage,
+  type Projection,
+} from "../projections/index.ts";
+import { toJson } from "./json-value.ts";
+import { initialSessionState, type SessionState } from "./session-state.ts";
+
+/** A state that is stored, and the positions at which chunks of its lists were. */
+export interface KeptState {
+  readonly state: SessionState;
+  readonly chunks: readonly number[];
+}
+
+/** Of a session of which nothing is stored. */
+export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
+
+const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
+  history,
+  contextView,
+  usage,
+  toolCalls,
+  queue,
+  sessionSummary,
+];
+
+/** Changes when the form of a snapshot does. */
+const version = 2;
+/** Changes when any projection's version does, or the set of them: then old snapshots do not fit. */
+const shape = folded.map((projection) => `${projection.name}@${projection.version}`).join(" ");
+
+const NAME = "session";
+const chunkName = (position: number): string => `${NAME}@${position}`;
+
+const stateSchema = z.object({
+  machine: machineStateSchema,
+  history: history.schema,
+  view: contextView.schema,
+  usage: usage.schema,
+  toolCalls: toolCalls.schema,
+  queue: queue.schema,
+  summary: sessionSummary.schema,
+});
+
+/** The state with empty lists, and where their chunks are. */
+const headSchema = z.object({
+  shape: z.literal(shape),
+  chunks: z.array(z.int().positive()),
+  state: z
+    .object({ history: jsonObjectSchema, usage: jsonObjectSchema, toolCalls: jsonObjectSchema })
+    .catchall(jsonSchema),
+});
+
+const listSchema = z.array(jsonSchema);
+/** What the lists have gained since `after`, the position of the chunk before. */
+const chunkSchema = z.object({
+  after: z.int().nonnegative(),
+  items: listSchema,
+  steps: listSchema,
+  ended: listSchema,
+});
+type Chunk = z.infer<typeof chunkSchema>;
+
+/** Stores a state, of which `kept` is an earlier one that is stored. Writes what is new since. */
+export async function saveSessionSnapshot(
+  log: EventLog,
+  session: string,
+  state: SessionState,
+  kept: KeptState,
+): Promise<KeptState> {
+  const { position } = state;
+  const { chunks } = continues(kept.state, state) ? kept : nothingKept;
+  const from = chunks.length === 0 ? initialSessionState : kept.state;
+  const chunk: Chunk = {
+    after: chunks.at(-1) ?? 0,
+    items: gained(from.history.items, state.history.items),
+    steps: gained(from.usage.steps, state.usage.steps),
+    ended: gained(from.toolCalls.ended, state.toolCalls.ended),
+  };
+  const next = { state, chunks: [...chunks, position] };
+  // The chunk comes first: a head never names one that is not there.
+  await log.saveSnapshot(session, {
+    projection: chunkName(position),
+    version,
+    position,
+    state: jsonSchema.parse(chunk),
+  });
+  await log.saveSnapshot(session, { projection: NAME, version, position, state: headOf(next) });
+  return next;
+}
+
+function headOf({ state, chunks }: KeptState): JsonValue {
+  const { value, context } = state.machine;
+  const { history, view, usage, toolCalls, queue, summary } = state;
+  return toJson({
+    shape,
+    chunks,
+    state: {
+      machine: { value, context },
+      history: { ...history, items: [] },
+      view,
+      usage: { ...usage, steps: [] },
+      toolCalls: { ...toolCalls, ended: [] },
+      queue,
+      summary,
+    },
+  });
+}
+
+/** Whether the lists of the later state begin with those of the earlier one: an item that is over may still change. */
+function continues(earlier: SessionState, later: SessionState): boolean {
+  return (
+    isPrefix(earlier.history.items, later.history.items) &&
+    isPrefix(earlier.usage.steps, later.usage.steps) &&
+    isPrefix(earlier.toolCalls.ended, later.toolCalls.ended)
+  );
+}
+
+function isPrefix(earlier: readonly unknown[], later: readonly unknown[]): boolean {
+  return earlier.every((entry, index) => entry === later[index]);
+}
+
+/** Entries are JSON already: their folds made them of events. */
+function gained(earlier: readonly unknown[], later: readonly unknown[]): JsonValue[] {
+  return listSchema.parse(later.slice(earlier.length));
+}
+
+/** The newest stored state, or {@link nothingKept} when there is none that fits. */
+export async function loadSessionSnapshot(log: EventLog, session: string): Promise<KeptState> {
+  const snapshot = await log.loadSnapshot(session, NAME);
+  if (snapshot === undefined || snapshot.version !== version) return nothingKept;
+  const head = headSchema.safeParse(snapshot.state);
+  if (!head.success) return nothingKept;
+  const { chunks, state } = head.data;
+  const lists = await loadChunks(log, session, chunks);
+  if (lists === undefined) return nothingKept;
+  const whole = stateSchema.safeParse({
+    ...state,
+    history: { ...state.history, items: lists.flatMap((chunk) => chunk.items) },
+    usage: { ...state.usage, steps: lists.flatMap((chunk) => chunk.steps) },
+    toolCalls: { ...state.toolCalls, ended: lists.flatMap((chunk) => chunk.ended) },
+  });
+  if (!whole.success) return nothingKept;
+  const { machine, ...projections } = whole.data;
+  return {
+    state: { position: snapshot.position, machine: resolveMachineState(machine), ...projections },
+    chunks,
+  };
+}
+
+/** All chunks, or undefined when one is missing or does not follow the one before it. */
+async function loadChunks(
+  log: EventLog,
+  session: string,
+  positions: readonly number[],
+): Promise<readonly Chunk[] | undefined> {
+  const chunks: Chunk[] = [];
+  for (const [index, position] of positions.entries()) {
+    const snapshot = await log.loadSnapshot(session, chunkName(position));
+    const chunk = chunkSchema.safeParse(snapshot?.state);
+    if (snapshot?.version !== version || !chunk.success) return undefined;
+    if (chunk.data.after !== (positions[index - 1] ?? 0)) return undefined;
+    chunks.push(chunk.data);
+  }
+  return chunks;
+}

@@ -1,0 +1,82 @@
+/** All that a session knows at a position: the machine's state and every projection, folded together. */
+
+import { TurnlogError, type SessionEvent } from "../events/index.ts";
+import {
+  initialMachineState,
+  machineFold,
+  type Effect,
+  type MachineStep,
+} from "../machines/index.ts";
+import {
+  contextView,
+  history,
+  queue,
+  sessionSummary,
+  toolCalls,
+  usage,
+  type ContextView,
+  type HistoryState,
+  type QueueState,
+  type SessionSummary,
+  type ToolCallsState,
+  type UsageState,
+} from "../projections/index.ts";
+
+export interface SessionState {
+  /** The last position that is folded in; 0 for a session without events. */
+  readonly position: number;
+  readonly machine: MachineStep["snapshot"];
+  readonly history: HistoryState;
+  readonly view: ContextView;
+  readonly usage: UsageState;
+  readonly toolCalls: ToolCallsState;
+  readonly queue: QueueState;
+  readonly summary: SessionSummary;
+}
+
+export const initialSessionState: SessionState = {
+  position: 0,
+  machine: initialMachineState,
+  history: history.initial,
+  view: contextView.initial,
+  usage: usage.initial,
+  toolCalls: toolCalls.initial,
+  queue: queue.initial,
+  summary: sessionSummary.initial,
+};
+
+const none: readonly Effect[] = [];
+
+/**
+ * The state after an event, and what it asks to be done. Pure: replaying a log and dropping the
+ * effects gives the state of the live session.
+ * An event that is folded in already changes nothing.
+ * @throws TurnlogError `LOG_DAMAGED` when a position is missing.
+ */
+export function foldSession(
+  state: SessionState,
+  event: SessionEvent,
+): { readonly state: SessionState; readonly effects: readonly Effect[] } {
+  if (event.seq <= state.position) return { state, effects: none };
+  if (event.seq !== state.position + 1) {
+    throw new TurnlogError(
+      "LOG_DAMAGED",
+      `Position ${state.position + 1} is missing: after ${state.position} comes ${event.seq}. Run \`turnlog repair\`.`,
+      { position: state.position + 1 },
+    );
+  }
+  const { snapshot, effects } = machineFold(state.machine, event);
+  return {
+    state: {
+      position: event.seq,
+      machine: snapshot,
+      history: history.fold(state.history, event),
+      view: contextView.fold(state.view, event),
+      usage: usage.fold(state.usage, event),
+      toolCalls: toolCalls.fold(state.toolCalls, event),
+      queue: queue.fold(state.queue, event),
+      summary: sessionSummary.fold(state.summary, event),
+    },
+    effects,
+  };
+}

@@ -1,0 +1,126 @@
+/** A session as it stood at a position, for people and programs that look at it. */
+
+import type { ModelMessage } from "ai";
+import { TurnlogError, type EventLog } from "../events/index.ts";
+import type { MachineState } from "../machines/index.ts";
+import {
+  promptMessages,
+  sessionSummary,
+  type HistoryItem,
+  type QueuedMessage,
+  type SessionSummary,
+  type ToolCall,
+  type UsageState,
+} from "../projections/index.ts";
+import { loadSessionSnapshot } from "./session-snapshot.ts";
+import { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
+
+export interface SessionView {
+  readonly session: string;
+  readonly position: number;
+  readonly state: MachineState;
+  /** Everything, nothing left out. */
+  readonly history: readonly HistoryItem[];
+  /** The messages that a step would send here. */
+  readonly prompt: readonly ModelMessage[];
+  readonly usage: UsageState;
+  readonly toolCalls: readonly ToolCall[];
+  readonly queue: readonly QueuedMessage[];
+  readonly summary: SessionSummary;
+}
+
+export function viewOf(session: string, state: SessionState): SessionView {
+  const { position, machine, history, view, usage, toolCalls, queue, summary } = state;
+  return {
+    session,
+    position,
+    state: { value: machine.value, context: machine.context },
+    history: history.open === undefined ? history.items : [...history.items, history.open],
+    prompt: promptMessages(history, view),
+    usage,
+    toolCalls: [...toolCalls.ended, ...toolCalls.open],
+    queue: queue.waiting,
+    summary,
+  };
+}
+
+/** The state at a position (default: the last), from a snapshot where one lies before it. */
+export async function readSessionState(
+  log: EventLog,
+  session: string,
+  at?: number,
+): Promise<SessionState> {
+  const { state } = await loadSessionSnapshot(log, session);
+  const isLater = at !== undefined && state.position > at;
+  return await foldOnwards(log, session, isLater ? initialSessionState : state, at);
+}
+
+/** The state after the events that follow it in the log, up to a position (default: the last). */
+export async function foldOnwards(
+  log: EventLog,
+  session: string,
+  from: SessionState,
+  at?: number,
+): Promise<SessionState> {
+  let state = from;
+  const range = at === undefined ? {} : { to: at };
+  for await (const event of log.read(session, { from: state.position + 1, ...range })) {
+    state = foldSession(state, event).state;
+  }
+  return state;
+}
+
+/**
+ * A session as it stood at a position, read from a log. Runs nothing and writes nothing.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
+ */
+export async function viewSession(
+  log: EventLog,
+  session: string,
+  at?: number,
+): Promise<SessionView> {
+  const last = await log.revision(session);
+  if (last === 0) {
+    throw new TurnlogError(
+      "SESSION_NOT_FOUND",
+      `There is no session ${session} in this store. \`turnlog sessions\` lists those that there are.`,
+      { session },
+    );
+  }
+  if (at !== undefined && !(Number.isInteger(at) && at >= 1 && at <= last)) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Session ${session} has the positions 1 to ${last}; ${at} is not one of them.`,
+      { session, position: at },
+    );
+  }
+  return viewOf(session, await readSessionState(log, session, at));
+}
+
+export interface ListedSession extends SessionSummary {
+  readonly session: string;
+  /** The last position. */
+  readonly revision: number;
+  /** Epoch milliseconds of the first and of the last event. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** All sessions of a log by name. Reads of each only what came after its last stored summary. */
+export async function* listSessions(log: EventLog): AsyncGenerator<ListedSession> {
+  for await (const entry of log.list()) {
+    const snapshot = await log.loadSnapshot(entry.session, sessionSummary.name);
+    const stored =
+      snapshot?.version === sessionSummary.version
+        ? sessionSummary.schema.safeParse(snapshot.state)
+        : undefined;
+    const from = stored?.success === true && snapshot !== undefined ? snapshot.position + 1 : 1;
+    let summary = stored?.success === true ? stored.data : sessionSummary.initial;
+    if (from <= entry.revision) {
+      for await (const event of log.read(entry.session, { from })) {
+        summary = sessionSummary.fold(summary, event);
+      }
+    }
+    yield { ...entry, ...summary };
+  }
+}

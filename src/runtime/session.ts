@@ -1,0 +1,215 @@
+/** A session as its user holds it. The live actor behind it comes and goes; the handle stays good. */
+
+import type { CompactionStrategy } from "../context/index.ts";
+import { TurnlogError, type Delivery, type EventLog, type SessionEvent } from "../events/index.ts";
+import type { SessionActor } from "./session-actor.ts";
+import { viewOf, viewSession, type SessionView } from "./session-view.ts";
+import { createTurn, type Turn } from "./turn.ts";
+import { turnOutcome, type TurnOutcome } from "./turn-outcome.ts";
+import { toStoredContent, type UserInput } from "./user-input.ts";
+
+export interface SendOptions {
+  /** Sending the same id again delivers nothing twice. Default: a new one. */
+  readonly id?: string;
+  /** While a turn runs: at the next step boundary, or (default) after the turn. */
+  readonly delivery?: Delivery;
+}
+
+/** What was going on when a turn was cancelled. */
+export interface Cancelled {
+  readonly was: "idle" | "streaming" | "tools" | "compacting";
+  readonly turn: number | undefined;
+}
+
+/** Which of the waiting calls an answer is for. */
+export interface ApprovalAnswer {
+  readonly reason?: string;
+}
+
+export interface Session {
+  readonly id: string;
+  /**
+   * Accepts a message; durable when this resolves. Starts a turn, or waits for its place.
+   * @throws TurnlogError `INVALID_INPUT`, `SESSION_CLOSED`, `SESSION_FAILED`
+   */
+  send(input: UserInput, options?: SendOptions): Promise<Turn>;
+  /** Stops the running turn and waits until it has ended. What had come is kept. */
+  cancel(options?: { readonly reason?: string }): Promise<Cancelled>;
+  /** Lets a call run that waits for approval. @throws TurnlogError `COMMAND_REFUSED` */
+  approve(callId: string, answer?: ApprovalAnswer): Promise<void>;
+  /** Refuses a call that waits for approval; the model is told why. @throws TurnlogError `COMMAND_REFUSED` */
+  deny(callId: string, answer?: ApprovalAnswer): Promise<void>;
+  /** Takes messages back that were not delivered yet. @throws TurnlogError `COMMAND_REFUSED` */
+  withdraw(messageId: string, reason?: string): Promise<void>;
+  /** Delivers waiting messages that a cancelled, failed or interrupted turn has held back. */
+  resume(): Promise<void>;
+  /** Compacts between turns; answers the event that says what came of it. @throws TurnlogError `COMMAND_REFUSED` */
+  compact(strategy: CompactionStrategy): Promise<CompactionEvent>;
+  /** The session as it stands now. */
+  view(): Promise<SessionView>;
+  /** The session as it stood at a position. @throws TurnlogError `INVALID_INPUT` */
+  at(position: number): Promise<SessionView>;
+  /** Events from a position (default 1) on: those that were, then live, without a gap. */
+  events(options?: {
+    readonly from?: number;
+    readonly signal?: AbortSignal;
+  }): AsyncIterable<SessionEvent>;
+  /** Waits until the session is idle. */
+  idle(): Promise<void>;
+  /** Ends the session for good; its log stays. @throws TurnlogError `COMMAND_REFUSED` while a turn runs */
+  close(reason?: string): Promise<void>;
+}
+
+export type CompactionEvent = SessionEvent<"context.compacted" | "context.compaction-rejected">;
+
+/** What the runtime lends to its sessions. */
+export interface SessionHost {
+  readonly log: EventLog;
+  readonly newId: () => string;
+  /** The live actor, woken up from the log if need be. */
+  actor(session: string): Promise<SessionActor>;
+  /** Resolves with what `look` finds once it finds something; it looks after every event. */
+  watch<Found>(actor: SessionActor, look: () => Found | undefined): Promise<Found>;
+}
+
+export function createSession(id: string, host: SessionHost): Session {
+  const { log } = host;
+
+  /** The live actor of a session that is not closed: nothing is recorded after `session.closed`. */
+  async function opened(command: string): Promise<SessionActor> {
+    const actor = await host.actor(id);
+    if (actor.state.machine.matches("closed")) throw actor.refusal(command, "it is closed");
+    return actor;
+  }
+
+  async function answer(
+    callId: string,
+    approved: boolean,
+    { reason }: ApprovalAnswer,
+  ): Promise<void> {
+    const actor = await opened(approved ? "approve" : "deny");
+    const { step, calls } = actor.state.machine.context;
+    if (calls[callId] !== "awaiting-approval") {
+      throw actor.refusal(
+        approved ? "approve" : "deny",
+        `call ${callId} does not wait for approval`,
+      );
+    }
+    actor.record({
+      type: "tool.approval-answered",
+      data: { step, callId, approved, ...(reason === undefined ? {} : { reason }) },
+    });
+    await actor.durable();
+  }
+
+  return {
+    id,
+
+    async send(input, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
+      const content = toStoredContent(id, input);
+      const actor = await opened("accept messages");
+      const queued = !actor.isIdle;
+      if (actor.state.queue.accepted[messageId] === undefined) {
+        actor.record({ type: "message.queued", data: { id: messageId, content, delivery } });
+      } else if (waits(actor, messageId)) {
+        // Said again by a client that never heard the answer: it is to be delivered now.
+        release(actor);
+      }
+      const position = actor.state.queue.accepted[messageId] ?? actor.state.position;
+      await actor.durable();
+      const outcome = async (): Promise<TurnOutcome> => {
+        const live = await host.actor(id);
+        return await host.watch(live, () => turnOutcome(live.state, messageId));
+      };
+      return createTurn({ session: id, messageId, queued, position, log, outcome });
+    },
+
+    async cancel({ reason } = {}) {
+      const actor = await host.actor(id);
+      const { machine } = actor.state;
+      const { turn } = machine.context;
+      if (machine.matches("closed") || machine.matches("idle"))
+        return { was: "idle", turn: undefined };
+      const was = machine.matches("tools")
+        ? "tools"
+        : machine.matches("compacting")
+          ? "compacting"
+          : "streaming";
+      if (machine.context.stopping === undefined) {
+        actor.record({
+          type: "turn.cancel-requested",
+          data: { turn, ...(reason === undefined ? {} : { reason }) },
+        });
+      }
+      await untilIdle(actor, host);
+      return { was, turn };
+    },
+
+    approve: (callId, options = {}) => answer(callId, true, options),
+    deny: (callId, options = {}) => answer(callId, false, options),
+
+    async withdraw(messageId, reason) {
+      const actor = await opened("withdraw");
+      if (!waits(actor, messageId)) {
+        throw actor.refusal("withdraw", `message ${messageId} does not wait`);
+      }
+      actor.record({
+        type: "message.withdrawn",
+        data: { ids: [messageId], ...(reason === undefined ? {} : { reason }) },
+      });
+      await actor.durable();
+    },
+
+    async resume() {
+      const actor = await opened("resume");
+      release(actor);
+      await actor.durable();
+    },
+
+    async compact(strategy) {
+      const actor = await opened("compact");
+      const from = actor.state.position + 1;
+      actor.compact(strategy);
+      await untilIdle(actor, host);
+      for await (const event of log.read(id, { from })) {
+        if (event.type === "context.compacted" || event.type === "context.compaction-rejected") {
+          return event;
+        }
+      }
+      throw new TurnlogError("SESSION_FAILED", `The compaction of session ${id} left no trace.`, {
+        session: id,
+      });
+    },
+
+    async view() {
+      const actor = await host.actor(id);
+      await actor.durable();
+      return viewOf(id, actor.state);
+    },
+
+    at: (position) => viewSession(log, id, position),
+    events: (options) => log.subscribe(id, options),
+    idle: async () => untilIdle(await host.actor(id), host),
+
+    async close(reason) {
+      const actor = await host.actor(id);
+      if (actor.state.machine.matches("closed")) return;
+      if (!actor.isIdle) throw actor.refusal("close", "it is running a turn; cancel it or wait");
+      actor.record({ type: "session.closed", data: reason === undefined ? {} : { reason } });
+      await actor.durable();
+    },
+  };
+}
+
+function waits(actor: SessionActor, messageId: string): boolean {
+  return actor.state.queue.waiting.some((message) => message.id === messageId);
+}
+
+function release(actor: SessionActor): void {
+  const { held, queue } = actor.state.machine.context;
+  if (held && queue.length > 0) actor.record({ type: "session.resumed", data: {} });
+}
+
+async function untilIdle(actor: SessionActor, host: SessionHost): Promise<void> {
+  await host.watch(actor, () => (actor.isIdle ? true : undefined));
+}

@@ -1,0 +1,79 @@
+/** The step source on `streamText`: costs more CPU, and brings the SDK's telemetry and transforms. */
+
+import { isStepCount, streamText, type ToolSet } from "ai";
+import { toJson } from "./json-value.ts";
+import { responseMetadata } from "./language-model-call.ts";
+import { measuredUsage, metadata, recordedPart } from "./recorded-part.ts";
+import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
+
+export const streamTextCall: StepSource = { name: "stream-text", call };
+
+async function* call({
+  agent,
+  messages,
+  signal,
+}: StepRequest): AsyncGenerator<StepOutput, void, void> {
+  const { stream } = streamText({
+    ...agent.settings,
+    model: agent.model,
+    messages: [...messages],
+    abortSignal: signal,
+    // One step, one attempt, no tools run: the loop, the retries and the tools are the session's.
+    stopWhen: isStepCount(1),
+    maxRetries: 0,
+    onError: () => {},
+    ...(agent.instructions === undefined ? {} : { instructions: agent.instructions }),
+    ...(agent.tools === undefined ? {} : { tools: withoutExecution(agent.tools) }),
+    ...(agent.headers === undefined ? {} : { headers: agent.headers }),
+    ...(agent.providerOptions === undefined ? {} : { providerOptions: agent.providerOptions }),
+    ...(agent.repairToolCall === undefined ? {} : { repairToolCall: agent.repairToolCall }),
+  });
+  for await (const part of stream) {
+    switch (part.type) {
+      case "start-step":
+        yield {
+          kind: "part",
+          part: {
+            type: "part.start-step",
+            data: { warnings: part.warnings.map((warning) => toJson(warning)) },
+          },
+        };
+        break;
+      case "finish-step":
+        yield {
+          kind: "end",
+          finishReason: part.finishReason,
+          rawFinishReason: part.rawFinishReason,
+          usage: measuredUsage(part.usage),
+          response: responseMetadata(part.response),
+          providerMetadata:
+            part.providerMetadata === undefined ? undefined : metadata(part.providerMetadata),
+        };
+        break;
+      case "abort":
+        signal.throwIfAborted();
+        break;
+      case "start":
+      case "finish":
+      case "ping":
+      case "steering-message":
+      case "tool-output-denied":
+      case "tool-approval-response":
+        break;
+      default:
+        yield recordedPart(part);
+    }
+  }
+}
+
+/** The same tools, to be called but neither run nor approved by the SDK. */
+function withoutExecution(tools: ToolSet): ToolSet {
+  return Object.fromEntries(
+    Object.entries(tools).map(([name, tool]) => {
+      // Deprecated in favour of a setting of `streamText`; tools that use it still come.
+      // oxlint-disable-next-line typescript/no-deprecated
+      const { execute: _execute, needsApproval: _needsApproval, ...definition } = tool;
+      return [name, definition];
+    }),
+  );
+}

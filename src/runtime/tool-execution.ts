@@ -1,0 +1,118 @@
+/**
+ * Runs one tool once, by the AI SDK's own rules, within its time. Never throws: how it went is its
+ * answer. A tool that does not stop when it is told to is left behind, its outcome unknown.
+ */
+
+import { executeTool, isExecutableTool } from "@ai-sdk/provider-utils";
+import type { ModelMessage, Tool } from "ai";
+import { modelOutputSchema, type JsonValue, type ModelOutput } from "../events/index.ts";
+import type { CallPart } from "../projections/index.ts";
+import { toJson, toStoredError } from "./json-value.ts";
+
+export interface ToolExecution {
+  readonly tool: Tool;
+  readonly call: CallPart;
+  readonly input: unknown;
+  /** The messages of the prompt that the call answers. */
+  readonly messages: readonly ModelMessage[];
+  /** Aborted when the turn is cancelled. */
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number;
+  /** Milliseconds between telling a tool to stop and leaving it behind. */
+  readonly graceMs: number;
+  readonly onProgress: (output: unknown) => void;
+}
+
+export type Execution =
+  | { readonly kind: "succeeded"; readonly output: JsonValue; readonly modelOutput: ModelOutput }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
+
+export async function executeCall(run: ToolExecution): Promise<Execution> {
+  const { signal, timeoutMs, graceMs, call } = run;
+  if (signal.aborted) {
+    return { kind: "failed", error: new Error("Cancelled before it was run: it had no effect.") };
+  }
+  const stop = new AbortController();
+  const leave = Promise.withResolvers<Execution>();
+  const timers: NodeJS.Timeout[] = [];
+  const end = (reason: "cancelled" | "timed-out", error: unknown): void => {
+    stop.abort(error);
+    timers.push(
+      setTimeout(() => {
+        leave.resolve({ kind: "unknown", reason });
+      }, graceMs),
+    );
+  };
+  const onCancel = (): void => {
+    end("cancelled", signal.reason);
+  };
+  signal.addEventListener("abort", onCancel, { once: true });
+  if (timeoutMs !== undefined) {
+    const message = `The tool ${call.toolName} ran longer than ${timeoutMs} ms.`;
+    timers.push(
+      setTimeout(() => {
+        end("timed-out", new DOMException(message, "TimeoutError"));
+      }, timeoutMs),
+    );
+  }
+  try {
+    return await Promise.race([execute(run, stop.signal), leave.promise]);
+  } finally {
+    signal.removeEventListener("abort", onCancel);
+    for (const timer of timers) clearTimeout(timer);
+  }
+}
+
+async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {
+  const { tool, call, input, messages, onProgress } = run;
+  if (!isExecutableTool(tool)) {
+    return { kind: "failed", error: new Error(`The tool ${call.toolName} cannot be run.`) };
+  }
+  try {
+    let output: unknown;
+    const options = {
+      toolCallId: call.callId,
+      messages: [...messages],
+      abortSignal: signal,
+      // The SDK types the context by the tool, which is not known here.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      context: undefined as never,
+    };
+    for await (const part of executeTool({ tool, input, options })) {
+      if (part.type === "preliminary") onProgress(part.output);
+      else output = part.output;
+    }
+    return {
+      kind: "succeeded",
+      output: toJson(output),
+      modelOutput: await modelOutput(run, output),
+    };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
+}
+
+/** What the model is shown of an output, by the SDK's rules: `toModelOutput`, else text or JSON. */
+async function modelOutput(
+  { tool, call, input }: ToolExecution,
+  output: unknown,
+): Promise<ModelOutput> {
+  if (tool.toModelOutput === undefined) {
+    return typeof output === "string"
+      ? { type: "text", value: output }
+      : { type: "json", value: toJson(output) };
+  }
+  try {
+    return modelOutputSchema.parse(
+      toJson(await tool.toModelOutput({ toolCallId: call.callId, input, output })),
+    );
+  } catch (error) {
+    // The tool has done its work: only how it is told to the model went wrong.
+    const { message } = toStoredError(error);
+    return {
+      type: "error-text",
+      value: `The tool succeeded, but its output could not be converted: ${message}`,
+    };
+  }
+}

@@ -1,0 +1,51 @@
+/** What `send` takes, brought into the form that is stored. */
+
+import type { UserContent } from "ai";
+import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
+import { TurnlogError, userContentSchema, type StoredUserContent } from "../events/index.ts";
+import { toJson } from "./json-value.ts";
+
+/** Text, or the AI SDK's user content parts (text and files). */
+export type UserInput = string | UserContent;
+
+function storedPart(part: Exclude<UserContent, string>[number]): unknown {
+  if (part.type === "text") return part;
+  if (part.type === "image") {
+    return {
+      ...part,
+      type: "file",
+      data: storedData(part.image),
+      mediaType: part.mediaType ?? "image/*",
+      image: undefined,
+    };
+  }
+  return { ...part, data: storedData(part.data) };
+}
+
+function storedData(data: unknown): unknown {
+  if (data instanceof URL) return data.href;
+  if (data instanceof ArrayBuffer) return convertUint8ArrayToBase64(new Uint8Array(data));
+  if (data instanceof Uint8Array) return convertUint8ArrayToBase64(data);
+  return data;
+}
+
+/** Providers refuse a message without content, and text of white space only counts as none. */
+function saysSomething(content: StoredUserContent): boolean {
+  if (typeof content === "string") return content.trim() !== "";
+  return content.some((part) => part.type !== "text" || part.text.trim() !== "");
+}
+
+/** @throws TurnlogError `INVALID_INPUT` when it is empty or not user content. */
+export function toStoredContent(session: string, input: UserInput): StoredUserContent {
+  const stored = userContentSchema.safeParse(
+    typeof input === "string" ? input : toJson(input.map(storedPart)),
+  );
+  if (stored.success && saysSomething(stored.data)) return stored.data;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    stored.success
+      ? `A message to session ${session} must not be empty.`
+      : `A message to session ${session} must be text or the AI SDK's text and file parts: ${stored.error.message}`,
+    { session, cause: stored.error },
+  );
+}

@@ -1,0 +1,16 @@
+/** The face of `turnlog/testing`: for tests of your own agents and of your own event logs. */
+
+export {
+  gate,
+  scriptedModel,
+  type Gate,
+  type Script,
+  type ScriptedBlock,
+  type ScriptedDelta,
+  type ScriptedGate,
+  type ScriptedModel,
+  type ScriptedPart,
+  type ScriptedStep,
+  type ScriptedToolCall,
+} from "../models/index.ts";
+export { promptProblems, type PromptProblem, type PromptRule } from "./prompt-problems.ts";

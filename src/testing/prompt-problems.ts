@@ -1,0 +1,159 @@
+/**
+ * Says what is wrong with a prompt, by the rules that providers enforce. Used on every prompt of
+ * every test, and by users on theirs. Pure; an empty answer means that nothing is wrong.
+ */
+
+import type { ModelMessage } from "ai";
+
+/** One breach, with the index of the message. */
+export interface PromptProblem {
+  readonly message: number;
+  readonly rule: PromptRule;
+  readonly what: string;
+}
+
+/**
+ * The rules, by name:
+ * - `begins-with-user`: the first message is a user's (Anthropic, Google).
+ * - `ends-with-input`: the last is a user's or a tool's; the model's own words at the end are taken
+ *   for a prefill, which newer models refuse (Anthropic).
+ * - `not-empty`: no message without content, no text of white space only without metadata
+ *   (Anthropic, Google).
+ * - `calls-answered`: each call of ours has exactly one result, in the next message (all).
+ * - `results-called`: no result without its call (OpenAI, Anthropic).
+ * - `results-in-order`: results come in the order of the calls (Google matches them by place).
+ * - `unique-calls`: no call id twice in one message (OpenAI, Anthropic).
+ * - `reasoning-followed`: reasoning has something after it that is not reasoning (OpenAI).
+ */
+export type PromptRule =
+  | "begins-with-user"
+  | "ends-with-input"
+  | "not-empty"
+  | "calls-answered"
+  | "results-called"
+  | "results-in-order"
+  | "unique-calls"
+  | "reasoning-followed";
+
+interface Checked {
+  readonly messages: readonly ModelMessage[];
+  readonly index: number;
+  readonly message: ModelMessage;
+}
+
+/** Everything that is wrong with the messages of a prompt, in order. */
+export function promptProblems(messages: readonly ModelMessage[]): readonly PromptProblem[] {
+  const problems = messages.flatMap((message, index) =>
+    messageProblems({ messages, index, message }),
+  );
+  const [first, last] = [messages[0], messages.at(-1)];
+  if (first !== undefined && first.role !== "user") {
+    problems.unshift({
+      message: 0,
+      rule: "begins-with-user",
+      what: `the first message is the ${first.role}'s`,
+    });
+  }
+  if (last?.role === "assistant") {
+    const message = messages.length - 1;
+    problems.push({
+      message,
+      rule: "ends-with-input",
+      what: "the last message is the model's own",
+    });
+  }
+  return problems;
+}
+
+function messageProblems(checked: Checked): PromptProblem[] {
+  const { message, index } = checked;
+  if (message.content.length === 0) {
+    return [
+      { message: index, rule: "not-empty", what: `the ${message.role} message has no content` },
+    ];
+  }
+  switch (message.role) {
+    case "assistant":
+      return [...emptyTexts(checked), ...callProblems(checked), ...reasoningProblems(checked)];
+    case "tool":
+      return resultProblems(checked);
+    case "user":
+      return emptyTexts(checked);
+    case "system":
+      return [];
+  }
+}
+
+function emptyTexts({ message, index }: Checked): PromptProblem[] {
+  const problem = { message: index, rule: "not-empty", what: "a text is empty" } as const;
+  if (typeof message.content === "string") return message.content.trim() === "" ? [problem] : [];
+  return message.content.flatMap((part) =>
+    part.type === "text" && part.text.trim() === "" && part.providerOptions === undefined
+      ? [problem]
+      : [],
+  );
+}
+
+/** Ids of the calls in a message that are ours to answer. */
+function callIds(message: ModelMessage | undefined): readonly string[] {
+  if (message?.role !== "assistant" || typeof message.content === "string") return [];
+  return message.content.flatMap((part) =>
+    part.type === "tool-call" && part.providerExecuted !== true ? [part.toolCallId] : [],
+  );
+}
+
+/** Ids of the results in a message. */
+function resultIds(message: ModelMessage | undefined): readonly string[] {
+  if (message?.role !== "tool") return [];
+  return message.content.flatMap((part) => (part.type === "tool-result" ? [part.toolCallId] : []));
+}
+
+function callProblems({ messages, message, index }: Checked): PromptProblem[] {
+  const calls = callIds(message);
+  const results = resultIds(messages[index + 1]);
+  const twice = calls.filter((id, place) => calls.indexOf(id) !== place);
+  const unanswered = calls.filter((id) => results.filter((result) => result === id).length !== 1);
+  const ordered =
+    calls.filter((id) => results.includes(id)).join() ===
+    results.filter((id) => calls.includes(id)).join();
+  return [
+    ...twice.map((id) => ({
+      message: index,
+      rule: "unique-calls" as const,
+      what: `call ${id} is there twice`,
+    })),
+    ...unanswered.map((id) => ({
+      message: index,
+      rule: "calls-answered" as const,
+      what: `call ${id} has ${results.filter((result) => result === id).length} results`,
+    })),
+    ...(ordered
+      ? []
+      : [
+          {
+            message: index + 1,
+            rule: "results-in-order" as const,
+            what: "results are not in the order of the calls",
+          },
+        ]),
+  ];
+}
+
+function resultProblems({ messages, message, index }: Checked): PromptProblem[] {
+  const calls = callIds(messages[index - 1]);
+  return resultIds(message)
+    .filter((id) => !calls.includes(id))
+    .map((id) => ({
+      message: index,
+      rule: "results-called",
+      what: `result ${id} has no call before it`,
+    }));
+}
+
+function reasoningProblems({ message, index }: Checked): PromptProblem[] {
+  if (message.role !== "assistant" || typeof message.content === "string") return [];
+  const last = message.content.at(-1);
+  return last?.type === "reasoning" || last?.type === "reasoning-file"
+    ? [{ message: index, rule: "reasoning-followed", what: "nothing follows the reasoning" }]
+    : [];
+}
