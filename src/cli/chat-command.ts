@@ -1,0 +1,65 @@
+/**
+ * `turnlog chat`: finds out what is asked for, and all that can be wrong about it before anything
+ * is made. `chat-run.ts` does it.
+ */
+
+import { text as readAll } from "node:stream/consumers";
+import { isatty } from "node:tty";
+import { z } from "zod";
+import { parseSessionId, TurnlogError } from "../events/index.ts";
+import { runChat } from "./chat/chat-run.ts";
+import { readEnvironment } from "./environment.ts";
+import type { ExitCode } from "./exit-code.ts";
+import { chooseModel } from "./chat/model-choice.ts";
+import type { Output } from "./output.ts";
+import { newSessionName } from "./chat/session-name.ts";
+import { UsageError } from "./usage-error.ts";
+
+const optionsSchema = z.object({
+  dir: z.string(),
+  json: z.boolean().default(false),
+  debug: z.boolean().default(false),
+  session: z.string().optional(),
+  model: z.string().optional(),
+  allowWrite: z.boolean().default(false),
+  durability: z.enum(["sync", "os"]),
+  offlineDelayMs: z.int().nonnegative().default(0),
+});
+
+/** @throws UsageError; TurnlogError as `createRuntime` and the turns do */
+export async function chat(
+  words: readonly string[],
+  given: unknown,
+  output: Output,
+): Promise<ExitCode> {
+  const options = optionsSchema.parse(given);
+  const { startedBy, ...environment } = readEnvironment(process.env);
+  const choice = chooseModel(options.model, environment);
+  const session = sessionName(options.session);
+  // Programs read JSON, and nobody can ask a program.
+  const canAsk = isatty(0) && output.progress.isTerminal && !options.json;
+  const message = await onlyMessage(words, canAsk);
+  return await runChat({ ...options, session, startedBy, choice, canAsk, message }, output);
+}
+
+function sessionName(asked: string | undefined): string {
+  if (asked === undefined) return newSessionName(new Date());
+  try {
+    return parseSessionId(asked);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
+}
+
+/** From the command line, else from a pipe; undefined when a terminal is to ask for it. */
+async function onlyMessage(words: readonly string[], canAsk: boolean): Promise<string | undefined> {
+  const written = words.join(" ").trim();
+  if (written !== "") return written;
+  if (canAsk) return undefined;
+  const piped = isatty(0) ? "" : (await readAll(process.stdin)).trim();
+  if (piped !== "") return piped;
+  throw new UsageError(
+    'There is no message. Write one after the command, as in turnlog "which files mention zod?", or pipe it in.',
+  );
+}

@@ -1,0 +1,123 @@
+/** The line that an event of a tool call is told with. Remembers the calls of the step; writes nothing. */
+
+import type { JsonValue, SessionEvent } from "../../events/index.ts";
+import type { Style } from "../output.ts";
+import { callLabel, outcomeLabel } from "./tool-line.ts";
+import { duration, excerpt, jsonExcerpt } from "../wording.ts";
+
+export interface CallLine {
+  readonly text: string;
+  readonly style: Style;
+}
+
+interface Call {
+  readonly toolName: string;
+  readonly input: JsonValue;
+  /** Epoch milliseconds. */
+  readonly startedAt?: number;
+}
+
+type Mark = "✓" | "✗" | "-" | "?";
+
+const styles: Readonly<Record<Mark, Style>> = {
+  "✓": "green",
+  "✗": "red",
+  "-": "yellow",
+  "?": "yellow",
+};
+
+/** Characters of a call, where the terminal has room for them. */
+const CALL_LENGTH = 100;
+const OUTCOME_LENGTH = 160;
+
+export class CallLines {
+  readonly #columns: () => number | undefined;
+  #calls = new Map<string, Call>();
+
+  /** @param columns - Characters in a line, where that is known. */
+  constructor(columns: () => number | undefined) {
+    this.#columns = columns;
+  }
+
+  /** A call in words, for a question about it. */
+  describe(callId: string): string {
+    const call = this.#calls.get(callId);
+    return call === undefined ? callId : callLabel(call.toolName, call.input, 400);
+  }
+
+  /** The line for an event; undefined where there is nothing to say. */
+  take(event: SessionEvent): CallLine | undefined {
+    switch (event.type) {
+      case "step.started":
+        // Providers use the same call id again in later steps.
+        this.#calls = new Map();
+        return undefined;
+      case "part.tool-call": {
+        const { toolCallId, toolName, input, providerExecuted } = event.data;
+        this.#calls.set(toolCallId, { toolName, input: input ?? {} });
+        // A tool of our own is told when it is started, which is later.
+        return providerExecuted === true
+          ? this.#started(toolCallId, toolName, event.at)
+          : undefined;
+      }
+      case "part.tool-result": {
+        const { toolCallId, output, providerExecuted } = event.data;
+        if (providerExecuted !== true) return undefined;
+        return this.#ended(toolCallId, event.at, "✓", outcomeLabel(output, {}));
+      }
+      case "part.tool-error": {
+        const { toolCallId, error, providerExecuted } = event.data;
+        if (providerExecuted !== true) return undefined;
+        return this.#ended(toolCallId, event.at, "✗", jsonExcerpt(error, OUTCOME_LENGTH));
+      }
+      case "tool.started":
+        return this.#started(event.data.callId, event.data.toolName, event.at);
+      case "tool.succeeded": {
+        const { callId, output } = event.data;
+        const input = this.#calls.get(callId)?.input ?? {};
+        return this.#ended(callId, event.at, "✓", outcomeLabel(output, input));
+      }
+      case "tool.failed": {
+        const { callId, error } = event.data;
+        return this.#ended(callId, event.at, "✗", excerpt(error.message, OUTCOME_LENGTH));
+      }
+      case "tool.denied":
+        return this.#settled(event, "✗", "denied");
+      case "tool.skipped":
+        return this.#settled(event, "-", "not started");
+      case "tool.unknown":
+        return this.#settled(event, "?", "outcome unknown");
+      default:
+        return undefined;
+    }
+  }
+
+  #started(callId: string, toolName: string, startedAt: number): CallLine {
+    const call = { ...(this.#calls.get(callId) ?? { toolName, input: {} }), startedAt };
+    this.#calls.set(callId, call);
+    return { text: `→ ${this.#label(call)}`, style: "cyan" };
+  }
+
+  #settled(
+    { at, data }: SessionEvent<"tool.denied" | "tool.skipped" | "tool.unknown">,
+    mark: Mark,
+    what: string,
+  ): CallLine {
+    const why = data.reason === undefined ? "" : ` (${excerpt(data.reason, OUTCOME_LENGTH)})`;
+    return this.#ended(data.callId, at, mark, `${what}${why}`);
+  }
+
+  #ended(callId: string, at: number, mark: Mark, outcome: string): CallLine {
+    const call: Call = this.#calls.get(callId) ?? { toolName: "call", input: {} };
+    const alike = [...this.#calls.values()].filter(({ toolName }) => toolName === call.toolName);
+    // The input tells calls of one tool apart; where there is but one, it has just been read.
+    const what = alike.length > 1 ? this.#label(call) : call.toolName;
+    const took = call.startedAt === undefined ? "" : ` · ${duration(at - call.startedAt)}`;
+    return { text: `${mark} ${what} · ${outcome}${took}`, style: styles[mark] };
+  }
+
+  #label({ toolName, input }: Call): string {
+    const room = Math.min(CALL_LENGTH, (this.#columns() ?? CALL_LENGTH) - 2);
+    return callLabel(toolName, input, Math.max(20, room - toolName.length - 1));
+  }
+}

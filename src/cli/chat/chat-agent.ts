@@ -1,0 +1,46 @@
+/** The agent of the chat: it looks at the folder in which it is started, and writes only if it may. */
+
+import { basename } from "node:path";
+import type { LanguageModel, Tool } from "ai";
+import type { Agent } from "../../runtime/index.ts";
+import { folderTools } from "../folder/folder-tools.ts";
+
+export interface ChatAgentOptions {
+  readonly model: LanguageModel;
+  /** The folder that the tools see. */
+  readonly folder: string;
+  /** The folder of the store, which they do not. */
+  readonly store: string;
+  readonly allowWrite: boolean;
+  /** Whether somebody is there to be asked before each write. */
+  readonly canAsk: boolean;
+}
+
+export function chatAgent({ model, folder, store, allowWrite, canAsk }: ChatAgentOptions): Agent {
+  const { write_file: write, ...tools } = folderTools(folder, { allowWrite, keepOut: [store] });
+  const asking = write === undefined ? {} : { write_file: askingFirst(write, canAsk) };
+  return {
+    model,
+    instructions: instructions(folder, allowWrite),
+    tools: { ...tools, ...asking },
+  };
+}
+
+function askingFirst(tool: Tool, needsApproval: boolean): Tool {
+  // Deprecated for `streamText`, which asks by itself; our runtime runs the tools and goes by their own word.
+  // oxlint-disable-next-line typescript/no-deprecated
+  return { ...tool, needsApproval };
+}
+
+function instructions(folder: string, allowWrite: boolean): string {
+  const name = basename(folder) || folder;
+  return [
+    `You help with the folder "${name}" in a terminal.`,
+    "Your tools see this folder and nothing outside it: they list, read and search its files.",
+    allowWrite
+      ? "They can also write files; do so only when you are asked to."
+      : "They cannot write files.",
+    "Look before you answer, name the files and lines that you rely on, and say what you did not find.",
+    "Answer in short plain text.",
+  ].join(" ");
+}

@@ -1,0 +1,120 @@
+/** Runs a chat: opens the store and the session, one turn or a conversation, and closes them again. */
+
+import { resolve } from "node:path";
+import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
+import { chatAgent } from "./chat-agent.ts";
+import { DEFAULT_DIR } from "../default-dir.ts";
+import { reportError } from "../error-report.ts";
+import { DONE, INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
+import { takeInterrupts, type Interrupts } from "./interrupts.ts";
+import { modelLabel, type ModelChoice } from "./model-choice.ts";
+import { loadModel } from "./model-loader.ts";
+import { writeLine, type Output } from "../output.ts";
+import { runTurn } from "./run-turn.ts";
+import { introduceSession } from "./session-introduction.ts";
+import { jsonView, textView, type AskApproval } from "./turn-view.ts";
+
+export interface ChatRun {
+  /** The folder of the store, as it was written. */
+  readonly dir: string;
+  readonly durability: "sync" | "os";
+  readonly session: string;
+  readonly choice: ModelChoice;
+  readonly offlineDelayMs: number;
+  readonly allowWrite: boolean;
+  /** The only message, or undefined for a conversation. */
+  readonly message: string | undefined;
+  /** Whether somebody is at the terminal to answer a question. */
+  readonly canAsk: boolean;
+  readonly json: boolean;
+  readonly debug: boolean;
+  /** The command with which this process was started. */
+  readonly startedBy: string;
+}
+
+const OFFLINE_NOTE =
+  "No OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY is set: the offline model answers. It understands requests to list, read, search and count files, and to explain what it did.";
+
+export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
+  const { progress } = output;
+  const { choice, durability, allowWrite, canAsk, debug } = run;
+  if (choice.kind === "offline" && choice.because === "no-key") {
+    await writeLine(progress, progress.style("dim", OFFLINE_NOTE));
+  }
+  // Warnings of providers are events; the SDK would write them a second time.
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  const dir = resolve(run.dir);
+  const model = await loadModel(choice, run.offlineDelayMs);
+  const agent = chatAgent({ model, folder: process.cwd(), store: dir, allowWrite, canAsk });
+  const tell = async (error: unknown): Promise<void> => {
+    await reportError(progress, error, debug);
+  };
+  await using runtime = await createRuntime({
+    dir,
+    durability,
+    agent,
+    onWarning: (error) => void tell(error),
+  });
+  using interrupts = takeInterrupts({
+    signals: process,
+    close: () => runtime.close().catch(tell),
+    leave: (code) => process.exit(code),
+    now: () => performance.now(),
+  });
+  try {
+    const session = await openSession(runtime, run, output);
+    return await talk(session, run, output, interrupts);
+  } catch (error) {
+    // The store was closed under it, which is what was asked for from outside.
+    if (interrupts.ending.aborted) return TERMINATED;
+    throw error;
+  }
+}
+
+async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output): Promise<Session> {
+  const { session: id, choice, message } = run;
+  const isNew = (await runtime.log.revision(id)) === 0;
+  const session = await runtime.session(id);
+  // What a dead process left unfinished is being settled.
+  await session.idle();
+  await introduceSession(progress, {
+    session: id,
+    resume: resumeCommand(run),
+    model: modelLabel(choice),
+    view: isNew ? undefined : await session.view(),
+    recall: message === undefined,
+  });
+  return session;
+}
+
+function resumeCommand({ session, startedBy, dir }: ChatRun): string {
+  const where = dir === DEFAULT_DIR ? "" : ` --dir ${JSON.stringify(dir)}`;
+  return `${startedBy} --session ${session}${where}`;
+}
+
+async function talk(
+  session: Session,
+  run: ChatRun,
+  output: Output,
+  interrupts: Interrupts,
+): Promise<ExitCode> {
+  const { message, json, canAsk, debug } = run;
+  if (message === undefined) {
+    const { converse } = await import("./conversation.ts");
+    await converse({ session, output, interrupts, debug });
+    if (interrupts.ending.aborted) return TERMINATED;
+    const { progress } = output;
+    await writeLine(progress, progress.style("dim", `Go on later with: ${resumeCommand(run)}`));
+    return DONE;
+  }
+  const view = json ? jsonView(output) : textView(output, canAsk ? askWhenNeeded : undefined);
+  const { finishReason } = await runTurn(session, message, view, interrupts);
+  // A turn that failed has thrown; one that came to a limit has an answer all the same.
+  return finishReason === "cancelled" ? INTERRUPTED : DONE;
+}
+
+/** The prompts are loaded when there is something to ask. */
+const askWhenNeeded: AskApproval = async (call, signal) => {
+  const { askApproval } = await import("./chat-prompt.ts");
+  return await askApproval(call, signal);
+};

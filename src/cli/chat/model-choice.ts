@@ -1,0 +1,98 @@
+/** Which model answers: what the command line asks for, else what the environment has a key for. Pure. */
+
+import type { Environment } from "../environment.ts";
+import { UsageError } from "../usage-error.ts";
+
+type ModelEnvironment = Omit<Environment, "startedBy">;
+
+export type ModelChoice =
+  | {
+      readonly kind: "openai";
+      /** The protocol: compatible servers speak chat completions. */
+      readonly api: "responses" | "chat";
+      readonly modelId: string;
+      readonly apiKey: string;
+      readonly baseUrl?: string | undefined;
+    }
+  | { readonly kind: "google"; readonly modelId: string; readonly apiKey: string }
+  | { readonly kind: "offline"; readonly because: "asked" | "no-key" };
+
+/** What the providers' packages themselves name first in their guides. */
+export const DEFAULT_OPENAI_MODEL = "gpt-6-astra";
+export const DEFAULT_GOOGLE_MODEL = "gemini-4-argon";
+
+/** What a server that asks for no key is given: the client insists on one. */
+const NO_KEY = "none";
+
+/** The choice in the words in which it can be asked for. */
+export function modelLabel(choice: ModelChoice): string {
+  switch (choice.kind) {
+    case "openai":
+      // Only of a compatible server does the plain name mean chat completions.
+      return choice.api === "responses" && !isOpenAi(choice.baseUrl)
+        ? `openai-responses:${choice.modelId}`
+        : `openai:${choice.modelId}`;
+    case "google":
+      return `google:${choice.modelId}`;
+    case "offline":
+      return "offline";
+  }
+}
+
+/** @throws UsageError when no model can be had that way */
+export function chooseModel(asked: string | undefined, environment: ModelEnvironment): ModelChoice {
+  if (asked !== undefined) return askedModel(asked, environment);
+  const { openaiKey, openaiBaseUrl, googleKey } = environment;
+  if (openaiKey !== undefined) return openaiModel("openai", DEFAULT_OPENAI_MODEL, environment);
+  if (openaiBaseUrl !== undefined) {
+    throw new UsageError(
+      `OPENAI_BASE_URL is set, and only its server knows its models: say which with --model openai:<model>.`,
+    );
+  }
+  if (googleKey !== undefined) return googleModel(DEFAULT_GOOGLE_MODEL, environment);
+  return { kind: "offline", because: "no-key" };
+}
+
+function askedModel(asked: string, environment: ModelEnvironment): ModelChoice {
+  if (asked === "offline") return { kind: "offline", because: "asked" };
+  // A model's own name may hold colons, as `llama3.2:3b` does.
+  const [, provider, modelId] = /^([a-z-]+):(.+)$/.exec(asked) ?? [];
+  if (modelId !== undefined) {
+    if (provider === "openai" || provider === "openai-responses") {
+      return openaiModel(provider, modelId, environment);
+    }
+    if (provider === "google") return googleModel(modelId, environment);
+  }
+  throw new UsageError(
+    `There is no model ${JSON.stringify(asked)}. Name one as openai:<model>, openai-responses:<model> or google:<model>, or say offline.`,
+  );
+}
+
+function openaiModel(
+  provider: "openai" | "openai-responses",
+  modelId: string,
+  { openaiKey, openaiBaseUrl: baseUrl }: ModelEnvironment,
+): ModelChoice {
+  const own = isOpenAi(baseUrl);
+  if (own && openaiKey === undefined) throw missingKey(`${provider}:${modelId}`, "OPENAI_API_KEY");
+  return {
+    kind: "openai",
+    api: own || provider === "openai-responses" ? "responses" : "chat",
+    modelId,
+    apiKey: openaiKey ?? NO_KEY,
+    baseUrl,
+  };
+}
+
+function isOpenAi(baseUrl: string | undefined): boolean {
+  return baseUrl === undefined || new URL(baseUrl).hostname === "api.openai.com";
+}
+
+function googleModel(modelId: string, { googleKey: apiKey }: ModelEnvironment): ModelChoice {
+  if (apiKey === undefined) throw missingKey(`google:${modelId}`, "GOOGLE_GENERATIVE_AI_API_KEY");
+  return { kind: "google", modelId, apiKey };
+}
+
+function missingKey(model: string, variable: string): UsageError {
+  return new UsageError(`${model} needs a key: set ${variable}, or use --model offline.`);
+}

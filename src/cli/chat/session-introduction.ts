@@ -1,0 +1,41 @@
+/** What is said before the first turn: which session this is, how to come back to it, where it stood. */
+
+import type { SessionView } from "../../runtime/index.ts";
+import { shown, writeLine, type Channel } from "../output.ts";
+import { lastMessages, standing } from "./resumed-session.ts";
+
+export interface SessionIntroduction {
+  readonly session: string;
+  /** The command that goes on with it. */
+  readonly resume: string;
+  /** The name of the model. */
+  readonly model: string;
+  /** How the session stood; undefined for a new one. */
+  readonly view: SessionView | undefined;
+  /** Whether the last messages are shown again. */
+  readonly recall: boolean;
+}
+
+export async function introduceSession(
+  progress: Channel,
+  { session, resume, model, view, recall }: SessionIntroduction,
+): Promise<void> {
+  const what = view === undefined ? "New session" : "Session";
+  const dim = (text: string): string => progress.style("dim", text);
+  await writeLine(
+    progress,
+    `${dim(what)} ${session} ${dim(`· ${model} · go on later with: ${resume}`)}`,
+  );
+  if (view === undefined) return;
+  if (recall) {
+    for (const { who, text } of lastMessages(view)) {
+      await writeLine(
+        progress,
+        `${progress.style("bold", who.padEnd(5))}  ${shown(progress, text)}`,
+      );
+    }
+  }
+  for (const sentence of standing(view)) {
+    await writeLine(progress, progress.style("yellow", sentence));
+  }
+}

@@ -1,0 +1,72 @@
+/** A turn as it is told in a terminal, from its events and nothing else. */
+
+import type { SessionEvent } from "../../events/index.ts";
+import { CallLines } from "./call-lines.ts";
+import type { Output } from "../output.ts";
+import { Pen } from "../pen.ts";
+import { costLine, endingSentence } from "./turn-ending.ts";
+import { emptyTally, tally, type TurnTally } from "./turn-tally.ts";
+import { duration, excerpt, jsonExcerpt } from "../wording.ts";
+
+export class TurnScreen {
+  readonly #pen: Pen;
+  readonly #calls: CallLines;
+  #tally: TurnTally = emptyTally;
+
+  constructor(output: Output) {
+    this.#pen = new Pen(output);
+    this.#calls = new CallLines(() => output.progress.columns);
+  }
+
+  /** A call in words, for a question about it. */
+  describeCall(callId: string): string {
+    return this.#calls.describe(callId);
+  }
+
+  /** Brings the cursor to the start of a line, so that something else can be written. */
+  async rest(): Promise<void> {
+    await this.#pen.endBlock();
+  }
+
+  async note(line: string): Promise<void> {
+    await this.#pen.note(line);
+  }
+
+  async show(event: SessionEvent): Promise<void> {
+    this.#tally = tally(this.#tally, event);
+    const line = this.#calls.take(event);
+    if (line !== undefined) return await this.#pen.note(line.text, line.style);
+    switch (event.type) {
+      case "step.started":
+        return await this.#pen.status(`${event.data.model.modelId} …`);
+      case "step.retrying":
+        return await this.#showRetry(event);
+      case "part.start-step":
+        for (const warning of event.data.warnings) {
+          await this.#pen.note(`warning: ${jsonExcerpt(warning, 200)}`, "yellow");
+        }
+        return;
+      case "part.text-delta":
+        return await this.#pen.say({ kind: "text", id: event.data.id }, event.data.text);
+      case "part.reasoning-delta":
+        return await this.#pen.say({ kind: "reasoning", id: event.data.id }, event.data.text);
+      case "part.text-end":
+      case "part.reasoning-end":
+        return await this.#pen.endBlock();
+      case "part.source":
+        return await this.#pen.note(`source: ${jsonExcerpt(event.data, 160)}`);
+      case "turn.ended": {
+        const sentence = endingSentence(event.data.reason, this.#tally);
+        if (sentence !== undefined) await this.#pen.note(sentence, "yellow");
+        return await this.#pen.note(costLine(event, this.#tally));
+      }
+      default:
+    }
+  }
+
+  async #showRetry({ data }: SessionEvent<"step.retrying">): Promise<void> {
+    const { error, delayMs, attempt } = data;
+    const next = `Trying again in ${duration(delayMs)} (attempt ${attempt + 1}).`;
+    await this.#pen.note(`The provider failed: ${excerpt(error.message, 200)} ${next}`, "yellow");
+  }
+}

@@ -1,0 +1,41 @@
+/** How a turn is shown: as text on a terminal or in a pipe, or as its events, one JSON value a line. */
+
+import type { SessionEvent } from "../../events/index.ts";
+import type { Answer } from "./chat-prompt.ts";
+import { writeLine, type Output } from "../output.ts";
+import { TurnScreen } from "./turn-screen.ts";
+
+export interface TurnView {
+  show(event: SessionEvent): Promise<void>;
+  /** Told when Ctrl-C has asked for the end of the turn. */
+  cancelling(): Promise<void>;
+  /** Asks whether a call may run, until the signal takes the question back; absent where nobody is there. */
+  approve?(callId: string, signal: AbortSignal): Promise<Answer<boolean>>;
+}
+
+/** Asks whether a call, put into words, may run. */
+export type AskApproval = (call: string, signal: AbortSignal) => Promise<Answer<boolean>>;
+
+const CANCELLING = "Cancelling. Ctrl-C again leaves at once.";
+
+export function textView(output: Output, ask: AskApproval | undefined): TurnView {
+  const screen = new TurnScreen(output);
+  return {
+    show: (event) => screen.show(event),
+    cancelling: () => screen.note(CANCELLING),
+    ...(ask !== undefined && {
+      async approve(callId: string, signal: AbortSignal) {
+        await screen.rest();
+        return await ask(screen.describeCall(callId), signal);
+      },
+    }),
+  };
+}
+
+/** Nothing but events on stdout: for programs, which cannot be asked. */
+export function jsonView({ data, progress }: Output): TurnView {
+  return {
+    show: (event) => writeLine(data, JSON.stringify(event)),
+    cancelling: () => writeLine(progress, CANCELLING),
+  };
+}

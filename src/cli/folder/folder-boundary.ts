@@ -1,0 +1,121 @@
+/**
+ * The boundary of the folder that the tools may touch: turns a path as a model writes it into a real
+ * path inside the folder, or refuses it. It must never look at what a path outside holds.
+ */
+import { realpathSync, statSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { explainSystemError, folderError, hasCode } from "./folder-error.ts";
+import { keptFolders, type KeptFolders } from "./kept-folders.ts";
+
+/** Something inside the folder that exists: its real path, and its name as the model sees it. */
+export interface Place {
+  readonly real: string;
+  /** Relative to the folder, with `/` between names; `.` is the folder itself. */
+  readonly name: string;
+}
+
+/** The deepest part of a path that exists inside the folder, and the names below it that do not. */
+interface Reach {
+  readonly real: string;
+  readonly missing: readonly string[];
+}
+
+export interface FolderBoundary {
+  /** The folder's real path, fixed when the boundary is made. */
+  readonly root: string;
+  /** Folders inside it that hold other programs' state. */
+  readonly kept: KeptFolders;
+  /** Whether a real path is the folder or below it. */
+  contains(real: string): boolean;
+  /** The name of a real path, as the model sees it. */
+  nameOf(real: string): string;
+  /** Follows a path as far as it exists; refuses one that leads out, also through links. */
+  reach(path: string): Promise<Reach>;
+  /** Finds what exists at a path, to be read; refuses one that leads out, into a log, or to nothing. */
+  locate(path: string): Promise<Place>;
+}
+
+/**
+ * @param logs - Folders of session logs, beside `.turnlog`, that are neither read nor written.
+ * @throws when the folder does not exist or is none.
+ */
+export function folderBoundary(folder: string, logs: readonly string[] = []): FolderBoundary {
+  const given = resolve(folder);
+  const root = rootOf(given);
+  const kept = keptFolders(root, logs);
+
+  function contains(real: string): boolean {
+    return isBelow(root, real);
+  }
+
+  function nameOf(real: string): string {
+    return relative(root, real).split(sep).join("/") || ".";
+  }
+
+  /** Checks the words alone: what lies outside is refused without a look at the disk. */
+  function absolute(path: string): string {
+    if (path.includes("\0"))
+      throw folderError("unusable", path, "A path cannot hold a NUL character.");
+    const asked = isAbsolute(path) ? resolve(path) : resolve(root, path);
+    if (contains(asked)) return asked;
+    // The folder may itself have been named through a link, and be called by that name.
+    if (isBelow(given, asked)) return join(root, relative(given, asked));
+    throw outside(path);
+  }
+
+  async function reach(path: string): Promise<Reach> {
+    let at = absolute(path);
+    const missing: string[] = [];
+    for (;;) {
+      try {
+        const real = await realpath(at);
+        if (!contains(real)) throw outside(path);
+        return { real, missing };
+      } catch (error) {
+        if (!hasCode(error, "ENOENT", "ENOTDIR") || at === root)
+          throw explainSystemError(error, path);
+        missing.unshift(basename(at));
+        at = dirname(at);
+      }
+    }
+  }
+
+  async function locate(path: string): Promise<Place> {
+    const { real, missing } = await reach(path);
+    if (kept.hides(real)) {
+      throw folderError(
+        "protected",
+        path,
+        `${path} belongs to the log of the sessions, which is not read by tools.`,
+      );
+    }
+    if (missing.length === 0) return { real, name: nameOf(real) };
+    throw folderError("missing", path, `${path} does not exist. List the files to see what does.`);
+  }
+
+  return { root, kept, contains, nameOf, reach, locate };
+}
+
+function rootOf(folder: string): string {
+  try {
+    const root = realpathSync.native(folder);
+    if (statSync(root).isDirectory()) return root;
+  } catch (error) {
+    const why = hasCode(error, "ENOENT", "ENOTDIR") ? "does not exist" : "cannot be opened";
+    throw folderError("missing", folder, `The folder ${folder} ${why}.`, error);
+  }
+  throw folderError("not-a-folder", folder, `${folder} is not a folder.`);
+}
+
+function isBelow(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function outside(path: string): Error {
+  return folderError(
+    "outside",
+    path,
+    `${path} leads out of the folder; only what is inside it may be used. Use a path relative to the folder.`,
+  );
+}

@@ -1,0 +1,161 @@
+/**
+ * Opens files inside the boundary. A path is only a claim: between the check and the opening another
+ * process may have put a link in its way. So the opened handle itself is compared with what lies at
+ * the real path inside the folder, and nothing is read or written before they are found to be one.
+ * What such a race can still do is leave an empty file or folder elsewhere; content never gets there.
+ */
+import { constants } from "node:fs";
+import { lstat, mkdir, open, realpath, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import type { FolderBoundary, Place } from "./folder-boundary.ts";
+import { explainSystemError, folderError, hasCode } from "./folder-error.ts";
+import { keptNames } from "./kept-folders.ts";
+
+// A pipe that took a file's place must not hold us up, a link must not be followed.
+const safely = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Opens a file for reading; the caller closes it. */
+export async function openToRead(boundary: FolderBoundary, place: Place): Promise<FileHandle> {
+  try {
+    const stats = await lstat(place.real);
+    if (stats.isDirectory()) throw isFolder(place.name);
+    if (!stats.isFile()) throw notAFile(place.name);
+    const handle = await open(place.real, constants.O_RDONLY | safely);
+    return await confirmed(handle, boundary, place);
+  } catch (error) {
+    throw explainSystemError(error, place.name);
+  }
+}
+
+/** A file opened for writing, still with its old content; the caller empties and closes it. */
+export interface OpenedForWriting {
+  readonly handle: FileHandle;
+  readonly place: Place;
+  readonly created: boolean;
+}
+
+/**
+ * Opens a file for writing, making it and the folders above it where they are missing. Links as
+ * targets are refused, and files with a second name, which may lie outside.
+ */
+export async function openToWrite(
+  boundary: FolderBoundary,
+  path: string,
+): Promise<OpenedForWriting> {
+  try {
+    const { real, missing } = await boundary.reach(path);
+    const name = missing.at(-1);
+    if (boundary.kept.holds(join(real, ...missing))) {
+      throw folderError(
+        "protected",
+        path,
+        `${path} is in a folder that is never written to (such as ${keptNames}).`,
+      );
+    }
+    if (name === undefined) return await openExisting(boundary, path, real);
+
+    let folder = real;
+    for (const part of missing.slice(0, -1))
+      folder = await makeFolder(boundary, path, join(folder, part));
+    return await openNew(boundary, path, join(folder, name));
+  } catch (error) {
+    throw explainSystemError(error, path);
+  }
+}
+
+async function openNew(
+  boundary: FolderBoundary,
+  path: string,
+  real: string,
+): Promise<OpenedForWriting> {
+  const place = { real, name: boundary.nameOf(real) };
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
+  try {
+    const handle = await open(real, flags | safely, 0o666);
+    return { handle: await confirmed(handle, boundary, place), place, created: true };
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+    // Another call has made it meanwhile, or a link that leads nowhere lies there.
+    return openExisting(boundary, path, real);
+  }
+}
+
+async function openExisting(
+  boundary: FolderBoundary,
+  path: string,
+  real: string,
+): Promise<OpenedForWriting> {
+  const place = { real, name: boundary.nameOf(real) };
+  const stats = await lstat(real);
+  if (stats.isSymbolicLink()) throw isLink(path);
+  if (stats.isDirectory()) throw isFolder(path);
+  if (!stats.isFile()) throw notAFile(path);
+  const handle = await confirmed(await open(real, constants.O_WRONLY | safely), boundary, place);
+  if ((await handle.stat()).nlink === 1) return { handle, place, created: false };
+  await handle.close();
+  throw folderError(
+    "protected",
+    path,
+    `${path} has a second name elsewhere (a hard link), so it is not written to.`,
+  );
+}
+
+async function makeFolder(boundary: FolderBoundary, path: string, folder: string): Promise<string> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+    if ((await lstat(folder)).isSymbolicLink()) throw isLink(path);
+  }
+  const real = await realpath(folder);
+  if (real !== folder || !boundary.contains(real)) throw changed(path);
+  return real;
+}
+
+/** Gives the handle back if it is what lies at the place, inside the folder; else closes it. */
+async function confirmed(
+  handle: FileHandle,
+  boundary: FolderBoundary,
+  { real, name }: Place,
+): Promise<FileHandle> {
+  try {
+    const opened = await handle.stat({ bigint: true });
+    const now = await realpath(real);
+    const there = await lstat(now, { bigint: true });
+    const same = opened.dev === there.dev && opened.ino === there.ino;
+    if (!same || !boundary.contains(now)) throw changed(name);
+    if (!opened.isFile()) throw notAFile(name);
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function isFolder(name: string): Error {
+  return folderError("not-a-file", name, `${name} is a folder, not a file. List it instead.`);
+}
+
+function notAFile(name: string): Error {
+  return folderError(
+    "not-a-file",
+    name,
+    `${name} is neither a file nor a folder, so it is left alone.`,
+  );
+}
+
+function isLink(path: string): Error {
+  return folderError(
+    "protected",
+    path,
+    `${path} is a link, or goes through one, that leads nowhere; it is not written to.`,
+  );
+}
+
+function changed(name: string): Error {
+  return folderError(
+    "changed",
+    name,
+    `${name} changed while it was being opened, so it was left alone. Try again.`,
+  );
+}

@@ -1,0 +1,105 @@
+/**
+ * Searches the files of a folder one after the other, in the order of the walk, and says of each
+ * what was found or why it was passed over. Reads only what the boundary opens.
+ */
+import { lstat } from "node:fs/promises";
+import { TurnlogError } from "../../events/index.ts";
+import type { FolderBoundary, Place } from "./folder-boundary.ts";
+import { explainSystemError } from "./folder-error.ts";
+import { openToRead } from "./folder-file.ts";
+import { patternFilter } from "./folder-pattern.ts";
+import { mostBytes, readText, sizeOf } from "./folder-text.ts";
+import { nameBelow, walkFolder, type WalkEntry } from "./folder-walk.ts";
+import type { LineFinder, LineMatch } from "./line-finder.ts";
+
+export type FileSearch =
+  | {
+      readonly kind: "searched";
+      readonly name: string;
+      readonly matches: readonly LineMatch[];
+      /** Present when not all of the file was searched. */
+      readonly note?: string;
+    }
+  | { readonly kind: "binary"; readonly name: string }
+  | { readonly kind: "passed-over"; readonly name: string; readonly why: string };
+
+export interface FolderSearch {
+  readonly find: LineFinder;
+  readonly pattern: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Files that are read at the same time. */
+const atOnce = 8;
+
+export async function* searchFolder(
+  boundary: FolderBoundary,
+  start: Place,
+  search: FolderSearch,
+): AsyncGenerator<FileSearch> {
+  for await (const batch of batchesBelow(boundary, start, search)) {
+    for (let from = 0; from < batch.length; from += atOnce) {
+      search.signal?.throwIfAborted();
+      const group = batch.slice(from, from + atOnce);
+      yield* await Promise.all(group.map((entry) => searchEntry(boundary, entry, search)));
+    }
+  }
+}
+
+type Searchable = Exclude<WalkEntry, { kind: "folder" }>;
+
+async function* batchesBelow(
+  boundary: FolderBoundary,
+  start: Place,
+  { pattern, signal }: FolderSearch,
+): AsyncGenerator<readonly Searchable[]> {
+  if (await isFile(start)) {
+    yield [{ kind: "file", ...start }];
+    return;
+  }
+  const takes = patternFilter(pattern);
+  for await (const batch of walkFolder(boundary, start, { recursive: true, signal })) {
+    const taken = takes(batch.map((entry) => nameBelow(start, entry.name)));
+    yield batch.flatMap((entry, index) =>
+      entry.kind === "passed-over" || (entry.kind === "file" && taken[index] === true)
+        ? [entry]
+        : [],
+    );
+  }
+}
+
+async function isFile({ real, name }: Place): Promise<boolean> {
+  try {
+    return (await lstat(real)).isFile();
+  } catch (error) {
+    throw explainSystemError(error, name);
+  }
+}
+
+async function searchEntry(
+  boundary: FolderBoundary,
+  entry: Searchable,
+  { find, signal }: FolderSearch,
+): Promise<FileSearch> {
+  if (entry.kind === "passed-over") return entry;
+  const { name } = entry;
+  let read;
+  try {
+    await using handle = await openToRead(boundary, entry);
+    read = await readText(handle, signal);
+  } catch (error) {
+    // One file that cannot be opened or read is reported and does not hide what the others hold.
+    const explained = explainSystemError(error, name);
+    if (!TurnlogError.isInstance(explained)) throw error;
+    return { kind: "passed-over", name, why: explained.message };
+  }
+  if (read.kind === "binary") return { kind: "binary", name };
+  const matches = find(read.lines);
+  if (read.whole) return { kind: "searched", name, matches };
+  return {
+    kind: "searched",
+    name,
+    matches,
+    note: `only the first ${sizeOf(mostBytes)} were searched`,
+  };
+}

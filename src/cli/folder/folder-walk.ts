@@ -1,0 +1,120 @@
+/**
+ * Walks the folder for the tools that list and search: batch by batch, one folder a batch, in the
+ * order of names. Every link met on the way is followed to its end before anything is said of it;
+ * one that leads out is reported and not followed.
+ */
+import type { Dirent } from "node:fs";
+import { lstat, readdir, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import type { FolderBoundary, Place } from "./folder-boundary.ts";
+import { explainSystemError, folderError, hasCode } from "./folder-error.ts";
+
+/** What was met: a file or folder under the name it was met by, or something passed over and why. */
+export type WalkEntry =
+  | ({ readonly kind: "file" | "folder" } & Place)
+  | { readonly kind: "passed-over"; readonly name: string; readonly why: string };
+
+export interface WalkOptions {
+  /** Whether folders are walked into; links to folders never are, their end has a name of its own. */
+  readonly recursive: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Yields what each folder holds, files and folders sorted by name; the start folder first, then the
+ * folders below it, depth first. Kept folders are left out.
+ */
+export async function* walkFolder(
+  boundary: FolderBoundary,
+  start: Place,
+  { recursive, signal }: WalkOptions,
+): AsyncGenerator<readonly WalkEntry[]> {
+  const waiting: Place[] = [start];
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    signal?.throwIfAborted();
+    const { entries, below } = await readFolder(boundary, folder, folder === start);
+    yield entries;
+    if (recursive) waiting.push(...below.toReversed());
+  }
+}
+
+interface FolderContent {
+  readonly entries: readonly WalkEntry[];
+  /** Folders that are not links. */
+  readonly below: readonly Place[];
+}
+
+async function readFolder(
+  boundary: FolderBoundary,
+  folder: Place,
+  required: boolean,
+): Promise<FolderContent> {
+  let found: Dirent[];
+  try {
+    found = await readdir(folder.real, { withFileTypes: true });
+    if ((await realpath(folder.real)) !== folder.real) {
+      throw folderError(
+        "changed",
+        folder.name,
+        `${folder.name} changed while it was being read. Try again.`,
+      );
+    }
+  } catch (error) {
+    const explained = hasCode(error, "ENOTDIR")
+      ? folderError("not-a-folder", folder.name, `${folder.name} is a file, not a folder.`, error)
+      : explainSystemError(error, folder.name);
+    if (required || !(explained instanceof Error)) throw explained;
+    return {
+      entries: [{ kind: "passed-over", name: folder.name, why: explained.message }],
+      below: [],
+    };
+  }
+  const entries: WalkEntry[] = [];
+  const below: Place[] = [];
+  for (const dirent of found.toSorted(byName)) {
+    const real = join(folder.real, dirent.name);
+    const name = folder.name === "." ? dirent.name : `${folder.name}/${dirent.name}`;
+    if (dirent.isFile()) {
+      entries.push({ kind: "file", real, name });
+    } else if (dirent.isDirectory()) {
+      if (boundary.kept.isKept(real)) continue;
+      entries.push({ kind: "folder", real, name });
+      below.push({ real, name });
+    } else if (dirent.isSymbolicLink()) {
+      entries.push(await followLink(boundary, { real, name }));
+    } else {
+      entries.push({ kind: "passed-over", name, why: "neither a file nor a folder" });
+    }
+  }
+  return { entries, below };
+}
+
+async function followLink(boundary: FolderBoundary, link: Place): Promise<WalkEntry> {
+  const { name } = link;
+  try {
+    const real = await realpath(link.real);
+    if (!boundary.contains(real)) {
+      return { kind: "passed-over", name, why: "a link that leads out of the folder" };
+    }
+    if (boundary.kept.hides(real)) {
+      return { kind: "passed-over", name, why: "a link into the log of the sessions" };
+    }
+    const stats = await lstat(real);
+    if (stats.isFile()) return { kind: "file", name, real };
+    if (stats.isDirectory()) return { kind: "folder", name, real };
+    return { kind: "passed-over", name, why: "neither a file nor a folder" };
+  } catch (error) {
+    if (!hasCode(error, "ENOENT", "ENOTDIR", "ELOOP", "EACCES"))
+      throw explainSystemError(error, name);
+    return { kind: "passed-over", name, why: "a link that leads nowhere" };
+  }
+}
+
+/** A name as seen from the folder where a walk began, for globs. */
+export function nameBelow(start: Place, name: string): string {
+  return start.name === "." ? name : name.slice(start.name.length + 1);
+}
+
+function byName(a: Dirent, b: Dirent): number {
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}

@@ -1,0 +1,93 @@
+/** The tool `list_files`: what a folder holds, by name, as far as a limit. Reads no file. */
+import { tool, type Tool } from "ai";
+import { z } from "zod";
+import type { FolderBoundary } from "./folder-boundary.ts";
+import { patternFilter } from "./folder-pattern.ts";
+import { shortened } from "./folder-notes.ts";
+import { nameBelow, walkFolder } from "./folder-walk.ts";
+
+const usualLimit = 300;
+const mostLooked = 50_000;
+
+export interface ListFilesInput {
+  readonly path?: string | undefined;
+  readonly pattern?: string | undefined;
+  readonly recursive?: boolean | undefined;
+  readonly limit?: number | undefined;
+}
+
+const inputSchema: z.ZodType<ListFilesInput> = z.object({
+  path: z.string().optional().describe("The folder to list. Left out: the whole folder."),
+  pattern: z
+    .string()
+    .optional()
+    .describe('Only files that this glob takes, e.g. "**/*.ts" or "*.md"; implies recursive.'),
+  recursive: z
+    .boolean()
+    .optional()
+    .describe("Also list the files of all folders below. Default: no."),
+  limit: z
+    .int()
+    .min(1)
+    .max(5000)
+    .optional()
+    .describe(`At most so many entries. Default: ${usualLimit}.`),
+});
+
+export interface ListFilesOutput {
+  readonly path: string;
+  /** Sorted names relative to the root; folders end in `/` and are named only when not recursive. */
+  readonly entries: readonly string[];
+  /** What was met and not listed, and why. */
+  readonly passedOver?: readonly string[];
+  /** Present when there is more than `entries` says. */
+  readonly cut?: string;
+}
+
+export function listFilesTool(boundary: FolderBoundary): Tool<ListFilesInput, ListFilesOutput> {
+  return tool({
+    description:
+      "Lists files and folders by name. Leaves out .git, .turnlog and node_modules. A glob takes names that begin with a dot only where it spells the dot.",
+    inputSchema,
+    async execute(
+      { path = ".", pattern, limit = usualLimit, ...input },
+      { abortSignal },
+    ): Promise<ListFilesOutput> {
+      const recursive = input.recursive ?? pattern !== undefined;
+      const start = await boundary.locate(path);
+      const takes = patternFilter(pattern);
+      const entries: string[] = [];
+      const notes: string[] = [];
+      let looked = 0;
+      let cut: string | undefined;
+
+      walk: for await (const batch of walkFolder(boundary, start, {
+        recursive,
+        signal: abortSignal,
+      })) {
+        const taken = takes(batch.map((entry) => nameBelow(start, entry.name)));
+        for (const [index, entry] of batch.entries()) {
+          looked += 1;
+          if (entry.kind === "passed-over") notes.push(`${entry.name} (${entry.why})`);
+          if (entry.kind === "passed-over" || taken[index] !== true) continue;
+          if (entry.kind === "folder" && (recursive || pattern !== undefined)) continue;
+          if (entries.length === limit) {
+            cut = `the limit of ${limit} entries was reached. Name a folder or a pattern, or raise the limit.`;
+            break walk;
+          }
+          entries.push(entry.kind === "folder" ? `${entry.name}/` : entry.name);
+        }
+        if (looked >= mostLooked) {
+          cut = `the search ended after ${looked} entries. Name a folder.`;
+          break;
+        }
+      }
+      return {
+        path: start.name,
+        entries,
+        ...(notes.length > 0 && { passedOver: shortened(notes) }),
+        ...(cut !== undefined && { cut }),
+      };
+    },
+  });
+}

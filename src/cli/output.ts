@@ -1,0 +1,85 @@
+/**
+ * Where a command's words go: data to stdout, everything else to stderr. Nothing else in `cli`
+ * writes to either. Colours only where a terminal shows them and NO_COLOR does not forbid them.
+ */
+
+import { isatty } from "node:tty";
+import { styleText } from "node:util";
+import { visibleText } from "./visible-text.ts";
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** One of the two streams. */
+export interface Channel {
+  /** Whether a terminal shows what is written. */
+  readonly isTerminal: boolean;
+  /** Characters in a line of the terminal; undefined where there is none. */
+  readonly columns: number | undefined;
+  style(style: Style, text: string): string;
+  /** Resolves when the text has been taken; rejects when whoever read it has gone (`EPIPE`). */
+  write(text: string): Promise<void>;
+}
+
+export interface Output {
+  /** What was asked for. */
+  readonly data: Channel;
+  /** What is told beside it. */
+  readonly progress: Channel;
+}
+
+// Node lets FORCE_COLOR win; whoever sets NO_COLOR wants no colour.
+const isPlain = (process.env["NO_COLOR"] ?? "") !== "";
+
+export function processOutput(): Output {
+  return { data: channel(process.stdout, isatty(1)), progress: channel(process.stderr, isatty(2)) };
+}
+
+function channel(stream: NodeJS.WriteStream, isTerminal: boolean): Channel {
+  // Every write tells its own error; without a listener the stream would throw it a second time.
+  if (stream.listenerCount("error") === 0) stream.on("error", () => {});
+  return {
+    isTerminal,
+    get columns() {
+      return isTerminal ? stream.columns : undefined;
+    },
+    style: (style, text) => (isPlain ? text : styleText(style, text, { stream })),
+    write: (text) =>
+      new Promise((resolve, reject) => {
+        stream.write(text, (error) => {
+          if (error) reject(error);
+          else resolve();
+        });
+      }),
+  };
+}
+
+/** What came from a model, a tool or a user, safe to be shown: a terminal obeys some characters. */
+export function shown(channel: Channel, text: string): string {
+  return channel.isTerminal ? visibleText(text) : text;
+}
+
+export async function writeLine(channel: Channel, line: string): Promise<void> {
+  await channel.write(`${line}\n`);
+}
+
+const CHUNK = 65_536;
+
+/** Writes many lines, as fast as they are read and no faster. */
+export async function writeLines(
+  channel: Channel,
+  lines: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
+  let chunk = "";
+  for await (const line of lines) {
+    chunk += `${line}\n`;
+    if (chunk.length < CHUNK) continue;
+    await channel.write(chunk);
+    chunk = "";
+  }
+  if (chunk !== "") await channel.write(chunk);
+}
+
+/** Whether an error says that whoever read our output has gone, as `head` does when it has enough. */
+export function isReaderGone(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EPIPE";
+}

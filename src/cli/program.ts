@@ -1,0 +1,155 @@
+/**
+ * The commands, their options and their help. Each command's code is loaded when it is called:
+ * `--help` loads commander and nothing else, `show` and `sessions` no AI SDK and no prompts.
+ */
+
+import { readFileSync } from "node:fs";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { DEFAULT_DIR } from "./default-dir.ts";
+import { reportError } from "./error-report.ts";
+import { DONE, USED_WRONGLY, type ExitCode } from "./exit-code.ts";
+import { isReaderGone, processOutput, type Output } from "./output.ts";
+
+/** Runs one command line; never throws. */
+export async function run(args: readonly string[]): Promise<ExitCode> {
+  const output = processOutput();
+  let code: ExitCode = DONE;
+  const program = commands(output, (ended) => {
+    code = ended;
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    return await ending(error, output, program.opts()["debug"] === true);
+  }
+}
+
+async function ending(error: unknown, output: Output, debug: boolean): Promise<ExitCode> {
+  // Commander has written its message by itself.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : USED_WRONGLY;
+  try {
+    return isReaderGone(error) ? DONE : await reportError(output.progress, error, debug);
+  } catch (unreported) {
+    if (isReaderGone(unreported)) return DONE;
+    throw unreported;
+  }
+}
+
+function commands(output: Output, end: (code: ExitCode) => void): Command {
+  const program = new Command("turnlog")
+    .description(
+      "Durable LLM agent sessions. Without a command: chat with an agent about this folder.",
+    )
+    .version(packageVersion(), "--version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .option("--dir <folder>", "the folder of the store", DEFAULT_DIR)
+    .option("--json", "print data as JSON, one value a line")
+    .option("--debug", "print the stack of an error")
+    .configureHelp({ showGlobalOptions: true })
+    .showHelpAfterError("(turnlog --help tells more)")
+    .addHelpText("after", examples)
+    .exitOverride();
+
+  program
+    .command("chat", { isDefault: true })
+    .description("ask an agent about this folder: one message, or a conversation")
+    .argument("[message...]", "what to ask; without it a terminal asks, and a pipe is read")
+    .option("--session <id>", "go on with a session, or give a new one this name")
+    .option(
+      "--model <model>",
+      "openai:<model>, openai-responses:<model>, google:<model> or offline",
+    )
+    .option("--allow-write", "let the agent write files in this folder")
+    .addOption(
+      new Option(
+        "--durability <kind>",
+        "what a stored event survives: sync a power cut, os the death of the process",
+      )
+        .choices(["sync", "os"])
+        .default("sync"),
+    )
+    .addOption(
+      new Option("--offline-delay-ms <n>", "slow the offline model down")
+        .argParser(wholeNumber)
+        .hideHelp(),
+    )
+    .addHelpText("after", chatHelp)
+    .action(async (words: readonly string[], _options: unknown, command: Command) => {
+      const { chat } = await import("./chat-command.ts");
+      end(await chat(words, command.optsWithGlobals(), output));
+    });
+
+  program
+    .command("sessions")
+    .description("list the sessions of the store, the newest first")
+    .action(async (_options: unknown, command: Command) => {
+      const { sessions } = await import("./sessions-command.ts");
+      await sessions(command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("show")
+    .description("show a session as it is, or as it stood at a position; runs nothing")
+    .argument("<session>", "its id")
+    .option("--at <n>", "the position, counted from 1 (default: the last)", position)
+    .addOption(
+      new Option("--view <view>", "what to show of it")
+        .choices(["events", "history", "prompt", "state", "usage"])
+        .default("history"),
+    )
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { show } = await import("./show-command.ts");
+      await show(session, command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("repair")
+    .description("mend a damaged store as far as it can be mended, and say what is gone")
+    .action(async (_options: unknown, command: Command) => {
+      const { repair } = await import("./repair-command.ts");
+      await repair(command.optsWithGlobals(), output);
+    });
+
+  return program;
+}
+
+const examples = `
+Examples:
+  turnlog                                   chat in this folder
+  turnlog "which files mention zod?"        one question, one answer
+  turnlog --session <id>                    go on with a session
+  turnlog sessions
+  turnlog show <id> --view events --json
+
+'turnlog chat --help' has the options of the chat.`;
+
+const chatHelp = `
+Models: with OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY that provider answers, else the
+offline model. OPENAI_BASE_URL names any compatible server (Ollama, vLLM), which is spoken to by
+chat completions; openai-responses:<model> asks for the other protocol.
+
+The agent's tools see this folder and nothing outside it. --allow-write offers write_file too: in a
+terminal each write is asked for; without a terminal the option itself is the consent.
+
+--json prints every event of the turn, one a line. Ctrl-C cancels the turn; a second one leaves.
+Exit codes: 0 done, 1 error, 2 wrong usage, 130 cancelled, 143 ended from outside.`;
+
+function position(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 1) throw new InvalidArgumentError("Positions are counted from 1.");
+  return value;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It is not a whole number.");
+  return Number(text);
+}
+
+/** By hand: a schema would cost more than all the rest of `--version`. */
+function packageVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const found: unknown = JSON.parse(text);
+  const known = typeof found === "object" && found !== null && "version" in found;
+  return known && typeof found.version === "string" ? found.version : "unknown";
+}

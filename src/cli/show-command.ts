@@ -1,0 +1,69 @@
+/** `turnlog show`: a session as it is, or as it stood at a position. Runs nothing and wakes nobody. */
+
+import { z } from "zod";
+import type { EventLog } from "../events/index.ts";
+import { viewSession, type SessionView } from "../runtime/index.ts";
+import { writeLines, type Channel, type Output } from "./output.ts";
+import { eventLine } from "./show/show-events.ts";
+import { historyLines } from "./show/show-history.ts";
+import { promptLines } from "./show/show-prompt.ts";
+import { stateLines, stateValue } from "./show/show-state.ts";
+import { usageLines, usageValue } from "./show/show-usage.ts";
+import { openStore } from "./store-folder.ts";
+
+const optionsSchema = z.object({
+  dir: z.string(),
+  json: z.boolean().default(false),
+  at: z.int().positive().optional(),
+  view: z.enum(["events", "history", "prompt", "state", "usage"]),
+});
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
+export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
+  const { dir, at, view: shown, json } = optionsSchema.parse(given);
+  await using log = await openStore(dir);
+  const view = await viewSession(log, session, at);
+  if (shown === "events") await writeLines(data, eventLines(log, view, json ? undefined : data));
+  else if (json) await writeLines(data, jsonLines(view, shown));
+  else await writeLines(data, textLines(view, shown, data));
+}
+
+type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events">;
+
+/** @param data - Where people read them; JSON without it. */
+async function* eventLines(
+  log: EventLog,
+  { session, position }: SessionView,
+  data: Channel | undefined,
+): AsyncGenerator<string> {
+  for await (const event of log.read(session, { to: position })) {
+    yield data === undefined ? JSON.stringify(event) : eventLine(event, data);
+  }
+}
+
+/** One value a line: an item of the history, a message of the prompt; else one for all. */
+function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
+  switch (shown) {
+    case "history":
+      return view.history.map((item) => JSON.stringify(item));
+    case "prompt":
+      return view.prompt.map((message) => JSON.stringify(message));
+    case "state":
+      return [JSON.stringify(stateValue(view))];
+    case "usage":
+      return [JSON.stringify(usageValue(view))];
+  }
+}
+
+function textLines(view: SessionView, shown: FoldedView, data: Channel): readonly string[] {
+  switch (shown) {
+    case "history":
+      return historyLines(view, data);
+    case "prompt":
+      return promptLines(view, data);
+    case "state":
+      return stateLines(view);
+    case "usage":
+      return usageLines(view);
+  }
+}

@@ -1,0 +1,24 @@
+/** One event on one line, for people. Pure. */
+
+import type { SessionEvent } from "../../events/index.ts";
+import { shown, type Channel } from "../output.ts";
+import { timeOfDay } from "../wording.ts";
+
+/** Cut at the width of a terminal; whole where none shows it, so that it can be searched. */
+export function eventLine(event: SessionEvent, data: Channel): string {
+  const type = event.type === "unknown" ? event.data.type : event.type;
+  const content = event.type === "unknown" ? event.data.data : event.data;
+  const place = `${String(event.seq).padStart(6)}  ${timeOfDay(event.at)}  `;
+  const name = type.padEnd(24);
+  const json = JSON.stringify(content);
+  const room =
+    data.columns === undefined ? json.length : Math.max(20, data.columns - place.length - 25);
+  const text = json.length > room ? `${json.slice(0, room - 1)}…` : json;
+  return `${data.style("dim", place)}${data.style(styleOf(type), name)} ${shown(data, text)}`;
+}
+
+function styleOf(type: string): "dim" | "red" | "cyan" | "yellow" {
+  if (/failed|denied|unknown|interrupted|rejected|error/.test(type)) return "red";
+  if (/-delta$|-start$|-end$/.test(type)) return "dim";
+  return /^(session|message|turn)\./.test(type) ? "yellow" : "cyan";
+}

@@ -1,0 +1,107 @@
+/** The history as a conversation on paper. Pure. */
+
+import type { StoredError } from "../../events/index.ts";
+import type {
+  CallPart,
+  HistoryItem,
+  HistoryPart,
+  ProviderCallPart,
+  StepItem,
+} from "../../projections/index.ts";
+import type { SessionView } from "../../runtime/index.ts";
+import { shown, type Channel } from "../output.ts";
+import { callLabel, outcomeLabel } from "../chat/tool-line.ts";
+import { contentText, dateAndTime, excerpt, indented, jsonExcerpt } from "../wording.ts";
+
+export function historyLines(view: SessionView, data: Channel): readonly string[] {
+  return [
+    ...view.history.flatMap((item) => [...itemLines(item, data), ""]),
+    ...view.queue.flatMap(({ delivery, content }) => [
+      data.style("bold", `Waiting (${delivery})`),
+      ...indented(shown(data, contentText(content))),
+      "",
+    ]),
+  ];
+}
+
+function itemLines(item: HistoryItem, data: Channel): readonly string[] {
+  const where = data.style("dim", ` · ${item.position} · ${dateAndTime(item.at)}`);
+  switch (item.kind) {
+    case "user":
+      return [
+        `${data.style("bold", "You")}${where}`,
+        ...indented(shown(data, contentText(item.content))),
+      ];
+    case "step":
+      return [
+        `${data.style("bold", item.model.modelId)} step ${item.step}${endOf(item)}${where}`,
+        ...item.parts.flatMap((part) => partLines(part, data)),
+        ...(item.error === undefined ? [] : [errorLine(item.error, data)]),
+      ];
+    case "turn-end":
+      return [data.style("dim", `Turn ${item.turn} ended: ${item.reason}`)];
+  }
+}
+
+function endOf({ status, finishReason, attempt }: StepItem): string {
+  const again = attempt > 1 ? `, attempt ${attempt}` : "";
+  if (status !== "finished") return `${again}, ${status}`;
+  return finishReason === "stop" || finishReason === "tool-calls"
+    ? again
+    : `${again}, ${finishReason}`;
+}
+
+function partLines(part: HistoryPart, data: Channel): readonly string[] {
+  switch (part.kind) {
+    case "text":
+      return indented(shown(data, part.text));
+    case "reasoning":
+      return indented(shown(data, part.text)).map((line) => data.style("dim", line));
+    case "call":
+      return [`  ${shown(data, `${labelOf(part)} → ${callEnd(part)}`)}`];
+    case "provider-call":
+      return [`  ${shown(data, labelOf(part))} (run by the provider)`];
+    case "provider-result": {
+      const output = jsonExcerpt(part.output, 100);
+      return [`  ${shown(data, `${part.toolName} → ${part.isError ? "failed: " : ""}${output}`)}`];
+    }
+    case "file":
+    case "reasoning-file":
+      return [`  [${shown(data, part.mediaType)}]`];
+    case "custom":
+      return [`  [${shown(data, part.customKind)}]`];
+    case "source":
+      return [`  source: ${shown(data, jsonExcerpt(part.source, 120))}`];
+    case "error":
+      return [errorLine(part.error, data)];
+  }
+}
+
+function labelOf({ toolName, input }: CallPart | ProviderCallPart): string {
+  return callLabel(toolName, input, 100);
+}
+
+function errorLine({ message }: StoredError, data: Channel): string {
+  return `  error: ${shown(data, excerpt(message, 200))}`;
+}
+
+function callEnd({ outcome, input }: CallPart): string {
+  switch (outcome.status) {
+    case "succeeded":
+      return outcomeLabel(outcome.output, input);
+    case "failed":
+      return `failed: ${excerpt(outcome.error.message, 120)}`;
+    case "denied":
+    case "refused":
+    case "skipped":
+    case "unknown": {
+      const { reason } = outcome;
+      return `${outcome.status}${reason === undefined ? "" : `: ${excerpt(reason, 120)}`}`;
+    }
+    case "waiting":
+    case "awaiting-approval":
+    case "approved":
+    case "running":
+      return outcome.status;
+  }
+}

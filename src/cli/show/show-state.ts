@@ -1,0 +1,38 @@
+/** What the session machine knows at a position. Pure. */
+
+import type { SessionView } from "../../runtime/index.ts";
+import { contentText, excerpt } from "../wording.ts";
+
+/** The state with the messages and calls that it is about. */
+export function stateValue({ session, position, state, queue, toolCalls }: SessionView): object {
+  return {
+    session,
+    position,
+    ...state,
+    queue,
+    openCalls: toolCalls.filter((call) => call.endedAt === undefined),
+  };
+}
+
+export function stateLines({ session, position, state, queue }: SessionView): readonly string[] {
+  const { value, context } = state;
+  const { turn, step, attempt, stepsInTurn, maxSteps, held, finishReason, stopping } = context;
+  const lines = [
+    `${session} at ${position}: ${nameOf(value)}`,
+    `turn ${turn}, step ${step}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
+  ];
+  if (maxSteps > 0) lines.push(`${stepsInTurn} of at most ${maxSteps} steps in this turn`);
+  if (finishReason !== undefined) lines.push(`the last step finished: ${finishReason}`);
+  if (stopping !== undefined) lines.push(`the turn is stopping: ${stopping}`);
+  for (const [callId, call] of Object.entries(context.calls)) lines.push(`call ${callId}: ${call}`);
+  for (const { delivery, content } of queue) {
+    lines.push(`waiting (${delivery}): ${excerpt(contentText(content), 80)}`);
+  }
+  if (held && queue.length > 0) lines.push("the waiting messages start no turn by themselves");
+  return lines;
+}
+
+/** `streaming.calling` */
+function nameOf(value: SessionView["state"]["value"]): string {
+  return typeof value === "string" ? value : Object.entries(value).flat().join(".");
+}

@@ -1,0 +1,27 @@
+/** What a session has cost in tokens, step by step. Pure. */
+
+import type { SessionView } from "../../runtime/index.ts";
+import { amount, figure, tokens } from "../wording.ts";
+
+export function usageValue({ session, position, usage }: SessionView): object {
+  return { session, position, ...usage };
+}
+
+export function usageLines({ usage }: SessionView): readonly string[] {
+  const { steps, running, total } = usage;
+  return [
+    ...steps.map(
+      ({ turn, step, model, usage: spent }) =>
+        `turn ${turn}  step ${step}  ${tokens(spent)}  ${model.provider}:${model.modelId}`,
+    ),
+    ...(running === undefined
+      ? []
+      : [
+          `turn ${running.turn}  step ${running.step}  running, ~${figure(running.estimate.tokens)} in`,
+        ]),
+    `${amount(steps.length, "step")}: ${tokens(total)}`,
+    ...(total.basis === "estimated"
+      ? ["~ is estimated: of at least one step no provider told what it cost"]
+      : []),
+  ];
+}

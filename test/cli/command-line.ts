@@ -1,0 +1,102 @@
+/** Runs the command line as its users do: a process of its own in a folder, with a clean environment. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+
+export const main: string = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  /** The folder in which it is started. */
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What comes through the pipe; without it stdin is empty. */
+  readonly input?: string;
+  /** Options of Node itself. */
+  readonly node?: readonly string[];
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  /** Resolves as soon as what was written so far matches. */
+  until(stream: "stdout" | "stderr", pattern: RegExp): Promise<void>;
+  readonly ended: Promise<Ended>;
+}
+
+/** Nothing of the machine's own settings may decide what a test finds. */
+const settings =
+  /^(?:OPENAI_|GOOGLE_|NO_COLOR$|FORCE_COLOR$|NODE_DISABLE_COLORS$|NODE_OPTIONS$|npm_|VITEST|DEBUG$)/;
+
+export function cleanEnvironment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !settings.test(name));
+  return { ...Object.fromEntries(kept), ...extra };
+}
+
+export function start(args: readonly string[], options: RunOptions): Running {
+  const { cwd, env = {}, input = "", node = [] } = options;
+  const child = spawn(process.execPath, [...node, main, ...args], {
+    cwd,
+    env: cleanEnvironment(env),
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const written = { stdout: "", stderr: "" };
+  for (const stream of ["stdout", "stderr"] as const) {
+    child[stream].setEncoding("utf8").on("data", (piece: string) => {
+      written[stream] += piece;
+    });
+  }
+  // It may be over before it has read its input.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  const ended = (async (): Promise<Ended> => {
+    const [code, signal] = z
+      .tuple([z.number().nullable(), z.custom<NodeJS.Signals | null>()])
+      .parse(await once(child, "close"));
+    return { code, signal, ...written };
+  })();
+  return {
+    child,
+    ended,
+    async until(stream, pattern) {
+      const found = (): boolean => pattern.test(written[stream]);
+      while (!found()) {
+        const more = await Promise.race([
+          once(child[stream], "data").then(() => true),
+          ended.then(() => false),
+        ]);
+        if (!more && !found()) {
+          throw new Error(`It ended before ${pattern} came: ${JSON.stringify(await ended)}`);
+        }
+      }
+    },
+  };
+}
+
+/** Runs it to its end. */
+export async function run(args: readonly string[], options: RunOptions): Promise<Ended> {
+  return await start(args, options).ended;
+}
+
+/** The values of JSON lines. Fails on anything else. */
+export function jsonLines(text: string): readonly unknown[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line): unknown => JSON.parse(line));
+}
+
+const sessionLine = /^(?:New session|Session) (\S+) /m;
+
+/** The session that a chat has told on stderr. */
+export function sessionOf({ stderr }: Ended): string {
+  const name = sessionLine.exec(stderr)?.[1];
+  if (name === undefined) throw new Error(`No session was told: ${stderr}`);
+  return name;
+}

@@ -1,0 +1,26 @@
+/** Events as the command line prints them, parsed back. */
+import { z } from "zod";
+import { eventSchemas, type EventType } from "../../src/events/index.ts";
+
+type KnownType = Exclude<EventType, "unknown">;
+
+const types = Object.keys(eventSchemas) as KnownType[];
+
+interface PrintedEvent {
+  readonly seq: number;
+  readonly at: number;
+  readonly type: KnownType;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const eventSchema: z.ZodType<PrintedEvent> = z.strictObject({
+  seq: z.int().positive(),
+  at: z.number(),
+  type: z.enum(types),
+  data: z.looseObject({}),
+});
+
+/** Fails on a value that has not the form of an event. */
+export function readEvents(values: readonly unknown[]): readonly PrintedEvent[] {
+  return z.array(eventSchema).parse(values);
+}

@@ -1,0 +1,179 @@
+/** One message, one turn, one process: what scripts and pipes build on. */
+import { readdir } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import type { z } from "zod";
+import { eventSchemas } from "../../src/events/index.ts";
+import { jsonLines, run, sessionOf } from "./command-line.ts";
+import { readEvents } from "./events.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const question = "which files mention zod?";
+const files = {
+  "src/a.ts": 'import { z } from "zod";\n',
+  "b.md": "about zod\n",
+  "c.txt": "nothing of the kind\n",
+};
+
+// oxlint-disable-next-line no-control-regex
+const escapes = /\u001B/;
+
+describe("one turn without a terminal", () => {
+  it("answers on stdout from what the folder really holds, and exits 0", async () => {
+    await using folder = await temporaryFolder(files);
+    const first = await run([question], { cwd: folder.path });
+    expect(first).toMatchObject({ code: 0, signal: null });
+    expect(first.stdout).toContain("src/a.ts");
+    expect(first.stdout).toContain("b.md");
+    expect(first.stdout).not.toContain("c.txt");
+
+    await folder.write("c.txt", "now it names zod too\n");
+    const second = await run([question], { cwd: folder.path });
+    expect(second.stdout).toContain("c.txt");
+  });
+
+  it("says in one line of stderr that no key was found and what the offline model understands", async () => {
+    await using folder = await temporaryFolder(files);
+    const { stdout, stderr } = await run([question], { cwd: folder.path });
+    const lines = stderr.split("\n").filter((line) => line.includes("OPENAI_API_KEY"));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/offline model.*list, read, search and count/);
+    expect(stdout).not.toContain("OPENAI_API_KEY");
+    const asked = await run(["--model", "offline", question], { cwd: folder.path });
+    expect(asked.stderr).not.toContain("OPENAI_API_KEY");
+  });
+
+  it("tells progress on stderr: the session, how to resume it, the tool calls, the tokens", async () => {
+    await using folder = await temporaryFolder(files);
+    const ended = await run([question], { cwd: folder.path });
+    expect(ended.stderr).toContain(`turnlog --session ${sessionOf(ended)}`);
+    expect(ended.stderr).toMatch(/^→ search_files query="zod"/m);
+    expect(ended.stderr).toMatch(/^✓ search_files · 2 matches · /m);
+    expect(ended.stderr).toMatch(/^tokens: [\d,]+ in, [\d,]+ out.* · 2 steps · /m);
+  });
+
+  it("takes several words as one message", async () => {
+    await using folder = await temporaryFolder(files);
+    const { code, stdout } = await run(question.split(" "), { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stdout).toContain("b.md");
+  });
+
+  it("reads the message from a pipe when none is given", async () => {
+    await using folder = await temporaryFolder(files);
+    const { code, stdout } = await run([], { cwd: folder.path, input: `${question}\n` });
+    expect(code).toBe(0);
+    expect(stdout).toContain("b.md");
+  });
+
+  it("does not wait for a pipe when a message is given", async () => {
+    await using folder = await temporaryFolder(files);
+    const { stdout } = await run([question], { cwd: folder.path, input: "list all files" });
+    expect(stdout).not.toContain("c.txt");
+  });
+
+  it("writes no escape sequences where no terminal reads, nor with NO_COLOR", async () => {
+    await using folder = await temporaryFolder(files);
+    for (const env of [{}, { NO_COLOR: "1" }, { NO_COLOR: "1", FORCE_COLOR: "1" }]) {
+      const { stdout, stderr } = await run([question], { cwd: folder.path, env });
+      expect(stdout + stderr).not.toMatch(escapes);
+    }
+  });
+
+  it("keeps the store where --dir says, and out of the agent's sight", async () => {
+    await using folder = await temporaryFolder(files);
+    const args = ["--dir", "kept here", "list all files"];
+    const first = await run(args, { cwd: folder.path });
+    expect(first.stderr).toContain(`--session ${sessionOf(first)} --dir "kept here"`);
+    const { stdout } = await run(args, { cwd: folder.path });
+    expect(stdout).toContain("b.md");
+    expect(stdout).not.toContain("kept here");
+  });
+
+  it("offers write_file only with --allow-write, which without a terminal is the consent", async () => {
+    await using folder = await temporaryFolder(files);
+    const request = 'write "made by the agent" to new.txt';
+    const refused = await run([request], { cwd: folder.path });
+    expect(refused.stderr).not.toContain("write_file");
+    const written = await run(["--allow-write", request], { cwd: folder.path });
+    expect(written.stderr).toMatch(/^✓ write_file/m);
+    const read = await run(["read new.txt"], { cwd: folder.path });
+    expect(read.stdout).toContain("made by the agent");
+  });
+});
+
+describe("--json", () => {
+  it("prints every event of the turn and nothing else: each fits its schema, none is missing", async () => {
+    await using folder = await temporaryFolder(files);
+    const ended = await run(["--json", question], { cwd: folder.path });
+    expect(ended.code).toBe(0);
+    const events = readEvents(jsonLines(ended.stdout));
+    for (const { type, data } of events) {
+      expect(Object.keys(eventSchemas)).toContain(type);
+      const schema: z.ZodType = eventSchemas[type];
+      expect(schema.safeParse(data)).toMatchObject({ success: true });
+    }
+    const [first] = events;
+    expect(events.map(({ seq }) => seq)).toEqual(
+      events.map((_, index) => (first?.seq ?? 0) + index),
+    );
+    expect(events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(["step.started", "tool.succeeded", "part.text-delta"]),
+    );
+    expect(first?.type).toBe("turn.started");
+    expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { reason: "stop" } });
+  });
+
+  it("prints the same events that the log keeps", async () => {
+    await using folder = await temporaryFolder(files);
+    const ended = await run(["--json", question], { cwd: folder.path });
+    const args = ["show", sessionOf(ended), "--view", "events", "--json"];
+    const shown = await run(args, { cwd: folder.path });
+    const turn = jsonLines(ended.stdout);
+    expect(jsonLines(shown.stdout).slice(-turn.length)).toEqual(turn);
+  });
+});
+
+describe("wrong usage", () => {
+  it.each([
+    ["no message and an empty pipe", [], /no message/],
+    ["an unknown option", ["--colour", "list"], /unknown option/],
+    ["an unknown model", ["--model", "clippy", "list"], /no model "clippy"/],
+    ["a model without its key", ["--model", "openai:gpt-6", "list"], /OPENAI_API_KEY/],
+    ["a bad session name", ["--session", "../up", "list"], /session id/],
+    ["an unknown durability", ["--durability", "maybe", "list"], /durability/],
+    ["a position that is no number", ["show", "one", "--at", "x"], /whole number/],
+    ["position 0", ["show", "one", "--at", "0"], /counted from 1/],
+    ["an unknown view", ["show", "one", "--view", "top"], /view/],
+    ["no session to show", ["show"], /missing required argument/],
+  ])("exits 2, says why and makes nothing: %s", async (_what, args, why) => {
+    await using folder = await temporaryFolder(files);
+    const ended = await run(args, { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toMatch(why);
+    expect(ended.stderr).not.toMatch(/^\s+at /m);
+    expect(await readdir(folder.path)).not.toContain(".turnlog");
+  });
+
+  it("exits 2 when a variable of the environment makes no sense", async () => {
+    await using folder = await temporaryFolder(files);
+    const env = { OPENAI_BASE_URL: "not a url" };
+    const ended = await run([question], { cwd: folder.path, env });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toContain("OPENAI_BASE_URL");
+  });
+});
+
+describe("help", () => {
+  it("prints the version of the package, and help for every command, on stdout", async () => {
+    await using folder = await temporaryFolder();
+    const version = await run(["--version"], { cwd: folder.path });
+    expect(version).toMatchObject({ code: 0, stderr: "" });
+    expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    for (const command of ["chat", "sessions", "show", "repair"]) {
+      const { code, stdout, stderr } = await run([command, "--help"], { cwd: folder.path });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toContain(`Usage: turnlog ${command}`);
+      expect(stdout).toContain("--dir");
+    }
+  });
+});

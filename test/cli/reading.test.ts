@@ -1,0 +1,219 @@
+/** `sessions` and `show`: they tell what a store holds, and change nothing. */
+import { readdir } from "node:fs/promises";
+import { beforeAll, afterAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createRuntime, type Runtime } from "../../src/runtime/index.ts";
+import { offlineModel } from "../../src/models/index.ts";
+import { jsonLines, run, sessionOf, type Ended } from "./command-line.ts";
+import { readEvents } from "./events.ts";
+import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
+
+let folder: TemporaryFolder;
+let session: string;
+let turn: Ended;
+
+beforeAll(async () => {
+  folder = await temporaryFolder({ "a.ts": "zod\n", "b.ts": "zod\nzod\n" });
+  turn = await run(["which files mention zod?", "--json"], { cwd: folder.path });
+  session = sessionOf(turn);
+});
+
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+});
+
+async function show(...args: readonly string[]): Promise<Ended> {
+  const ended = await run(["show", session, ...args], { cwd: folder.path });
+  expect(ended).toMatchObject({ code: 0, stderr: "" });
+  return ended;
+}
+
+async function showJson(...args: readonly string[]): Promise<readonly unknown[]> {
+  return jsonLines((await show(...args, "--json")).stdout);
+}
+
+/** The position of the first event of a type. */
+function positionOf(type: string): number {
+  const found = readEvents(jsonLines(turn.stdout)).find((event) => event.type === type);
+  return found?.seq ?? Number.NaN;
+}
+
+describe("sessions", () => {
+  it("lists each session with its title, its turns and its tokens", async () => {
+    const { code, stdout } = await run(["sessions"], { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^${session}  \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d  idle  1 turn  [\\d,]+ tokens  which files mention zod\\?$`,
+        "m",
+      ),
+    );
+  });
+
+  it("prints one JSON value a session, the newest first", async () => {
+    await using other = await temporaryFolder({ "a.ts": "zod\n" });
+    for (const name of ["a-first", "b-second"]) {
+      await run(["--session", name, "list all files"], { cwd: other.path });
+    }
+    const { stdout } = await run(["sessions", "--json"], { cwd: other.path });
+    const listed = z
+      .array(
+        z.looseObject({
+          session: z.string(),
+          title: z.string(),
+          turns: z.int(),
+          revision: z.int(),
+        }),
+      )
+      .parse(jsonLines(stdout));
+    expect(listed).toMatchObject([
+      { session: "b-second", title: "list all files", turns: 1 },
+      { session: "a-first", title: "list all files", turns: 1 },
+    ]);
+  });
+
+  it("takes --dir before and after the command", async () => {
+    await using elsewhere = await temporaryFolder();
+    const dir = folder.at(".turnlog");
+    for (const args of [
+      ["--dir", dir, "sessions"],
+      ["sessions", "--dir", dir],
+    ]) {
+      const { stdout } = await run(args, { cwd: elsewhere.path });
+      expect(stdout).toContain(session);
+    }
+  });
+});
+
+describe("show", () => {
+  it("shows the history as a conversation, unless another view is asked for", async () => {
+    const { stdout } = await show();
+    expect(stdout).toMatch(/^You · \d+ · /m);
+    expect(stdout).toContain("which files mention zod?");
+    expect(stdout).toMatch(/search_files query="zod".* → 3 matches/);
+    expect(stdout).toContain("- b.ts (lines 1, 2)");
+    expect(stdout).toContain("Turn 1 ended: stop");
+    expect((await show("--view", "history")).stdout).toBe(stdout);
+  });
+
+  it("shows every event on a line of its own", async () => {
+    const { stdout } = await show("--view", "events");
+    const lines = stdout.trimEnd().split("\n");
+    const events = readEvents(await showJson("--view", "events"));
+    expect(lines).toHaveLength(events.length);
+    for (const [index, { seq, type }] of events.entries()) {
+      expect(lines[index]).toMatch(new RegExp(`^ *${seq}  [\\d:.]+  ${type} +\\{`));
+    }
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  });
+
+  it("shows the prompt that the next step would send", async () => {
+    const { stdout } = await show("--view", "prompt");
+    expect(stdout).toMatch(/^user\n {2}which files mention zod\?/m);
+    expect(stdout).toMatch(/^tool\n {2}\(result /m);
+    const messages = z
+      .array(z.looseObject({ role: z.string() }))
+      .parse(await showJson("--view", "prompt"));
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+  });
+
+  it("shows the machine's state", async () => {
+    const { stdout } = await show("--view", "state");
+    expect(stdout).toContain(`${session} at `);
+    expect(stdout).toContain("idle.waiting");
+    expect(await showJson("--view", "state")).toMatchObject([
+      {
+        session,
+        value: { idle: "waiting" },
+        context: { turn: 1, step: 2 },
+        queue: [],
+        openCalls: [],
+      },
+    ]);
+  });
+
+  it("shows what each step has cost; the steps add up to the total", async () => {
+    const { stdout } = await show("--view", "usage");
+    expect(stdout).toMatch(/^turn 1 {2}step 2 {2}[\d,]+ in, [\d,]+ out.* turnlog:offline$/m);
+    const spent = z.looseObject({ inputTokens: z.number(), outputTokens: z.number() });
+    const [usage] = z
+      .tuple([z.looseObject({ total: spent, steps: z.array(z.looseObject({ usage: spent })) })])
+      .parse(await showJson("--view", "usage"));
+    expect(usage.steps).toHaveLength(2);
+    const input = usage.steps.reduce((sum, step) => sum + step.usage.inputTokens, 0);
+    expect(usage.total.inputTokens).toBe(input);
+  });
+
+  it("shows the session as it stood at a position, in every view", async () => {
+    const at = positionOf("tool.started");
+    const place = ["--at", String(at)];
+    const events = readEvents(await showJson("--view", "events", ...place));
+    expect(events.at(-1)).toMatchObject({ seq: at, type: "tool.started" });
+    expect(await showJson("--view", "state", ...place)).toMatchObject([
+      {
+        position: at,
+        value: "tools",
+        openCalls: [{ toolName: "search_files", status: "running" }],
+      },
+    ]);
+    const history = await showJson("--view", "history", ...place);
+    expect(history).toHaveLength(2);
+    expect((await show(...place)).stdout).toMatch(/search_files .* → running/);
+    const prompt = await show("--view", "prompt", ...place);
+    expect(prompt.stdout).not.toContain("b.ts");
+    const [usage] = z
+      .tuple([z.looseObject({ steps: z.array(z.unknown()) })])
+      .parse(await showJson("--view", "usage", ...place));
+    expect(usage.steps).toHaveLength(1);
+  });
+});
+
+describe("what cannot be shown", () => {
+  it("refuses a session that there is not, with the code and how to find one", async () => {
+    const ended = await run(["show", "nobody"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toMatch(
+      /^error: There is no session nobody.*turnlog sessions.*\[SESSION_NOT_FOUND\]\n$/,
+    );
+    const { stdout } = await run(["sessions"], { cwd: folder.path });
+    expect(stdout).not.toContain("nobody");
+  });
+
+  it("refuses a position that the session has not reached", async () => {
+    const ended = await run(["show", session, "--at", "99999"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toContain("[INVALID_INPUT]");
+  });
+
+  it.each([["sessions"], ["show one"], ["repair"]])(
+    "refuses a folder without a store and makes none: %s",
+    async (command) => {
+      await using empty = await temporaryFolder({ "a.txt": "a" });
+      const asIs = await run(command.split(" "), { cwd: empty.path });
+      expect(asIs).toMatchObject({ code: 1, stdout: "" });
+      expect(asIs.stderr).toMatch(/^error: There is no store in .*\[LOG_NOT_FOUND\]\n$/);
+      const named = await run([...command.split(" "), "--dir", "."], { cwd: empty.path });
+      expect(named.stderr).toContain("[LOG_NOT_FOUND]");
+      expect(await readdir(empty.path)).toEqual(["a.txt"]);
+    },
+  );
+
+  it("tells the stack only with --debug", async () => {
+    const plain = await run(["show", "nobody"], { cwd: folder.path });
+    expect(plain.stderr).not.toMatch(/^\s+at /m);
+    const debug = await run(["show", "nobody", "--debug"], { cwd: folder.path });
+    expect(debug.stderr).toMatch(/^\s+at /m);
+  });
+
+  it("names the process that has the store open", async () => {
+    await using busy = await temporaryFolder();
+    const dir = busy.at(".turnlog");
+    await using runtime: Runtime = await createRuntime({ dir, agent: { model: offlineModel() } });
+    await runtime.session("one");
+    for (const args of [["sessions"], ["show", "one"], ["list all files"], ["repair"]]) {
+      const ended = await run(args, { cwd: busy.path });
+      expect(ended).toMatchObject({ code: 1, stdout: "" });
+      expect(ended.stderr).toMatch(new RegExp(`process ${process.pid} .*\\[LOG_LOCKED\\]`));
+    }
+  });
+});
