@@ -16,7 +16,7 @@ import { TurnlogError } from "./errors.ts";
 import type { JsonValue } from "./json.ts";
 import { upcasters as ownUpcasters, type Upcasters } from "./upcasters.ts";
 
-/** Where a row stands; the checksum covers `seq`, so that a row in the wrong place is found. */
+/** Where a row stands. The checksum covers it, so that a row in the wrong place is found. */
 export interface RowKey {
   readonly session: string;
   readonly seq: number;
@@ -24,7 +24,7 @@ export interface RowKey {
 
 export interface Codec {
   /** The row of an event. */
-  encode(event: NewEvent, seq: number): string;
+  encode(event: NewEvent, key: RowKey): string;
   /**
    * The event of a row, upcast to the current version.
    * @throws TurnlogError `LOG_DAMAGED` (checksum or form), `EVENT_INVALID` (data against its
@@ -59,11 +59,27 @@ function isStoredFields(value: unknown): value is StoredFields {
   );
 }
 
-/** The checksum of a row's JSON at a position: seven base-36 digits of its CRC-32. */
-export function checksum(json: string, seq: number): string {
-  return crc32(json, seq >>> 0)
+/** The checksum of a row's JSON at its place: seven base-36 digits of a CRC-32. */
+export function checksum(json: string, { session, seq }: RowKey): string {
+  return seededChecksum(json, seedOf(session) + seq);
+}
+
+/** The same over any text, begun with a number. */
+export function seededChecksum(json: string, seed: number): string {
+  return crc32(json, seed >>> 0)
     .toString(36)
     .padStart(CHECKSUM_LENGTH, "0");
+}
+
+/** Rows come by session: a name is not hashed again for each of them. */
+const lastSeed = { session: "", seed: 0 };
+
+function seedOf(session: string): number {
+  if (session !== lastSeed.session) {
+    lastSeed.session = session;
+    lastSeed.seed = crc32(session);
+  }
+  return lastSeed.seed;
 }
 
 /** A codec that reads old versions through the given upcasters. */
@@ -71,7 +87,7 @@ export function createCodec(upcasters: Upcasters = ownUpcasters): Codec {
   return { encode, decode: (row, key) => decode(row, key, upcasters), decodeOwn };
 }
 
-function encode(event: NewEvent, seq: number): string {
+function encode(event: NewEvent, key: RowKey): string {
   const { type, version, data } =
     event.type === "unknown"
       ? event.data
@@ -81,27 +97,23 @@ function encode(event: NewEvent, seq: number): string {
       ? [type, version, event.at, data]
       : [type, version, event.at, data, event.id],
   );
-  return checksum(json, seq) + json;
+  return checksum(json, key) + json;
 }
 
 function decode(row: string, key: RowKey, upcasters: Upcasters): SessionEvent {
-  if (row.slice(0, CHECKSUM_LENGTH) !== checksum(row.slice(CHECKSUM_LENGTH), key.seq)) {
+  if (row.slice(0, CHECKSUM_LENGTH) !== checksum(row.slice(CHECKSUM_LENGTH), key)) {
     throw damaged(key, "its checksum does not match");
   }
   const { envelope, type, version, stored } = fieldsOf(row, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
   const schema: z.ZodType = eventSchemas[type];
-  const data = schema.safeParse(upcast(type, version, stored, key, upcasters));
-  if (!data.success) {
-    throw new TurnlogError(
-      "EVENT_INVALID",
-      `The event at ${key.session}:${key.seq} is of type ${type} and its data does not fit: ${z.prettifyError(data.error)}. Run \`turnlog repair\` to see what can be kept.`,
-      { session: key.session, position: key.seq, cause: data.error },
-    );
-  }
-  // The schema was looked up by `type`, which the compiler cannot follow through the union.
+  const data = upcast(type, version, stored, key, upcasters);
+  const checked = schema.safeParse(data);
+  if (!checked.success) throw invalid(key, type, checked.error);
+  // The schemas only check. What was stored is handed out as it is, its keys in their order, so that
+  // it is the same to the byte whether it is read or was shown as it came.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return { ...envelope, type, data: data.data } as SessionEvent;
+  return { ...envelope, type, data } as SessionEvent;
 }
 
 function decodeOwn(row: string, key: RowKey): SessionEvent {
@@ -158,9 +170,21 @@ function upcast(
     const step = upcasters[type]?.[from];
     if (step === undefined)
       throw damaged(key, `${type} has no way from version ${from} to ${from + 1}`);
-    data = step(data);
+    try {
+      data = step(data);
+    } catch (error) {
+      throw error instanceof z.ZodError ? invalid(key, type, error) : error;
+    }
   }
   return data;
+}
+
+function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {
+  return new TurnlogError(
+    "EVENT_INVALID",
+    `The event at ${key.session}:${key.seq} is of type ${type} and its data does not fit: ${z.prettifyError(error)}. It was written so, by another program or by a defect: the rest of the log can be read, from ${key.seq + 1} on.`,
+    { session: key.session, position: key.seq, cause: error },
+  );
 }
 
 function damaged(key: RowKey, why: string): TurnlogError {

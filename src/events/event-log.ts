@@ -59,13 +59,16 @@ export interface Snapshot {
 
 export interface EventLog extends AsyncDisposable {
   /**
-   * Appends events to one session: all of them or none, in order, after everything appended before.
-   * Calls need not wait for each other. Resolves when the events are as durable as the store was
-   * opened for, and only then are subscribers told.
+   * Appends events to one session: all of them or none, in order, after everything appended to it
+   * before. Calls need not wait for each other. Resolves when the events are as durable as the
+   * store was opened for, and only then are subscribers told.
    * Events with an `id` that the session has already are not written again; when only some of
    * them are there, the append is refused.
-   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `LOG_FULL`, `LOG_READ_ONLY`,
-   * `LOG_FAILED`, `LOG_CLOSED`, `INVALID_INPUT` (session id)
+   * A write that fails, fails everything queued behind it too; an implementation may then refuse
+   * all further appends with the same code until its store is opened again. Reading goes on.
+   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `EVENT_INVALID` (data that is
+   * not JSON), `INVALID_INPUT` (session id, no events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`,
+   * `LOG_FAILED`, `LOG_CLOSED`
    */
   append(
     session: string,
@@ -73,7 +76,12 @@ export interface EventLog extends AsyncDisposable {
     events: readonly NewEvent[],
   ): Promise<Appended>;
 
-  /** Events of a session in order, checked for checksum and gaps. An unknown session has none. */
+  /**
+   * Events of a session in order, checked for checksum and gaps: those that were written when
+   * reading began. An unknown session has none.
+   * @throws TurnlogError `LOG_DAMAGED`, `EVENT_INVALID`, `EVENT_TOO_NEW`, each with the position;
+   * `LOG_FAILED`, `LOG_CLOSED`, `INVALID_INPUT`
+   */
   read(session: string, range?: ReadRange): AsyncIterable<SessionEvent>;
 
   /** Events of a session from a position (default 1) on: the past, then live, without a gap. Ends when the signal aborts or the log closes. */

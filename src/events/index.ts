@@ -9,13 +9,10 @@ export {
   type NewEvent,
   type SessionEvent,
 } from "./catalogue.ts";
+export { byId, byIdSchema } from "./by-id.ts";
 export type { CompactionTrigger } from "./context-events.ts";
 export { checksum, createCodec, type Codec, type RowKey } from "./codec.ts";
-export {
-  TurnlogError,
-  type TurnlogErrorCode,
-  type TurnlogErrorOptions,
-} from "./errors.ts";
+export { TurnlogError, type TurnlogErrorCode, type TurnlogErrorOptions } from "./errors.ts";
 export type {
   Appended,
   EventLog,
@@ -41,12 +38,7 @@ export {
   type StoredUserPart,
 } from "./message-events.ts";
 export { parseSessionId } from "./session-id.ts";
-export type {
-  AgentDescription,
-  InFlight,
-  ModelName,
-  RecoveryPolicy,
-} from "./session-events.ts";
+export type { AgentDescription, InFlight, ModelName, RecoveryPolicy } from "./session-events.ts";
 export {
   usageSchema,
   type FinishReason,

@@ -13,4 +13,5 @@ export {
   type ScriptedStep,
   type ScriptedToolCall,
 } from "../models/index.ts";
+export { eventLogContract, type ContractRunner } from "./event-log-contract.ts";
 export { promptProblems, type PromptProblem, type PromptRule } from "./prompt-problems.ts";

@@ -17,6 +17,8 @@ export interface PromptProblem {
  * - `begins-with-user`: the first message is a user's (Anthropic, Google).
  * - `ends-with-input`: the last is a user's or a tool's; the model's own words at the end are taken
  *   for a prefill, which newer models refuse (Anthropic).
+ * - `replies-apart`: no two messages of the model in a row; the SDK makes one of them for Anthropic,
+ *   which refuses thinking that does not come first.
  * - `not-empty`: no message without content, no text of white space only without metadata
  *   (Anthropic, Google).
  * - `calls-answered`: each call of ours has exactly one result, in the next message (all).
@@ -28,6 +30,7 @@ export interface PromptProblem {
 export type PromptRule =
   | "begins-with-user"
   | "ends-with-input"
+  | "replies-apart"
   | "not-empty"
   | "calls-answered"
   | "results-called"
@@ -74,7 +77,12 @@ function messageProblems(checked: Checked): PromptProblem[] {
   }
   switch (message.role) {
     case "assistant":
-      return [...emptyTexts(checked), ...callProblems(checked), ...reasoningProblems(checked)];
+      return [
+        ...adjacentReplies(checked),
+        ...emptyTexts(checked),
+        ...callProblems(checked),
+        ...reasoningProblems(checked),
+      ];
     case "tool":
       return resultProblems(checked);
     case "user":
@@ -82,6 +90,12 @@ function messageProblems(checked: Checked): PromptProblem[] {
     case "system":
       return [];
   }
+}
+
+function adjacentReplies({ messages, index }: Checked): PromptProblem[] {
+  return messages[index - 1]?.role === "assistant"
+    ? [{ message: index, rule: "replies-apart", what: "it follows another message of the model" }]
+    : [];
 }
 
 function emptyTexts({ message, index }: Checked): PromptProblem[] {

@@ -12,7 +12,7 @@ import { commits } from "./global-reader.ts";
 import { checkedKey, commitKey, numberOf, under } from "./keys.ts";
 import { unseal } from "./sealed-row.ts";
 
-export const markSchema: z.ZodType<ChainMark> = z.object({
+const markSchema: z.ZodType<ChainMark> = z.object({
   position: z.int().nonnegative(),
   seal: z.string(),
 });
@@ -50,7 +50,8 @@ export async function chainEnd(database: Database): Promise<ChainMark> {
   if (last === undefined) return chainStart;
   const position = numberOf(last[0]);
   const record = readCommit(position, last[1]);
-  if (record === undefined) throw commitDamage(position, `the commit record at global position ${position} is altered`);
+  if (record === undefined)
+    throw commitDamage(position, `the commit record at global position ${position} is altered`);
   return { position: position + record.count - 1, seal: record.seal };
 }
 
@@ -67,7 +68,14 @@ async function assertMark(database: Database, { position, seal }: ChainMark): Pr
     database.iterator({ gte: commitKey(0), lte: commitKey(position), reverse: true, limit: 1 }),
   );
   const record = found === undefined ? undefined : readCommit(numberOf(found[0]), found[1]);
-  if (record === undefined || record.position + record.count - 1 !== position || record.seal !== seal) {
-    throw commitDamage(position, `the commit record at global position ${position} is missing or another one`);
+  if (
+    record === undefined ||
+    record.position + record.count - 1 !== position ||
+    record.seal !== seal
+  ) {
+    throw commitDamage(
+      position,
+      `the commit record at global position ${position} is missing or another one`,
+    );
   }
 }

@@ -10,7 +10,7 @@ import { commitKey } from "./keys.ts";
 import { seal, sealOf, unseal } from "./sealed-row.ts";
 
 /** Events of one session that follow each other directly in the global order. */
-export interface Run {
+interface Run {
   readonly session: string;
   readonly from: number;
   readonly count: number;
@@ -78,7 +78,11 @@ export class CommitBuilder {
   }
 
   /** The record's key and row, and the chain's new end. */
-  finish(previous: string): { readonly key: string; readonly row: string; readonly mark: ChainMark } {
+  finish(previous: string): {
+    readonly key: string;
+    readonly row: string;
+    readonly mark: ChainMark;
+  } {
     const key = commitKey(this.position);
     const row = seal(key, [previous, crc32(this.#seals), this.#sessions, this.#runs]);
     return { key, row, mark: { position: this.position + this.#count - 1, seal: sealOf(row) } };

@@ -27,7 +27,8 @@ export async function commitRows(database: Database, record: CommitRecord): Prom
     const own = rows.get(session);
     for (let seq = from; seq < from + count; seq++) {
       const row = own?.get(seq);
-      if (row === undefined) throw damagedAt(session, seq, "the event is missing, though a commit record names it");
+      if (row === undefined)
+        throw damagedAt(session, seq, "the event is missing, though a commit record names it");
       placed.push({ position: position++, session, seq, row });
     }
   }
@@ -71,7 +72,10 @@ async function scanInto(
 ): Promise<void> {
   const { length } = eventKey(session, from);
   try {
-    for await (const [key, row] of allRows(database, { gte: eventKey(session, from), lte: eventKey(session, to) })) {
+    for await (const [key, row] of allRows(database, {
+      gte: eventKey(session, from),
+      lte: eventKey(session, to),
+    })) {
       if (key.length === length) rows.set(numberOf(key), row);
     }
   } catch (error) {
@@ -88,7 +92,9 @@ async function lookUp(
   try {
     const keys = places.map(({ session, seq }) => eventKey(session, seq));
     const rows = await database.getMany(keys);
-    return await Promise.all(rows.map(async (row, index) => row ?? rowAt(database, keys[index] ?? "")));
+    return await Promise.all(
+      rows.map(async (row, index) => row ?? rowAt(database, keys[index] ?? "")),
+    );
   } catch (error) {
     throw readFailure(error, first.session, first.seq);
   }
@@ -96,8 +102,12 @@ async function lookUp(
 
 /** Names the row that was altered, where one is: otherwise rows have changed places. */
 function altered({ runs, position }: CommitRecord, placed: readonly PlacedRow[]): TurnlogError {
-  const row = placed.find((one) => !isIntact(one.row, one.seq));
+  const row = placed.find((one) => !isIntact(one.row, one));
   if (row !== undefined) return damagedAt(row.session, row.seq, "its checksum does not match");
   const { session, from } = runs[0] ?? { session: "", from: 0 };
-  return damagedAt(session, from, `the events of the commit at global position ${position} are not those that it wrote`);
+  return damagedAt(
+    session,
+    from,
+    `the events of the commit at global position ${position} are not those that it wrote`,
+  );
 }

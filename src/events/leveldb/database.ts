@@ -62,7 +62,10 @@ export async function rowAt(database: Database, key: string): Promise<string | u
 const PAGE = 256;
 
 /** All rows of a range, page by page, each read to its end for the same reason. */
-export async function* allRows(database: Database, range: KeyRange): AsyncGenerator<[string, string]> {
+export async function* allRows(
+  database: Database,
+  range: KeyRange,
+): AsyncGenerator<[string, string]> {
   let rest: KeyRange = range;
   for (;;) {
     const page = await readPage(database, rest);

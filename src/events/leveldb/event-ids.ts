@@ -33,14 +33,20 @@ export async function findIds(
 ): Promise<{ readonly appended: Promise<Appended> } | undefined> {
   const ids = events.flatMap(({ id }) => (id === undefined ? [] : [id]));
   if (ids.length === 0) return undefined;
-  if (new Set(ids).size < ids.length) throw conflict(head, "one id is used for several events", ids);
-  const found = await Promise.all(ids.map(async (id) => head.ids.get(id) ?? stored(database, head.session, id)));
+  if (new Set(ids).size < ids.length)
+    throw conflict(head, "one id is used for several events", ids);
+  const found = await Promise.all(
+    ids.map(async (id) => head.ids.get(id) ?? stored(database, head.session, id)),
+  );
   const places = found.filter((place) => place !== undefined);
   if (places.length === 0) return undefined;
-  if (places.length < ids.length) throw conflict(head, "some of its events are in the session already, some are not", ids);
+  if (places.length < ids.length)
+    throw conflict(head, "some of its events are in the session already, some are not", ids);
   const last = places.reduce((one, other) => (other.seq > one.seq ? other : one));
   const appended: Appended = { revision: last.seq, position: last.position, repeated: true };
-  return { appended: last.batch === undefined ? Promise.resolve(appended) : last.batch.promise(appended) };
+  return {
+    appended: last.batch === undefined ? Promise.resolve(appended) : last.batch.promise(appended),
+  };
 }
 
 async function stored(database: Database, session: string, id: string): Promise<Found | undefined> {
@@ -53,7 +59,8 @@ async function stored(database: Database, session: string, id: string): Promise<
   }
   if (row === undefined) return undefined;
   const place = unseal(key, row, placeSchema);
-  if (place === undefined) throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
+  if (place === undefined)
+    throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
   return { seq: place[0], position: place[1] };
 }
 

@@ -3,20 +3,26 @@
 import { TurnlogError, type TurnlogErrorCode } from "../errors.ts";
 
 const FULL = /No space left on device|Disk quota exceeded|File too large|ENOSPC|EDQUOT|EFBIG/;
-const READ_ONLY = /Read-only file system|Permission denied|Operation not permitted|EROFS|EACCES|EPERM/;
+const READ_ONLY =
+  /Read-only file system|Permission denied|Operation not permitted|EROFS|EACCES|EPERM/;
 /** LevelDB answers EINVAL for a place behind the end of a file, and ENOENT for a file that it has on its list. */
-const DAMAGED = /Corruption|LEVEL_CORRUPTION|IO error: [^;]*: (?:Invalid argument|No such file or directory)/;
+const DAMAGED =
+  /Corruption|LEVEL_CORRUPTION|IO error: [^;]*: (?:Invalid argument|No such file or directory)/;
 
 /** LevelDB tells the system's error only as text, at the end of a chain of causes. */
 function reasons(error: unknown): string {
   const texts: string[] = [];
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 8; cause = cause.cause, depth++) {
+  for (
+    let cause = error, depth = 0;
+    cause instanceof Error && depth < 8;
+    cause = cause.cause, depth++
+  ) {
     texts.push("code" in cause ? `${String(cause.code)} ${cause.message}` : cause.message);
   }
   return texts.join("; ");
 }
 
-export function failureCode(error: unknown): TurnlogErrorCode {
+function failureCode(error: unknown): TurnlogErrorCode {
   if (TurnlogError.isInstance(error)) return error.code;
   const text = reasons(error);
   if (FULL.test(text)) return "LOG_FULL";
@@ -48,7 +54,12 @@ export function closedError(): TurnlogError {
   return new TurnlogError("LOG_CLOSED", "The log is closed. Open the store again to go on.");
 }
 
-export function damagedAt(session: string, position: number, why: string, cause?: unknown): TurnlogError {
+export function damagedAt(
+  session: string,
+  position: number,
+  why: string,
+  cause?: unknown,
+): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",
     `The log is damaged at ${session}:${position}: ${why}. Stop writing to this store, copy it, and run \`turnlog repair\`.`,
@@ -62,19 +73,34 @@ export function readFailure(error: unknown, session: string, position: number): 
   if (/LEVEL_(DATABASE|ITERATOR)_NOT_OPEN/.test(reasons(error))) return closedError();
   const code = failureCode(error);
   if (code === "LOG_DAMAGED") return damagedAt(session, position, reasons(error), error);
-  return new TurnlogError(code, `Reading ${session}:${position} failed (${reasons(error)}). Try again; if it stays, look at the disk.`, {
-    session,
-    position,
-    cause: error,
-  });
+  return new TurnlogError(
+    code,
+    `Reading ${session}:${position} failed (${reasons(error)}). Try again; if it stays, look at the disk.`,
+    {
+      session,
+      position,
+      cause: error,
+    },
+  );
 }
 
-/** A failure while a store is opened or closed. */
-export function storeFailure(error: unknown, dir: string): TurnlogError {
+/** A failure while a store is opened, closed or repaired. */
+export function storeFailure(
+  error: unknown,
+  dir: string,
+  doing: "opened" | "closed" | "repaired" = "opened",
+): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   const code = failureCode(error);
-  const advice = code === "LOG_DAMAGED" ? "Copy it, then run `turnlog repair`" : `${WHAT_TO_DO[code] ?? "Look at the disk"}, then open it again`;
-  return new TurnlogError(code, `The store in ${dir} could not be opened (${reasons(error)}). ${advice}.`, { cause: error });
+  const advice =
+    code === "LOG_DAMAGED"
+      ? "Copy it, then run `turnlog repair`"
+      : `${WHAT_TO_DO[code] ?? "Look at the disk"}, then try again`;
+  return new TurnlogError(
+    code,
+    `The store in ${dir} could not be ${doing} (${reasons(error)}). ${advice}.`,
+    { cause: error },
+  );
 }
 
 /** Damage that is known by its place in the order over all sessions. */

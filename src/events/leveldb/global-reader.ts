@@ -38,7 +38,11 @@ function* decoded(rows: readonly PlacedRow[], codec: Codec, from: number): Gener
 }
 
 /** The commit records that hold a span of global positions, each checked against the one before. */
-export async function* commits(database: Database, from: number, to: number): AsyncGenerator<CommitRecord> {
+export async function* commits(
+  database: Database,
+  from: number,
+  to: number,
+): AsyncGenerator<CommitRecord> {
   if (from > to) return;
   let expected = 1;
   let before: CommitRecord | undefined;
@@ -47,12 +51,19 @@ export async function* commits(database: Database, from: number, to: number): As
       database.keys({ gte: commitKey(0), lte: commitKey(from), reverse: true, limit: 1 }),
     );
     if (start !== undefined) expected = numberOf(start);
-    for await (const [key, row] of allRows(database, { gte: start ?? commitKey(from), lte: commitKey(to) })) {
+    for await (const [key, row] of allRows(database, {
+      gte: start ?? commitKey(from),
+      lte: commitKey(to),
+    })) {
       const record = readCommit(numberOf(key), row);
-      if (record === undefined) throw commitDamage(expected, `the commit record at global position ${expected} is altered`);
+      if (record === undefined)
+        throw commitDamage(expected, `the commit record at global position ${expected} is altered`);
       if (record.position !== expected) throw await gap(database, expected, record);
       if (before !== undefined && record.previous !== before.seal) {
-        throw commitDamage(expected, `the commit record at global position ${expected} does not follow the one before it`);
+        throw commitDamage(
+          expected,
+          `the commit record at global position ${expected} does not follow the one before it`,
+        );
       }
       before = record;
       expected += record.count;
@@ -61,15 +72,25 @@ export async function* commits(database: Database, from: number, to: number): As
   } catch (error) {
     throw readFailure(error, "global order", expected);
   }
-  if (expected <= to) throw commitDamage(expected, `the commit records end before global position ${expected}`);
+  if (expected <= to)
+    throw commitDamage(expected, `the commit records end before global position ${expected}`);
 }
 
 /** Commits are missing before this one: names an event that went with them, where one can be named. */
-async function gap(database: Database, expected: number, next: CommitRecord): Promise<TurnlogError> {
+async function gap(
+  database: Database,
+  expected: number,
+  next: CommitRecord,
+): Promise<TurnlogError> {
   const why = `global positions ${expected} to ${next.position - 1} are missing`;
   for (const { session, from } of next.runs) {
     const last = await firstOf(
-      database.keys({ gte: eventPrefix(session), lt: eventKey(session, from), reverse: true, limit: 1 }),
+      database.keys({
+        gte: eventPrefix(session),
+        lt: eventKey(session, from),
+        reverse: true,
+        limit: 1,
+      }),
     );
     const end = last === undefined ? 0 : numberOf(last);
     if (end < from - 1) return damagedAt(session, end + 1, why);

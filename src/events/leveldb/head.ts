@@ -10,7 +10,7 @@ export interface PendingBatch {
 }
 
 /** Where an event stands: its position in the session and over all sessions. */
-export interface Place {
+interface Place {
   readonly seq: number;
   readonly position: number;
   /** The batch that writes it, as long as it is not written. */

@@ -14,8 +14,9 @@ import { eventPrefix, numberOf, sessionKey, under } from "./keys.ts";
 import { unseal } from "./sealed-row.ts";
 
 /** Last position, time of the first and of the last event. */
-export const indexSchema: z.ZodType<readonly [revision: number, createdAt: number, updatedAt: number]> =
-  z.tuple([z.int().positive(), z.number(), z.number()]);
+export const indexSchema: z.ZodType<
+  readonly [revision: number, createdAt: number, updatedAt: number]
+> = z.tuple([z.int().positive(), z.number(), z.number()]);
 
 /** How many heads are remembered, some hundred bytes each. */
 const CAPACITY = 4096;
@@ -115,7 +116,11 @@ async function readHead(database: Database, session: string): Promise<readonly [
     if (entry === undefined) throw damagedAt(session, end, "its index row is missing or altered");
     const [revision, createdAt] = entry;
     if (revision !== end) {
-      throw damagedAt(session, Math.min(end, revision) + 1, `its events end at ${end}, its index row says ${revision}`);
+      throw damagedAt(
+        session,
+        Math.min(end, revision) + 1,
+        `its events end at ${end}, its index row says ${revision}`,
+      );
     }
     return [revision, createdAt];
   } catch (error) {

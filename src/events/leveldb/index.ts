@@ -1,6 +1,7 @@
 /** The log on LevelDB. Loads the database; `turnlog/events` does not. */
 
-export { openLog, type Durability, type OpenLogOptions } from "./open-store.ts";
+export { openLog, type OpenLogOptions } from "./store/open-store.ts";
+export type { Durability } from "./store/owner.ts";
 export { openMemoryLog } from "./open-memory.ts";
-export { repairLog } from "./repair.ts";
-export type { RepairedSession, RepairReport } from "./repair-report.ts";
+export { repairLog } from "./repair/repair-log.ts";
+export type { RepairedSession, RepairReport } from "./repair/repair-report.ts";

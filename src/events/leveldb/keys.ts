@@ -53,11 +53,13 @@ export function commitKey(position: number): string {
 
 /** Where repair puts a row that was under another key. */
 export function quarantineKey(key: string): string {
-  return key.startsWith("e/") ? `q/${key.slice(2)}` : `q/-/${key}`;
+  return parseEventKey(key) === undefined ? `q/-/${key}` : `q/${key.slice(2)}`;
 }
 
 /** Session and position of an event's key; undefined when it is not one. */
-export function parseEventKey(key: string): { readonly session: string; readonly seq: number } | undefined {
+export function parseEventKey(
+  key: string,
+): { readonly session: string; readonly seq: number } | undefined {
   const match = EVENT_KEY.exec(key);
   return match?.[1] === undefined ? undefined : { session: match[1], seq: numberOf(key) };
 }

@@ -16,13 +16,12 @@ import type {
   Snapshot,
 } from "../event-log.ts";
 import { parseSessionId } from "../session-id.ts";
+import { Appender } from "./appender.ts";
 import { Committer } from "./committer.ts";
 import type { ChainMark } from "./commit-record.ts";
 import type { Database } from "./database.ts";
-import { findIds } from "./event-ids.ts";
 import { closedError } from "./failures.ts";
 import { readGlobal } from "./global-reader.ts";
-import type { Head } from "./head.ts";
 import { Heads } from "./heads.ts";
 import { LiveTail } from "./live-tail.ts";
 import { listSessions } from "./session-list.ts";
@@ -47,27 +46,36 @@ export class LevelLog implements EventLog {
   readonly #tails = new Map<string, LiveTail>();
   readonly #heads: Heads;
   readonly #committer: Committer;
+  readonly #appender: Appender;
   readonly #closing = new AbortController();
-  /** Appends that wait for a head or an id and are not queued yet. */
-  #waiting = 0;
-  #settled: PromiseWithResolvers<void> | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(database: Database, { sync, end, checked, release }: LevelLogOptions) {
     this.#database = database;
     this.#release = release;
     this.#heads = new Heads(database, this.#tails);
-    this.#committer = new Committer(database, { sync, end, checked, onFailed: () => this.#forget() });
+    this.#committer = new Committer(database, {
+      sync,
+      end,
+      checked,
+      onFailed: () => this.#forget(),
+    });
+    this.#appender = new Appender({
+      database,
+      codec: this.#codec,
+      heads: this.#heads,
+      committer: this.#committer,
+    });
   }
 
-  append(session: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+  append(
+    session: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+  ): Promise<Appended> {
     try {
       this.#assertOpen();
-      const head = this.#heads.of(session);
-      const identified = events.some((event) => event.id !== undefined);
-      // The way of nearly every event: nothing to wait for, so that the caller's order is kept for free.
-      if (head.ready && head.waiting === 0 && !identified) return this.#queue(head, expected, events);
-      return this.#queueInLine(head, expected, events);
+      return this.#appender.append(session, expected, events);
     } catch (error) {
       return rejected(error);
     }
@@ -75,6 +83,7 @@ export class LevelLog implements EventLog {
 
   async *read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
     this.#assertOpen();
+    assertWhole(session, [range.from, range.to, range.limit]);
     const { committed } = await this.#heads.known(session);
     const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
     const first = Math.max(from, 1);
@@ -92,12 +101,18 @@ export class LevelLog implements EventLog {
   ): AsyncIterableIterator<SessionEvent> {
     this.#assertOpen();
     parseSessionId(session);
+    assertWhole(session, [from]);
     return subscription(() => this.#source(session), Math.max(from, 1), signal);
   }
 
   async *readAll({ from = 1 }: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
     this.#assertOpen();
-    yield* readGlobal(this.#database, this.#codec, Math.max(from, 1), this.#committer.written.position);
+    yield* readGlobal(
+      this.#database,
+      this.#codec,
+      Math.max(from, 1),
+      this.#committer.written.position,
+    );
   }
 
   async revision(session: string): Promise<number> {
@@ -132,10 +147,7 @@ export class LevelLog implements EventLog {
   }
 
   async #close(): Promise<void> {
-    if (this.#waiting > 0) {
-      this.#settled = Promise.withResolvers();
-      await this.#settled.promise;
-    }
+    await this.#appender.settled();
     await this.#committer.idle();
     this.#closing.abort();
     await this.#release(this.#committer);
@@ -143,55 +155,6 @@ export class LevelLog implements EventLog {
 
   #assertOpen(): void {
     if (this.#closed !== undefined) throw closedError();
-  }
-
-  /** Checks and encodes; from here on the events have their positions. */
-  #queue(head: Head, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
-    if (this.#committer.failure !== undefined) throw this.#committer.failure;
-    checkRevision(head, expected);
-    if (events.length === 0) {
-      throw new TurnlogError("INVALID_INPUT", `An append to ${head.session} has no events; append at least one.`, {
-        session: head.session,
-      });
-    }
-    const rows = events.map((event, index) => this.#encode(head, event, head.revision + 1 + index));
-    return this.#committer.append(head, events, rows);
-  }
-
-  /** For an append that has to wait: later ones of the same session wait behind it. */
-  async #queueInLine(head: Head, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
-    this.#waiting++;
-    head.waiting++;
-    const queued = head.line.then(async () => {
-      await head.loaded;
-      // Wrapped, so that the line goes on when the append is queued, not when it is written.
-      return (await findIds(this.#database, head, events)) ?? { appended: this.#queue(head, expected, events) };
-    });
-    // The error goes to whoever called `append`; those behind it are not concerned.
-    head.line = queued.then(
-      () => undefined,
-      () => undefined,
-    );
-    const { appended } = await queued.finally(() => this.#leaveLine(head));
-    return appended;
-  }
-
-  #leaveLine(head: Head): void {
-    head.waiting--;
-    this.#waiting--;
-    if (this.#waiting === 0) this.#settled?.resolve();
-  }
-
-  #encode(head: Head, event: NewEvent, seq: number): string {
-    try {
-      return this.#codec.encode(event, seq);
-    } catch (error) {
-      throw new TurnlogError(
-        "EVENT_INVALID",
-        `An event of type ${event.type} cannot be stored in ${head.session}: its data is not JSON. Convert it before it is appended.`,
-        { session: head.session, position: seq, cause: error },
-      );
-    }
   }
 
   /** Lets go of what is only in memory: the store knows what was written. */
@@ -210,7 +173,8 @@ export class LevelLog implements EventLog {
       tail,
       ready: this.#heads.known(session).then(({ committed }) => tail.advance(committed)),
       closing: this.#closing.signal,
-      read: (from, to) => readSpan(this.#database, this.#codec, session, { from, to, backwards: false }),
+      read: (from, to) =>
+        readSpan(this.#database, this.#codec, session, { from, to, backwards: false }),
       decode: (row, seq) => this.#codec.decodeOwn(row, { session, seq }),
       release: () => {
         tail.subscriptions--;
@@ -222,16 +186,19 @@ export class LevelLog implements EventLog {
   }
 }
 
-async function rejected(error: unknown): Promise<never> {
-  throw error;
+/** Keys are made of positions: half a position has none. */
+function assertWhole(session: string, values: readonly (number | undefined)[]): void {
+  for (const value of values) {
+    if (value === undefined || Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
+      continue;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Positions and limits are whole numbers; reading ${session} was asked for ${value}.`,
+      { session },
+    );
+  }
 }
 
-function checkRevision({ session, revision }: Head, expected: ExpectedRevision): void {
-  if (expected === "any" || expected === revision) return;
-  if (expected === "none" ? revision === 0 : expected === "exists" && revision > 0) return;
-  throw new TurnlogError(
-    "REVISION_CONFLICT",
-    `Session ${session} is at position ${revision}, the append expected ${expected}. Read the events since, decide again and append with the new position.`,
-    { session, position: revision, details: { expected, actual: revision } },
-  );
+async function rejected(error: unknown): Promise<never> {
+  throw error;
 }

@@ -5,7 +5,7 @@
 
 import { crc32 } from "node:zlib";
 import type { z } from "zod";
-import { checksum } from "../codec.ts";
+import { checksum, seededChecksum, type RowKey } from "../codec.ts";
 
 const LENGTH = 7;
 
@@ -17,17 +17,21 @@ export function sealOf(row: string): string {
 /** The stored form of a value under a key. */
 export function seal(key: string, value: unknown): string {
   const json = JSON.stringify(value);
-  return checksum(json, crc32(key)) + json;
+  return seededChecksum(json, crc32(key)) + json;
 }
 
 /** The value of a stored row, or undefined when the row is not what was written there. */
-export function unseal<Value>(key: string, row: string, schema: z.ZodType<Value>): Value | undefined {
+export function unseal<Value>(
+  key: string,
+  row: string,
+  schema: z.ZodType<Value>,
+): Value | undefined {
   const json = row.slice(LENGTH);
-  if (sealOf(row) !== checksum(json, crc32(key))) return undefined;
+  if (sealOf(row) !== seededChecksum(json, crc32(key))) return undefined;
   return schema.safeParse(JSON.parse(json)).data;
 }
 
 /** Whether an event's row is what was written at a position, without reading what it says. */
-export function isIntact(row: string, seq: number): boolean {
-  return sealOf(row) === checksum(row.slice(LENGTH), seq);
+export function isIntact(row: string, key: RowKey): boolean {
+  return sealOf(row) === checksum(row.slice(LENGTH), key);
 }

@@ -7,11 +7,17 @@ import { indexSchema } from "./heads.ts";
 import { sessionKey } from "./keys.ts";
 import { unseal } from "./sealed-row.ts";
 
-export async function* listSessions(database: Database, prefix: string): AsyncGenerator<SessionEntry> {
+export async function* listSessions(
+  database: Database,
+  prefix: string,
+): AsyncGenerator<SessionEntry> {
   let last = prefix;
   try {
     // No session id holds a character above `z`.
-    for await (const [key, row] of allRows(database, { gte: sessionKey(prefix), lt: sessionKey(`${prefix}~`) })) {
+    for await (const [key, row] of allRows(database, {
+      gte: sessionKey(prefix),
+      lt: sessionKey(`${prefix}~`),
+    })) {
       last = key.slice(sessionKey("").length);
       const entry = unseal(key, row, indexSchema);
       if (entry === undefined) throw damagedAt(last, 0, "its index row is altered");

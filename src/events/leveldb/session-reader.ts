@@ -48,7 +48,11 @@ export async function* readSpan(
       const chunk = await ahead;
       if ("error" in chunk) throw readFailure(chunk.error, session, seq);
       if (chunk.rows.length === 0) {
-        throw damagedAt(session, seq, "the event is missing, though the session's index row counts it");
+        throw damagedAt(
+          session,
+          seq,
+          "the event is missing, though the session's index row counts it",
+        );
       }
       if (seq + step * chunk.rows.length !== end) ahead = fetch();
       for (const row of chunk.rows) {
@@ -61,7 +65,13 @@ export async function* readSpan(
   }
 }
 
-function decode(database: Database, codec: Codec, session: string, seq: number, row: string): SessionEvent | Promise<never> {
+function decode(
+  database: Database,
+  codec: Codec,
+  session: string,
+  seq: number,
+  row: string,
+): SessionEvent | Promise<never> {
   try {
     return codec.decode(row, { session, seq });
   } catch (error) {
@@ -70,7 +80,12 @@ function decode(database: Database, codec: Codec, session: string, seq: number, 
 }
 
 /** A row that does not fit where it was found is altered, or it is the next one after a gap. */
-async function explain(database: Database, session: string, seq: number, error: unknown): Promise<never> {
+async function explain(
+  database: Database,
+  session: string,
+  seq: number,
+  error: unknown,
+): Promise<never> {
   if (TurnlogError.isInstance(error) && error.code === "LOG_DAMAGED") {
     const row = await rowAt(database, eventKey(session, seq));
     if (row === undefined) throw damagedAt(session, seq, "the event is missing");

@@ -16,7 +16,10 @@ export const snapshotSchema: z.ZodType<Snapshot> = z.object({
 });
 
 /** The row of a snapshot. */
-export function snapshotRow(session: string, snapshot: Snapshot): { readonly key: string; readonly row: string } {
+export function snapshotRow(
+  session: string,
+  snapshot: Snapshot,
+): { readonly key: string; readonly row: string } {
   const key = snapshotKey(session, snapshot.projection);
   return { key, row: seal(key, snapshot) };
 }

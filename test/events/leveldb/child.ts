@@ -2,10 +2,11 @@
  * A process of its own that works on a store, for tests that kill it, lock it out or starve it.
  *
  *   child.ts hold <dir>                     opens, prints `open`, closes when stdin ends
- *   child.ts append <dir> <durability> <n>  appends events in batches of n, prints each revision when it is told of it
+ *   child.ts append <dir> <durability> <n> [size]
+ *                                           appends n events at a time, prints each revision when it is told of it
  *   child.ts open <dir>                     opens and closes in a loop, prints `open` each time
  *   child.ts try <dir>                      opens, appends one event, closes; prints `ok` or the error as JSON
- *   child.ts fill <dir>                     appends until an append fails; prints what was acknowledged and the error
+ *   child.ts fill <dir>                     appends until an append fails; prints how many were acknowledged and the error
  */
 import { writeSync } from "node:fs";
 import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
@@ -18,11 +19,11 @@ function print(line: string): void {
   writeSync(1, `${line}\n`);
 }
 
-function event(number: number): NewEvent {
+function event(number: number, size = number % 97): NewEvent {
   return {
     type: "part.text-delta",
     at: number,
-    data: { id: "0", text: `event ${number} ${"x".repeat(number % 97)}` },
+    data: { id: "0", text: `event ${number} ${"x".repeat(size)}` },
   };
 }
 
@@ -31,19 +32,17 @@ function asJson(error: unknown): string {
   return JSON.stringify({ code: error.code, message: error.message, details: error.details });
 }
 
-async function append(log: EventLog, size: number): Promise<void> {
+async function append(log: EventLog, count: number, size?: number): Promise<void> {
   let number = await log.revision("s");
-  let pending = 0;
+  let before: Promise<unknown> = Promise.resolve();
   for (;;) {
-    for (let index = 0; index < size; index++) {
-      pending++;
-      void log.append("s", number, [event(++number)]).then(({ revision }) => {
-        pending--;
-        print(String(revision));
-      });
-    }
-    do await new Promise((resolve) => setImmediate(resolve));
-    while (pending > 2 * size);
+    const appends = Array.from({ length: count }, async () => {
+      const { revision } = await log.append("s", number, [event(++number, size)]);
+      print(String(revision));
+    });
+    // Two rounds are under way at any moment, so that a batch is always being written.
+    await before;
+    before = Promise.all(appends);
   }
 }
 
@@ -56,7 +55,8 @@ async function fill(log: EventLog): Promise<void> {
       acknowledged = (await log.append("s", acknowledged, [large])).revision;
     }
   } catch (error) {
-    print(JSON.stringify({ acknowledged, error: JSON.parse(asJson(error)) }));
+    print(String(acknowledged));
+    print(asJson(error));
   }
   try {
     await log.append("t", "any", [event(1)]);
@@ -80,6 +80,7 @@ switch (command) {
     await append(
       await openLog({ dir, durability: rest[0] === "os" ? "os" : "sync" }),
       Number(rest[1]),
+      rest[2] === undefined ? undefined : Number(rest[2]),
     );
     break;
   case "open":

@@ -6,10 +6,29 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { copyStore, cut, flipBit, logFiles, long, randomFrom, temporaryFolder, timeout } from "./disk.ts";
-import { makeTemplate, openDamaged, repairDamaged, type Outcome, type Past, type Template } from "./damaged-store.ts";
+import {
+  copyStore,
+  cut,
+  LARGEST_BATCH,
+  flipBit,
+  logFiles,
+  openRefusal,
+  long,
+  randomFrom,
+  temporaryFolder,
+  timeout,
+} from "./disk.ts";
+import {
+  makeTemplate,
+  openDamaged,
+  repairDamaged,
+  type Outcome,
+  type Past,
+  type Template,
+} from "./damaged-store.ts";
+import { startChild } from "./process.ts";
 
-const trials = long ? 300 : 4;
+const trials = long ? 300 : 2;
 
 /** Which stores have such files at all: closing empties LevelDB's log file. */
 const cases: readonly (readonly [file: string, ending: RegExp, pasts: readonly Past[]])[] = [
@@ -32,40 +51,75 @@ beforeAll(async () => {
 describe.each(cases)("damage to %s", (_file, ending, pasts) => {
   for (const past of pasts) {
     for (const damage of ["a flipped bit", "a cut"] as const) {
-      it(`is found or harmless: ${damage} in a store that was ${past}`, async () => {
-        const template = templates.get(past);
-        if (template === undefined) throw new Error(`no store that was ${past}`);
-        const random = randomFrom(trials + past.length + ending.source.length);
-        for (let trial = 0; trial < trials; trial++) {
-          const dir = join(await temporaryFolder(), "store");
-          await copyStore(template.dir, dir);
-          const files = await logFiles(dir, ending);
-          const file = files[Math.floor(random() * files.length)];
-          if (file === undefined) throw new Error(`no file ${String(ending)}`);
-          const offset = Math.floor(random() * file.size);
-          const bit = Math.floor(random() * 8);
-          const where = `${file.path.slice(dir.length)} at ${offset} of ${file.size}, bit ${bit}`;
-          if (damage === "a cut") await cut(file.path, offset);
-          else await flipBit(file.path, offset, bit);
-          try {
-            const outcome = await openDamaged(dir, template.truth);
-            // Only of a log file's end nobody can say whether it was cut off or never written.
-            if (!/log/.test(ending.source)) expect(outcome.silent).toBe(0);
-            await expectRepair(dir, template, outcome);
-          } catch (error) {
-            throw new Error(`${damage} in ${where}`, { cause: error });
+      it(
+        `is found or harmless: ${damage} in a store that was ${past}`,
+        async () => {
+          const template = templates.get(past);
+          if (template === undefined) throw new Error(`no store that was ${past}`);
+          const random = randomFrom(trials + past.length + ending.source.length);
+          for (let trial = 0; trial < trials; trial++) {
+            const dir = join(await temporaryFolder(), "store");
+            await copyStore(template.dir, dir);
+            const files = await logFiles(dir, ending);
+            const file = files[Math.floor(random() * files.length)];
+            if (file === undefined) throw new Error(`no file ${String(ending)}`);
+            const offset = Math.floor(random() * file.size);
+            const bit = Math.floor(random() * 8);
+            const where = `${file.path.slice(dir.length)} at ${offset} of ${file.size}, bit ${bit}`;
+            if (damage === "a cut") await cut(file.path, offset);
+            else await flipBit(file.path, offset, bit);
+            try {
+              const outcome = await openDamaged(dir, template.truth);
+              // Only of the end of a log file nobody can say whether it was cut off or never written.
+              const unknowable = damage === "a cut" ? Number.POSITIVE_INFINITY : LARGEST_BATCH;
+              // A table is read as a whole before LevelDB may: it ends the process on some altered keys.
+              expect(outcome.opened && ending.test(".ldb")).toBe(false);
+              expect(outcome.silent).toBeLessThanOrEqual(
+                /log/.test(ending.source) ? unknowable : 0,
+              );
+              await expectRepair(dir, template, outcome);
+            } catch (error) {
+              throw new Error(`${damage} in ${where}`, { cause: error });
+            }
           }
-        }
-      }, timeout);
+        },
+        timeout,
+      );
     }
   }
 });
 
+it(
+  "finds what LevelDB dropped from its log file, however much was written before it",
+  async () => {
+    for (let trial = 0; trial < (long ? 30 : 3); trial++) {
+      const dir = await temporaryFolder();
+      // Not synced: then only the chain of commits tells, from a place that is certainly in the tables.
+      const child = startChild(["append", dir, "os", "50", "2000"]);
+      // Some 25 MB. Wherever LevelDB's log file begins, the newest mark in the chain lies behind that.
+      await child.line((line) => Number(line) >= 12_000 + 500 * trial);
+      await child.kill();
+      for (const { path, size } of await logFiles(dir, /\.log$/)) {
+        if (size > 100_000) await flipBit(path, 1000 + trial * 100, trial % 8);
+      }
+      expect((await openRefusal("LOG_DAMAGED", dir)).message).toContain("global positions");
+    }
+  },
+  timeout,
+);
+
 /** What nobody refused needs no repair; what was refused is mended, and everything lost is told. */
-async function expectRepair(dir: string, { truth }: Template, { refused, silent }: Outcome): Promise<void> {
-  const { changed, missing, quarantined, sums } = await repairDamaged(dir, truth);
-  if (refused > 0) expect(changed).toBe(true);
-  if (silent > 0) expect(changed).toBe(false);
-  if (missing + quarantined === 0) return;
-  expect(sums + missing + quarantined).toBeLessThanOrEqual(truth.order.length);
+async function expectRepair(
+  dir: string,
+  { truth }: Template,
+  { refused, silent }: Outcome,
+): Promise<void> {
+  const { changed, lost, sums } = await repairDamaged(dir, truth);
+  expect({ refused: refused > 0, silent: silent > 0, changed }).toEqual({
+    refused: changed && refused > 0,
+    silent: silent > 0 && !changed,
+    changed,
+  });
+  const told = lost.reduce((sum, { quarantined, missing }) => sum + quarantined + missing, 0);
+  expect(sums + told).toBeLessThanOrEqual(truth.order.length);
 }

@@ -20,12 +20,17 @@ export async function makeTemplate(dir: string, past: Past): Promise<Template> {
   const live = `${dir}-live`;
   const random = randomFrom(past.length);
   let log = await openLog({ dir: live });
-  let truth = await fill(log, 2500, random);
-  await log.saveSnapshot("session-0", { projection: "p", version: 1, position: 3, state: { x: "y".repeat(1000) } });
+  let truth = await fill(log, 2000, random);
+  await log.saveSnapshot("session-0", {
+    projection: "p",
+    version: 1,
+    position: 3,
+    state: { x: "y".repeat(1000) },
+  });
   if (past !== "killed") await log.close();
   if (past === "closed, then killed") {
     log = await openLog({ dir: live });
-    truth = await fill(log, 1000, random, truth);
+    truth = await fill(log, 600, random, truth);
   }
   await copyStore(live, dir);
   await log.close();
@@ -69,21 +74,30 @@ export async function openDamaged(dir: string, { sessions, order }: Truth): Prom
   }
   const all = await collect(log.readAll());
   if (all.error !== undefined) expectDamage(all.error);
-  expect(all.read.map(({ session, event }) => `${session}:${event.seq}`)).toEqual(order.slice(0, all.read.length));
+  expect(all.read.map(({ session, event }) => `${session}:${event.seq}`)).toEqual(
+    order.slice(0, all.read.length),
+  );
   const list = await collect(log.list());
   if (list.error !== undefined) expectDamage(list.error);
-  for (const { session, revision } of list.read) expect(revision).toBeLessThanOrEqual(sessions.get(session)?.length ?? 0);
-  const snapshot = await log.loadSnapshot("session-0", "p").catch((error: unknown) => expectDamage(error));
+  for (const { session, revision } of list.read)
+    expect(revision).toBeLessThanOrEqual(sessions.get(session)?.length ?? 0);
+  const snapshot = await log
+    .loadSnapshot("session-0", "p")
+    .catch((error: unknown) => expectDamage(error));
   if (snapshot !== undefined) expect(snapshot.state).toEqual({ x: "y".repeat(1000) });
   await log.close();
   return { opened: true, refused, silent };
 }
 
 /** Repairs a store. Afterwards it opens, all of it can be read, it goes on, and nothing more is wrong. */
-export async function repairDamaged(dir: string, { sessions }: Truth): Promise<RepairReport & { readonly sums: number }> {
+export async function repairDamaged(
+  dir: string,
+  { sessions }: Truth,
+): Promise<RepairReport & { readonly sums: number }> {
   const before = await fingerprint(join(dir, "log"));
   const report = await repairLog({ dir });
-  if (report.damagedFiles === undefined) expect(await fingerprint(join(dir, "log"))).toEqual(before);
+  if (report.damagedFiles === undefined)
+    expect(await fingerprint(join(dir, "log"))).toEqual(before);
   else expect(await fingerprint(report.damagedFiles)).toEqual(before);
   const log = await openLog({ dir });
   const ids = new Map<string, SessionEvent>();
@@ -95,15 +109,23 @@ export async function repairDamaged(dir: string, { sessions }: Truth): Promise<R
     const identified = read.find(({ id }) => id !== undefined);
     if (identified !== undefined) ids.set(session, identified);
     const lost = report.lost.find((entry) => entry.session === session);
-    if (lost !== undefined) expect(lost).toMatchObject({ kept: read.length, lostFrom: read.length + 1 });
+    if (lost !== undefined)
+      expect(lost).toMatchObject({ kept: read.length, lostFrom: read.length + 1 });
   }
   const all = await Array.fromAsync(log.readAll());
   expect(all.map(({ position }) => position)).toEqual(all.map((_, index) => index + 1));
   expect(all).toHaveLength(sums);
-  expect(report).toMatchObject({ events: sums, sessions: (await Array.fromAsync(log.list())).length });
+  expect(report).toMatchObject({
+    events: sums,
+    sessions: (await Array.fromAsync(log.list())).length,
+  });
   for (const [session, { seq: _, ...event }] of ids) {
     const { position, revision, repeated } = await log.append(session, "any", [event]);
-    expect([repeated, all[position - 1]?.session, all[position - 1]?.event.seq]).toEqual([true, session, revision]);
+    expect([repeated, all[position - 1]?.session, all[position - 1]?.event.seq]).toEqual([
+      true,
+      session,
+      revision,
+    ]);
   }
   await log.append("session-0", "any", [numbered(1)]);
   await log.close();
@@ -112,13 +134,17 @@ export async function repairDamaged(dir: string, { sessions }: Truth): Promise<R
 }
 
 function expectDamage(error: unknown, session?: string): undefined {
-  if (!TurnlogError.isInstance(error)) throw new Error("an error that is not typed", { cause: error });
+  if (!TurnlogError.isInstance(error))
+    throw new Error("an error that is not typed", { cause: error });
   expect(error.code, error.message).toBe("LOG_DAMAGED");
   expect(error.message).toContain("turnlog repair");
-  if (session !== undefined) expect([error.session, typeof error.position]).toEqual([session, "number"]);
+  if (session !== undefined)
+    expect([error.session, typeof error.position]).toEqual([session, "number"]);
 }
 
-async function collect<Item>(items: AsyncIterable<Item>): Promise<{ readonly read: Item[]; readonly error?: unknown }> {
+async function collect<Item>(
+  items: AsyncIterable<Item>,
+): Promise<{ readonly read: Item[]; readonly error?: unknown }> {
   const read: Item[] = [];
   try {
     for await (const item of items) read.push(item);

@@ -12,8 +12,15 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
-import type { EventLog, NewEvent, SessionEvent } from "../../../src/events/index.ts";
+import { expect, onTestFinished } from "vitest";
+import {
+  TurnlogError,
+  type EventLog,
+  type NewEvent,
+  type SessionEvent,
+  type TurnlogErrorCode,
+} from "../../../src/events/index.ts";
+import { openLog } from "../../../src/events/leveldb/index.ts";
 
 /** `npm run test:long` does more of everything that is drawn by lot. */
 export const long: boolean = Boolean(process.env["TURNLOG_LONG"]);
@@ -43,6 +50,19 @@ export async function fingerprint(dir: string): Promise<Readonly<Record<string, 
   return files;
 }
 
+/** Expects a store to be refused with a code and its files to be unchanged; returns the error. */
+export async function openRefusal(code: TurnlogErrorCode, dir: string): Promise<TurnlogError> {
+  const before = await fingerprint(dir);
+  const error: unknown = await openLog({ dir }).then(
+    (log) => log.close().then(() => undefined),
+    (failure: unknown) => failure,
+  );
+  if (!TurnlogError.isInstance(error)) throw new Error(`opening was not refused: ${String(error)}`);
+  expect(error.code, error.message).toBe(code);
+  expect(await fingerprint(dir)).toEqual(before);
+  return error;
+}
+
 /** What a power cut or a kill at this moment would leave; the store may be open, but must not be writing. */
 export async function copyStore(from: string, to: string): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true, recursive: true })) {
@@ -50,8 +70,7 @@ export async function copyStore(from: string, to: string): Promise<void> {
     const folder = join(to, entry.parentPath.slice(from.length));
     await mkdir(folder, { recursive: true });
     if (entry.name === "LOCK") await writeFile(join(folder, "LOCK"), "");
-    else if (entry.name !== "owner.json")
-      await copyFile(join(entry.parentPath, entry.name), join(folder, entry.name));
+    else await copyFile(join(entry.parentPath, entry.name), join(folder, entry.name));
   }
 }
 
@@ -99,14 +118,24 @@ export interface Truth {
   readonly order: readonly string[];
 }
 
+/** How many events {@link fill} appends at once. */
+export const LARGEST_BATCH = 300;
+
 /** Fills a log with events of several sessions in batches of all sizes, after those of before. */
-export async function fill(log: EventLog, count: number, random: () => number, before?: Truth): Promise<Truth> {
-  const sessions = new Map([...(before?.sessions ?? [])].map(([session, events]) => [session, [...events]]));
+export async function fill(
+  log: EventLog,
+  count: number,
+  random: () => number,
+  before?: Truth,
+): Promise<Truth> {
+  const sessions = new Map(
+    [...(before?.sessions ?? [])].map(([session, events]) => [session, [...events]]),
+  );
   const order = [...(before?.order ?? [])];
   const first = order.length;
   for (let number = 0; number < count;) {
     const appends: Promise<unknown>[] = [];
-    const size = Math.min(count - number, 1 + Math.floor(random() ** 3 * 300));
+    const size = Math.min(count - number, 1 + Math.floor(random() ** 3 * LARGEST_BATCH));
     for (let index = 0; index < size; index++, number++) {
       const session = `session-${Math.floor(random() * 6)}`;
       const events = sessions.get(session) ?? [];

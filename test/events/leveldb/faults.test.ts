@@ -1,7 +1,17 @@
 /** What the log does when the database beneath it fails, delays, or has other rows than were written. */
 import { expect, it } from "vitest";
-import { TurnlogError, type SessionEvent, type TurnlogErrorCode } from "../../../src/events/index.ts";
-import { numbered, numberedUpTo, positionsOf, stored, take } from "../../../src/testing/log-samples.ts";
+import {
+  TurnlogError,
+  type SessionEvent,
+  type TurnlogErrorCode,
+} from "../../../src/events/index.ts";
+import {
+  numbered,
+  numberedUpTo,
+  positionsOf,
+  stored,
+  take,
+} from "../../../src/testing/log-samples.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
 
 /** As classic-level throws it: the system's words are at the end of the chain of causes. */
@@ -26,31 +36,43 @@ const failures: readonly (readonly [string, TurnlogErrorCode])[] = [
   ["Input/output error", "LOG_FAILED"],
 ];
 
-it.each(failures)("answers %j with %s, to that batch and to everything behind it", async (text, code) => {
-  const { log, database } = await openFaultyLog();
-  await log.append("s", "none", numberedUpTo(3));
-  database.fail("write", levelError(text));
-  const cause = log.append("s", 3, [numbered(4)]);
-  const behind = [
-    log.append("s", 4, [numbered(5)]),
-    log.append("t", "any", [numbered(1)]),
-    log.append("u", "any", [numbered(1, "id")]),
-    log.saveSnapshot("s", { projection: "p", version: 1, position: 4, state: null }),
-  ];
-  const error: unknown = await cause.catch((failure: unknown) => failure);
-  expect(error).toMatchObject({ code, cause: { message: `IO error: /store/log/000012.log: ${text}` } });
-  expect(String(error)).toContain("open it again");
-  for (const promise of behind) expect(await codeOf(promise)).toBe(code);
-  // Still so: LevelDB's log file may be torn, and what follows a tear is lost at the next recovery.
-  expect(await codeOf(log.append("s", "any", [numbered(9)]))).toBe(code);
-  expect(await codeOf(log.saveSnapshot("s", { projection: "p", version: 1, position: 1, state: null }))).toBe(code);
+it.each(failures)(
+  "answers %j with %s, to that batch and to everything behind it",
+  async (text, code) => {
+    const { log, database } = await openFaultyLog();
+    await log.append("s", "none", numberedUpTo(3));
+    database.fail("write", levelError(text));
+    const cause = log.append("s", 3, [numbered(4)]);
+    const behind = [
+      log.append("s", 4, [numbered(5)]),
+      log.append("t", "any", [numbered(1)]),
+      log.append("u", "any", [numbered(1, "id")]),
+      log.saveSnapshot("s", { projection: "p", version: 1, position: 4, state: null }),
+    ];
+    const error: unknown = await cause.catch((failure: unknown) => failure);
+    expect(error).toMatchObject({
+      code,
+      cause: { message: `IO error: /store/log/000012.log: ${text}` },
+    });
+    expect(String(error)).toContain("open it again");
+    for (const promise of behind) expect(await codeOf(promise)).toBe(code);
+    // Still so: LevelDB's log file may be torn, and what follows a tear is lost at the next recovery.
+    expect(await codeOf(log.append("s", "any", [numbered(9)]))).toBe(code);
+    expect(
+      await codeOf(
+        log.saveSnapshot("s", { projection: "p", version: 1, position: 1, state: null }),
+      ),
+    ).toBe(code);
 
-  expect(await Array.fromAsync(log.read("s"))).toEqual(stored(numberedUpTo(3)));
-  expect(await log.revision("t")).toBe(0);
-  expect((await Array.fromAsync(log.list())).map(({ session, revision }) => [session, revision])).toEqual([["s", 3]]);
-  expect(await Array.fromAsync(log.readAll())).toHaveLength(3);
-  await log.close();
-});
+    expect(await Array.fromAsync(log.read("s"))).toEqual(stored(numberedUpTo(3)));
+    expect(await log.revision("t")).toBe(0);
+    expect(
+      (await Array.fromAsync(log.list())).map(({ session, revision }) => [session, revision]),
+    ).toEqual([["s", 3]]);
+    expect(await Array.fromAsync(log.readAll())).toHaveLength(3);
+    await log.close();
+  },
+);
 
 it("shows subscribers nothing of a batch that failed", async () => {
   const { log, database } = await openFaultyLog();
@@ -115,13 +137,19 @@ it("calls it damage when LevelDB says so, with the session and the position", as
   await log.close();
 });
 
-const damages: readonly (readonly [string, (key: string) => boolean, "drop" | "alter", RegExp])[] = [
-  ["an event that is missing", (key) => key === "e/s/00000000b", "drop", /s:11.*missing/],
-  ["an event that is altered", (key) => key === "e/s/00000000b", "alter", /s:11.*checksum/],
-  ["the last event missing", (key) => key === "e/s/00000000k", "drop", /s:20.*end at 19.*says 20/],
-  ["the index row missing", (key) => key === "s/s", "drop", /s:20.*index row/],
-  ["the index row altered", (key) => key === "s/s", "alter", /s:20.*index row/],
-];
+const damages: readonly (readonly [string, (key: string) => boolean, "drop" | "alter", RegExp])[] =
+  [
+    ["an event that is missing", (key) => key === "e/s/00000000b", "drop", /s:11.*missing/],
+    ["an event that is altered", (key) => key === "e/s/00000000b", "alter", /s:11.*checksum/],
+    [
+      "the last event missing",
+      (key) => key === "e/s/00000000k",
+      "drop",
+      /s:20.*end at 19.*says 20/,
+    ],
+    ["the index row missing", (key) => key === "s/s", "drop", /s:20.*index row/],
+    ["the index row altered", (key) => key === "s/s", "alter", /s:20.*index row/],
+  ];
 
 it.each(damages)("never yields past %s", async (_name, chosen, how, message) => {
   const { log, rows } = await openFaultyLog();
@@ -129,7 +157,11 @@ it.each(damages)("never yields past %s", async (_name, chosen, how, message) => 
   for (const [key, row] of await rows.iterator().all()) {
     if (!chosen(key)) continue;
     if (how === "drop") await rows.del(key);
-    else await rows.put(key, row.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)));
+    else
+      await rows.put(
+        key,
+        row.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)),
+      );
   }
   // Heads of sessions in use are in memory; a log that is opened anew asks the rows.
   const { log: fresh } = await openOver(rows);
@@ -140,5 +172,24 @@ it.each(damages)("never yields past %s", async (_name, chosen, how, message) => 
   expect(error).toMatchObject({ code: "LOG_DAMAGED", session: "s" });
   expect(String(error)).toMatch(message);
   expect(seen).toEqual(stored(numberedUpTo(seen.length)));
+  await log.close();
+});
+
+it("never yields past an event that went missing from a session that is in use", async () => {
+  const { log, rows } = await openFaultyLog();
+  await log.append("s", "none", numberedUpTo(20));
+  for (const [key, position] of [
+    ["e/s/00000000k", 20],
+    ["e/s/00000000b", 11],
+  ] as const) {
+    await rows.del(key);
+    for (const backwards of [false, true]) {
+      const error: unknown = await Array.fromAsync(log.read("s", { backwards })).catch(
+        (failure: unknown) => failure,
+      );
+      // Backwards it is the highest that is found first.
+      expect(error).toMatchObject({ code: "LOG_DAMAGED", position: backwards ? 20 : position });
+    }
+  }
   await log.close();
 });

@@ -1,17 +1,31 @@
 /** A layer between the log and its database that delays, and fails when it is told to. */
+import type { Level } from "level";
 import { MemoryLevel } from "memory-level";
 import type { EventLog } from "../../../src/events/index.ts";
 import { chainEnd } from "../../../src/events/leveldb/chain-check.ts";
-import type { Database, KeyRange, Scan, ScanOptions, WriteBatch } from "../../../src/events/leveldb/database.ts";
+import type {
+  Database,
+  KeyRange,
+  Scan,
+  ScanOptions,
+  WriteBatch,
+} from "../../../src/events/leveldb/database.ts";
 import { LevelLog } from "../../../src/events/leveldb/level-log.ts";
 
 /** What can fail: writing a batch, looking up rows, reading on in a scan. */
-export type Operation = "write" | "get" | "scan";
+type Operation = "write" | "get" | "scan";
 
-export class FaultyDatabase implements Database {
+/** Called before each operation. */
+export type Delay = (operation: Operation) => Promise<void>;
+
+class FaultyDatabase implements Database {
   readonly #inner: Database;
-  readonly #delay: () => Promise<void>;
-  readonly #faults: Record<Operation, { after: number; error: Error }[]> = { write: [], get: [], scan: [] };
+  readonly #delay: Delay;
+  readonly #faults: Record<Operation, { after: number; error: Error }[]> = {
+    write: [],
+    get: [],
+    scan: [],
+  };
   /** How often each operation was begun. */
   readonly counts: Record<Operation, number> = { write: 0, get: 0, scan: 0 };
   /** Batches that are being written at this moment. */
@@ -20,7 +34,7 @@ export class FaultyDatabase implements Database {
   mostWriting = 0;
   openScans = 0;
 
-  constructor(inner: Database, delay: () => Promise<void> = () => Promise.resolve()) {
+  constructor(inner: Database, delay: Delay = () => Promise.resolve()) {
     this.#inner = inner;
     this.#delay = delay;
   }
@@ -32,7 +46,7 @@ export class FaultyDatabase implements Database {
 
   async #pass(operation: Operation): Promise<void> {
     this.counts[operation]++;
-    await this.#delay();
+    await this.#delay(operation);
     const fault = this.#faults[operation][0];
     if (fault === undefined) return;
     if (fault.after-- > 0) return;
@@ -100,25 +114,33 @@ export class FaultyDatabase implements Database {
   }
 }
 
-export interface FaultyLog {
+export interface FaultyLog<Rows = MemoryLevel> {
   readonly log: EventLog;
   readonly database: FaultyDatabase;
   /** Rows as they are stored. */
-  readonly rows: MemoryLevel;
+  readonly rows: Rows;
 }
 
 /** A log in memory with a faulty layer beneath. */
-export async function openFaultyLog(delay?: () => Promise<void>): Promise<FaultyLog> {
+export async function openFaultyLog(delay?: Delay): Promise<FaultyLog> {
   const rows = new MemoryLevel({ storeEncoding: "utf8" });
   await rows.open();
   return openOver(rows, delay);
 }
 
 /** A log over rows that are there already, as a store that is opened again. */
-export async function openOver(rows: MemoryLevel, delay?: () => Promise<void>): Promise<FaultyLog> {
+export async function openOver<Rows extends MemoryLevel | Level>(
+  rows: Rows,
+  delay?: Delay,
+): Promise<FaultyLog<Rows>> {
   const database = new FaultyDatabase(rows, delay);
   await rows.open();
   const end = await chainEnd(rows);
-  const log = new LevelLog(database, { sync: false, end, checked: end, release: () => database.close() });
+  const log = new LevelLog(database, {
+    sync: false,
+    end,
+    checked: end,
+    release: () => database.close(),
+  });
   return { log, database, rows };
 }

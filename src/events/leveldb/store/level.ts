@@ -6,10 +6,6 @@ interface Flushable {
   compactRange(start: string, end: string): Promise<void>;
 }
 
-interface Repairable {
-  repair(location: string): Promise<void>;
-}
-
 export type LevelDb = Level;
 
 export function levelAt(location: string, createIfMissing: boolean): LevelDb {
@@ -21,17 +17,6 @@ export async function flush(database: LevelDb): Promise<void> {
   if (canFlush(database)) await database.compactRange("~", "~~");
 }
 
-/** LevelDB's own repair: rebuilds a database from whatever tables and log files it finds. It takes no lock. */
-export async function repairLevel(location: string): Promise<void> {
-  const binding: unknown = Level;
-  if (!canRepair(binding)) throw new Error("This build of `level` cannot repair: it is not classic-level.");
-  await binding.repair(location);
-}
-
 function canFlush(database: object): database is Flushable {
   return "compactRange" in database && typeof database.compactRange === "function";
-}
-
-function canRepair(binding: unknown): binding is Repairable {
-  return typeof binding === "function" && "repair" in binding && typeof binding.repair === "function";
 }

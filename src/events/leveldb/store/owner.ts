@@ -3,7 +3,7 @@
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { z } from "zod";
-import { TurnlogError } from "../errors.ts";
+import { TurnlogError } from "../../errors.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import type { StorePaths } from "./store-paths.ts";
 
@@ -12,13 +12,34 @@ interface Owner {
   readonly host: string;
   /** ISO 8601. */
   readonly startedAt: string;
+  readonly durability: Durability;
 }
 
-const ownerSchema: z.ZodType<Owner> = z.object({ pid: z.int().positive(), host: z.string(), startedAt: z.string() });
+/** `sync`: appended means on disk. `os`: survives the death of the process, not a power cut. */
+export type Durability = "sync" | "os";
 
-export async function claim({ owner }: StorePaths): Promise<void> {
-  const now: Owner = { pid: process.pid, host: hostname(), startedAt: new Date().toISOString() };
+const ownerSchema: z.ZodType<Owner> = z.object({
+  pid: z.int().positive(),
+  host: z.string(),
+  startedAt: z.string(),
+  durability: z.enum(["sync", "os"]),
+});
+
+export async function claim({ owner }: StorePaths, durability: Durability): Promise<void> {
+  const now: Owner = {
+    pid: process.pid,
+    host: hostname(),
+    startedAt: new Date().toISOString(),
+    durability,
+  };
   await writeJsonFile(owner, now);
+}
+
+/** How the process that had the store before was writing, when it died without closing it. */
+export async function diedAs({ owner }: StorePaths): Promise<Durability | "unknown" | undefined> {
+  const found = await readJsonFile(owner, ownerSchema);
+  if (found === "none") return undefined;
+  return found === "unreadable" ? "unknown" : found.durability;
 }
 
 export async function disclaim({ owner }: StorePaths): Promise<void> {
@@ -26,7 +47,10 @@ export async function disclaim({ owner }: StorePaths): Promise<void> {
 }
 
 /** The error for whoever finds the store locked. */
-export async function lockedError({ dir, owner }: StorePaths, cause: unknown): Promise<TurnlogError> {
+export async function lockedError(
+  { dir, owner }: StorePaths,
+  cause: unknown,
+): Promise<TurnlogError> {
   const found = await readJsonFile(owner, ownerSchema);
   if (typeof found === "string" || isGone(found)) {
     return new TurnlogError(

@@ -26,8 +26,9 @@ export interface RepairReport {
   /** All sessions and events that the store holds now. */
   readonly sessions: number;
   readonly events: number;
-  /** Sums over `lost`. */
+  /** All rows that were set aside, also those whose keys no longer tell whose they were. */
   readonly quarantined: number;
+  /** Positions of which nothing was found, over all sessions. */
   readonly missing: number;
   /** The folder in which the damaged files are kept. Delete it when you no longer need it. */
   readonly damagedFiles?: string;
@@ -35,7 +36,7 @@ export interface RepairReport {
 
 export function reportOf(
   dir: string,
-  { sessions }: Survey,
+  { sessions, strays }: Survey,
   findings: readonly string[],
   damagedFiles: string | undefined,
 ): RepairReport {
@@ -46,7 +47,7 @@ export function reportOf(
       kept,
       lostFrom: kept + 1,
       quarantined: after,
-      missing: known - kept - after,
+      missing: Math.max(0, known - kept - after),
     }));
   const left = [...sessions.values()].filter(({ kept }) => kept > 0);
   return {
@@ -56,7 +57,7 @@ export function reportOf(
     lost,
     sessions: left.length,
     events: left.reduce((sum, { kept }) => sum + kept, 0),
-    quarantined: lost.reduce((sum, { quarantined }) => sum + quarantined, 0),
+    quarantined: [...sessions.values()].reduce((sum, { after }) => sum + after, strays.length),
     missing: lost.reduce((sum, { missing }) => sum + missing, 0),
     ...(damagedFiles === undefined ? {} : { damagedFiles }),
   };

@@ -1,8 +1,8 @@
 /** `store.json`: the folder is ours, and its log had certainly reached this place in the chain. */
 
 import { z } from "zod";
-import { TurnlogError } from "../errors.ts";
-import { chainStart, type ChainMark } from "./commit-record.ts";
+import { TurnlogError } from "../../errors.ts";
+import { chainStart, type ChainMark } from "../commit-record.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import type { StorePaths } from "./store-paths.ts";
 
@@ -28,7 +28,10 @@ export async function readStoreFile({ store, dir }: StorePaths): Promise<StoreFi
   const file = await readJsonFile(store, storeSchema);
   if (file === "none") return undefined;
   if (file === "unreadable") {
-    throw new TurnlogError("LOG_DAMAGED", `${store} cannot be read. Run \`turnlog repair\`, which writes it anew from the log.`);
+    throw new TurnlogError(
+      "LOG_DAMAGED",
+      `${store} cannot be read. Run \`turnlog repair\`, which writes it anew from the log.`,
+    );
   }
   assertFormat(file.format, dir);
   return file;

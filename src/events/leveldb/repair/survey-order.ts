@@ -1,10 +1,10 @@
 /** The part of a survey that looks at the order over all sessions: commit records and event ids. */
 
-import { chainStart, readCommit, sumOf } from "./commit-record.ts";
-import { allRows, type Database } from "./database.ts";
-import { placeSchema } from "./event-ids.ts";
-import { idKey, numberOf, under } from "./keys.ts";
-import { unseal } from "./sealed-row.ts";
+import { chainStart, readCommit, sumOf } from "../commit-record.ts";
+import { allRows, type Database } from "../database.ts";
+import { placeSchema } from "../event-ids.ts";
+import { idKey, numberOf, under } from "../keys.ts";
+import { unseal } from "../sealed-row.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
 
 /** Events of a session that follow each other directly in the global order. */
@@ -51,7 +51,10 @@ export async function surveyOrder(
     broken++;
     order.push({ session, count: kept - done });
   }
-  if (broken > 0) findings.push(`${broken} of the commit records, which order all events, are missing or do not fit`);
+  if (broken > 0)
+    findings.push(
+      `${broken} of the commit records, which order all events, are missing or do not fit`,
+    );
   return order;
 }
 
@@ -67,7 +70,11 @@ export function idPlaces(
     const cursor = done.get(session) ?? { seq: 0, next: 0 };
     done.set(session, cursor);
     const ids = sessions.get(session)?.ids ?? [];
-    for (let found = ids[cursor.next]; found !== undefined && found.seq <= cursor.seq + count; found = ids[cursor.next]) {
+    for (
+      let found = ids[cursor.next];
+      found !== undefined && found.seq <= cursor.seq + count;
+      found = ids[cursor.next]
+    ) {
       places.set(idKey(session, found.id), [found.seq, position + found.seq - cursor.seq]);
       cursor.next++;
     }

@@ -3,16 +3,16 @@
  * damaged one is built upon. What is not good is copied too, under keys that nobody reads.
  */
 
-import { CommitBuilder, chainStart, type ChainMark } from "./commit-record.ts";
-import { allRows, type Database, type WriteBatch } from "./database.ts";
-import { writeFormat } from "./format-row.ts";
-import { checkedKey, parseEventKey, quarantineKey, sessionKey } from "./keys.ts";
-import { seal } from "./sealed-row.ts";
+import { CommitBuilder, chainStart, type ChainMark } from "../commit-record.ts";
+import { BatchWriter } from "./batch-writer.ts";
+import { allRows, type Database } from "../database.ts";
+import { writeFormat } from "../store/format-row.ts";
+import { checkedKey, parseEventKey, quarantineKey, sessionKey } from "../keys.ts";
+import { seal } from "../sealed-row.ts";
 import type { SessionSurvey } from "./session-survey.ts";
 import { idPlaces, type OrderedRun } from "./survey-order.ts";
 import type { Survey } from "./survey.ts";
 
-const ROWS_PER_BATCH = 1000;
 const EVENTS_PER_COMMIT = 512;
 
 /** Returns the end of the new chain. */
@@ -23,44 +23,22 @@ export async function mend(
   generation: number,
 ): Promise<ChainMark> {
   await writeFormat(target, generation);
-  const writer = new MendingWriter(target);
+  const writer = new BatchWriter(target);
   await copyRows(source, writer, survey);
   for (const [session, { kept, createdAt, updatedAt }] of survey.sessions) {
     const key = sessionKey(session);
     if (kept > 0) await writer.put(key, seal(key, [kept, createdAt, updatedAt]));
   }
-  for (const [key, place] of idPlaces(survey.sessions, survey.order)) await writer.put(key, seal(key, place));
+  for (const [key, place] of idPlaces(survey.sessions, survey.order))
+    await writer.put(key, seal(key, place));
   const end = await writeCommits(writer, survey.sessions, survey.order);
   await writer.put(checkedKey, seal(checkedKey, end));
   await writer.flush();
   return end;
 }
 
-/** Rows in batches of a bearable size: the new database needs no atomicity yet. */
-class MendingWriter {
-  readonly #database: Database;
-  #batch: WriteBatch;
-  #rows = 0;
-
-  constructor(database: Database) {
-    this.#database = database;
-    this.#batch = database.batch();
-  }
-
-  async put(key: string, row: string): Promise<void> {
-    this.#batch.put(key, row);
-    if (++this.#rows >= ROWS_PER_BATCH) await this.flush();
-  }
-
-  async flush(): Promise<void> {
-    await this.#batch.write({ sync: false });
-    this.#batch = this.#database.batch();
-    this.#rows = 0;
-  }
-}
-
 /** Events, snapshots and what was set aside before; all other rows are written anew. */
-async function copyRows(source: Database, writer: MendingWriter, survey: Survey): Promise<void> {
+async function copyRows(source: Database, writer: BatchWriter, survey: Survey): Promise<void> {
   const badSnapshots = new Set(survey.badSnapshots);
   const strays = new Set(survey.strays);
   for await (const [key, row] of allRows(source, {})) {
@@ -76,7 +54,7 @@ async function copyRows(source: Database, writer: MendingWriter, survey: Survey)
 
 /** New records for all kept events: their global positions stay as long as nothing before them is gone. */
 async function writeCommits(
-  writer: MendingWriter,
+  writer: BatchWriter,
   sessions: ReadonlyMap<string, SessionSurvey>,
   order: readonly OrderedRun[],
 ): Promise<ChainMark> {

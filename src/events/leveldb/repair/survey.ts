@@ -4,11 +4,11 @@
  */
 
 import { z } from "zod";
-import { allRows, type Database } from "./database.ts";
-import { indexSchema } from "./heads.ts";
-import { parseEventKey, sessionKey, snapshotKey, under } from "./keys.ts";
-import { isIntact, sealOf, unseal } from "./sealed-row.ts";
-import { snapshotSchema } from "./snapshots.ts";
+import { allRows, type Database } from "../database.ts";
+import { indexSchema } from "../heads.ts";
+import { parseEventKey, sessionKey, snapshotKey, under } from "../keys.ts";
+import { isIntact, sealOf, unseal } from "../sealed-row.ts";
+import { snapshotSchema } from "../snapshots.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
 import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
 
@@ -59,8 +59,11 @@ async function surveyEvents(
     }
     const { session, seq } = place;
     const survey = surveyed(sessions, session);
-    survey.known = Math.max(survey.known, seq);
-    const fields = isIntact(row, seq) ? fieldsSchema.safeParse(JSON.parse(row.slice(7))).data : undefined;
+    const fields = isIntact(row, place)
+      ? fieldsSchema.safeParse(JSON.parse(row.slice(7))).data
+      : undefined;
+    // A key that is altered may name any session and any position: it proves nothing.
+    if (fields !== undefined) survey.known = Math.max(survey.known, seq);
     if (seq !== survey.kept + 1 || survey.after > 0 || fields === undefined) {
       survey.after++;
       continue;
@@ -86,7 +89,8 @@ async function surveyIndex(
     if (createdAt === survey.createdAt && updatedAt === survey.updatedAt) survey.indexed = revision;
   }
   for (const [session, { indexed, kept }] of sessions) {
-    if (indexed !== kept || kept === 0) findings.push(`the index row of ${session} does not fit its events`);
+    if (indexed !== kept || kept === 0)
+      findings.push(`the index row of ${session} does not fit its events`);
   }
 }
 

@@ -20,7 +20,16 @@ export interface SessionSurvey {
 export function surveyed(sessions: Map<string, SessionSurvey>, session: string): SessionSurvey {
   let survey = sessions.get(session);
   if (survey === undefined) {
-    survey = { kept: 0, seals: [], ids: [], createdAt: 0, updatedAt: 0, after: 0, known: 0, indexed: 0 };
+    survey = {
+      kept: 0,
+      seals: [],
+      ids: [],
+      createdAt: 0,
+      updatedAt: 0,
+      after: 0,
+      known: 0,
+      indexed: 0,
+    };
     sessions.set(session, survey);
   }
   return survey;

@@ -2,7 +2,7 @@
 
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { TurnlogError } from "../errors.ts";
+import { TurnlogError } from "../../errors.ts";
 import type { StoreFile } from "./store-file.ts";
 import { hasCode, namesIn, type StorePaths } from "./store-paths.ts";
 
@@ -16,7 +16,10 @@ export async function assertOurs(paths: StorePaths): Promise<void> {
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
     if ((await kindOf(folder)) === "other") throw foreign(folder, "it is a file");
     if ((await namesIn(folder)).length > 0) {
-      throw foreign(folder, "it holds files, and no store.json beside it says that they are turnlog's");
+      throw foreign(
+        folder,
+        "it holds files, and no store.json beside it says that they are turnlog's",
+      );
     }
   }
 }
@@ -33,7 +36,11 @@ export async function isUnused({ log }: StorePaths, { reached }: StoreFile): Pro
     if (names.includes(manifest)) return false;
     throw incomplete(log, `CURRENT names ${JSON.stringify(manifest)}, which is not there`);
   }
-  if (used) throw incomplete(log, names.length === 0 ? "it is empty or gone" : "the file CURRENT is missing");
+  if (used)
+    throw incomplete(
+      log,
+      names.length === 0 ? "it is empty or gone" : "the file CURRENT is missing",
+    );
   return true;
 }
 

@@ -1,10 +1,10 @@
 /** `m/format`: the store's first row, written to the disk before anything else. */
 
 import { z } from "zod";
-import { TurnlogError } from "../errors.ts";
-import { firstOf, rowAt, type Database } from "./database.ts";
-import { formatKey } from "./keys.ts";
-import { seal, unseal } from "./sealed-row.ts";
+import { TurnlogError } from "../../errors.ts";
+import { firstOf, rowAt, type Database } from "../database.ts";
+import { formatKey } from "../keys.ts";
+import { seal, unseal } from "../sealed-row.ts";
 import { assertFormat, FORMAT } from "./store-file.ts";
 
 export interface Format {
@@ -13,10 +13,16 @@ export interface Format {
   readonly generation: number;
 }
 
-const formatSchema: z.ZodType<Format> = z.object({ format: z.int().positive(), generation: z.int().positive() });
+const formatSchema: z.ZodType<Format> = z.object({
+  format: z.int().positive(),
+  generation: z.int().positive(),
+});
 
 /** The format row of a database; `none` where it has no rows at all. */
-export async function readFormat(database: Database, dir: string): Promise<Format | "none" | "foreign"> {
+export async function readFormat(
+  database: Database,
+  dir: string,
+): Promise<Format | "none" | "foreign"> {
   const row = await rowAt(database, formatKey);
   const format = row === undefined ? undefined : unseal(formatKey, row, formatSchema);
   if (format !== undefined) {

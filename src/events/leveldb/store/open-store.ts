@@ -3,25 +3,23 @@
  */
 
 import { mkdir } from "node:fs/promises";
-import type { EventLog } from "../event-log.ts";
-import { checkChain, type CheckedChain } from "./chain-check.ts";
-import { chainStart, type ChainMark } from "./commit-record.ts";
-import type { Committer } from "./committer.ts";
-import { storeFailure } from "./failures.ts";
+import type { EventLog } from "../../event-log.ts";
+import { checkChain, type CheckedChain } from "../chain-check.ts";
+import { chainStart, type ChainMark } from "../commit-record.ts";
+import type { Committer } from "../committer.ts";
+import { storeFailure } from "../failures.ts";
+import { checkFiles } from "./file-check.ts";
 import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
-import { checkedKey } from "./keys.ts";
-import { flush, levelAt, type LevelDb } from "./leveldb.ts";
-import { LevelLog } from "./level-log.ts";
-import { guardLog, settle } from "./open-guard.ts";
-import { claim, disclaim } from "./owner.ts";
-import { seal } from "./sealed-row.ts";
+import { checkedKey } from "../keys.ts";
+import { flush, levelAt, type LevelDb } from "./level.ts";
+import { LevelLog } from "../level-log.ts";
+import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
+import { claim, disclaim, type Durability } from "./owner.ts";
+import { seal } from "../sealed-row.ts";
 import { FORMAT, newStore, readStoreFile, writeStoreFile, type StoreFile } from "./store-file.ts";
 import { assertOurs, isUnused } from "./store-files.ts";
 import { takeLock, type StoreLock } from "./store-lock.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
-
-/** `sync`: appended means on disk. `os`: survives the death of the process, not a power cut. */
-export type Durability = "sync" | "os";
 
 export interface OpenLogOptions {
   /** The store's folder; created when there is none. */
@@ -50,7 +48,7 @@ export async function openLog({ dir, durability = "sync" }: OpenLogOptions): Pro
     await mkdir(dir, { recursive: true });
     lock = await takeLock(paths);
     await settle(paths);
-    const opened = await openLocked(paths);
+    const opened = await openLocked(paths, durability);
     return new LevelLog(opened.database, {
       sync: durability === "sync",
       ...opened.chain,
@@ -62,23 +60,28 @@ export async function openLog({ dir, durability = "sync" }: OpenLogOptions): Pro
   }
 }
 
-async function openLocked(paths: StorePaths): Promise<Opened> {
+async function openLocked(paths: StorePaths, durability: Durability): Promise<Opened> {
   const store = (await readStoreFile(paths)) ?? (await newStoreFile(paths));
-  const unused = await isUnused(paths, store);
-  const guard = unused ? undefined : await guardLog(paths);
-  const database = levelAt(paths.log, unused);
+  let guard = await inheritedGuard(paths);
+  let database: LevelDb | undefined;
   let opened: Opened;
   try {
+    const unused = await isUnused(paths, store);
+    if (!unused) {
+      await checkFiles(paths);
+      guard ??= await guardLog(paths);
+    }
+    database = levelAt(paths.log, unused);
     await database.open();
     opened = { database, ...(await check(database, paths, store)) };
   } catch (error) {
-    await database.close();
+    await database?.close();
     await guard?.restore();
     throw error;
   }
   try {
     await guard?.keep();
-    await claim(paths);
+    await claim(paths, durability);
   } catch (error) {
     await database.close();
     throw error;
@@ -91,9 +94,14 @@ async function newStoreFile(paths: StorePaths): Promise<StoreFile> {
   return newStore;
 }
 
-async function check(database: LevelDb, { dir }: StorePaths, store: StoreFile): Promise<Omit<Opened, "database">> {
+async function check(
+  database: LevelDb,
+  { dir }: StorePaths,
+  store: StoreFile,
+): Promise<Omit<Opened, "database">> {
   let format = await readFormat(database, dir);
-  if (format === "foreign" || (format === "none" && store.reached.position > 0)) throw formatDamage(dir);
+  if (format === "foreign" || (format === "none" && store.reached.position > 0))
+    throw formatDamage(dir);
   if (format === "none") format = await writeFormat(database, store.generation);
   const { generation } = format;
   const known: ChainMark = generation === store.generation ? store.reached : chainStart;
@@ -120,7 +128,7 @@ function closer(
       if (moved) await writeStoreFile(paths, { format: FORMAT, generation, reached: written });
       await disclaim(paths);
     } catch (error) {
-      throw storeFailure(error, paths.dir);
+      throw storeFailure(error, paths.dir, "closed");
     } finally {
       await database.close();
       await lock.release();

@@ -54,7 +54,9 @@ export async function namesIn(folder: string): Promise<readonly string[]> {
 
 /** A name for the next damaged log that is kept. */
 export async function nextDamaged({ dir }: StorePaths): Promise<string> {
-  const numbers = (await namesIn(dir)).map((name) => Number(/^log\.damaged-(\d+)$/.exec(name)?.[1] ?? 0));
+  const numbers = (await namesIn(dir)).map((name) =>
+    Number(/^log\.damaged-(\d+)$/.exec(name)?.[1] ?? 0),
+  );
   return join(dir, `log.damaged-${Math.max(0, ...numbers) + 1}`);
 }
 

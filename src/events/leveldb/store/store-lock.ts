@@ -5,8 +5,8 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { levelAt, type LevelDb } from "./leveldb.ts";
-import { isLocked, storeFailure } from "./failures.ts";
+import { levelAt, type LevelDb } from "./level.ts";
+import { isLocked, storeFailure } from "../failures.ts";
 import { lockedError } from "./owner.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
 

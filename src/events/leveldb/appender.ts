@@ -1,0 +1,125 @@
+/**
+ * Takes appends in and keeps the callers' order in each session. Most have nothing to wait for and
+ * are queued at once; those of a session that is not known yet, or with event ids, wait in line.
+ */
+
+import type { NewEvent } from "../catalogue.ts";
+import type { Codec } from "../codec.ts";
+import { TurnlogError } from "../errors.ts";
+import type { Appended, ExpectedRevision } from "../event-log.ts";
+import type { Committer } from "./committer.ts";
+import type { Database } from "./database.ts";
+import { findIds } from "./event-ids.ts";
+import type { Head } from "./head.ts";
+import type { Heads } from "./heads.ts";
+
+export interface AppenderOptions {
+  readonly database: Database;
+  readonly codec: Codec;
+  readonly heads: Heads;
+  readonly committer: Committer;
+}
+
+export class Appender {
+  readonly #options: AppenderOptions;
+  /** Appends in line that are not queued yet. */
+  #waiting = 0;
+  #settled: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: AppenderOptions) {
+    this.#options = options;
+  }
+
+  append(
+    session: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+  ): Promise<Appended> {
+    const head = this.#options.heads.of(session);
+    const direct = head.ready && head.waiting === 0 && !hasIds(events);
+    return direct ? this.#queue(head, expected, events) : this.#queueInLine(head, expected, events);
+  }
+
+  /** Resolves when all appends that were taken in have been queued or refused. */
+  async settled(): Promise<void> {
+    if (this.#waiting === 0) return;
+    this.#settled ??= Promise.withResolvers();
+    await this.#settled.promise;
+  }
+
+  /** Checks and encodes; from here on the events have their positions. */
+  #queue(head: Head, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+    const { committer } = this.#options;
+    if (committer.failure !== undefined) throw committer.failure;
+    checkRevision(head, expected);
+    if (events.length === 0) throw nothingToAppend(head);
+    const rows = events.map((event, index) => this.#encode(head, event, head.revision + 1 + index));
+    return committer.append(head, events, rows);
+  }
+
+  /** Later appends of the same session wait behind this one. */
+  async #queueInLine(
+    head: Head,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+  ): Promise<Appended> {
+    this.#waiting++;
+    head.waiting++;
+    const queued = head.line.then(async () => {
+      await head.loaded;
+      const repeated = await findIds(this.#options.database, head, events);
+      // Wrapped, so that the line goes on when the append is queued, not when it is written.
+      return repeated ?? { appended: this.#queue(head, expected, events) };
+    });
+    // The error goes to whoever called `append`; those behind it are not concerned.
+    head.line = queued.then(
+      () => undefined,
+      () => undefined,
+    );
+    const { appended } = await queued.finally(() => this.#leaveLine(head));
+    return appended;
+  }
+
+  #leaveLine(head: Head): void {
+    head.waiting--;
+    this.#waiting--;
+    if (this.#waiting > 0) return;
+    this.#settled?.resolve();
+    this.#settled = undefined;
+  }
+
+  #encode(head: Head, event: NewEvent, seq: number): string {
+    try {
+      return this.#options.codec.encode(event, { session: head.session, seq });
+    } catch (error) {
+      throw new TurnlogError(
+        "EVENT_INVALID",
+        `An event of type ${event.type} cannot be stored in ${head.session}: its data is not JSON. Convert it before it is appended.`,
+        { session: head.session, position: seq, cause: error },
+      );
+    }
+  }
+}
+
+function hasIds(events: readonly NewEvent[]): boolean {
+  for (const event of events) if (event.id !== undefined) return true;
+  return false;
+}
+
+function checkRevision({ session, revision }: Head, expected: ExpectedRevision): void {
+  if (expected === "any" || expected === revision) return;
+  if (expected === "none" ? revision === 0 : expected === "exists" && revision > 0) return;
+  throw new TurnlogError(
+    "REVISION_CONFLICT",
+    `Session ${session} is at position ${revision}, the append expected ${expected}. Read the events since, decide again and append with the new position.`,
+    { session, position: revision, details: { expected, actual: revision } },
+  );
+}
+
+function nothingToAppend({ session }: Head): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `An append to ${session} has no events; append at least one.`,
+    { session },
+  );
+}

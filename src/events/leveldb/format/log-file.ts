@@ -1,0 +1,96 @@
+/**
+ * LevelDB's log files, its manifest among them: blocks of 32 KB with records of CRC (4 bytes),
+ * length (2), kind (1) and content. A batch that does not fit in a block is cut into pieces.
+ */
+
+import { fixed32, fixed56, Cursor } from "./bytes.ts";
+import { maskedCrc32c } from "./crc32c.ts";
+import { textOf, type FileDamage, type FileRow } from "./row.ts";
+
+const BLOCK = 32 * 1024;
+const HEADER = 7;
+const BATCH_HEADER = 12;
+
+const kinds = { whole: 1, first: 2, middle: 3, last: 4 } as const;
+
+interface PhysicalRecord {
+  readonly kind: number;
+  readonly content: Uint8Array;
+  /** Where the bytes before it stop being good, when they do. */
+  readonly bad: number | undefined;
+}
+
+/** Where the first bad record is that a good batch follows; a bad end is what a crash leaves. */
+export function damageInLog(file: Uint8Array): FileDamage | undefined {
+  let bad: number | undefined;
+  for (const record of recordsOf(file)) {
+    bad ??= record.bad;
+    // The other kinds may belong to a batch that was being written when everything stopped.
+    const begins = record.kind === kinds.whole || record.kind === kinds.first;
+    if (bad !== undefined && begins) return { offset: bad };
+  }
+  return undefined;
+}
+
+/** All rows of all batches that are whole. */
+export function* rowsOfLog(file: Uint8Array): Generator<FileRow> {
+  for (const batch of contentsOf(file)) yield* rowsOfBatch(batch);
+}
+
+/** What was written at a time, put together from its pieces; what is not whole is left out. */
+export function* contentsOf(file: Uint8Array): Generator<Uint8Array> {
+  let pieces: Uint8Array[] | undefined;
+  for (const { kind, content, bad } of recordsOf(file)) {
+    if (bad !== undefined) pieces = undefined;
+    if (kind === kinds.whole) yield content;
+    if (kind === kinds.first) pieces = [content];
+    else pieces?.push(content);
+    if (kind === kinds.last && pieces !== undefined) yield Buffer.concat(pieces);
+    if (kind === kinds.whole || kind === kinds.last) pieces = undefined;
+  }
+}
+
+function* recordsOf(file: Uint8Array): Generator<PhysicalRecord> {
+  let bad: number | undefined;
+  for (let block = 0; block < file.length; block += BLOCK) {
+    const end = Math.min(block + BLOCK, file.length);
+    let at = block;
+    while (at + HEADER <= end) {
+      const length = goodLength(file, at, end);
+      if (length === undefined) {
+        bad ??= at;
+        // Its length cannot be trusted: the next good record may begin anywhere.
+        at++;
+        continue;
+      }
+      yield {
+        kind: file[at + 6] ?? 0,
+        content: file.subarray(at + HEADER, at + HEADER + length),
+        bad,
+      };
+      bad = undefined;
+      at += HEADER + length;
+    }
+  }
+}
+
+/** The length of the content of the record at a place, when there is a good one. */
+function goodLength(file: Uint8Array, at: number, end: number): number | undefined {
+  const kind = file[at + 6] ?? 0;
+  const length = (file[at + 4] ?? 0) | ((file[at + 5] ?? 0) << 8);
+  const to = at + HEADER + length;
+  if (kind === 0 || kind > kinds.last || to > end) return undefined;
+  return fixed32(file, at) === maskedCrc32c(file, at + HEADER - 1, to) ? length : undefined;
+}
+
+/** A batch: the number of its first row (8 bytes), how many there are (4), then the rows. */
+function* rowsOfBatch(batch: Uint8Array): Generator<FileRow> {
+  let sequence = fixed56(batch, 0);
+  const cursor = new Cursor(batch, BATCH_HEADER);
+  while (!cursor.atEnd) {
+    const [kind] = cursor.take(1);
+    const key = textOf(cursor.take(cursor.varint()));
+    const value = kind === 1 ? textOf(cursor.take(cursor.varint())) : undefined;
+    yield { key, sequence: sequence++, value };
+  }
+}

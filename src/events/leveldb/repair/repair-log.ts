@@ -1,0 +1,149 @@
+/**
+ * Mends a damaged store, under its lock, in a copy that takes the log's place when it is complete.
+ * The damaged files are kept beside it. A store with nothing wrong is not touched.
+ */
+
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { TurnlogError } from "../../errors.ts";
+import { checkChain } from "../chain-check.ts";
+import { chainStart, type ChainMark } from "../commit-record.ts";
+import { storeFailure } from "../failures.ts";
+import { readFormat } from "../store/format-row.ts";
+import { fileFindings, salvage } from "./salvage.ts";
+import { flush, levelAt } from "../store/level.ts";
+import { mend } from "./mending.ts";
+import { linkFolder } from "../store/log-folder.ts";
+import { putRepaired, settle, takeBack } from "../store/open-guard.ts";
+import { reportOf, type RepairReport } from "./repair-report.ts";
+import { FORMAT, readStoreFile, writeStoreFile, type StoreFile } from "../store/store-file.ts";
+import { foreign } from "../store/store-files.ts";
+import { takeLock } from "../store/store-lock.ts";
+import { namesIn, storePaths, type StorePaths } from "../store/store-paths.ts";
+import { surveyStore, type Survey } from "./survey.ts";
+
+/**
+ * Mends what can be mended and says what is gone. Each session keeps its events up to the first
+ * that is missing or altered; later ones are set aside in the store, under keys of their own.
+ * @throws TurnlogError `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
+ */
+export async function repairLog({ dir }: { readonly dir: string }): Promise<RepairReport> {
+  const paths = storePaths(dir);
+  await assertLog(paths);
+  const hadLock = (await namesIn(paths.lock)).length > 0;
+  const lock = await takeLock(paths);
+  try {
+    await settle(paths);
+    await takeBack(paths);
+    return await repairLocked(paths);
+  } catch (error) {
+    throw storeFailure(error, dir, "repaired");
+  } finally {
+    await rm(paths.repairing, { recursive: true, force: true });
+    await lock.release();
+    if (!hadLock && !(await namesIn(dir)).includes("store.json"))
+      await rm(paths.lock, { recursive: true });
+  }
+}
+
+/** @throws TurnlogError `LOG_FOREIGN` */
+async function assertLog(paths: StorePaths): Promise<void> {
+  for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
+    if ((await namesIn(folder)).length > 0) return;
+  }
+  throw foreign(paths.dir, "there is no log in it");
+}
+
+async function repairLocked(paths: StorePaths): Promise<RepairReport> {
+  const findings: string[] = [];
+  const store = await storeOf(paths, findings);
+  const damages = await fileFindings(paths);
+  findings.push(...damages);
+  // LevelDB is not let near altered files: its assertions would end this process.
+  const found = damages.length === 0 ? await examine(paths, store, findings) : undefined;
+  if (found !== undefined && findings.length === 0) {
+    return reportOf(paths.dir, found, findings, undefined);
+  }
+  const { survey, end, generation } = await rebuild(paths, store);
+  const damaged = await putRepaired(paths, true);
+  await writeStoreFile(paths, { format: FORMAT, generation, reached: end });
+  return reportOf(paths.dir, survey, findings, damaged);
+}
+
+/** What a store says of itself beside its rows. */
+async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile | undefined> {
+  try {
+    const store = await readStoreFile(paths);
+    if (store === undefined) findings.push("store.json is missing");
+    return store;
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "LOG_DAMAGED") throw error;
+    findings.push("store.json cannot be read");
+    return undefined;
+  }
+}
+
+/** Looks at the rows of a copy; undefined when LevelDB cannot open it. */
+async function examine(
+  paths: StorePaths,
+  store: StoreFile | undefined,
+  findings: string[],
+): Promise<Survey | undefined> {
+  const copy = join(paths.repairing, "copy");
+  await mkdir(paths.repairing);
+  await linkFolder(paths.log, copy);
+  const database = levelAt(copy, false);
+  try {
+    await database.open();
+    const format = await readFormat(database, paths.dir);
+    if (typeof format === "string") findings.push("the row that says what the log is, is missing");
+    const survey = await surveyStore(database);
+    findings.push(...survey.findings);
+    const sameLog = typeof format !== "string" && store?.generation === format.generation;
+    if (findings.length === 0) await checkChain(database, sameLog ? store.reached : chainStart);
+    return survey;
+  } catch (error) {
+    const failure = storeFailure(error, paths.dir, "repaired");
+    if (failure.code !== "LOG_DAMAGED") throw failure;
+    findings.push(failure.message);
+    return undefined;
+  } finally {
+    await database.close();
+    await rm(paths.repairing, { recursive: true });
+  }
+}
+
+interface Rebuilt {
+  readonly survey: Survey;
+  readonly end: ChainMark;
+  readonly generation: number;
+}
+
+/** Makes a new log from all rows that can still be read, and leaves it at `log.repaired`. */
+async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise<Rebuilt> {
+  const to = join(paths.repairing, "to");
+  await mkdir(paths.repairing);
+  const source = levelAt(join(paths.repairing, "from"), true);
+  const target = levelAt(to, true);
+  let rebuilt: Rebuilt;
+  try {
+    await source.open();
+    await salvage(paths, source);
+    const format = await readFormat(source, paths.dir);
+    if (typeof format === "string" && store === undefined) {
+      throw foreign(paths.log, "no row in it says that it is turnlog's");
+    }
+    const generation =
+      1 + Math.max(store?.generation ?? 0, typeof format === "string" ? 0 : format.generation);
+    await target.open();
+    const survey = await surveyStore(source);
+    const end = await mend(source, target, survey, generation);
+    await flush(target);
+    rebuilt = { survey, end, generation };
+  } finally {
+    await source.close();
+    await target.close();
+  }
+  await rename(to, paths.repaired);
+  return rebuilt;
+}

@@ -1,0 +1,61 @@
+/** Reads the rows of a damaged log straight from LevelDB's files, whatever of them is still good. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BatchWriter } from "./batch-writer.ts";
+import type { Database } from "../database.ts";
+import { damageInLog, rowsOfLog } from "../format/log-file.ts";
+import type { FileRow } from "../format/row.ts";
+import { damageInTable, rowsOfTable } from "../format/table-file.ts";
+import { filesOf, liveFiles, type LogFile } from "../store/log-folder.ts";
+import { namesIn, type StorePaths } from "../store/store-paths.ts";
+
+/** Rows under these keys are written again and again; all others once. */
+const REWRITTEN = /^[msn]\//;
+
+/** What is wrong with the files themselves, a sentence each. */
+export async function fileFindings(paths: StorePaths): Promise<string[]> {
+  const incomplete = await whyIncomplete(paths);
+  if (incomplete !== undefined) return [incomplete];
+  const findings: string[] = [];
+  const look = async (files: readonly LogFile[], damageIn: typeof damageInLog): Promise<void> => {
+    for (const { path } of files) {
+      const damage = damageIn(await readFile(path));
+      if (damage !== undefined) findings.push(`${path} is altered at byte ${damage.offset}`);
+    }
+  };
+  const { logs, tables } = await liveFiles(paths.log);
+  await look(logs, damageInLog);
+  await look(tables, damageInTable);
+  return findings;
+}
+
+async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
+  const names = await namesIn(log);
+  if (!names.includes("CURRENT")) return "the file CURRENT is missing";
+  const manifest = (await readFile(join(log, "CURRENT"), "utf8")).trim();
+  return names.includes(manifest)
+    ? undefined
+    : `CURRENT names ${JSON.stringify(manifest)}, which is not there`;
+}
+
+/** Fills a new database with the newest version of every row that can be read. */
+export async function salvage(paths: StorePaths, target: Database): Promise<void> {
+  const newest = new Map<string, number>();
+  for await (const { key, sequence, value } of fileRows(paths)) {
+    if (value !== undefined && !REWRITTEN.test(key)) continue;
+    newest.set(key, Math.max(sequence, newest.get(key) ?? 0));
+  }
+  const writer = new BatchWriter(target);
+  for await (const { key, sequence, value } of fileRows(paths)) {
+    const last = newest.get(key);
+    if (value !== undefined && (last === undefined || last === sequence))
+      await writer.put(key, value);
+  }
+  await writer.flush();
+}
+
+async function* fileRows({ log }: StorePaths): AsyncGenerator<FileRow> {
+  for (const { path } of await filesOf(log, ".ldb")) yield* rowsOfTable(await readFile(path));
+  for (const { path } of await filesOf(log, ".log")) yield* rowsOfLog(await readFile(path));
+}

@@ -1,0 +1,124 @@
+/**
+ * What every `EventLog` promises, as tests for any runner that has `describe` and `it` (vitest,
+ * `node:test`, jest). Run it on your own implementation before you give it to a runtime.
+ */
+
+import assert from "node:assert/strict";
+import type { EventLog } from "../events/index.ts";
+import { appendContract } from "./log-append-contract.ts";
+import { idempotencyContract } from "./log-idempotency-contract.ts";
+import { lifetimeContract } from "./log-lifetime-contract.ts";
+import { readContract } from "./log-read-contract.ts";
+import type { Promised } from "./log-samples.ts";
+import { subscribeContract } from "./log-subscribe-contract.ts";
+
+/** The part of a test runner that the contract needs. */
+export interface ContractRunner {
+  readonly describe: (name: string, body: () => void) => unknown;
+  readonly it: (promise: string, body: () => Promise<void>) => unknown;
+}
+
+export interface EventLogContract extends ContractRunner {
+  /** Opens a new, empty log. Each promise is checked on one of its own, and closes it. */
+  readonly open: () => Promise<EventLog>;
+  /** Opens the store of a closed log again. Leave it out for a log that keeps nothing. */
+  readonly reopen?: (closed: EventLog) => Promise<EventLog>;
+}
+
+/**
+ * States the promises of an event log as tests.
+ *
+ * @example
+ * import { describe, it } from "vitest";
+ * eventLogContract("my log", { describe, it, open: () => openMyLog() });
+ */
+export function eventLogContract(
+  name: string,
+  { describe, it, open, reopen }: EventLogContract,
+): void {
+  const groups: Readonly<Record<string, readonly Promised[]>> = {
+    append: appendContract,
+    "append with event ids": idempotencyContract,
+    read: readContract,
+    subscribe: subscribeContract,
+    "list, snapshots and close": lifetimeContract,
+  };
+  describe(`event log: ${name}`, () => {
+    for (const [group, promises] of Object.entries(groups)) {
+      describe(group, () => {
+        for (const [promise, check] of promises) it(promise, () => onNewLog(open, check));
+      });
+    }
+    if (reopen !== undefined) {
+      it("has after reopening everything that was appended, and goes on from there", () =>
+        keepsEverything(open, reopen));
+    }
+  });
+}
+
+async function onNewLog(
+  open: () => Promise<EventLog>,
+  check: (log: EventLog) => Promise<void>,
+): Promise<void> {
+  const log = await open();
+  try {
+    await check(log);
+  } finally {
+    await log.close();
+  }
+}
+
+async function keepsEverything(
+  open: () => Promise<EventLog>,
+  reopen: (closed: EventLog) => Promise<EventLog>,
+): Promise<void> {
+  const log = await open();
+  const event = { type: "message.withdrawn", at: 7, data: { ids: ["a"] }, id: "one" } as const;
+  const first = await log.append("s", "none", [event, { ...event, id: "two" }]);
+  await log.saveSnapshot("s", {
+    projection: "p",
+    version: 1,
+    position: 2,
+    state: [1, { a: null }],
+  });
+  // Not awaited: close waits for it.
+  void log.append("t", "any", [event]);
+  await log.close();
+
+  const again = await reopen(log);
+  try {
+    const events = await Array.fromAsync(again.read("s"));
+    assert.deepEqual(events, [
+      { ...event, seq: 1 },
+      { ...event, seq: 2, id: "two" },
+    ]);
+    const list = await Array.fromAsync(again.list());
+    assert.deepEqual(
+      list.map(({ session, revision }) => [session, revision]),
+      [
+        ["s", 2],
+        ["t", 1],
+      ],
+    );
+    const all = await Array.fromAsync(again.readAll());
+    assert.deepEqual(
+      all.map(({ session, position }) => [session, position]),
+      [
+        ["s", 1],
+        ["s", 2],
+        ["t", 3],
+      ],
+    );
+    assert.deepEqual(await again.append("s", "any", [event, { ...event, id: "two" }]), {
+      ...first,
+      repeated: true,
+    });
+    assert.equal((await again.loadSnapshot("s", "p"))?.position, 2);
+    const next = await again.append("s", 2, [
+      { type: "message.withdrawn", at: 8, data: { ids: [] } },
+    ]);
+    assert.deepEqual(next, { revision: 3, position: 4, repeated: false });
+  } finally {
+    await again.close();
+  }
+}

@@ -1,0 +1,145 @@
+/** What an event log promises of `append`. */
+
+import assert from "node:assert/strict";
+import type { JsonValue } from "../events/index.ts";
+import {
+  appendInTurn,
+  fails,
+  numbered,
+  numberedUpTo,
+  positionsOf,
+  stored,
+  type Promised,
+} from "./log-samples.ts";
+
+export const appendContract: readonly Promised[] = [
+  [
+    "numbers the events of a session from 1 without a gap, and tells where they ended up",
+    async (log) => {
+      assert.deepEqual(await log.append("s", "none", numberedUpTo(3)), {
+        revision: 3,
+        position: 3,
+        repeated: false,
+      });
+      assert.deepEqual(await log.append("t", "none", [numbered(1)]), {
+        revision: 1,
+        position: 4,
+        repeated: false,
+      });
+      assert.deepEqual(await log.append("s", 3, [numbered(4)]), {
+        revision: 4,
+        position: 5,
+        repeated: false,
+      });
+      assert.deepEqual(await Array.fromAsync(log.read("s")), stored(numberedUpTo(4)));
+      assert.equal(await log.revision("s"), 4);
+    },
+  ],
+  [
+    "keeps the order of calls that do not wait for each other, and gives each event a global position",
+    async (log) => {
+      const sessions = Array.from({ length: 600 }, (_, index) => (index % 3 === 0 ? "s" : "t"));
+      const appended = await Promise.all(
+        sessions.map((session, index) => log.append(session, "any", [numbered(index)])),
+      );
+      const positions = appended.map(({ position }) => position);
+      assert.deepEqual(
+        positions.toSorted((one, other) => one - other),
+        positions.map((_, index) => index + 1),
+      );
+      for (const session of ["s", "t"]) {
+        const own = appended.filter((_, index) => sessions[index] === session);
+        assert.deepEqual(
+          own.map(({ revision }) => revision),
+          own.map((_, index) => index + 1),
+        );
+        assert.deepEqual(
+          own,
+          own.toSorted((one, other) => one.position - other.position),
+        );
+        const calls = (await Array.fromAsync(log.read(session))).map(({ at }) => at - 1000);
+        assert.deepEqual(
+          calls,
+          [...sessions.keys()].filter((index) => sessions[index] === session),
+        );
+      }
+    },
+  ],
+  [
+    "checks the expected revision against everything appended before, written or not",
+    async (log) => {
+      await log.append("s", "none", numberedUpTo(2));
+      const queued = log.append("s", 2, numberedUpTo(2));
+      const conflict = fails("REVISION_CONFLICT", () => log.append("s", 2, [numbered(1)]));
+      const behind = log.append("s", 4, [numbered(5)]);
+      assert.equal((await queued).revision, 4);
+      const error = await conflict;
+      assert.equal(error.session, "s");
+      assert.equal(error.position, 4);
+      assert.equal((await behind).revision, 5);
+    },
+  ],
+  [
+    "takes `any` for every session, `none` only for new ones and `exists` only for old ones",
+    async (log) => {
+      await fails("REVISION_CONFLICT", () => log.append("s", "exists", [numbered(1)]));
+      await fails("REVISION_CONFLICT", () => log.append("s", 1, [numbered(1)]));
+      assert.equal((await log.append("s", 0, [numbered(1)])).revision, 1);
+      await fails("REVISION_CONFLICT", () => log.append("s", "none", [numbered(1)]));
+      assert.equal((await log.append("s", "exists", [numbered(1)])).revision, 2);
+      assert.equal((await log.append("s", "any", [numbered(1)])).revision, 3);
+      assert.equal((await log.append("t", "any", [numbered(1)])).revision, 1);
+    },
+  ],
+  [
+    "lets exactly one of two writers win that expect the same revision",
+    async (log) => {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, index) => log.append("s", "none", [numbered(index)])),
+      );
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ["fulfilled", ...Array.from({ length: 9 }, () => "rejected")],
+      );
+      assert.deepEqual(await positionsOf(log.read("s")), [1]);
+    },
+  ],
+  [
+    "writes all events of an append or none, and is not disturbed by one that it refuses",
+    async (log) => {
+      const before = log.append("s", "any", [numbered(1)]);
+      const circle: Record<string, JsonValue> = {};
+      circle["self"] = circle;
+      const refused = fails("EVENT_INVALID", () =>
+        log.append("s", "any", [
+          numbered(2),
+          { type: "unknown", at: 1, data: { type: "x", version: 1, data: circle } },
+        ]),
+      );
+      const behind = log.append("s", "any", [numbered(3)]);
+      await Promise.all([before, refused, behind]);
+      const texts = (await Array.fromAsync(log.read("s"))).map(({ at }) => at - 1000);
+      assert.deepEqual(texts, [1, 3]);
+    },
+  ],
+  [
+    "refuses names that no session can have, and an append of nothing",
+    async (log) => {
+      for (const name of ["", "../x", "a/b", "-a", "a b", "x".repeat(129)]) {
+        await fails("INVALID_INPUT", () => log.append(name, "any", [numbered(1)]));
+      }
+      await fails("INVALID_INPUT", () => log.append("s", "any", []));
+      assert.deepEqual(await Array.fromAsync(log.list()), []);
+    },
+  ],
+  [
+    "numbers many sessions at once, each without a gap",
+    async (log) => {
+      const sessions = Array.from({ length: 64 }, (_, index) => `s-${index}`);
+      await appendInTurn(log, sessions, 20);
+      for (const session of sessions) {
+        assert.deepEqual(await Array.fromAsync(log.read(session)), stored(numberedUpTo(20)));
+      }
+    },
+  ],
+];

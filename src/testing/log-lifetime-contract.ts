@@ -1,0 +1,90 @@
+/** What an event log promises of its list of sessions, of snapshots, and of its end. */
+
+import assert from "node:assert/strict";
+import type { Snapshot } from "../events/index.ts";
+import { fails, numbered, numberedUpTo, type Promised } from "./log-samples.ts";
+
+const snapshot: Snapshot = {
+  projection: "history",
+  version: 1,
+  position: 2,
+  state: { messages: [{ text: "é" }], n: null },
+};
+
+export const lifetimeContract: readonly Promised[] = [
+  [
+    "lists all sessions by name, with their last position and the times of their first and last event",
+    async (log) => {
+      assert.deepEqual(await Array.fromAsync(log.list()), []);
+      await log.append("b", "any", numberedUpTo(3));
+      await log.append("a.1", "any", [numbered(7)]);
+      await log.append("a", "any", [numbered(5)]);
+      await log.append("a", "any", [numbered(9)]);
+      assert.deepEqual(await Array.fromAsync(log.list()), [
+        { session: "a", revision: 2, createdAt: 1005, updatedAt: 1009 },
+        { session: "a.1", revision: 1, createdAt: 1007, updatedAt: 1007 },
+        { session: "b", revision: 3, createdAt: 1001, updatedAt: 1003 },
+      ]);
+    },
+  ],
+  [
+    "lists the sessions that begin with a prefix",
+    async (log) => {
+      const names = ["x", "x-1", "x.y", "x/..", "x:z", "xA", "xa", "y"].filter(
+        (name) => !name.includes("/"),
+      );
+      for (const name of names) await log.append(name, "none", [numbered(1)]);
+      const listed = async (prefix: string): Promise<string[]> =>
+        (await Array.fromAsync(log.list({ prefix }))).map(({ session }) => session);
+      assert.deepEqual(await listed("x"), names.filter((name) => name.startsWith("x")).toSorted());
+      assert.deepEqual(await listed("x-"), ["x-1"]);
+      assert.deepEqual(await listed("z"), []);
+    },
+  ],
+  [
+    "keeps the newest snapshot of each projection of each session",
+    async (log) => {
+      await log.append("s", "none", numberedUpTo(3));
+      await log.append("t", "none", numberedUpTo(3));
+      assert.equal(await log.loadSnapshot("s", "history"), undefined);
+      await log.saveSnapshot("s", snapshot);
+      assert.deepEqual(await log.loadSnapshot("s", "history"), snapshot);
+      assert.equal(await log.loadSnapshot("s", "usage"), undefined);
+      assert.equal(await log.loadSnapshot("t", "history"), undefined);
+      const newer = { ...snapshot, version: 2, position: 3, state: [] };
+      await log.saveSnapshot("s", newer);
+      await log.saveSnapshot("s", { ...snapshot, projection: "usage", state: 0 });
+      assert.deepEqual(await log.loadSnapshot("s", "history"), newer);
+      assert.equal((await log.loadSnapshot("s", "usage"))?.state, 0);
+    },
+  ],
+  [
+    "writes what was appended before it closes, and refuses everything after that",
+    async (log) => {
+      const appends = numberedUpTo(50).map((event) => log.append("s", "any", [event]));
+      const named = log.append("t", "any", [numbered(1, "id")]);
+      const closed = log.close();
+      const late = fails("LOG_CLOSED", () => log.append("s", "any", [numbered(1)]));
+      assert.equal((await Promise.all(appends)).at(-1)?.revision, 50);
+      assert.equal((await named).revision, 1);
+      await Promise.all([closed, late, log.close()]);
+      await fails("LOG_CLOSED", () => Array.fromAsync(log.read("s")));
+      await fails("LOG_CLOSED", () => Array.fromAsync(log.readAll()));
+      await fails("LOG_CLOSED", () => Array.fromAsync(log.list()));
+      await fails("LOG_CLOSED", () => log.revision("s"));
+      await fails("LOG_CLOSED", () => log.loadSnapshot("s", "p"));
+      await fails("LOG_CLOSED", () => log.saveSnapshot("s", snapshot));
+      await fails("LOG_CLOSED", () => log.subscribe("s")[Symbol.asyncIterator]().next());
+    },
+  ],
+  [
+    "closes at the end of an `await using` block",
+    async (log) => {
+      {
+        await using own = log;
+        await own.append("s", "none", [numbered(1)]);
+      }
+      await fails("LOG_CLOSED", () => log.revision("s"));
+    },
+  ],
+];

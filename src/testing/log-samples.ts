@@ -1,0 +1,72 @@
+/** Events and small steps that the log contract is written with. */
+
+import assert from "node:assert/strict";
+import {
+  TurnlogError,
+  type EventLog,
+  type NewEvent,
+  type SessionEvent,
+  type TurnlogErrorCode,
+} from "../events/index.ts";
+
+/** One promise and how it is checked on a new, empty log. */
+export type Promised = readonly [promise: string, check: (log: EventLog) => Promise<void>];
+
+/** A small event that carries a number, so that it can be told from others. */
+export function numbered(number: number, id?: string): NewEvent<"part.text-delta"> {
+  const event = {
+    type: "part.text-delta",
+    at: 1000 + number,
+    data: { id: "0", text: `text ${number}` },
+  } as const;
+  return id === undefined ? event : { ...event, id };
+}
+
+/** Several of them. */
+export function numberedUpTo(count: number, from = 1): NewEvent[] {
+  return Array.from({ length: count }, (_, index) => numbered(from + index));
+}
+
+/** What a log makes of {@link numbered} events that it was given in this order. */
+export function stored(events: readonly NewEvent[], from = 1): SessionEvent[] {
+  return events.map((event, index) => ({ ...event, seq: from + index }));
+}
+
+export async function positionsOf(events: AsyncIterable<SessionEvent>): Promise<number[]> {
+  return (await Array.fromAsync(events)).map(({ seq }) => seq);
+}
+
+/** Expects a promise to fail with a code, and returns the error. */
+export async function fails(code: TurnlogErrorCode, action: () => unknown): Promise<TurnlogError> {
+  try {
+    await action();
+  } catch (error) {
+    assert.ok(
+      TurnlogError.isInstance(error),
+      `expected a TurnlogError ${code}, got ${String(error)}`,
+    );
+    assert.equal(error.code, code, error.message);
+    return error;
+  }
+  assert.fail(`expected a TurnlogError ${code}, and nothing failed`);
+}
+
+/** Appends to sessions in turn, without waiting; resolves when all are written. */
+export async function appendInTurn(
+  log: EventLog,
+  sessions: readonly string[],
+  each: number,
+): Promise<void> {
+  const appends: Promise<unknown>[] = [];
+  for (let number = 1; number <= each; number++) {
+    for (const session of sessions) appends.push(log.append(session, "any", [numbered(number)]));
+  }
+  await Promise.all(appends);
+}
+
+/** The next event, which must come. */
+export async function take(events: AsyncIterator<SessionEvent>): Promise<SessionEvent> {
+  const next = await events.next();
+  assert.ok(next.done !== true, "the subscription ended");
+  return next.value;
+}

@@ -1,0 +1,46 @@
+/** The promises of an event log, on every implementation that we have. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Level } from "level";
+import { afterAll, describe, it } from "vitest";
+import type { EventLog } from "../../src/events/index.ts";
+import { openLog, openMemoryLog, type Durability } from "../../src/events/leveldb/index.ts";
+import { eventLogContract } from "../../src/testing/event-log-contract.ts";
+import { openOver } from "../events/leveldb/faulty-database.ts";
+
+const root = await mkdtemp(join(tmpdir(), "turnlog-contract-"));
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+eventLogContract("in memory", { describe, it, open: openMemoryLog });
+
+let databases = 0;
+let operations = 0;
+eventLogContract("on a LevelDB whose every operation takes its time", {
+  describe,
+  it,
+  open: async () => {
+    const rows = new Level(join(root, `slow-${databases++}`));
+    const { log } = await openOver(rows, async () => {
+      for (let turn = operations++ % 4; turn > 0; turn--)
+        await new Promise((resolve) => setImmediate(resolve));
+    });
+    return log;
+  },
+});
+
+for (const durability of ["sync", "os"] satisfies Durability[]) {
+  const folders = new WeakMap<EventLog, string>();
+  let count = 0;
+  const openIn = async (dir: string): Promise<EventLog> => {
+    const log = await openLog({ dir, durability });
+    folders.set(log, dir);
+    return log;
+  };
+  eventLogContract(`on LevelDB, durability ${durability}`, {
+    describe,
+    it,
+    open: () => openIn(join(root, `${durability}-${count++}`)),
+    reopen: (log) => openIn(folders.get(log) ?? ""),
+  });
+}

@@ -1,0 +1,222 @@
+/** What is stored is what was meant: every event type, old versions, later ones, and altered rows. */
+import { readFile } from "node:fs/promises";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  checksum,
+  createCodec,
+  eventSchemas,
+  TurnlogError,
+  type RowKey,
+} from "../../src/events/index.ts";
+import { eventData, eventOf, knownTypes } from "./event-arbitraries.ts";
+
+const codec = createCodec();
+const place: RowKey = { session: "s", seq: 7 };
+
+function codeOf(action: () => unknown): string | undefined {
+  try {
+    action();
+  } catch (error) {
+    return TurnlogError.isInstance(error) ? error.code : String(error);
+  }
+  return undefined;
+}
+
+function row(fields: unknown, key: RowKey = place): string {
+  const json = JSON.stringify(fields);
+  return checksum(json, key) + json;
+}
+
+describe("every event type", () => {
+  it("is generated here", () => {
+    expect(Object.keys(eventData).toSorted()).toEqual(Object.keys(eventSchemas).toSorted());
+    expect(knownTypes).toHaveLength(Object.keys(eventSchemas).length);
+  });
+
+  it.each(knownTypes)("comes back from a row as it was: %s", (type) => {
+    fc.assert(
+      fc.property(eventOf(type), (event) => {
+        const stored = codec.encode(event, place);
+        expect(codec.decode(stored, place)).toEqual({ ...event, seq: place.seq });
+        expect(codec.decodeOwn(stored, place)).toEqual({ ...event, seq: place.seq });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each(knownTypes)("is refused with its place when its data does not fit: %s", (type) => {
+    const stored = row([type, type === "message.queued" ? 2 : 1, 1, "no data of an event"]);
+    expect(() => codec.decode(stored, place)).toThrow(
+      expect.objectContaining({ code: "EVENT_INVALID", session: "s", position: 7 }),
+    );
+  });
+});
+
+describe("a type that this release does not know", () => {
+  it("is shown as it is, and is byte for byte the same when it is written again", () => {
+    const fields = fc.tuple(
+      fc.string().filter((type) => !Object.hasOwn(eventSchemas, type)),
+      fc.integer({ min: 1, max: 99 }),
+      fc.nat(),
+      fc.jsonValue(),
+    );
+    fc.assert(
+      fc.property(
+        fields,
+        fc.option(fc.string(), { nil: undefined }),
+        ([type, version, at, data], id) => {
+          const stored = row(
+            id === undefined ? [type, version, at, data] : [type, version, at, data, id],
+          );
+          const event = codec.decode(stored, place);
+          expect(event).toMatchObject({ seq: 7, at, type: "unknown", data: { type, version } });
+          expect(event.id).toBe(id);
+          expect(codec.encode(event, place)).toBe(stored);
+        },
+      ),
+    );
+  });
+
+  it("is not mistaken for what every object has by birth", () => {
+    for (const type of ["constructor", "__proto__", "toString", "unknown"]) {
+      expect(codec.decode(row([type, 1, 1, null]), place)).toMatchObject({
+        type: "unknown",
+        data: { type },
+      });
+    }
+  });
+});
+
+describe("versions", () => {
+  it("reads events that version 1 has written", async () => {
+    const text = await readFile(new URL("../../fixtures/events/v1.jsonl", import.meta.url), "utf8");
+    const events = text
+      .trimEnd()
+      .split("\n")
+      .map((json, index) => {
+        const key = { session: "s", seq: index + 1 };
+        return codec.decode(checksum(json, key) + json, key);
+      });
+    expect(events.map(({ type }) => type)).toEqual([
+      "session.created",
+      "message.queued",
+      "message.delivered",
+      "turn.started",
+      "message.queued",
+      "unknown",
+      "part.text-delta",
+    ]);
+    expect(events[1]).toEqual({
+      seq: 2,
+      at: 1_700_000_000_100,
+      id: "m1",
+      type: "message.queued",
+      data: { id: "m1", content: "Which files mention zod?", delivery: "follow-up" },
+    });
+    expect(events[4]?.data).toEqual({
+      id: "m2",
+      content: "",
+      delivery: "steer",
+      source: "a field that a later release added",
+    });
+    expect(events[5]?.data).toEqual({
+      type: "weather.changed",
+      version: 3,
+      data: { from: "rain", to: ["sun", { "°C": 21.5 }], nothing: null },
+    });
+  });
+
+  it("writes the current version of a type, which old releases would refuse", () => {
+    const stored = codec.encode(
+      { type: "message.queued", at: 1, data: { id: "m", content: "x", delivery: "steer" } },
+      place,
+    );
+    expect(stored.slice(7)).toBe(
+      '["message.queued",2,1,{"id":"m","content":"x","delivery":"steer"}]',
+    );
+  });
+
+  it("takes every step from an old version to the current one, in order", () => {
+    const steps = createCodec({
+      "message.queued": {
+        1: (data) => ({ id: "m", delivery: "steer", content: JSON.stringify(data) }),
+      },
+    });
+    expect(steps.decode(row(["message.queued", 1, 1, { old: true }]), place).data).toMatchObject({
+      content: '{"old":true}',
+    });
+  });
+
+  it("refuses what a later release wrote, and what there is no way from", () => {
+    const later = row(["turn.started", 2, 1, { turn: 1, maxSteps: 1 }]);
+    expect(codeOf(() => codec.decode(later, place))).toBe("EVENT_TOO_NEW");
+    const noWay = row(["message.queued", 1, 1, {}]);
+    expect(codeOf(() => createCodec({}).decode(noWay, place))).toBe("LOG_DAMAGED");
+  });
+
+  it("says that an event is invalid when its old version is", () => {
+    expect(codeOf(() => codec.decode(row(["message.queued", 1, 1, { id: "m" }]), place))).toBe(
+      "EVENT_INVALID",
+    );
+  });
+});
+
+describe("a row that is not what was written", () => {
+  const stored = codec.encode(
+    {
+      type: "part.text-delta",
+      at: 1_700_000_000_000,
+      data: { id: "0", text: "hello é 💥" },
+      id: "x",
+    },
+    place,
+  );
+
+  it("is found whichever bit was flipped", () => {
+    const bytes = Buffer.from(stored);
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const altered = Buffer.from(bytes);
+      altered[bit >> 3] = (altered[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect(
+        codeOf(() => codec.decode(altered.toString("utf8"), place)),
+        `bit ${bit}`,
+      ).toBe("LOG_DAMAGED");
+    }
+  });
+
+  it("is found wherever it was cut, and when it stands in another place", () => {
+    for (let length = 0; length < stored.length; length++) {
+      expect(codeOf(() => codec.decode(stored.slice(0, length), place))).toBe("LOG_DAMAGED");
+    }
+    for (const key of [
+      { session: "s", seq: 8 },
+      { session: "s", seq: 6 },
+      { session: "t", seq: 7 },
+      { session: "S", seq: 7 },
+    ]) {
+      expect(codeOf(() => codec.decode(stored, key))).toBe("LOG_DAMAGED");
+    }
+  });
+
+  it("is found when its checksum is right and its form is not", () => {
+    for (const fields of [
+      null,
+      {},
+      [],
+      ["x"],
+      ["x", 1, 1],
+      ["x", 0, 1, 1],
+      ["x", 1.5, 1, 1],
+      [1, 1, 1, 1],
+      ["x", 1, "1", 1],
+      ["x", 1, 1, 1, 1],
+      ["x", 1, 1, 1, "i", 1],
+    ]) {
+      expect(
+        codeOf(() => codec.decode(row(fields), place)),
+        JSON.stringify(fields),
+      ).toBe("LOG_DAMAGED");
+    }
+  });
+});

@@ -1,0 +1,306 @@
+/** Generated data for every event type of the catalogue: the compiler says when one is missing. */
+import fc, { type Arbitrary } from "fast-check";
+import {
+  eventSchemas,
+  type EventMap,
+  type EventType,
+  type NewEvent,
+} from "../../src/events/index.ts";
+
+type KnownType = Exclude<EventType, "unknown">;
+
+const text = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 20 }),
+  fc.constantFrom("", "a\u0000b", "\u2028", '"\\', "💥"),
+);
+const key = text.filter((name) => name !== "__proto__");
+const count = fc.nat({ max: 1_000_000 });
+const position = fc.integer({ min: 1, max: 1_000_000 });
+const flag = fc.boolean();
+const { json } = fc.letrec<{ json: EventMap["part.raw"]["rawValue"] }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 3 },
+    fc.constant(null),
+    flag,
+    text,
+    fc
+      .double({ noNaN: true, noDefaultInfinity: true })
+      .map((value) => (Object.is(value, -0) ? 0 : value)),
+    fc.array(tie("json"), { maxLength: 3 }),
+    fc.dictionary(key, tie("json"), { maxKeys: 3, noNullPrototype: true }),
+  ),
+}));
+const object = fc.dictionary(key, json, { maxKeys: 3, noNullPrototype: true });
+const providerMetadata = fc.dictionary(key, object, { maxKeys: 2, noNullPrototype: true });
+const error = fc
+  .tuple(object, text, text)
+  .map(([fields, name, message]) => ({ ...fields, name, message }));
+
+const modelName = fc.record({ provider: text, modelId: text });
+const agent = fc.record({
+  digest: text,
+  model: modelName,
+  tools: fc.array(text, { maxLength: 3 }),
+});
+const usage = fc.record(
+  {
+    basis: fc.constantFrom("measured" as const, "estimated" as const),
+    inputTokens: count,
+    outputTokens: count,
+    uncachedInputTokens: count,
+    cacheReadTokens: count,
+    cacheWriteTokens: count,
+    textTokens: count,
+    reasoningTokens: count,
+    raw: json,
+  },
+  { requiredKeys: ["basis", "inputTokens", "outputTokens"] },
+);
+const block = fc.record({ id: text, providerMetadata }, { requiredKeys: ["id"] });
+const call = fc.record(
+  {
+    toolCallId: text,
+    toolName: text,
+    input: json,
+    providerExecuted: flag,
+    dynamic: flag,
+    title: text,
+    providerMetadata,
+    toolMetadata: object,
+  },
+  { requiredKeys: ["toolCallId", "toolName"] },
+);
+const file = fc.record(
+  { data: text, mediaType: text, providerMetadata },
+  { requiredKeys: ["data", "mediaType"] },
+);
+const ownCall = { step: position, callId: text };
+const reason = fc.record({ reason: text }, { requiredKeys: [] });
+
+/** Both at once: fields that are always there with fields that may be. */
+function joined<One extends object, Other extends object>(
+  one: Arbitrary<One>,
+  other: Arbitrary<Other>,
+): Arbitrary<One & Other> {
+  return fc.tuple(one, other).map(([left, right]) => ({ ...left, ...right }));
+}
+
+const inFlight: Arbitrary<EventMap["session.recovered"]["inFlight"]> = fc.oneof(
+  fc.record({ kind: fc.constantFrom("nothing" as const, "compacting" as const) }),
+  fc.record({ kind: fc.constant("boundary" as const), turn: position }),
+  fc.record({ kind: fc.constant("streaming" as const), turn: position, step: position }),
+  fc.record({
+    kind: fc.constant("tools" as const),
+    turn: position,
+    step: position,
+    started: fc.array(text, { maxLength: 2 }),
+    waiting: fc.array(text, { maxLength: 2 }),
+  }),
+);
+
+const userPart = fc.oneof(
+  fc.record(
+    { type: fc.constant("text" as const), text, providerOptions: providerMetadata },
+    { requiredKeys: ["type", "text"] },
+  ),
+  fc.record(
+    {
+      type: fc.constant("file" as const),
+      data: text,
+      mediaType: text,
+      filename: text,
+      providerOptions: providerMetadata,
+    },
+    { requiredKeys: ["type", "data", "mediaType"] },
+  ),
+);
+
+export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]> } = {
+  "session.created": fc.record(
+    { agent, forkedFrom: fc.record({ session: text, position }) },
+    { requiredKeys: ["agent"] },
+  ),
+  "session.configured": fc.record({ agent }),
+  "session.recovered": fc.record({ inFlight, policy: fc.constantFrom("stop", "continue") }),
+  "session.resumed": reason,
+  "session.closed": reason,
+  "message.queued": fc.record({
+    id: text,
+    content: fc.oneof(text, fc.array(userPart, { maxLength: 3 })),
+    delivery: fc.constantFrom("steer", "follow-up"),
+  }),
+  "message.delivered": fc.record({
+    ids: fc.array(text, { maxLength: 3 }),
+    turn: position,
+    boundary: fc.constantFrom("turn", "step"),
+  }),
+  "message.withdrawn": joined(fc.record({ ids: fc.array(text, { maxLength: 3 }) }), reason),
+  "turn.started": fc.record({ turn: position, maxSteps: position }),
+  "turn.cancel-requested": joined(fc.record({ turn: position }), reason),
+  "turn.ended": fc.record(
+    {
+      turn: position,
+      reason: fc.constantFrom(
+        "stop",
+        "length",
+        "content-filter",
+        "max-steps",
+        "cancelled",
+        "failed",
+        "interrupted",
+      ),
+      error,
+    },
+    { requiredKeys: ["turn", "reason"] },
+  ),
+  "step.started": fc.record({
+    turn: position,
+    step: position,
+    attempt: position,
+    model: modelName,
+    promptDigest: text,
+    estimate: fc.record({
+      tokens: count,
+      basis: fc.constantFrom("length" as const, "anchored" as const),
+    }),
+  }),
+  "step.retrying": fc.record({ step: position, attempt: position, delayMs: count, error }),
+  "step.finished": fc.record(
+    {
+      step: position,
+      finishReason: fc.constantFrom(
+        "stop",
+        "length",
+        "content-filter",
+        "tool-calls",
+        "error",
+        "other",
+        "interrupted",
+      ),
+      rawFinishReason: text,
+      usage,
+      response: fc.record({ id: text, modelId: text, timestamp: count }, { requiredKeys: [] }),
+      providerMetadata,
+    },
+    { requiredKeys: ["step", "finishReason", "usage", "response"] },
+  ),
+  "step.failed": fc.record({ step: position, error, usage }),
+  "step.interrupted": fc.record({
+    step: position,
+    reason: fc.constantFrom("cancelled", "recovered", "closed"),
+    usage,
+  }),
+  "part.start-step": fc.record({ warnings: fc.array(json, { maxLength: 2 }) }),
+  "part.text-start": block,
+  "part.text-delta": joined(block, fc.record({ text })),
+  "part.text-end": joined(block, fc.record({ citations: json }, { requiredKeys: [] })),
+  "part.reasoning-start": block,
+  "part.reasoning-delta": joined(block, fc.record({ text })),
+  "part.reasoning-end": block,
+  "part.tool-input-start": joined(
+    block,
+    fc.record(
+      {
+        toolName: text,
+        inputEncoding: fc.constantFrom("json" as const, "text" as const),
+        providerExecuted: flag,
+        dynamic: flag,
+        title: text,
+        toolMetadata: object,
+      },
+      { requiredKeys: ["toolName"] },
+    ),
+  ),
+  "part.tool-input-delta": joined(block, fc.record({ delta: text })),
+  "part.tool-input-end": block,
+  "part.tool-call": joined(call, fc.record({ invalid: flag, error }, { requiredKeys: [] })),
+  "part.tool-result": joined(
+    call,
+    fc.record({ output: json, preliminary: flag }, { requiredKeys: ["output"] }),
+  ),
+  "part.tool-error": joined(call, fc.record({ error: json })),
+  "part.tool-approval-request": fc.record(
+    { approvalId: text, toolCallId: text, reason: text, signature: text, isAutomatic: flag },
+    { requiredKeys: ["approvalId", "toolCallId"] },
+  ),
+  "part.source": object,
+  "part.file": file,
+  "part.reasoning-file": file,
+  "part.custom": fc.record({ kind: text, providerMetadata }, { requiredKeys: ["kind"] }),
+  "part.raw": fc.record({ rawValue: json }),
+  "part.error": fc.record({ error }),
+  "tool.approval-requested": joined(fc.record({ ...ownCall, toolName: text }), reason),
+  "tool.approval-answered": joined(fc.record({ ...ownCall, approved: flag }), reason),
+  "tool.started": fc.record({ ...ownCall, toolName: text, attempt: position, effectId: text }),
+  "tool.progressed": fc.record({ ...ownCall, output: json }),
+  "tool.succeeded": fc.record({
+    ...ownCall,
+    output: json,
+    modelOutput: fc.record({
+      type: fc.constantFrom("text" as const, "error-text" as const),
+      value: text,
+    }),
+  }),
+  "tool.failed": fc.record({ ...ownCall, error }),
+  "tool.denied": joined(fc.record(ownCall), reason),
+  "tool.skipped": fc.record({
+    ...ownCall,
+    reason: fc.constantFrom("cancelled", "recovered", "interrupted"),
+  }),
+  "tool.unknown": fc.record({
+    ...ownCall,
+    reason: fc.constantFrom("cancelled", "recovered", "timed-out"),
+  }),
+  "context.pruned": fc.record({
+    calls: fc.array(fc.record(ownCall), { maxLength: 3 }),
+    savedTokens: count,
+  }),
+  "context.compaction-started": fc.record({
+    trigger: fc.constantFrom("asked", "limit", "overflow"),
+    strategy: text,
+  }),
+  "context.compacted": fc.record({
+    strategy: text,
+    covers: fc.record({ from: position, to: position }),
+    summary: text,
+    beforeTokens: count,
+    afterTokens: count,
+  }),
+  "context.compaction-rejected": fc.record(
+    {
+      strategy: text,
+      why: fc.constantFrom("nothing-to-gain", "failed", "cancelled", "recovered"),
+      error,
+    },
+    { requiredKeys: ["strategy", "why"] },
+  ),
+  "context.restored": fc.record({ position }),
+  "context.overflowed": fc.record({ step: position, error }, { requiredKeys: ["step"] }),
+  "blob.stored": fc.record({
+    sha256: fc.string({
+      unit: fc.constantFrom(..."0123456789abcdef".split("")),
+      minLength: 64,
+      maxLength: 64,
+    }),
+    mediaType: text,
+    bytes: count,
+  }),
+};
+
+export const knownTypes: readonly KnownType[] = Object.keys(eventSchemas).filter(
+  (type) => type in eventData,
+) as KnownType[];
+
+/** An event of one type. */
+export function eventOf(type: KnownType): Arbitrary<NewEvent> {
+  const data: Arbitrary<unknown> = eventData[type];
+  return (
+    fc
+      .record(
+        { type: fc.constant(type), at: count, data, id: text },
+        { requiredKeys: ["type", "at", "data"] },
+      )
+      // The data was generated for this type, which the compiler cannot follow through the table.
+      .map((event) => event as NewEvent)
+  );
+}
