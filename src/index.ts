@@ -11,7 +11,15 @@ export {
   type TurnEndReason,
   type TurnlogErrorCode,
 } from "./events/index.ts";
-export { openLog, openMemoryLog } from "./events/leveldb/index.ts";
+export {
+  openLog,
+  openMemoryLog,
+  repairLog,
+  type Durability,
+  type OpenLogOptions,
+  type RepairedSession,
+  type RepairReport,
+} from "./events/leveldb/index.ts";
 export { sessionMachine, type SessionMachine } from "./machines/index.ts";
 export { offlineModel } from "./models/index.ts";
 export {

@@ -8,7 +8,7 @@ export {
   type MachineStep,
 } from "./machine-fold.ts";
 export { machineStateSchema, type MachineState } from "./machine-state.ts";
-export { initialContext, type CallState, type SessionContext } from "./session-context.ts";
+export { type CallState, type SessionContext } from "./session-context.ts";
 export { sessionMachine, type SessionMachine, type SessionStateValue } from "./session-machine.ts";
 export {
   isStructural,

@@ -1,6 +1,7 @@
 /** The machine's state as it is compared, shown and stored: plain JSON. */
 
 import { z } from "zod";
+import { byIdSchema } from "../events/index.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionStateValue } from "./session-machine.ts";
 
@@ -27,8 +28,7 @@ const contextSchema = z
     maxSteps: z.int(),
     queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
     held: z.boolean(),
-    calls: z.record(
-      z.string(),
+    calls: byIdSchema(
       z.enum(["waiting", "awaiting-approval", "approved", "refused", "running", "ended"]),
     ),
     skipCalls: z.boolean(),

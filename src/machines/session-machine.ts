@@ -15,7 +15,7 @@ import {
   type StateMachine,
   type StateSchema,
 } from "xstate";
-import type { TurnEndReason } from "../events/index.ts";
+import { byId, type TurnEndReason } from "../events/index.ts";
 import {
   allowsCalls,
   endReason,
@@ -131,7 +131,7 @@ export const sessionMachine: SessionMachine = setup({
     addCall: assign(({ context, event }) => {
       assertEvent(event, "part.tool-call");
       const { toolCallId, providerExecuted } = event.data;
-      if (providerExecuted === true || context.calls[toolCallId] !== undefined) return {};
+      if (providerExecuted === true || byId(context.calls, toolCallId) !== undefined) return {};
       return { calls: { ...context.calls, [toolCallId]: "waiting" } };
     }),
     finishStep: assign(({ context, event }) => {
@@ -144,13 +144,13 @@ export const sessionMachine: SessionMachine = setup({
     setCall: assign(({ context, event }) => {
       assertEvent(event, callEvents);
       const { step, callId } = event.data;
-      if (step !== context.step || context.calls[callId] === undefined) return {};
+      if (step !== context.step || byId(context.calls, callId) === undefined) return {};
       return { calls: { ...context.calls, [callId]: callStates[event.type] } };
     }),
     answerCall: assign(({ context, event }) => {
       assertEvent(event, "tool.approval-answered");
       const { step, callId, approved } = event.data;
-      if (step !== context.step || context.calls[callId] !== "awaiting-approval") return {};
+      if (step !== context.step || byId(context.calls, callId) !== "awaiting-approval") return {};
       return { calls: { ...context.calls, [callId]: approved ? "approved" : "refused" } };
     }),
     skipCalls: assign({ skipCalls: true }),

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import {
+  byIdSchema,
   jsonObjectSchema,
   userContentSchema,
   type Delivery,
@@ -167,8 +168,7 @@ function hasKind(value: unknown): boolean {
 export const historySchema: z.ZodType<HistoryState> = z.object({
   items: z.array(itemSchema),
   open: z.custom<StepItem>((value) => hasKind(value)).exactOptional(),
-  waiting: z.record(
-    z.string(),
+  waiting: byIdSchema(
     z.object({ content: userContentSchema, delivery: z.enum(["steer", "follow-up"]) }),
   ),
   turn: z.int().nonnegative(),

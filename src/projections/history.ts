@@ -3,7 +3,7 @@
  * the prompt is made from it. Deltas grow the open step; what is over never changes again.
  */
 
-import type { SessionEvent } from "../events/index.ts";
+import { byId, type SessionEvent } from "../events/index.ts";
 import { withBlockDelta, withBlockEnd, withBlockStart } from "./history-block.ts";
 import { withOutcome } from "./history-call.ts";
 import {
@@ -41,7 +41,7 @@ function without(
 function delivered(state: HistoryState, event: SessionEvent<"message.delivered">): HistoryState {
   const { ids, turn } = event.data;
   const items = ids.flatMap((id): UserItem[] => {
-    const content = state.waiting[id]?.content;
+    const content = byId(state.waiting, id)?.content;
     if (content === undefined) return [];
     return [{ kind: "user", id, content, position: event.seq, at: event.at, turn }];
   });

@@ -37,4 +37,12 @@ export {
   type ToolCallsState,
   type ToolCallStatus,
 } from "./tool-calls.ts";
-export { addUsage, noUsage, turnUsage, usage, type StepUsage, type UsageState } from "./usage.ts";
+export {
+  addUsage,
+  noUsage,
+  turnUsage,
+  usage,
+  type RunningStep,
+  type StepUsage,
+  type UsageState,
+} from "./usage.ts";

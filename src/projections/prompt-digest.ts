@@ -1,6 +1,6 @@
 /**
- * The digest of a prompt, by which it can be proved later what a step was given: SHA-256 over the
- * digests of its pieces. Each message is hashed once and remembered with it.
+ * The digest of a prompt, by which it can be proved later what a step was given: a chain of SHA-256
+ * over its messages. Each message and each link are hashed once, so that a digest costs what is new.
  */
 
 import { hash } from "node:crypto";
@@ -23,12 +23,25 @@ function measure(message: ModelMessage): Measure {
   return result;
 }
 
+/** The chain up to a message; made again when something else comes before it. */
+interface Link {
+  readonly before: string;
+  readonly digest: string;
+}
+
+const linked = new WeakMap<ModelMessage, Link>();
+
+function link(before: string, message: ModelMessage): string {
+  const known = linked.get(message);
+  if (known?.before === before) return known.digest;
+  const digest = hash("sha256", before + measure(message).digest);
+  linked.set(message, { before, digest });
+  return digest;
+}
+
 /** Hexadecimal SHA-256 over the agent's digest (instructions, tools) and every message, in order. */
 export function promptDigest(agentDigest: string, messages: readonly ModelMessage[]): string {
-  return hash(
-    "sha256",
-    [agentDigest, ...messages.map((message) => measure(message).digest)].join(),
-  );
+  return messages.reduce(link, agentDigest);
 }
 
 /** Characters of all messages as JSON. */

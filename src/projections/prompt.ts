@@ -8,9 +8,15 @@ import type { ContextView } from "./context-view.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { stepMessages } from "./prompt-step.ts";
 
-/** Told when a reply was cut off and the same turn goes on: a prompt never ends with the model's own words. */
+/**
+ * Told when a reply was cut off and the same turn goes on. It stays where it is: two replies in a
+ * row would be taken for one, and what was sent once is sent again the same.
+ */
 export const CUT_OFF_NOTE =
   "[Your reply above was cut off before it was complete. Go on from where it stopped.]";
+
+/** One object, so that it is hashed once. */
+const cutOffNote: ModelMessage = { role: "user", content: CUT_OFF_NOTE };
 
 /** What stands in the place of a tool result that was pruned. */
 export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
@@ -23,10 +29,13 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
   const messages = shownItems(items, view).flatMap((shown) =>
     "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown),
   );
-  const last = messages.at(-1);
-  return last?.role === "assistant" && wasCutOff(items)
-    ? [...messages, { role: "user", content: CUT_OFF_NOTE }]
-    : messages;
+  const apart = messages.flatMap((message, index) =>
+    message.role === "assistant" && messages[index - 1]?.role === "assistant"
+      ? [cutOffNote, message]
+      : [message],
+  );
+  // A prompt never ends with the model's own words.
+  return apart.at(-1)?.role === "assistant" && wasCutOff(items) ? [...apart, cutOffNote] : apart;
 }
 
 function wasCutOff(items: readonly HistoryItem[]): boolean {

@@ -1,7 +1,12 @@
 /** The queue: what users said that the model has not been given yet, and what became of each message. */
 
 import { z } from "zod";
-import { userContentSchema, type Delivery, type StoredUserContent } from "../events/index.ts";
+import {
+  byIdSchema,
+  userContentSchema,
+  type Delivery,
+  type StoredUserContent,
+} from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 export interface QueuedMessage {
@@ -37,7 +42,7 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
         at: z.number(),
       }),
     ),
-    accepted: z.record(z.string(), z.int()),
+    accepted: byIdSchema(z.int()),
   }),
   initial: { waiting: [], accepted: {} },
   on: {

@@ -15,6 +15,7 @@ import { openLog, openMemoryLog } from "../events/leveldb/index.ts";
 import { sessionSummary } from "../projections/index.ts";
 import { prepareAgent, type Agent, type PreparedAgent } from "./agent.ts";
 import { toJson } from "./json-value.ts";
+import { isAtRest } from "./recovery.ts";
 import { SessionActor } from "./session-actor.ts";
 import { createSession, type Session } from "./session.ts";
 import { loadSessionSnapshot, saveSessionSnapshot, type KeptState } from "./session-snapshot.ts";
@@ -154,11 +155,7 @@ class OpenRuntime implements Runtime {
 
   async #wake(session: string): Promise<Live> {
     if (this.#closing !== undefined) {
-      throw new TurnlogError(
-        "RUNTIME_CLOSED",
-        `Session ${session} cannot be used: its runtime is closed. Create a runtime on the store again.`,
-        { session },
-      );
+      throw closed(session);
     }
     const known = this.#live.get(session);
     if (known !== undefined) return await known;
@@ -249,7 +246,8 @@ class OpenRuntime implements Runtime {
       await this.log.saveSnapshot(session, snapshot);
     };
     const keeping = live.keeping.then(store).catch((error: unknown) => {
-      this.#warn(session, error);
+      // Of a session that has failed there is nothing to keep, and its failure has been told.
+      if (live.actor.failure === undefined) this.#warn(session, error);
     });
     live.keeping = keeping;
     this.#keeping.add(keeping);
@@ -270,9 +268,10 @@ class OpenRuntime implements Runtime {
   #sleepLater(live: Live): void {
     clearTimeout(live.sleep);
     live.sleep = undefined;
-    if (!live.actor.isIdle || this.#closing !== undefined) return;
+    if (!isAtRest(live.actor.state) || this.#closing !== undefined) return;
     live.sleep = setTimeout(() => {
-      if (live.actor.isIdle && live.watchers.size === 0) this.#live.delete(live.actor.session);
+      if (isAtRest(live.actor.state) && live.watchers.size === 0)
+        this.#live.delete(live.actor.session);
     }, this.#options.idleAfterMs ?? 60_000);
     live.sleep.unref();
   }
@@ -291,7 +290,7 @@ class OpenRuntime implements Runtime {
 
   async #stop({ actor, watchers, sleep }: Live): Promise<void> {
     clearTimeout(sleep);
-    if (!actor.isIdle && actor.failure === undefined) {
+    if (!isAtRest(actor.state) && actor.failure === undefined) {
       const { turn, stopping } = actor.state.machine.context;
       if (stopping === undefined) {
         actor.record({
@@ -299,8 +298,18 @@ class OpenRuntime implements Runtime {
           data: { turn, reason: "the runtime was closed" },
         });
       }
-      await watchers.watch(actor, () => (actor.isIdle ? true : undefined));
+      await watchers.watch(actor, () => (isAtRest(actor.state) ? true : undefined));
     }
     await actor.durable();
+    // Who waits for an approval that may be given after a restart is not left hanging here.
+    watchers.fail(closed(actor.session));
   }
+}
+
+function closed(session: string): TurnlogError {
+  return new TurnlogError(
+    "RUNTIME_CLOSED",
+    `Session ${session} cannot be used: its runtime is closed. Create a runtime on the store again.`,
+    { session },
+  );
 }

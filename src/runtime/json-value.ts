@@ -53,6 +53,7 @@ export function toStoredError(error: unknown): StoredError {
   return {
     ...rest,
     name: typeof name === "string" ? name : "Error",
-    message: typeof message === "string" ? message : String(error),
+    // Of an object that is no error, its content says more than "[object Object]".
+    message: typeof message === "string" ? message : JSON.stringify(fields),
   };
 }

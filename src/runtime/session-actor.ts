@@ -54,6 +54,8 @@ export class SessionActor implements SessionDoor {
   readonly #options: SessionActorOptions;
   #state: SessionState;
   #failure: TurnlogError | undefined;
+  /** Deltas that are recorded and not handed to the log yet. */
+  #deltas: SessionEvent[] = [];
   #lastAppend: Promise<unknown> = Promise.resolve();
   #written: number;
   #paced = 0;
@@ -88,20 +90,16 @@ export class SessionActor implements SessionDoor {
 
   record(body: EventBody): void {
     if (this.#failure !== undefined) throw this.#failure;
-    const { log, clock } = this.#options;
+    const { clock } = this.#options;
     const seq = this.#state.position + 1;
     // The union of bodies, spread, is the union of events: the compiler does not follow it.
     const event = { seq, at: clock(), ...body } as SessionEvent;
-    const appended = log.append(this.session, seq - 1, [event]);
-    this.#lastAppend = appended;
-    appended.then(
-      () => {
-        this.#written = seq;
-      },
-      (error: unknown) => {
-        this.#fail(error);
-      },
-    );
+    if (event.type.endsWith("-delta")) {
+      this.#gather(event);
+    } else {
+      this.#appendDeltas();
+      this.#append([event], seq - 1);
+    }
     const { state, effects } = foldSession(this.#state, event);
     this.#state = state;
     for (const effect of effects) this.#effects.push({ effect, event });
@@ -109,7 +107,36 @@ export class SessionActor implements SessionDoor {
     this.#interpretAll();
   }
 
+  /** Deltas that come without a pause go to the log together: an append each costs more than all the rest of them. */
+  #gather(delta: SessionEvent): void {
+    if (this.#deltas.push(delta) > 1) return;
+    process.nextTick(() => {
+      this.#appendDeltas();
+    });
+  }
+
+  #appendDeltas(): void {
+    const deltas = this.#deltas;
+    if (deltas.length === 0) return;
+    this.#deltas = [];
+    this.#append(deltas, this.#state.position - deltas.length);
+  }
+
+  #append(events: readonly SessionEvent[], revision: number): void {
+    const appended = this.#options.log.append(this.session, revision, events);
+    this.#lastAppend = appended;
+    appended.then(
+      () => {
+        this.#written = revision + events.length;
+      },
+      (error: unknown) => {
+        this.#fail(error);
+      },
+    );
+  }
+
   async durable(): Promise<void> {
+    this.#appendDeltas();
     try {
       await this.#lastAppend;
     } catch (error) {

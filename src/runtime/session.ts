@@ -1,7 +1,13 @@
 /** A session as its user holds it. The live actor behind it comes and goes; the handle stays good. */
 
 import type { CompactionStrategy } from "../context/index.ts";
-import { TurnlogError, type Delivery, type EventLog, type SessionEvent } from "../events/index.ts";
+import {
+  byId,
+  TurnlogError,
+  type Delivery,
+  type EventLog,
+  type SessionEvent,
+} from "../events/index.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { viewOf, viewSession, type SessionView } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
@@ -89,7 +95,7 @@ export function createSession(id: string, host: SessionHost): Session {
   ): Promise<void> {
     const actor = await opened(approved ? "approve" : "deny");
     const { step, calls } = actor.state.machine.context;
-    if (calls[callId] !== "awaiting-approval") {
+    if (byId(calls, callId) !== "awaiting-approval") {
       throw actor.refusal(
         approved ? "approve" : "deny",
         `call ${callId} does not wait for approval`,
@@ -109,13 +115,13 @@ export function createSession(id: string, host: SessionHost): Session {
       const content = toStoredContent(id, input);
       const actor = await opened("accept messages");
       const queued = !actor.isIdle;
-      if (actor.state.queue.accepted[messageId] === undefined) {
+      if (byId(actor.state.queue.accepted, messageId) === undefined) {
         actor.record({ type: "message.queued", data: { id: messageId, content, delivery } });
       } else if (waits(actor, messageId)) {
         // Said again by a client that never heard the answer: it is to be delivered now.
         release(actor);
       }
-      const position = actor.state.queue.accepted[messageId] ?? actor.state.position;
+      const position = byId(actor.state.queue.accepted, messageId) ?? actor.state.position;
       await actor.durable();
       const outcome = async (): Promise<TurnOutcome> => {
         const live = await host.actor(id);

@@ -39,17 +39,22 @@ async function* call({
           },
         };
         break;
-      case "finish-step":
+      case "finish-step": {
+        const usage = measuredUsage(part.usage);
+        // What the SDK makes up for a stream that broke off: the provider never said that it had ended.
+        const { finishReason, rawFinishReason } = part;
+        if (finishReason === "other" && rawFinishReason === undefined && usage === undefined) break;
         yield {
           kind: "end",
-          finishReason: part.finishReason,
-          rawFinishReason: part.rawFinishReason,
-          usage: measuredUsage(part.usage),
+          finishReason,
+          rawFinishReason,
+          usage,
           response: responseMetadata(part.response),
           providerMetadata:
             part.providerMetadata === undefined ? undefined : metadata(part.providerMetadata),
         };
         break;
+      }
       case "abort":
         signal.throwIfAborted();
         break;

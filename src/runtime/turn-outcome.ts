@@ -1,6 +1,6 @@
 /** How the turn ended that a message was delivered to, read from the session's state. Pure. */
 
-import type { StoredError, TokenUsage, TurnEndReason } from "../events/index.ts";
+import { byId, type StoredError, type TokenUsage, type TurnEndReason } from "../events/index.ts";
 import { turnUsage } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
 
@@ -24,7 +24,9 @@ export function turnOutcome(state: SessionState, messageId: string): TurnOutcome
   const message = history.items.findLast((item) => item.kind === "user" && item.id === messageId);
   if (message === undefined) {
     const waits = queue.waiting.some((waiting) => waiting.id === messageId);
-    return waits || queue.accepted[messageId] === undefined ? undefined : { kind: "withdrawn" };
+    return waits || byId(queue.accepted, messageId) === undefined
+      ? undefined
+      : { kind: "withdrawn" };
   }
   const { turn } = message;
   const end = history.items.findLast((item) => item.kind === "turn-end" && item.turn === turn);

@@ -17,7 +17,10 @@ export interface Turn extends AsyncIterable<SessionEvent> {
    * when the message was withdrawn, `SESSION_FAILED` when the log gave up.
    */
   readonly result: Promise<TurnResult>;
-  /** The events from the delivery of the message to the end of its turn: those that were, then live. */
+  /**
+   * The events from the delivery of the message to the end of its turn: those that were, then live.
+   * @throws TurnlogError `SESSION_FAILED` when the log gave up before that end.
+   */
   [Symbol.asyncIterator](): AsyncIterator<SessionEvent>;
 }
 
@@ -69,11 +72,18 @@ async function* turnEvents({
   messageId,
   position,
   log,
+  outcome,
 }: TurnOptions): AsyncGenerator<SessionEvent> {
+  // A log that has given up tells its subscribers nothing more; the session knows that it has.
+  const over = new AbortController();
+  const ended = outcome();
+  ended.catch(() => {
+    over.abort();
+  });
   let turn: number | undefined;
   // A turn's start comes before the delivery that tells whether it is ours.
   let start: SessionEvent<"turn.started"> | undefined;
-  for await (const event of log.subscribe(session, { from: position })) {
+  for await (const event of log.subscribe(session, { from: position, signal: over.signal })) {
     if (turn !== undefined) {
       yield event;
       if (event.type === "turn.ended" && event.data.turn === turn) return;
@@ -88,4 +98,5 @@ async function* turnEvents({
       return;
     }
   }
+  if (over.signal.aborted) await ended;
 }

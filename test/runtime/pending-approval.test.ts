@@ -1,0 +1,44 @@
+/** A call that waits for a person: the runtime may be closed meanwhile, and nothing is lost by it. */
+
+import { tool } from "ai";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { createRuntime, openMemoryLog } from "../../src/index.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
+import { call, calling } from "../support/script.ts";
+import { seen } from "../support/seen.ts";
+
+it("waits on over a restart, tells those who wait here, and runs when it is approved", async () => {
+  const log = await openMemoryLog();
+  const ran: string[] = [];
+  const deploy = tool({
+    inputSchema: z.object({}),
+    needsApproval: true,
+    execute: () => {
+      ran.push("deploy");
+      return "deployed";
+    },
+  });
+  const tools = { deploy };
+  const first = await createRuntime({
+    log,
+    agent: { model: scriptedModel([calling(call("deploy", "1"))]), tools },
+  });
+  const session = await first.session("release");
+  const turn = await session.send("Ship it.");
+  const result = expect(turn.result).rejects.toMatchObject({ code: "RUNTIME_CLOSED" });
+  await seen(session, "tool.approval-requested");
+  await first.close();
+  await result;
+  expect(ran).toEqual([]);
+
+  await using second = await createRuntime({
+    log,
+    agent: { model: scriptedModel(["Shipped."]), tools },
+  });
+  const resumed = await second.session("release");
+  await resumed.approve("1");
+  await resumed.idle();
+  expect(ran).toEqual(["deploy"]);
+  expect((await resumed.view()).summary.lastEnd).toBe("stop");
+});

@@ -1,0 +1,99 @@
+/** Sessions that are not in use are let go of, and come back from their log as they were. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { openMemoryLog, type EventLog } from "../../src/index.ts";
+import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { saying } from "../support/script.ts";
+import { openSession } from "../support/with-runtime.ts";
+import { wrapLog } from "../support/wrapped-log.ts";
+
+const IDLE_AFTER_MS = 1000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Counts how often a session is brought back from its log. */
+async function watchedLog(): Promise<{ readonly log: EventLog; readonly woken: () => number }> {
+  const log = await openMemoryLog();
+  let loads = 0;
+  const loadSnapshot: EventLog["loadSnapshot"] = (session, projection) => {
+    if (projection === "session") loads += 1;
+    return log.loadSnapshot(session, projection);
+  };
+  return { log: wrapLog(log, { loadSnapshot }), woken: () => loads };
+}
+
+describe("a session", () => {
+  it("is let go of when it has been idle for long enough, and shows the same when it is back", async () => {
+    const { log, woken } = await watchedLog();
+    const model = scriptedModel(["One.", "Two."]);
+    await using open = await openSession({ model }, { log, idleAfterMs: IDLE_AFTER_MS });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    const before = await open.session.view();
+    expect(woken()).toBe(1);
+    vi.advanceTimersByTime(IDLE_AFTER_MS - 1);
+    await open.session.view();
+    expect(woken()).toBe(1);
+    vi.advanceTimersByTime(2);
+    const after = await open.session.view();
+    expect(woken()).toBe(2);
+    expect(after).toStrictEqual(before);
+    expect(await (await open.session.send("Go on.")).result).toMatchObject({
+      turn: 2,
+      text: "Two.",
+    });
+    expect(woken()).toBe(2);
+  });
+
+  it("is kept while its turn runs, however long that takes", async () => {
+    const { log, woken } = await watchedLog();
+    const hold = gate();
+    const model = scriptedModel([saying("One ", hold, "two.")]);
+    await using open = await openSession({ model }, { log, idleAfterMs: IDLE_AFTER_MS });
+    const turn = await open.session.send("Go.");
+    await hold.reached;
+    vi.advanceTimersByTime(10 * IDLE_AFTER_MS);
+    await open.session.view();
+    expect(woken()).toBe(1);
+    hold.open();
+    expect(await turn.result).toMatchObject({ text: "One two." });
+  });
+
+  it("goes on sleeping while its events are only read", async () => {
+    const { log, woken } = await watchedLog();
+    const model = scriptedModel(["One."]);
+    await using open = await openSession({ model }, { log, idleAfterMs: IDLE_AFTER_MS });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    vi.advanceTimersByTime(IDLE_AFTER_MS + 1);
+    for await (const { type } of open.session.events()) if (type === "turn.ended") break;
+    expect(woken()).toBe(1);
+    expect((await open.session.view()).summary.turns).toBe(1);
+    expect(woken()).toBe(2);
+  });
+
+  it("that waits behind a cancelled turn is still waiting when it is back", async () => {
+    const { log, woken } = await watchedLog();
+    const hold = gate();
+    const model = scriptedModel([saying("One ", hold), "Two."]);
+    await using open = await openSession({ model }, { log, idleAfterMs: IDLE_AFTER_MS });
+    await open.session.send("Go.");
+    await hold.reached;
+    const waiting = await open.session.send("Wait.");
+    await open.session.cancel();
+    vi.advanceTimersByTime(IDLE_AFTER_MS + 1);
+    const back = await open.session.view();
+    expect(woken()).toBe(2);
+    expect(back.queue).toHaveLength(1);
+    expect(await open.types()).not.toContain("session.recovered");
+    await open.session.resume();
+    expect(await waiting.result).toMatchObject({ text: "Two." });
+  });
+});

@@ -1,0 +1,35 @@
+/** Answers whatever a session asks approval for, so that its turns come to their end. */
+
+import { TurnlogError, type Session } from "../../src/index.ts";
+
+export interface Clerk extends AsyncDisposable {
+  /** Resolves when the session is idle; rejects when an answer failed. */
+  idle(): Promise<void>;
+}
+
+export function clerk(session: Session, approves: (callId: string) => boolean = () => true): Clerk {
+  const stop = new AbortController();
+  const failed = Promise.withResolvers<never>();
+  const work = (async () => {
+    for await (const event of session.events({ signal: stop.signal })) {
+      if (event.type !== "tool.approval-requested") continue;
+      const { callId } = event.data;
+      const answered = approves(callId) ? session.approve(callId) : session.deny(callId);
+      // Calls of the past are answered or skipped already.
+      await answered.catch(unlessRefused);
+    }
+  })();
+  work.catch(failed.reject);
+  failed.promise.catch(() => undefined);
+  return {
+    idle: () => Promise.race([session.idle(), failed.promise]),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await work;
+    },
+  };
+}
+
+function unlessRefused(error: unknown): void {
+  if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
+}

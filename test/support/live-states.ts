@@ -1,0 +1,42 @@
+/**
+ * What a live session held in memory at every position. Each event is recorded by a session that
+ * stands at the position before it, so looking in at the one door, before anything else is done,
+ * finds the state exactly as the events so far have left it.
+ */
+
+import { vi } from "vitest";
+import { SessionActor } from "../../src/runtime/session-actor.ts";
+import type { SessionState } from "../../src/runtime/index.ts";
+
+export interface LiveStates extends Disposable {
+  /** States by session, in the order in which they were seen; each has its position. */
+  seen(session: string): readonly SessionState[];
+  /** From now on the actors that there are do not count: their process is taken for dead. */
+  forgetActors(): void;
+}
+
+export function watchLiveStates(): LiveStates {
+  const states = new Map<string, SessionState[]>();
+  let actors = new Set<SessionActor>();
+  const dead = new WeakSet<SessionActor>();
+  // It is called with the actor that it belongs to, below.
+  // oxlint-disable-next-line typescript/unbound-method
+  const { record } = SessionActor.prototype;
+  const spy = vi.spyOn(SessionActor.prototype, "record");
+  spy.mockImplementation(function look(this: SessionActor, body): void {
+    actors.add(this);
+    if (!dead.has(this))
+      states.set(this.session, [...(states.get(this.session) ?? []), this.state]);
+    record.call(this, body);
+  });
+  return {
+    seen: (session) => states.get(session) ?? [],
+    forgetActors: () => {
+      for (const actor of actors) dead.add(actor);
+      actors = new Set();
+    },
+    [Symbol.dispose]: () => {
+      spy.mockRestore();
+    },
+  };
+}

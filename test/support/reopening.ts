@@ -1,0 +1,85 @@
+/**
+ * Opens a session on the log that a dead process left, lets it recover, runs a whole turn, and says
+ * what was wrong on the way. Used after real kills and at every position of recorded sessions.
+ */
+
+import { createRuntime, type Agent, type EventLog, type RecoveryPolicy } from "../../src/index.ts";
+import { callRecords } from "./call-problems.ts";
+import { clerk } from "./clerk.ts";
+import { lawProblems } from "./law-problems.ts";
+import { replayLog, type Replay } from "./replay.ts";
+import { viewProblems } from "./view-problems.ts";
+
+export interface Reopening {
+  readonly log: EventLog;
+  readonly session: string;
+  readonly recovery: RecoveryPolicy;
+  readonly agent: Agent;
+}
+
+export async function reopeningProblems(opening: Reopening): Promise<readonly string[]> {
+  const left = await replayLog(opening.log, opening.session);
+  return [...(await reopened(opening, left)), ...(await openedAgain(opening))];
+}
+
+async function reopened(opening: Reopening, left: Replay): Promise<readonly string[]> {
+  const { log, recovery, agent } = opening;
+  await using runtime = await createRuntime({ log, recovery, agent, graceMs: 50 });
+  const session = await runtime.session(opening.session);
+  await using answering = clerk(session);
+  await answering.idle();
+  const recovered = await replayLog(log, session.id);
+  const problems = [
+    ...(await viewProblems(session, log)),
+    ...lawProblems(recovered.events),
+    ...settledProblems(left, recovered, recovery),
+  ];
+  const turn = await session.send("Are you still there?");
+  const { finishReason } = await turn.result;
+  const final = await replayLog(log, session.id);
+  return [
+    ...problems,
+    ...(finishReason === "stop" ? [] : [`the new turn ended with ${finishReason}`]),
+    ...lawProblems(final.events),
+    ...final.last.queue.waiting.map(({ id }) => `message ${id} still waits after a whole turn`),
+    ...(await viewProblems(session, log)),
+  ];
+}
+
+/** Law 6: what the dead process had started is unknown; what it had not, is run only by policy. */
+function settledProblems(
+  left: Replay,
+  recovered: Replay,
+  recovery: RecoveryPolicy,
+): readonly string[] {
+  const after = callRecords(recovered.events);
+  const recovers = recovered.events
+    .slice(left.events.length)
+    .some((event) => event.type === "session.recovered");
+  return callRecords(left.events).flatMap(({ step, callId, started, ends }) => {
+    if (ends.length > 0) return [];
+    const end = after.find((one) => one.step === step && one.callId === callId)?.ends[0]?.type;
+    const name = `call ${callId} of step ${step}`;
+    if (started.length > 0) {
+      return end === "tool.unknown" ? [] : [`${name} had been started and is ${end ?? "open"}`];
+    }
+    // A turn that only waited for approvals has nothing to recover from: it goes on.
+    if (recovery === "continue" || !recovers) return [];
+    return end === "tool.skipped" || end === "tool.failed" || end === "tool.denied"
+      ? []
+      : [`${name} had not been started and is ${end ?? "open"}, though recovery stops`];
+  });
+}
+
+/** A session that came to rest has nothing to recover from. */
+async function openedAgain({
+  log,
+  session,
+  recovery,
+  agent,
+}: Reopening): Promise<readonly string[]> {
+  const before = await log.revision(session);
+  await using runtime = await createRuntime({ log, recovery, agent });
+  const { position } = await (await runtime.session(session)).view();
+  return position === before ? [] : [`opening it once more recorded ${position - before} events`];
+}

@@ -1,0 +1,72 @@
+/** A session in memory, for tests of what a runtime promises. */
+
+import {
+  createRuntime,
+  openMemoryLog,
+  type Agent,
+  type EventLog,
+  type Runtime,
+  type RuntimeOptions,
+  type Session,
+} from "../../src/index.ts";
+import { lawProblems } from "./law-problems.ts";
+import { storedEvents } from "./replay.ts";
+import type { SessionEvent } from "../../src/events/index.ts";
+
+export type OpenOptions = Partial<
+  Pick<
+    RuntimeOptions,
+    | "recovery"
+    | "stepSource"
+    | "idleAfterMs"
+    | "graceMs"
+    | "onWarning"
+    | "clock"
+    | "newId"
+    | "random"
+  >
+> & {
+  /** Default: a new one in memory. */
+  readonly log?: EventLog;
+};
+
+/** A runtime with one session; closed, and held against every law, when it goes out of scope. */
+export interface OpenSession extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly session: Session;
+  readonly log: EventLog;
+  /** Everything that is in the log. */
+  events(): Promise<SessionEvent[]>;
+  /** What was recorded, by type. */
+  types(): Promise<readonly string[]>;
+}
+
+export async function openSession(agent: Agent, options: OpenOptions = {}): Promise<OpenSession> {
+  const log = options.log ?? (await openMemoryLog());
+  const runtime = await createRuntime({ graceMs: 1, ...options, log, agent });
+  const session = await runtime.session("s");
+  const events = (): Promise<SessionEvent[]> => storedEvents(log, session.id);
+  return {
+    runtime,
+    session,
+    log,
+    events,
+    types: async () => (await events()).map(({ type }) => type),
+    async [Symbol.asyncDispose]() {
+      await runtime.close();
+      const problems = lawProblems(await events());
+      if (options.log === undefined) await log.close();
+      if (problems.length > 0) throw new Error(`Laws were broken:\n${problems.join("\n")}`);
+    },
+  };
+}
+
+/** The same session on the same log, as a new process would open it. */
+export async function reopen(
+  { runtime, log }: OpenSession,
+  agent: Agent,
+  options: OpenOptions = {},
+): Promise<OpenSession> {
+  await runtime.close();
+  return await openSession(agent, { ...options, log });
+}

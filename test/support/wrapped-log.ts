@@ -1,0 +1,19 @@
+/** A log with some of its ways changed, for tests that look in or go wrong at one of them. */
+
+import type { EventLog } from "../../src/events/index.ts";
+
+export function wrapLog(log: EventLog, changes: Partial<EventLog>): EventLog {
+  return {
+    append: (...append) => log.append(...append),
+    read: (...read) => log.read(...read),
+    subscribe: (...subscription) => log.subscribe(...subscription),
+    readAll: (...read) => log.readAll(...read),
+    revision: (session) => log.revision(session),
+    list: (...list) => log.list(...list),
+    saveSnapshot: (...snapshot) => log.saveSnapshot(...snapshot),
+    loadSnapshot: (...snapshot) => log.loadSnapshot(...snapshot),
+    close: () => log.close(),
+    [Symbol.asyncDispose]: () => log.close(),
+    ...changes,
+  };
+}
