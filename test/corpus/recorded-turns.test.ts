@@ -1,0 +1,197 @@
+// Every recorded stream run as a turn, through both step sources: what is recorded is what `streamText`
+// yields for the same bytes, and the next request says back to the provider what the SDK's own loop would.
+import { isStepCount, streamText, type ModelMessage } from "ai";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { openMemoryLog } from "../../src/events/leveldb/index.ts";
+import { TurnlogError, type EventLog, type SessionEvent } from "../../src/events/index.ts";
+import { createRuntime, viewSession, type RuntimeOptions } from "../../src/runtime/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
+import { comparableParts } from "./comparable-parts.ts";
+import { describeWithCorpus } from "./corpus-suite.ts";
+import { expectedParts, wireMessages } from "./expected-parts.ts";
+import { wireRows, type WireRow } from "./wire-manifest.ts";
+import { wireModel } from "./wire-model.ts";
+import { serveWire, type WireServer } from "./wire-server.ts";
+
+type Source = NonNullable<RuntimeOptions["stepSource"]>;
+const partSchema = z.looseObject({ type: z.string() });
+type AnyPart = z.infer<typeof partSchema>;
+
+const families = ["openai-responses", "openai-chat", "google", "anthropic"] as const;
+const sources: readonly Source[] = ["language-model-call", "stream-text"];
+
+// OpenAI gives reasoning back as a reference by id unless it is told not to store: then as encrypted content.
+const storeNothing = { openai: { store: false } };
+
+/** How the light source differs from `streamText`, and why it is right to. */
+const deviations: Readonly<
+  Record<string, { readonly why: string; readonly without: readonly string[] }>
+> = {
+  "hooks-system.before-agent.0": {
+    why: "`streamText` repeats a thought signature on every later delta; the provider sent it once",
+    without: ["providerMetadata"],
+  },
+  "tool-search": {
+    why: "`streamText` renames part ids that the provider uses again; the log keeps the provider's",
+    without: ["id"],
+  },
+};
+
+/** Files that hold several responses in one stream: the SDK's own loop runs tools between them. */
+const severalResponses = ["programmatic-tool-calling", "tool-search"];
+
+describeWithCorpus("a recorded stream, run as a turn", () => {
+  for (const source of sources) {
+    for (const row of wireRows([...families], ["ok", "errors"])) {
+      it(`keeps what streamText yields: ${row.file} (${source})`, async () => {
+        await using server = await serveWire(row, { seed: 7 });
+        const { events, error } = await recordedTurn(row, server, source);
+        const { parts, responseMessages } = await expectedParts(row);
+        const recorded = firstStep(events).flatMap(recordedPart);
+        const expected = parts.map(plain).filter((part) => !framing.has(part.type));
+        const deviation = deviationOf(row, source);
+        expect(comparableParts(recorded.map(deviation))).toEqual(
+          comparableParts(expected.map(deviation)),
+        );
+
+        const [finished] = events.filter((event) => event.type === "step.finished");
+        const failed = expected.some((part) => part.type === "error");
+        expect(finished?.data.finishReason).toBe(failed ? undefined : row.finish);
+        expect(TurnlogError.isInstance(error) ? error.code : error).toBe(
+          failed ? "TURN_FAILED" : undefined,
+        );
+        const second = await secondPrompt(events, server);
+        if (second === undefined) return;
+        expect(promptProblems(second)).toEqual([]);
+        expect(JSON.parse(JSON.stringify(second[1]))).toEqual(
+          JSON.parse(JSON.stringify(responseMessages[0])),
+        );
+      });
+    }
+  }
+
+  for (const row of wireRows([...families], ["ok"])) {
+    if (row.finish !== "tool-calls" || severalResponses.some((name) => row.file.includes(name)))
+      continue;
+    it(`asks again as the SDK's own loop does: ${row.file}`, async () => {
+      await using ours = await serveWire(row, { seed: 3 });
+      await recordedTurn(row, ours, "language-model-call", storeNothing);
+      await using theirs = await serveWire(row, { seed: 3 });
+      const { model, tools } = wireModel(row, theirs.url);
+      const loop = streamText({
+        model,
+        tools,
+        messages: [...wireMessages],
+        stopWhen: isStepCount(2),
+        providerOptions: storeNothing,
+        onError: () => {},
+      });
+      await loop.consumeStream();
+      expect(theirs.requests.length).toBe(2);
+      expect(ours.requests[1]?.body).toEqual(theirs.requests[1]?.body);
+    });
+  }
+});
+
+interface RecordedTurn {
+  readonly events: readonly SessionEvent[];
+  readonly error: unknown;
+}
+
+async function recordedTurn(
+  row: WireRow,
+  server: WireServer,
+  stepSource: Source,
+  providerOptions?: typeof storeNothing,
+): Promise<RecordedTurn> {
+  const { model, tools } = wireModel(row, server.url);
+  const log: EventLog = await openMemoryLog();
+  await using runtime = await createRuntime({
+    log,
+    stepSource,
+    agent: {
+      model,
+      tools: Object.fromEntries(
+        Object.entries(tools).map(([name, tool]) => [name, { ...tool, needsApproval: false }]),
+      ),
+      maxSteps: 2,
+      maxAttempts: 1,
+      ...(providerOptions === undefined ? {} : { providerOptions }),
+    },
+  });
+  const session = await runtime.session("recorded");
+  const turn = await session.send("Please go on.");
+  const error = await turn.result.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return { events: await Array.fromAsync(log.read("recorded")), error };
+}
+
+/** The events of the first step. */
+function firstStep(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  const start = events.findIndex((event) => event.type === "step.started");
+  const end = events.findIndex(
+    (event) => event.type === "step.finished" || event.type === "step.failed",
+  );
+  return events.slice(start + 1, end);
+}
+
+/** A recorded part in the form of the SDK's, or nothing for what frames the step. */
+function recordedPart(event: SessionEvent): readonly AnyPart[] {
+  if (!event.type.startsWith("part.") || event.type === "part.start-step") return [];
+  return [plain({ ...event.data, type: event.type.slice("part.".length) })];
+}
+
+/** What frames a step in `streamText`; turnlog's step events say the same. */
+const framing = new Set(["start", "start-step", "finish-step", "finish"]);
+
+/** JSON of a part: errors by their message, files by their content, an approval by the call's id. */
+function plain(part: AnyPart): AnyPart {
+  const { file, error, toolCall, ...rest } = part;
+  return {
+    ...partSchema.parse(JSON.parse(JSON.stringify(rest))),
+    ...(isFile(file) ? { data: file.base64, mediaType: file.mediaType } : {}),
+    ...(error === undefined ? {} : { error: messageOf(error) }),
+    ...(isCall(toolCall) ? { toolCallId: toolCall.toolCallId } : {}),
+  };
+}
+
+function isFile(value: unknown): value is { readonly base64: string; readonly mediaType: string } {
+  return typeof value === "object" && value !== null && "base64" in value;
+}
+
+function isCall(value: unknown): value is { readonly toolCallId: string } {
+  return typeof value === "object" && value !== null && "toolCallId" in value;
+}
+
+function messageOf(error: unknown): unknown {
+  return typeof error === "object" && error !== null && "message" in error ? error.message : error;
+}
+
+function deviationOf(row: WireRow, source: Source): (part: AnyPart) => AnyPart {
+  const [, deviation] = Object.entries(deviations).find(([file]) => row.file.includes(file)) ?? [];
+  if (source !== "language-model-call" || deviation === undefined) return (part) => part;
+  return (part) =>
+    part.type.startsWith("text-")
+      ? (Object.fromEntries(
+          Object.entries(part).filter(([field]) => !deviation.without.includes(field)),
+        ) as AnyPart)
+      : part;
+}
+
+/** The messages of the second step's prompt, rebuilt from the log; undefined when there was none. */
+async function secondPrompt(
+  events: readonly SessionEvent[],
+  server: WireServer,
+): Promise<readonly ModelMessage[] | undefined> {
+  const second = events.find((event) => event.type === "step.started" && event.data.step === 2);
+  expect(server.requests.length).toBe(second === undefined ? 1 : 2);
+  if (second === undefined) return undefined;
+  const log = await openMemoryLog();
+  await log.append("recorded", "none", events.slice(0, second.seq - 1));
+  const { prompt } = await viewSession(log, "recorded");
+  await log.close();
+  return prompt;
+}

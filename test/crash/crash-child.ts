@@ -1,0 +1,153 @@
+/**
+ * The process that is killed: runs a session on a store, sends messages to it at all times, takes
+ * some back, cancels, answers approvals, and tells at once what a user is shown and what was
+ * accepted. Telling is synchronous, so a line that the parent has is a line that was true.
+ */
+
+import { appendFileSync } from "node:fs";
+import { createRuntime, openLog, type Session } from "../../src/index.ts";
+import { seededRandom } from "../support/random.ts";
+import { wrapLog } from "../support/wrapped-log.ts";
+import { crashAgent, sentDigest } from "./crash-agent.ts";
+import { crashPlanSchema, type Place, type Told } from "./crash-plan.ts";
+
+const plan = crashPlanSchema.parse(JSON.parse(process.argv[2] ?? ""));
+const random = seededRandom(plan.process);
+const passed: Record<Place, number> = { append: 0, work: 0, call: 0, shown: 0 };
+
+function pass(place: Place): void {
+  passed[place] += 1;
+  if (plan.die?.at === place && passed[place] === plan.die.after)
+    process.kill(process.pid, "SIGKILL");
+}
+
+function tell(line: Told): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+const log = await openLog({ dir: plan.store, durability: plan.durability });
+// Passes by the place at which an event has been handed over and is not yet written.
+const watched = wrapLog(log, {
+  append: (...append) => {
+    const appended = log.append(...append);
+    pass("append");
+    return appended;
+  },
+});
+const runtime = await createRuntime({
+  log: watched,
+  recovery: plan.recovery,
+  graceMs: 50,
+  agent: crashAgent({
+    works: plan.works,
+    onWork: () => {
+      pass("work");
+    },
+    onCall: (prompt) => {
+      appendFileSync(plan.calls, `${sentDigest(prompt)}\n`);
+      pass("call");
+    },
+  }),
+});
+let messages = 0;
+const side: Promise<void>[] = [];
+const session = await runtime.session(plan.session);
+const showing = show(session);
+
+// What the process before this one had asked, and nobody could answer any more.
+for (const { callId, status } of (await session.view()).toolCalls) {
+  if (status === "awaiting-approval") answer(session, callId);
+}
+for (let turn = 0; turn < 4; turn++) await converse(session);
+await Promise.all(side);
+await session.idle();
+const { position } = await session.view();
+await showing.until(position);
+await runtime.close();
+await log.close();
+
+/** Shows every event, and answers what is asked. */
+function show(shown: Session): { readonly until: (position: number) => Promise<void> } {
+  const stop = new AbortController();
+  let seen = plan.from - 1;
+  let waiting: { readonly position: number; readonly resolve: () => void } | undefined;
+  const following = (async () => {
+    for await (const event of shown.events({ from: plan.from, signal: stop.signal })) {
+      tell({ told: "shown", event });
+      pass("shown");
+      seen = event.seq;
+      if (waiting !== undefined && seen >= waiting.position) waiting.resolve();
+      if (event.type === "tool.approval-requested") answer(shown, event.data.callId);
+    }
+  })();
+  return {
+    until: async (target) => {
+      if (seen < target) {
+        const reached = Promise.withResolvers<void>();
+        waiting = { position: target, resolve: reached.resolve };
+        await reached.promise;
+      }
+      stop.abort();
+      await following;
+    },
+  };
+}
+
+function answer(asking: Session, callId: string): void {
+  const reason = { reason: "so said the clerk" };
+  const answered = random.chance(0.7)
+    ? asking.approve(callId, reason)
+    : asking.deny(callId, reason);
+  // The call may have been skipped meanwhile, as when the turn was cancelled.
+  side.push(answered.catch(refused));
+}
+
+/** One turn, with whatever occurs to a user while it runs. */
+async function converse(talk: Session): Promise<void> {
+  const { id, sending } = say(talk, "follow-up");
+  const turn = await sending;
+  for await (const event of turn) {
+    tell({ told: "shown", event });
+    const boundary = event.type === "step.finished" || event.type === "tool.started";
+    if (!boundary) continue;
+    if (random.chance(0.1)) side.push(say(talk, "steer").sending.then(() => undefined));
+    if (random.chance(0.1)) side.push(say(talk, "follow-up").sending.then(() => undefined));
+    if (random.chance(0.05)) side.push(change(talk));
+    if (random.chance(0.04)) side.push(talk.cancel({ reason: "enough" }).then(() => undefined));
+  }
+  const { finishReason } = await turn.result;
+  tell({ told: "ended", id, reason: finishReason });
+}
+
+function say(talk: Session, delivery: "steer" | "follow-up") {
+  messages += 1;
+  const id = `${plan.process}-${messages}`;
+  const sending = talk.send(`Message ${id}: ${"go on ".repeat(random.below(10))}`, {
+    id,
+    delivery,
+  });
+  return {
+    id,
+    sending: sending.then((turn) => {
+      tell({ told: "accepted", id });
+      return turn;
+    }),
+  };
+}
+
+/** Says something and takes it back, if it is not too late. */
+async function change(talk: Session): Promise<void> {
+  const { id, sending } = say(talk, "follow-up");
+  await sending;
+  try {
+    await talk.withdraw(id, "changed my mind");
+    tell({ told: "withdrawn", id });
+  } catch (error) {
+    refused(error);
+  }
+}
+
+function refused(error: unknown): void {
+  const isRefusal = error instanceof Error && "code" in error && error.code === "COMMAND_REFUSED";
+  if (!isRefusal) throw error;
+}

@@ -1,0 +1,58 @@
+/** What a process of the kill tests is told to do, handed over as JSON on its command line. */
+
+import { z } from "zod";
+
+export interface CrashPlan {
+  /** The folder of the store. */
+  readonly store: string;
+  /** Where tools note their work, and where model calls are noted: outside the store. */
+  readonly works: string;
+  readonly calls: string;
+  readonly session: string;
+  /** Different for each process: names its messages and seeds what it does. */
+  readonly process: string;
+  /** The position from which on events are shown. */
+  readonly from: number;
+  readonly durability: "sync" | "os";
+  readonly recovery: "stop" | "continue";
+  /** A place in the code at which the process kills itself; without it, the parent does it. */
+  readonly die?: { readonly at: Place; readonly after: number };
+}
+
+/**
+ * `append`: an event has been handed to the log and is not written yet. `work`: a tool has done
+ * its work and not returned. `call`: the model is being called. `shown`: an event has been shown.
+ */
+export type Place = "append" | "work" | "call" | "shown";
+
+export const crashPlanSchema: z.ZodType<CrashPlan> = z.object({
+  store: z.string(),
+  works: z.string(),
+  calls: z.string(),
+  session: z.string(),
+  process: z.string(),
+  from: z.int(),
+  durability: z.enum(["sync", "os"]),
+  recovery: z.enum(["stop", "continue"]),
+  die: z
+    .object({ at: z.enum(["append", "work", "call", "shown"]), after: z.int() })
+    .exactOptional(),
+});
+
+/** One line of what such a process tells while it lives. */
+export type Told =
+  /** An event that a user was shown, by `events()` or by the turn's own iterator. */
+  | { readonly told: "shown"; readonly event: { readonly seq: number } }
+  /** A message that `send` accepted. */
+  | { readonly told: "accepted"; readonly id: string }
+  /** A message that `withdraw` took back. */
+  | { readonly told: "withdrawn"; readonly id: string }
+  /** The turn of a message has ended. */
+  | { readonly told: "ended"; readonly id: string; readonly reason: string };
+
+export const toldSchema: z.ZodType<Told> = z.discriminatedUnion("told", [
+  z.object({ told: z.literal("shown"), event: z.looseObject({ seq: z.int() }) }),
+  z.object({ told: z.literal("accepted"), id: z.string() }),
+  z.object({ told: z.literal("withdrawn"), id: z.string() }),
+  z.object({ told: z.literal("ended"), id: z.string(), reason: z.string() }),
+]);

@@ -1,0 +1,52 @@
+/**
+ * What is wrong after a kill: with the log as it was left, with the session that is opened on it,
+ * and with the turn that is run then. Works on a copy, so that the store itself stays as it was.
+ */
+
+import { existsSync } from "node:fs";
+import { copyFile, cp } from "node:fs/promises";
+import { join } from "node:path";
+import { openLog } from "../../src/index.ts";
+import { lawProblems } from "../support/law-problems.ts";
+import { reopeningProblems } from "../support/reopening.ts";
+import { replayLog } from "../support/replay.ts";
+import { wholeLines, workDone } from "../support/workshop.ts";
+import { crashAgent } from "./crash-agent.ts";
+import type { CrashPlan, Told } from "./crash-plan.ts";
+import { shownProblems } from "./shown-problems.ts";
+
+export interface Verdict {
+  readonly problems: readonly string[];
+  /** The last position that the killed process left. */
+  readonly position: number;
+  /** What the session was doing when the process died. */
+  readonly doing: string;
+}
+
+export async function crashVerdict(
+  plan: CrashPlan,
+  told: readonly Told[],
+  scratch: string,
+): Promise<Verdict> {
+  const { session, recovery, durability } = plan;
+  const works = join(scratch, "works");
+  await cp(plan.store, join(scratch, "store"), { recursive: true });
+  if (existsSync(plan.works)) await copyFile(plan.works, works);
+  await using log = await openLog({ dir: join(scratch, "store"), durability });
+  const left = await replayLog(log, session);
+  const witnessed = { told, works: workDone(works), calls: wholeLines(plan.calls) };
+  const problems = [
+    ...(await shownProblems(left, witnessed)),
+    ...lawProblems(left.events, { cutOff: true }),
+    ...(await reopeningProblems({ log, session, recovery, agent: crashAgent({ works }) })),
+    ...repeatedWorks(works),
+  ];
+  const [doing] = JSON.stringify(left.last.machine.value).match(/[a-z]+/) ?? ["nothing"];
+  return { problems, position: left.events.length, doing };
+}
+
+function repeatedWorks(works: string): readonly string[] {
+  const keys = workDone(works).map(({ key }) => key);
+  const repeated = keys.filter((key, index) => keys.indexOf(key) !== index);
+  return repeated.map((key) => `recovery ran ${key} again`);
+}

@@ -1,0 +1,105 @@
+/** Law 1 after a kill: what was shown, accepted, done or sent is in the log that is left. */
+
+import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
+import { promptMessages } from "../../src/projections/index.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
+import { callRecords } from "../support/call-problems.ts";
+import { stateAt, type Replay } from "../support/replay.ts";
+import type { Work } from "../support/workshop.ts";
+import { crashAgent, sentDigest } from "./crash-agent.ts";
+import type { Told } from "./crash-plan.ts";
+
+/** What was told to users and seen in the world up to the kill. */
+export interface Witnessed {
+  readonly told: readonly Told[];
+  /** What tools did, by all processes of the store so far. */
+  readonly works: readonly Work[];
+  /** Digests of the prompts with which the model was called, by all processes so far. */
+  readonly calls: readonly string[];
+}
+
+export async function shownProblems(log: Replay, witnessed: Witnessed): Promise<readonly string[]> {
+  return [
+    ...toldProblems(log, witnessed.told),
+    ...workProblems(log, witnessed.works),
+    ...(await callProblems(log, witnessed.calls)),
+  ];
+}
+
+function toldProblems({ events }: Replay, told: readonly Told[]): readonly string[] {
+  const stored = new Map(events.map((event) => [event.seq, JSON.stringify(event)]));
+  const ids = (type: "message.queued" | "message.withdrawn"): ReadonlySet<string> =>
+    new Set(
+      events.flatMap((event) => {
+        if (event.type !== type) return [];
+        return event.type === "message.queued" ? [event.data.id] : event.data.ids;
+      }),
+    );
+  const [accepted, withdrawn] = [ids("message.queued"), ids("message.withdrawn")];
+  return told.flatMap((line) => {
+    switch (line.told) {
+      case "shown": {
+        const { seq } = line.event;
+        return stored.get(seq) === JSON.stringify(line.event)
+          ? []
+          : [`event ${seq} was shown, and the log has ${stored.get(seq) ?? "nothing"} there`];
+      }
+      case "accepted":
+        return accepted.has(line.id)
+          ? []
+          : [`message ${line.id} was accepted and is not in the log`];
+      case "withdrawn":
+        return withdrawn.has(line.id)
+          ? []
+          : [`message ${line.id} was withdrawn, the log does not know`];
+      case "ended":
+        return [];
+    }
+  });
+}
+
+function workProblems({ events }: Replay, works: readonly Work[]): readonly string[] {
+  const records = callRecords(events);
+  const keys = works.map(({ key }) => key);
+  return works.flatMap(({ key, toolName }, index) => {
+    const started = records.filter(
+      ({ call, started }) =>
+        JSON.stringify(call.data.input) === JSON.stringify({ key }) && started.length > 0,
+    );
+    if (keys.indexOf(key) !== index) return [`${toolName} ran twice for ${key}`];
+    return started.length === 1
+      ? []
+      : [`${toolName} did ${key}, and the log has ${started.length} announcements of it`];
+  });
+}
+
+/** Each prompt that was sent is one that a `step.started` announces, in the same order. */
+async function callProblems(log: Replay, calls: readonly string[]): Promise<readonly string[]> {
+  const announced: string[] = [];
+  for (const event of log.events) {
+    if (event.type === "step.started") announced.push(await announcedDigest(log, event.seq));
+  }
+  let next = 0;
+  return calls.flatMap((call, index) => {
+    const at = announced.indexOf(call, next);
+    if (at === -1) return [`model call ${index + 1} sent a prompt that no step announces`];
+    next = at + 1;
+    return [];
+  });
+}
+
+/** The digest of the prompt as the SDK hands it to a model, made from the log alone. */
+async function announcedDigest(log: Replay, position: number): Promise<string> {
+  const { history, view } = stateAt(log, position - 1);
+  const { instructions, tools } = crashAgent({ works: "/dev/null" });
+  const model = scriptedModel([""]);
+  await streamLanguageModelCall({
+    model,
+    instructions: instructions ?? "",
+    tools: tools ?? {},
+    messages: [...promptMessages(history, view)],
+  });
+  const [call] = model.calls;
+  if (call === undefined) throw new Error("The model was not called.");
+  return sentDigest(call.prompt);
+}

@@ -1,0 +1,251 @@
+/**
+ * Any event of the catalogue, in any order, over so few ids that they meet: what a log may hold
+ * after bugs, old releases and hands. Nothing here makes sense, and every fold must bear it.
+ */
+
+import * as fc from "fast-check";
+import type {
+  EventBody,
+  EventMap,
+  EventType,
+  JsonValue,
+  ModelOutput,
+  ProviderMetadata,
+  SessionEvent,
+  StoredError,
+  TokenUsage,
+} from "../../src/events/index.ts";
+
+const few = fc.integer({ min: 1, max: 3 });
+// Names that every object has already, or that are special when they are assigned.
+const callId = fc.constantFrom("c1", "constructor", "__proto__");
+const messageId = fc.constantFrom("m1", "m2", "constructor", "__proto__");
+const blockId = fc.constantFrom("b1", "b2");
+const tokens = fc.nat({ max: 500 });
+const text = fc.constantFrom("", " ", "one ", "two", "\ud83d", "\ude00", "__proto__");
+const json: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue[]>(
+  null,
+  1,
+  "text",
+  {},
+  { key: "a", toString: 1 },
+  [[]],
+);
+const toolName = fc.constantFrom("read", "toString");
+const model = fc.constant({ provider: "turnlog", modelId: "any" });
+
+const metadata: fc.Arbitrary<{ readonly providerMetadata?: ProviderMetadata }> = fc.constantFrom(
+  {},
+  { providerMetadata: { turnlog: { item: "i1" } } },
+  { providerMetadata: {} },
+);
+const error: fc.Arbitrary<StoredError> = fc.constantFrom(
+  { name: "Error", message: "" },
+  { name: "RangeError", message: "far", cause: { name: "Error", message: "near" } },
+);
+const usage: fc.Arbitrary<TokenUsage> = fc.record(
+  {
+    basis: fc.constantFrom("measured", "estimated"),
+    inputTokens: tokens,
+    outputTokens: tokens,
+    uncachedInputTokens: tokens,
+    cacheReadTokens: tokens,
+    cacheWriteTokens: tokens,
+    textTokens: tokens,
+    reasoningTokens: tokens,
+    raw: json,
+  },
+  { requiredKeys: ["basis", "inputTokens", "outputTokens"] },
+);
+
+const block = fc.tuple(blockId, metadata).map(([id, more]) => ({ id, ...more }));
+const delta = fc.tuple(block, text).map(([start, said]) => ({ ...start, text: said }));
+const file = metadata.map((more) => ({ data: "aGk=", mediaType: "text/plain", ...more }));
+const call = fc
+  .tuple(
+    callId,
+    toolName,
+    metadata,
+    fc.constantFrom({}, { input: { key: "a" } }, { input: "{ not" }),
+  )
+  .map(([toolCallId, name, more, input]) => ({ toolCallId, toolName: name, ...more, ...input }));
+const provided = fc.constantFrom({}, { providerExecuted: true }, { providerExecuted: false });
+const key = fc.tuple(few, callId).map(([step, id]) => ({ step, callId: id }));
+const reason = fc.constantFrom({}, { reason: "because" });
+const ids = fc.uniqueArray(messageId, { maxLength: 3 });
+const agent = fc.constantFrom("a1", "a2").map((digest) => ({
+  digest,
+  model: { provider: "turnlog", modelId: "any" },
+  tools: ["read"],
+}));
+const end = fc.constantFrom(
+  "stop",
+  "length",
+  "content-filter",
+  "max-steps",
+  "cancelled",
+  "failed",
+  "interrupted",
+);
+
+function merged<One extends object, Other extends object>(
+  one: fc.Arbitrary<One>,
+  other: fc.Arbitrary<Other>,
+): fc.Arbitrary<One & Other> {
+  return fc.tuple(one, other).map(([left, right]) => ({ ...left, ...right }));
+}
+
+type AnyData = { readonly [Type in EventType]: fc.Arbitrary<EventMap[Type]> };
+
+/** One for each type: the compiler finds a type that is missing. */
+const anyData: AnyData = {
+  "session.created": fc.record({ agent }),
+  "session.configured": fc.record({ agent }),
+  "session.recovered": fc.record({
+    inFlight: fc.constantFrom(
+      { kind: "nothing" },
+      { kind: "streaming", turn: 1, step: 1 },
+      { kind: "tools", turn: 1, step: 1, started: ["c1"], waiting: [] },
+    ),
+    policy: fc.constantFrom("stop", "continue"),
+  }),
+  "session.resumed": reason,
+  "session.closed": reason,
+  "message.queued": fc.record({
+    id: messageId,
+    content: fc.oneof(
+      fc.constantFrom("hello", ""),
+      fc.constant([{ type: "text" as const, text: "hello" }]),
+      fc.constant([{ type: "file" as const, data: "aGk=", mediaType: "text/plain" }]),
+    ),
+    delivery: fc.constantFrom("steer", "follow-up"),
+  }),
+  "message.delivered": fc.record({ ids, turn: few, boundary: fc.constantFrom("turn", "step") }),
+  "message.withdrawn": merged(fc.record({ ids }), reason),
+  "turn.started": fc.record({ turn: few, maxSteps: few }),
+  "turn.cancel-requested": merged(fc.record({ turn: few }), reason),
+  "turn.ended": fc.record({ turn: few, reason: end, error }, { requiredKeys: ["turn", "reason"] }),
+  "step.started": fc.record({
+    turn: few,
+    step: few,
+    attempt: few,
+    model,
+    promptDigest: fc.constant("d"),
+    estimate: fc.record({ tokens, basis: fc.constantFrom("length", "anchored") }),
+  }),
+  "step.retrying": fc.record({ step: few, attempt: few, delayMs: tokens, error }),
+  "step.finished": fc.record({
+    step: few,
+    finishReason: fc.constantFrom(
+      "stop",
+      "length",
+      "content-filter",
+      "tool-calls",
+      "error",
+      "other",
+      "interrupted",
+    ),
+    usage,
+    response: fc.constant({}),
+  }),
+  "step.failed": fc.record({ step: few, error, usage }),
+  "step.interrupted": fc.record({
+    step: few,
+    reason: fc.constantFrom("cancelled", "recovered", "closed"),
+    usage,
+  }),
+  "part.start-step": fc.constant({ warnings: [] }),
+  "part.text-start": block,
+  "part.text-delta": delta,
+  "part.text-end": block,
+  "part.reasoning-start": block,
+  "part.reasoning-delta": delta,
+  "part.reasoning-end": block,
+  "part.tool-input-start": merged(block, fc.record({ toolName })),
+  "part.tool-input-delta": merged(block, fc.record({ delta: text })),
+  "part.tool-input-end": block,
+  "part.tool-call": merged(
+    merged(call, provided),
+    fc.oneof(fc.constant({}), fc.record({ invalid: fc.boolean(), error })),
+  ),
+  "part.tool-result": merged(
+    merged(call, provided),
+    fc.record({ output: json, preliminary: fc.boolean() }, { requiredKeys: ["output"] }),
+  ),
+  "part.tool-error": merged(merged(call, provided), fc.record({ error: json })),
+  "part.tool-approval-request": fc.record({ approvalId: fc.constant("a"), toolCallId: callId }),
+  "part.source": fc.constant({ sourceType: "url", id: "s", url: "https://a.invalid" }),
+  "part.file": file,
+  "part.reasoning-file": file,
+  "part.custom": merged(metadata, fc.record({ kind: fc.constantFrom("turnlog.note", "note") })),
+  "part.raw": fc.record({ rawValue: json }),
+  "part.error": fc.record({ error }),
+  "tool.approval-requested": merged(merged(key, reason), fc.record({ toolName })),
+  "tool.approval-answered": merged(merged(key, reason), fc.record({ approved: fc.boolean() })),
+  "tool.started": merged(
+    key,
+    fc.record({ toolName, attempt: few, effectId: fc.constantFrom("e1", "e2") }),
+  ),
+  "tool.progressed": merged(key, fc.record({ output: json })),
+  "tool.succeeded": fc
+    .tuple(
+      key,
+      json,
+      fc.constantFrom<ModelOutput[]>(
+        { type: "text", value: "done" },
+        { type: "json", value: { done: true } },
+        { type: "content", value: [] },
+      ),
+    )
+    .map(([its, output, modelOutput]) => ({ ...its, output, modelOutput })),
+  "tool.failed": merged(key, fc.record({ error })),
+  "tool.denied": merged(key, reason),
+  "tool.skipped": merged(
+    key,
+    fc.record({ reason: fc.constantFrom("cancelled", "recovered", "interrupted") }),
+  ),
+  "tool.unknown": merged(
+    key,
+    fc.record({ reason: fc.constantFrom("cancelled", "recovered", "timed-out") }),
+  ),
+  "context.pruned": fc.record({ calls: fc.array(key, { maxLength: 2 }), savedTokens: tokens }),
+  "context.compaction-started": fc.record({
+    trigger: fc.constantFrom("asked", "limit", "overflow"),
+    strategy: fc.constant("drop-oldest"),
+  }),
+  "context.compacted": fc.record({
+    strategy: fc.constant("drop-oldest"),
+    covers: fc.record({
+      from: fc.integer({ min: 1, max: 40 }),
+      to: fc.integer({ min: 1, max: 40 }),
+    }),
+    summary: fc.constantFrom("", "What was said before."),
+    beforeTokens: tokens,
+    afterTokens: tokens,
+  }),
+  "context.compaction-rejected": fc.record({
+    strategy: fc.constant("drop-oldest"),
+    why: fc.constantFrom("nothing-to-gain", "failed", "cancelled", "recovered"),
+  }),
+  "context.restored": fc.record({ position: fc.integer({ min: 1, max: 40 }) }),
+  "context.overflowed": fc.record({ step: few }),
+  "blob.stored": fc.constant({ sha256: "0".repeat(64), mediaType: "text/plain", bytes: 2 }),
+  unknown: fc.record({ type: fc.constant("future.event"), version: few, data: json }),
+};
+
+const anyBody: fc.Arbitrary<EventBody> = fc
+  .constantFrom(...(Object.keys(anyData) as EventType[]))
+  .chain((type) => anyData[type].map((data) => ({ type, data }) as EventBody));
+
+/** A log of any events, numbered without a gap. */
+export const anyEvents: fc.Arbitrary<readonly SessionEvent[]> = fc
+  .array(anyBody, { maxLength: 80, size: "max" })
+  .map(numbered);
+
+function numbered(bodies: readonly EventBody[]): readonly SessionEvent[] {
+  // Through JSON: what a log holds has no prototypes and no undefined fields.
+  return bodies.map(
+    (body, index) =>
+      JSON.parse(JSON.stringify({ seq: index + 1, at: 1000 + index, ...body })) as SessionEvent,
+  );
+}

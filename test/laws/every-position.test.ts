@@ -1,0 +1,69 @@
+/**
+ * A process may die after any event. Here it does, after every single one of the recorded sessions:
+ * each session is opened on each beginning of its log, and goes on from there.
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { tool, type ToolSet } from "ai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
+import { improvisedModel } from "../support/improvised-model.ts";
+import { reopeningProblems } from "../support/reopening.ts";
+import { workshop, workTools } from "../support/workshop.ts";
+import { fixtureNames, readFixture } from "./session-fixture.ts";
+import { SESSION } from "./stage.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "turnlog-positions-"));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Has the tools that the recorded sessions called, so that a call which was not started can be run. */
+function agent(): Agent {
+  const recorded: ToolSet = Object.fromEntries(
+    ["weather", "map", "train", "book", "quick", "deaf", "lookUp"].map((name) => [
+      name,
+      tool({ inputSchema: z.unknown(), execute: () => `${name} was run` }),
+    ]),
+  );
+  return {
+    model: improvisedModel({ tools: workTools, rounds: 1 }),
+    tools: { ...recorded, ...workshop({ file: join(folder, "works") }) },
+  };
+}
+
+describe.each(fixtureNames)("the session %s, cut off", (name) => {
+  it.each(["stop", "continue"] as const)(
+    "goes on by every law from any position at all, by policy %s",
+    async (recovery) => {
+      const events = await readFixture(name);
+      const open = events.filter((event) => event.type !== "session.closed");
+      for (const { seq } of open) {
+        await using log = await openMemoryLog();
+        await log.append(SESSION, "none", events.slice(0, seq));
+        const problems = await reopeningProblems({
+          log,
+          session: SESSION,
+          recovery,
+          agent: agent(),
+        });
+        expect({ position: seq, problems }).toEqual({ position: seq, problems: [] });
+      }
+    },
+  );
+});
+
+it("a session that was closed stays closed", async () => {
+  await using log = await openMemoryLog();
+  await log.append(SESSION, "none", await readFixture("long-talk"));
+  await using runtime = await createRuntime({ log, agent: agent() });
+  const session = await runtime.session(SESSION);
+  await expect(session.send("Hello?")).rejects.toMatchObject({ code: "SESSION_CLOSED" });
+  expect((await session.view()).position).toBe((await readFixture("long-talk")).length);
+});

@@ -1,0 +1,153 @@
+/** Law 3: any way of folding is the same. Over logs that make no sense at all, so over all others too. */
+
+// Not vitest's own comparison, which takes a key named "constructor" for a constructor.
+import { deepStrictEqual } from "node:assert/strict";
+import * as fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { openMemoryLog } from "../../src/index.ts";
+import type { SessionEvent } from "../../src/events/index.ts";
+import {
+  contextView,
+  history,
+  projectionStore,
+  promptMessages,
+  queue,
+  sessionSummary,
+  toolCalls,
+  usage,
+} from "../../src/projections/index.ts";
+import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
+import {
+  loadSessionSnapshot,
+  nothingKept,
+  saveSessionSnapshot,
+} from "../../src/runtime/session-snapshot.ts";
+import { readSessionState } from "../../src/runtime/session-view.ts";
+import { replay, stateAt } from "../support/replay.ts";
+import { patience, runs } from "../support/runs.ts";
+import { anyEvents } from "./any-event.ts";
+import { partsOf } from "./session-digests.ts";
+
+const SESSION = "any";
+
+function fold(state: SessionState, events: readonly SessionEvent[]): SessionState {
+  return events.reduce((before, event) => foldSession(before, event).state, state);
+}
+
+/** Some positions of a log, as fractions of its length, so that they shrink with it. */
+const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 });
+
+function positions(events: readonly SessionEvent[], at: readonly number[]): readonly number[] {
+  const all = at.map((fraction) => Math.round(fraction * events.length));
+  return [...new Set(all)].toSorted((one, other) => one - other);
+}
+
+vi.setConfig({ testTimeout: patience });
+
+describe("a log of any events in any order", () => {
+  it("is folded, and makes a prompt, without an error", () => {
+    fc.assert(
+      fc.property(anyEvents, (events) => {
+        for (const { history, view } of replay(events).states) promptMessages(history, view);
+        expect(replay(events).last.position).toBe(events.length);
+      }),
+      runs(300),
+    );
+  });
+
+  it("folds the same from any snapshot on, kept and loaded as the runtime does", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyEvents, cuts, async (events, at) => {
+        fc.pre(events.length > 0);
+        const replayed = replay(events);
+        await using log = await openMemoryLog();
+        await log.append(SESSION, "none", events);
+        let kept = nothingKept;
+        for (const position of positions(events, at)) {
+          kept = await saveSessionSnapshot(log, SESSION, stateAt(replayed, position), kept);
+          const loaded = await loadSessionSnapshot(log, SESSION);
+          expect(loaded.state.position).toBe(position);
+          deepStrictEqual(partsOf(loaded.state), partsOf(stateAt(replayed, position)));
+          kept = loaded;
+        }
+        const read = await readSessionState(log, SESSION);
+        deepStrictEqual(partsOf(read), partsOf(replayed.last));
+      }),
+      runs(200),
+    );
+  });
+
+  it("folds the same when its events come more than once, as long as none is missing", () => {
+    fc.assert(
+      fc.property(anyEvents, fc.array(fc.nat({ max: 80 }), { maxLength: 20 }), (events, again) => {
+        const repeated = events.flatMap((event, index) => {
+          const times = again.filter((position) => position % events.length === index);
+          return [
+            event,
+            ...times.flatMap((back) => events.slice(Math.max(0, index - back), index + 1)),
+          ];
+        });
+        const state = fold(initialSessionState, repeated);
+        deepStrictEqual(state, fold(initialSessionState, events));
+      }),
+      runs(200),
+    );
+  });
+
+  it("is refused when a position is missing", () => {
+    fc.assert(
+      fc.property(anyEvents, fc.nat(), (events, at) => {
+        fc.pre(events.length > 1);
+        const missing = at % (events.length - 1);
+        const gap = events.filter((_, index) => index !== missing);
+        expect(() => fold(initialSessionState, gap)).toThrow(`Position ${missing + 1} is missing`);
+      }),
+      runs(50),
+    );
+  });
+
+  it("gives every live store the state of the plain fold", () => {
+    fc.assert(
+      fc.property(anyEvents, (events) => {
+        const { last } = replay(events);
+        const told = <State extends object>(
+          projection: Parameters<typeof projectionStore<State>>[0],
+        ) => {
+          const store = projectionStore(projection);
+          for (const event of events) store.send({ type: "event", event });
+          return store.getSnapshot().context;
+        };
+        deepStrictEqual(told(history), last.history);
+        deepStrictEqual(told(contextView), last.view);
+        deepStrictEqual(told(usage), last.usage);
+        deepStrictEqual(told(toolCalls), last.toolCalls);
+        deepStrictEqual(told(queue), last.queue);
+        deepStrictEqual(told(sessionSummary), last.summary);
+      }),
+      runs(100),
+    );
+  });
+
+  it("is to the byte the same recorded, shown as it comes, and read later", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyEvents, async (events) => {
+        fc.pre(events.length > 0);
+        await using log = await openMemoryLog();
+        const following = (async (): Promise<readonly SessionEvent[]> => {
+          const shown: SessionEvent[] = [];
+          for await (const event of log.subscribe(SESSION)) {
+            if (shown.push(event) === events.length) break;
+          }
+          return shown;
+        })();
+        for (const event of events) await log.append(SESSION, event.seq - 1, [event]);
+        const stored = await Array.fromAsync(log.read(SESSION));
+        const shown = await following;
+        expect(JSON.stringify(stored)).toBe(JSON.stringify(events));
+        expect(JSON.stringify(shown)).toBe(JSON.stringify(events));
+        deepStrictEqual(fold(initialSessionState, stored), replay(events).last);
+      }),
+      runs(150),
+    );
+  });
+});

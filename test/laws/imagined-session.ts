@@ -1,0 +1,312 @@
+/**
+ * A session that is only imagined: the machine says what is to be done, and what comes of it is
+ * drawn by lot, at every moment also the death of the process, with the loss of what was not yet
+ * written. So come about logs that the runtime may record, by the thousand, and faster than it.
+ */
+
+import type { CompactionStrategy } from "../../src/context/index.ts";
+import { dropOldest } from "../../src/context/index.ts";
+import type { EventBody, FinishReason, SessionEvent, TokenUsage } from "../../src/events/index.ts";
+import type { CallState, Effect } from "../../src/machines/index.ts";
+import { promptDigest, promptMessages } from "../../src/projections/index.ts";
+import { compaction } from "../../src/runtime/compactor.ts";
+import { inFlight, settlement } from "../../src/runtime/recovery.ts";
+import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
+import type { Choices } from "./choices.ts";
+import { ImaginedModel } from "./imagined-model.ts";
+
+type Move = () => void;
+
+const AGENT = {
+  digest: "agent",
+  model: { provider: "turnlog", modelId: "imagined" },
+  tools: ["work"],
+};
+const finishReasons: readonly FinishReason[] = [
+  ...Array.from({ length: 6 }, () => "tool-calls" as const),
+  ...Array.from({ length: 3 }, () => "stop" as const),
+  "length",
+  "content-filter",
+  "error",
+  "other",
+];
+
+export class ImaginedSession {
+  readonly #choices: Choices;
+  #events: SessionEvent[] = [];
+  #state: SessionState = initialSessionState;
+  #effects: Effect[] = [];
+  #interpreting = false;
+  #model: ImaginedModel | undefined;
+  #said = false;
+  #aborted = false;
+  #strategy: CompactionStrategy = dropOldest({ keepTurns: 1 });
+  #messages = 0;
+
+  constructor(choices: Choices) {
+    this.#choices = choices;
+    this.#record({ type: "session.created", data: { agent: AGENT } });
+  }
+
+  /** Lives until the choices are used up. */
+  live(): readonly SessionEvent[] {
+    while (!this.#choices.isUsedUp) {
+      const lot = this.#choices.below(24);
+      const moves = this.#moves();
+      if (lot === 23) this.#die();
+      else if (lot > 20 || moves.length === 0) this.#send();
+      else this.#choices.pick(moves)();
+    }
+    return this.#events;
+  }
+
+  #record(body: EventBody): void {
+    const seq = this.#state.position + 1;
+    const event = { seq, at: 1000 + seq, ...body } as SessionEvent;
+    this.#events.push(event);
+    const { state, effects } = foldSession(this.#state, event);
+    this.#state = state;
+    this.#effects.push(...effects);
+    if (this.#interpreting) return;
+    this.#interpreting = true;
+    for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift()) {
+      this.#interpret(next);
+    }
+    this.#interpreting = false;
+  }
+
+  #interpret(effect: Effect): void {
+    const { turn, step, stepsInTurn } = this.#state.machine.context;
+    switch (effect.type) {
+      case "startTurn":
+        return this.#record({ type: "turn.started", data: { turn: turn + 1, maxSteps: 4 } });
+      case "startStep": {
+        const ids = this.#state.queue.waiting
+          .filter(({ delivery }) => stepsInTurn === 0 || delivery === "steer")
+          .map(({ id }) => id);
+        const boundary = stepsInTurn === 0 ? "turn" : "step";
+        if (ids.length > 0)
+          this.#record({ type: "message.delivered", data: { ids, turn, boundary } });
+        return this.#attempt(step + 1, 1);
+      }
+      case "callModel":
+        this.#model = new ImaginedModel(this.#choices);
+        this.#said = false;
+        return;
+      case "compact":
+        return this.#record(compaction(this.#state, this.#strategy, 0));
+      case "abort":
+        this.#aborted = true;
+        return;
+      case "settle":
+        for (const body of settlement(this.#state)) this.#record(body);
+        return;
+      case "endTurn":
+        return this.#record({ type: "turn.ended", data: { turn, ...effect.params } });
+      case "backOff":
+      case "runTools":
+        return;
+    }
+  }
+
+  #attempt(step: number, attempt: number): void {
+    const { history, view, machine } = this.#state;
+    const messages = promptMessages(history, view);
+    this.#aborted = false;
+    this.#record({
+      type: "step.started",
+      data: {
+        turn: machine.context.turn,
+        step,
+        attempt,
+        model: AGENT.model,
+        promptDigest: promptDigest(AGENT.digest, messages),
+        estimate: { tokens: messages.length, basis: "length" },
+      },
+    });
+  }
+
+  #moves(): readonly Move[] {
+    const { machine } = this.#state;
+    if (machine.matches({ streaming: "calling" })) return this.#callingMoves();
+    if (machine.matches({ streaming: "backingOff" })) return this.#backOffMoves();
+    if (machine.matches("tools")) return this.#toolMoves();
+    return this.#idleMoves();
+  }
+
+  #send(): void {
+    this.#messages += 1;
+    const content = this.#choices.pick([
+      "Go on.",
+      [{ type: "text", text: "Look:" } as const, { type: "text", text: "" } as const],
+      [{ type: "file", data: "aGk=", mediaType: "text/plain" } as const],
+    ]);
+    const delivery = this.#choices.pick(["follow-up", "steer"] as const);
+    this.#record({ type: "message.queued", data: { id: `m${this.#messages}`, content, delivery } });
+  }
+
+  /** The process dies, what it had recorded last is lost, and another opens the session. */
+  #die(): void {
+    const lost = this.#choices.below(4);
+    this.#events = this.#events.slice(0, Math.max(1, this.#events.length - lost));
+    this.#state = initialSessionState;
+    for (const event of this.#events) this.#state = foldSession(this.#state, event).state;
+    this.#effects = [];
+    this.#model = undefined;
+    const unfinished = inFlight(this.#state);
+    if (unfinished === undefined) return;
+    const policy = this.#choices.pick(["stop", "continue"] as const);
+    this.#record({ type: "session.recovered", data: { inFlight: unfinished, policy } });
+  }
+
+  #cancel(): readonly Move[] {
+    const { turn, stopping } = this.#state.machine.context;
+    if (stopping !== undefined) return [];
+    return [() => this.#record({ type: "turn.cancel-requested", data: { turn } })];
+  }
+
+  #usage(): TokenUsage {
+    const [inputTokens, outputTokens] = [this.#choices.below(100), this.#choices.below(100)];
+    const basis = this.#choices.pick(["measured", "estimated"] as const);
+    return { basis, inputTokens, outputTokens };
+  }
+
+  #callingMoves(): readonly Move[] {
+    const { step, attempt } = this.#state.machine.context;
+    const error = { name: "Error", message: "Overloaded" };
+    if (this.#aborted) return [() => this.#interruptStep(step)];
+    const part = (): void => {
+      this.#said = true;
+      this.#record(this.#model?.part() ?? { type: "part.start-step", data: { warnings: [] } });
+    };
+    const finish = (): void => {
+      const finishReason = this.#choices.pick(finishReasons);
+      const data = { step, finishReason, usage: this.#usage(), response: {} };
+      this.#record({ type: "step.finished", data });
+    };
+    const fail = (): void => {
+      this.#record({ type: "part.error", data: { error } });
+      if (!this.#said && this.#choices.chance(2)) {
+        this.#record({ type: "step.retrying", data: { step, attempt, delayMs: 0, error } });
+      } else {
+        this.#record({ type: "step.failed", data: { step, error, usage: this.#usage() } });
+      }
+    };
+    const parts = Array.from({ length: 12 }, () => part);
+    return [...parts, finish, finish, finish, fail, ...this.#cancel()];
+  }
+
+  #interruptStep(step: number): void {
+    const data = { step, reason: "cancelled", usage: this.#usage() } as const;
+    this.#record({ type: "step.interrupted", data });
+  }
+
+  #backOffMoves(): readonly Move[] {
+    const { step, attempt } = this.#state.machine.context;
+    if (this.#aborted) return [() => this.#interruptStep(step)];
+    return [() => this.#attempt(step, attempt + 1), ...this.#cancel()];
+  }
+
+  #toolMoves(): readonly Move[] {
+    const { calls } = this.#state.machine.context;
+    const moves = Object.entries(calls).flatMap(([callId, call]) => this.#callMoves(callId, call));
+    return [...moves, ...moves, ...moves, ...this.#cancel()];
+  }
+
+  #callMoves(callId: string, call: CallState): readonly Move[] {
+    const { step, skipCalls, stopping } = this.#state.machine.context;
+    const key = { step, callId };
+    const error = { name: "Error", message: "No." };
+    const skip = (): void => {
+      const reason = stopping === "cancelled" ? "cancelled" : "interrupted";
+      this.#record({ type: "tool.skipped", data: { ...key, reason } });
+    };
+    const start = (): void => {
+      const effectId = `e/${step}/${callId}`;
+      const data = { ...key, toolName: "work", attempt: 1, effectId };
+      this.#record({ type: "tool.started", data });
+    };
+    const fail = (): void => this.#record({ type: "tool.failed", data: { ...key, error } });
+    switch (call) {
+      case "waiting": {
+        if (skipCalls) return [skip];
+        const data = { ...key, toolName: "work" };
+        return [start, fail, () => this.#record({ type: "tool.approval-requested", data })];
+      }
+      case "awaiting-approval":
+        if (skipCalls) return [skip];
+        return [true, false].map((approved) => () => {
+          this.#record({ type: "tool.approval-answered", data: { ...key, approved } });
+        });
+      case "approved":
+        return skipCalls ? [skip] : [start];
+      case "refused":
+        return [() => this.#record({ type: "tool.denied", data: key })];
+      case "running":
+        return [fail, ...this.#runningMoves(key)];
+      case "ended":
+        return [];
+    }
+  }
+
+  #runningMoves(key: { readonly step: number; readonly callId: string }): readonly Move[] {
+    const output = this.#choices.below(5);
+    const reason = this.#aborted ? "cancelled" : "timed-out";
+    return [
+      () => this.#record({ type: "tool.progressed", data: { ...key, output } }),
+      () => this.#record({ type: "tool.unknown", data: { ...key, reason } }),
+      () => {
+        const modelOutput = { type: "json", value: output } as const;
+        this.#record({ type: "tool.succeeded", data: { ...key, output, modelOutput } });
+      },
+    ];
+  }
+
+  #idleMoves(): readonly Move[] {
+    const { queue, machine, history, view } = this.#state;
+    const waiting = queue.waiting.map(({ id }) => id);
+    const calls = history.items.flatMap((item) =>
+      item.kind === "step"
+        ? item.parts.flatMap((part) =>
+            part.kind === "call" ? [{ step: item.step, callId: part.callId }] : [],
+          )
+        : [],
+    );
+    const changes = [...view.compactions, ...view.prunings].map(({ position }) => position);
+    const moves: Move[] = [() => this.#compact(), () => this.#send(), () => this.#send()];
+    if (waiting.length > 0) {
+      moves.push(() => {
+        this.#record({ type: "message.withdrawn", data: { ids: [this.#choices.pick(waiting)] } });
+      });
+      if (machine.context.held)
+        moves.push(() => this.#record({ type: "session.resumed", data: {} }));
+    }
+    if (calls.length > 0) {
+      moves.push(() => {
+        const data = { calls: [this.#choices.pick(calls)], savedTokens: 1 };
+        this.#record({ type: "context.pruned", data });
+      });
+    }
+    if (changes.length > 0) {
+      moves.push(() => {
+        this.#record({ type: "context.restored", data: { position: this.#choices.pick(changes) } });
+      });
+    }
+    return moves;
+  }
+
+  #compact(): void {
+    this.#strategy = this.#choices.pick([dropOldest({ keepTurns: 1 }), summary]);
+    const data = { trigger: "asked", strategy: this.#strategy.name } as const;
+    this.#record({ type: "context.compaction-started", data });
+  }
+}
+
+/** Tells all turns but the last in a few words. */
+const summary: CompactionStrategy = {
+  name: "summary",
+  plan: (history, view) => {
+    const plan = dropOldest({ keepTurns: 1 }).plan(history, view);
+    return plan === undefined ? undefined : { ...plan, summary: "Before: talk." };
+  },
+};

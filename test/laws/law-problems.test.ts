@@ -1,0 +1,76 @@
+/** The checks that other tests rely on find what is wrong: each law, broken on purpose in a recording. */
+
+import { describe, expect, it } from "vitest";
+import type { EventBody, EventType, SessionEvent } from "../../src/events/index.ts";
+import { lawProblems } from "../support/law-problems.ts";
+import { readFixture, type FixtureName } from "./session-fixture.ts";
+
+type Change = (events: readonly SessionEvent[]) => readonly EventBody[];
+
+/** Leaves out the first event of a type. */
+function without(type: EventType): Change {
+  return (events) => {
+    const index = events.findIndex((event) => event.type === type);
+    if (index === -1) throw new Error(`The recording has no ${type}.`);
+    return events.toSpliced(index, 1);
+  };
+}
+
+/** Says the last event of a type once more. */
+function twice(type: EventType): Change {
+  return (events) => {
+    const index = events.findLastIndex((event) => event.type === type);
+    return events.flatMap((event, at) => (at === index ? [event, event] : [event]));
+  };
+}
+
+/** Has the first message say something else. */
+function reworded(events: readonly SessionEvent[]): readonly EventBody[] {
+  const first = events.find((event) => event.type === "message.queued");
+  return events.map((event) =>
+    event === first && event.type === "message.queued"
+      ? { ...event, data: { ...event.data, content: "Another." } }
+      : event,
+  );
+}
+
+async function problemsOf(name: FixtureName, change: Change): Promise<string> {
+  const bodies = change(await readFixture(name));
+  const events = bodies.map((body, index) => ({ ...body, seq: index + 1, at: index + 1 }));
+  return lawProblems(events).join("\n");
+}
+
+describe("a log in which", () => {
+  it.each<[string, FixtureName, Change, string]>([
+    ["a tool's result is missing", "long-talk", without("tool.succeeded"), "has no end"],
+    ["a call ends twice", "tools", twice("tool.denied"), "ends 2 times"],
+    ["a tool is started twice", "long-talk", twice("tool.started"), "is started 2 times"],
+    ["a tool was never started", "long-talk", without("tool.started"), "was never started"],
+    [
+      "a message is delivered twice",
+      "tools",
+      twice("message.delivered"),
+      "is delivered, and was delivered",
+    ],
+    ["a message is accepted twice", "tools", twice("message.queued"), "is accepted twice"],
+    ["a message was never accepted", "tools", without("message.queued"), "was never accepted"],
+    ["a turn does not end", "long-talk", without("turn.ended"), "has not ended"],
+    ["a turn ends twice", "tools", twice("turn.ended"), "it had not begun"],
+    ["a step ends twice", "tools", twice("step.finished"), "it had ended"],
+    ["a step's end is missing", "tools", without("step.finished"), "has not ended"],
+    ["a prompt is not the one that was sent", "tools", reworded, "cannot be rebuilt"],
+    [
+      "a part comes outside of a step",
+      "tools",
+      (events) => [...events, { type: "part.text-start", data: { id: "t" } }],
+      "no step is running",
+    ],
+  ])("%s is found out", async (_, name, change, words) => {
+    const problems = await problemsOf(name, change);
+    expect(problems).toContain(words);
+  });
+
+  it("nothing was changed has no problems", async () => {
+    expect(await problemsOf("tools", (events) => events)).toBe("");
+  });
+});

@@ -1,0 +1,91 @@
+/** Law 2 at every position, for sessions as they live and for the recordings of them. */
+
+import { describe, expect, it } from "vitest";
+import { eventSchemas } from "../../src/events/index.ts";
+import { openMemoryLog, viewSession, type Session } from "../../src/index.ts";
+import { viewOf } from "../../src/runtime/session-view.ts";
+import { lawProblems } from "../support/law-problems.ts";
+import { replay, stateAt } from "../support/replay.ts";
+import { longSession } from "./long-sessions.ts";
+import { partsOf } from "./session-digests.ts";
+import {
+  fixtureNames,
+  meaningOf,
+  readFixture,
+  readMeaning,
+  writeFixture,
+  type FixtureName,
+} from "./session-fixture.ts";
+import { play, SESSION, type Stage } from "./stage.ts";
+import { toolSession } from "./tool-sessions.ts";
+import { troubleSession } from "./trouble-sessions.ts";
+
+const scripts: Readonly<Record<FixtureName, (stage: Stage) => Promise<Session>>> = {
+  tools: toolSession,
+  trouble: troubleSession,
+  "long-talk": longSession,
+};
+
+/** What nothing in this release records, or only a provider that runs tools of others. */
+const unrecorded: readonly string[] = [
+  "blob.stored",
+  "context.overflowed",
+  "context.pruned",
+  "context.restored",
+  "part.raw",
+  "part.tool-approval-request",
+];
+
+describe.each(fixtureNames)("the session %s, played", (name) => {
+  it("holds at every position the state that a fold of its log gives", async () => {
+    const { events, live, problems } = await play(scripts[name]);
+    if (process.env["TURNLOG_RECORD"] !== undefined) await writeFixture(name, events);
+    const folded = replay(events);
+    const seen = new Set(live.map(({ position }) => position));
+    const all = events.map((event) => event.seq - 1);
+    expect(all.filter((position) => !seen.has(position))).toEqual([]);
+    for (const state of live) {
+      const { position } = state;
+      expect({ position, ...partsOf(state) }).toStrictEqual({
+        position,
+        ...partsOf(stateAt(folded, position)),
+      });
+    }
+    expect(problems).toEqual([]);
+  });
+});
+
+describe.each(fixtureNames)("the recording %s", (name) => {
+  it("means at every position what it meant when it was made", async () => {
+    const events = await readFixture(name);
+    expect(meaningOf(replay(events))).toEqual(await readMeaning(name));
+  });
+
+  it("keeps every law, and each prompt that was sent can be rebuilt from it", async () => {
+    const events = await readFixture(name);
+    expect(events.filter((event) => event.type === "step.started")).not.toEqual([]);
+    expect(lawProblems(events)).toEqual([]);
+  });
+
+  it("shows the same at a position whether it is read there or folded up to it", async () => {
+    const events = await readFixture(name);
+    const folded = replay(events);
+    await using log = await openMemoryLog();
+    await log.append(SESSION, "none", events);
+    for (const { seq } of events) {
+      const view = await viewSession(log, SESSION, seq);
+      expect(view).toStrictEqual(viewOf(SESSION, stateAt(folded, seq)));
+    }
+  });
+});
+
+it("the recordings hold every event type that the runtime records", async () => {
+  const recorded = new Set<string>();
+  for (const name of fixtureNames)
+    for (const { type } of await readFixture(name)) recorded.add(type);
+  expect(
+    Object.keys(eventSchemas)
+      .filter((type) => !recorded.has(type))
+      .toSorted(),
+  ).toEqual(unrecorded);
+});

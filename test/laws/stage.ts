@@ -1,0 +1,51 @@
+/** Where a session is played for a recording: in memory, with a given clock, and able to die. */
+
+import { createRuntime, openMemoryLog, type Agent, type Session } from "../../src/index.ts";
+import type { RecoveryPolicy, SessionEvent } from "../../src/events/index.ts";
+import type { SessionState } from "../../src/runtime/index.ts";
+import { deterministic } from "../support/deterministic.ts";
+import { watchLiveStates } from "../support/live-states.ts";
+import { storedEvents } from "../support/replay.ts";
+import { severableLog } from "../support/severed-log.ts";
+import { viewProblems } from "../support/view-problems.ts";
+
+export interface Stage {
+  /** Opens the session, as a new process would when there was one before. */
+  readonly open: (agent: Agent, recovery?: RecoveryPolicy) => Promise<Session>;
+  /** The process dies: nothing that it does from now on gets anywhere. */
+  readonly die: () => void;
+}
+
+export interface Played {
+  readonly events: readonly SessionEvent[];
+  /** The state that the live session held, at every position but the last. */
+  readonly live: readonly SessionState[];
+  /** What was wrong with what the session showed at its end. */
+  readonly problems: readonly string[];
+}
+
+export const SESSION = "recorded";
+
+export async function play(script: (stage: Stage) => Promise<Session>): Promise<Played> {
+  using watched = watchLiveStates();
+  await using log = await openMemoryLog();
+  const options = { ...deterministic(), graceMs: 1 };
+  let door = severableLog(log);
+  const session = await script({
+    open: async (agent, recovery = "stop") => {
+      door = severableLog(log);
+      const runtime = await createRuntime({ ...options, log: door, agent, recovery });
+      return await runtime.session(SESSION);
+    },
+    die: () => {
+      door.sever();
+      watched.forgetActors();
+    },
+  });
+  await session.idle();
+  return {
+    problems: await viewProblems(session, log),
+    events: await storedEvents(log, SESSION),
+    live: watched.seen(SESSION),
+  };
+}
