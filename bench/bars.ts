@@ -1,0 +1,31 @@
+/** What was promised of the figures, and whether it holds. Ratios of one round, so that they travel. */
+
+import type { Reopening } from "./reopening.ts";
+import type { ContenderName, Round } from "./rounds.ts";
+import { spread, type Spread } from "./statistics.ts";
+
+export interface Bar {
+  readonly what: string;
+  readonly measured: Spread;
+  readonly limit: number;
+  /** By the median. */
+  readonly holds: boolean;
+}
+
+function bar(what: string, measured: Spread, limit: number): Bar {
+  return { what, measured, limit, holds: measured.median <= limit };
+}
+
+export function checkBars(rounds: readonly Round[], reopened: Reopening): readonly Bar[] {
+  const toBare = (name: ContenderName): Spread =>
+    spread(rounds.map((round) => round[name].cpuMs / round.bare.cpuMs));
+  const growth = spread(
+    rounds.map((round) => round["turnlog language-model-call os"].growth ?? Number.NaN),
+  );
+  return [
+    bar("CPU of turnlog ÷ bare loop", toBare("turnlog language-model-call os"), 0.7),
+    bar("CPU of turnlog with stream-text ÷ bare loop", toBare("turnlog stream-text os"), 1.25),
+    bar("CPU of the last tenth of the steps ÷ the first", growth, 1.1),
+    bar("milliseconds until the next prompt is there", reopened.readyMs, 50),
+  ];
+}

@@ -1,0 +1,16 @@
+/** A process of its own that is killed in the middle of its session: `node bench/killed-child.ts <dir> <steps> <kill before step>`. */
+
+import { createRuntime } from "../src/index.ts";
+import { SESSION } from "./turnlog-session.ts";
+import { createWorkload, workloadModel, workloadTools } from "./workload.ts";
+
+const [dir = "", steps = "", last = ""] = process.argv.slice(2);
+const workload = createWorkload(Number(steps));
+const model = workloadModel(workload, (step) => {
+  if (step === Number(last)) process.kill(process.pid, "SIGKILL");
+});
+const agent = { model, tools: workloadTools(workload), maxSteps: workload.steps };
+const runtime = await createRuntime({ dir, durability: "os", agent });
+const session = await runtime.session(SESSION);
+const turn = await session.send(workload.request);
+await turn.result;

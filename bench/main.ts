@@ -1,0 +1,63 @@
+/**
+ * `npm run bench`: the same agent session by a bare `streamText` loop and by turnlog, side by side.
+ * Figures go to stdout (`--json` for programs), progress to stderr.
+ */
+
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { checkBars } from "./bars.ts";
+import { inFolder } from "./folder.ts";
+import { leaveKilled, measureReopening } from "./reopening.ts";
+import { reportText, type Report } from "./report.ts";
+import { runRounds } from "./rounds.ts";
+import { createWorkload } from "./workload.ts";
+
+const { values } = parseArgs({
+  options: {
+    json: { type: "boolean", default: false },
+    rounds: { type: "string", default: "9" },
+    steps: { type: "string", default: "200" },
+  },
+});
+
+function countOf(name: "rounds" | "steps", least: number): number {
+  const count = Number(values[name]);
+  if (Number.isInteger(count) && count >= least) return count;
+  throw new Error(`--${name} takes a whole number from ${least} on, not "${values[name]}".`);
+}
+
+function progress(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+const count = countOf("rounds", 1);
+const steps = countOf("steps", 10);
+const workload = createWorkload(steps);
+const cores = cpus();
+
+const report: Report = await inFolder(async (dir) => {
+  const closedStore = join(dir, "closed");
+  const killedStore = join(dir, "killed");
+  const rounds = await runRounds(workload, {
+    count,
+    keepAt: closedStore,
+    onRound: (round) => {
+      progress(`round ${round} of ${count}`);
+    },
+  });
+  progress("reopening");
+  await leaveKilled(killedStore, steps, Math.floor(steps * 0.95));
+  const closed = await measureReopening(closedStore, steps, count);
+  const killed = await measureReopening(killedStore, steps, count);
+  return {
+    machine: `${cores.length} × ${cores[0]?.model ?? "unknown CPU"}, ${process.platform}, Node ${process.version}`,
+    steps,
+    contentBytes: workload.contentBytes,
+    rounds,
+    reopening: { closed, killed },
+    bars: checkBars(rounds, closed),
+  };
+});
+
+process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));

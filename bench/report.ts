@@ -1,0 +1,122 @@
+/** The figures as text for people. */
+
+import type { Bar } from "./bars.ts";
+import type { Reopening } from "./reopening.ts";
+import type { ContenderName, Round, Run } from "./rounds.ts";
+import { spread, type Spread } from "./statistics.ts";
+
+export interface Report {
+  readonly machine: string;
+  readonly steps: number;
+  readonly contentBytes: number;
+  readonly rounds: readonly Round[];
+  readonly reopening: { readonly closed: Reopening; readonly killed: Reopening };
+  readonly bars: readonly Bar[];
+}
+
+const contenders: readonly (readonly [ContenderName, string])[] = [
+  ["bare", "bare streamText loop, nothing kept"],
+  ["turnlog language-model-call os", "turnlog, durability os"],
+  ["turnlog language-model-call sync", "turnlog, durability sync"],
+  ["turnlog stream-text os", "turnlog on streamText, os"],
+  ["turnlog stream-text sync", "turnlog on streamText, sync"],
+  ["level os", "its rows by level alone, os"],
+  ["level sync", "its rows by level alone, sync"],
+];
+
+function ranged({ median, min, max }: Spread, digits: number): string {
+  return `${median.toFixed(digits)} [${min.toFixed(digits)}–${max.toFixed(digits)}]`;
+}
+
+function known(runs: readonly Run[], of: (run: Run) => number | undefined): Spread | undefined {
+  const values = runs.map(of).filter((value) => value !== undefined);
+  return values.length === 0 ? undefined : spread(values);
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
+      )
+      .join("  ");
+  return rows.map(line).join("\n");
+}
+
+function costs({ rounds, contentBytes }: Report): string {
+  const ofContent = (bytes: Spread | undefined): string =>
+    bytes === undefined ? "" : (bytes.median / contentBytes).toFixed(2);
+  return table([
+    [
+      "",
+      "CPU ms/step",
+      "wall ms/step",
+      "last ÷ first tenth",
+      "disk ÷ content",
+      "written ÷ content",
+    ],
+    ...contenders.map(([name, label]) => {
+      const runs = rounds.map((round) => round[name]);
+      const growth = known(runs, (run) => run.growth);
+      return [
+        label,
+        ranged(spread(runs.map((run) => run.cpuMs)), 2),
+        ranged(spread(runs.map((run) => run.wallMs)), 2),
+        growth === undefined ? "" : ranged(growth, 2),
+        ofContent(known(runs, (run) => run.diskBytes)),
+        ofContent(known(runs, (run) => run.writtenBytes)),
+      ];
+    }),
+  ]);
+}
+
+function reopenings({ reopening }: Report): string {
+  const row = (label: string, one: Reopening): readonly string[] => [
+    label,
+    ranged(one.openMs, 1),
+    ranged(one.readyMs, 1),
+    ranged(one.readyCpuMs, 1),
+    ranged(one.calledMs, 1),
+    `${one.events}`,
+  ];
+  return table([
+    [
+      "reopened in a new process",
+      "store open ms",
+      "ready ms",
+      "CPU ms",
+      "model called ms",
+      "events",
+    ],
+    row("after the turn", reopening.closed),
+    row("killed in the turn", reopening.killed),
+  ]);
+}
+
+function bars({ bars }: Report): string {
+  return table(
+    bars.map(({ what, measured, limit, holds }) => [
+      `${holds ? "holds " : "MISSED"}  ${what}`,
+      ranged(measured, 2),
+      `≤ ${limit}`,
+    ]),
+  );
+}
+
+export function reportText(report: Report): string {
+  const { machine, steps, contentBytes, rounds } = report;
+  return [
+    `A session of ${steps} steps, 200 deltas and a 4 KB tool result each: ${(contentBytes / 1e6).toFixed(2)} MB of content.`,
+    `${machine}; medians of ${rounds.length} rounds [least–most].`,
+    "",
+    costs(report),
+    "",
+    reopenings(report),
+    "",
+    bars(report),
+    "",
+  ].join("\n");
+}
