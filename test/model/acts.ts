@@ -1,0 +1,138 @@
+/** What has to be done to a real session so that a move comes: by its user, its model, its tools or time. */
+
+import { APICallError } from "ai";
+import type { CompactionStrategy } from "../../src/context/index.ts";
+import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
+import { GRACE_MS, time } from "./held-time.ts";
+import type { Move } from "./moves.ts";
+import { owedMoves } from "./possible-moves.ts";
+import { callKey, messageId, nextCallId, type Situation } from "./situation.ts";
+import type { Stage } from "./stage.ts";
+
+/** What cannot be seen in a move: which of several ways leads to it, and what comes of it. */
+export interface Manner {
+  /** A compaction that is begun finds something to gain. */
+  readonly gainful?: boolean;
+  /** A failure that breaks the stream off instead of being reported in it. */
+  readonly abrupt?: boolean;
+}
+
+/**
+ * Provokes a move, and does not wait for it. What the runtime does by itself needs no provoking.
+ * A caller that wants to know what it is doing lets the session come to rest before.
+ */
+export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
+  const { situation, world } = stage;
+  if (owedMoves(situation, world).length > 0) return;
+  const { session } = stage;
+  const { model, tools } = stage.process;
+  const key = "callId" in move ? callKey(situation, move.callId) : "";
+  switch (move.type) {
+    case "message.queued":
+      return send(stage, move.delivery);
+    case "message.withdrawn":
+      return stage.ask("withdraw", session.withdraw(oldestMessage(situation)));
+    case "session.resumed":
+      return stage.ask("resume", session.resume());
+    case "session.closed":
+      return stage.ask("close", session.close());
+    case "turn.cancel-requested":
+      return stage.ask("cancel", session.cancel());
+    case "context.compaction-started":
+      return stage.ask("compact", session.compact(manner.gainful === true ? everything : nothing));
+    case "part.tool-call": {
+      const toolCallId = nextCallId(situation);
+      const input = { key: callKey(situation, toolCallId) };
+      return model.say({ type: "tool-call", toolCallId, toolName: move.kind, input });
+    }
+    case "step.finished":
+      if (!isEnding(move.finishReason)) break;
+      return model.end(move.finishReason);
+    case "step.failed": {
+      // An error that passes is tried again, but not after something was said, and not for ever.
+      const passes = situation.spoken || situation.machine.context.attempt >= world.maxAttempts;
+      return model.fail(refusal(passes), manner.abrupt === true ? "break" : "error");
+    }
+    case "step.retrying":
+      return model.fail(refusal(true), manner.abrupt === true ? "break" : "error");
+    case "step.started":
+      return time.endBackOff();
+    case "tool.approval-requested":
+      return tools.decide(key, true);
+    case "tool.started":
+      return tools.decide(key, false);
+    case "tool.approval-answered": {
+      const answer = move.approved ? session.approve(move.callId) : session.deny(move.callId);
+      return stage.ask(`an answer for call ${move.callId}`, answer);
+    }
+    case "tool.succeeded":
+      return tools.end(key);
+    case "tool.failed":
+      if (tools.isAsked(key)) return tools.decide(key, new Error("Undecided."));
+      return tools.end(key, new Error("The tool broke."));
+    case "tool.unknown":
+      tools.abandon(key);
+      return time.pass(
+        situation.machine.context.stopping === undefined ? SLOW_LIMIT_MS + GRACE_MS : GRACE_MS,
+      );
+    default:
+      break;
+  }
+  throw new Error(`Nothing that could be done would lead to ${move.type} here.`);
+}
+
+/** What ends a session's work in the plainest way: undefined when it is at rest for good. */
+export function plainMove({ machine, kinds }: Situation): Move | undefined {
+  if (machine.matches({ streaming: "calling" })) {
+    return { type: "step.finished", finishReason: "stop" };
+  }
+  if (machine.matches({ streaming: "backingOff" })) return { type: "step.started" };
+  for (const [callId, call] of Object.entries(machine.context.calls)) {
+    if (call === "running") return { type: "tool.succeeded", callId };
+    if (call === "awaiting-approval")
+      return { type: "tool.approval-answered", callId, approved: true };
+    if (call === "waiting" && kinds[callId] === "asking") return { type: "tool.started", callId };
+  }
+  return undefined;
+}
+
+function send(stage: Stage, delivery: "steer" | "follow-up"): void {
+  const id = messageId(stage.situation);
+  const sent = stage.session.send(text, { id, delivery });
+  stage.ask(
+    `message ${id}`,
+    sent.then((turn) => stage.expectResult(turn)),
+  );
+}
+
+/** Long enough that leaving it out gains something. */
+const text = "Go on with it, please. ".repeat(100);
+
+function oldestMessage({ machine }: Situation): string {
+  return machine.context.queue[0]?.id ?? "none";
+}
+
+const everything: CompactionStrategy = {
+  name: "everything",
+  plan({ items }) {
+    const [first, last] = [items[0], items.at(-1)];
+    if (first === undefined || last === undefined) return undefined;
+    return { covers: { from: first.position, to: last.position }, summary: "" };
+  },
+};
+
+const nothing: CompactionStrategy = { name: "nothing", plan: () => undefined };
+
+function isEnding(reason: string): reason is "stop" | "tool-calls" | "length" | "content-filter" {
+  return ["stop", "tool-calls", "length", "content-filter"].includes(reason);
+}
+
+function refusal(isRetryable: boolean): Error {
+  return new APICallError({
+    message: isRetryable ? "Overloaded." : "Forbidden.",
+    url: "https://provider.test",
+    requestBodyValues: {},
+    statusCode: isRetryable ? 503 : 403,
+    isRetryable,
+  });
+}

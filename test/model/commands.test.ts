@@ -1,0 +1,47 @@
+/** Random sequences of commands, crashes among them, on real sessions, with the machine as the oracle. */
+
+import type timers from "node:timers/promises";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, it, vi } from "vitest";
+import type { Known } from "./command.ts";
+import { anyCommand } from "./commands.ts";
+import { goOnToTheEnd } from "./finale.ts";
+import { time } from "./held-time.ts";
+import { beginning } from "./situation.ts";
+import { Stage, type StageSettings } from "./stage.ts";
+
+vi.mock("node:timers/promises", async (original) => ({
+  ...(await original<typeof timers>()),
+  setTimeout: (await import("./held-time.ts")).heldDelay,
+}));
+
+const long = process.env["TURNLOG_LONG"] !== undefined;
+const numRuns = long ? 2000 : 60;
+const seeds = long ? [1, 2, 3, 4, Date.now()] : [1, 2, 3];
+
+const worlds: readonly StageSettings[] = [
+  { maxSteps: 2, maxAttempts: 2, toolConcurrency: 1, stepSource: "language-model-call" },
+  { maxSteps: 3, maxAttempts: 3, toolConcurrency: 8, stepSource: "stream-text" },
+];
+
+beforeAll(() => time.hold());
+afterAll(() => time.release());
+
+describe.each(worlds)("With $toolConcurrency tools at a time, by $stepSource", (world) => {
+  it.each(seeds)(
+    "whatever is done and wherever it dies, a session goes as the machine says (seed %i)",
+    { timeout: long ? 3_600_000 : 120_000 },
+    async (seed) => {
+      const sequences = fc.commands([anyCommand], { maxCommands: 120, size: "max" });
+      await fc.assert(
+        fc.asyncProperty(sequences, async (sequence) => {
+          const stage = await Stage.open(world);
+          const known: Known = { world, situation: beginning };
+          await fc.asyncModelRun(() => ({ model: known, real: stage }), sequence);
+          await goOnToTheEnd(stage);
+        }),
+        { seed, numRuns },
+      );
+    },
+  );
+});

@@ -1,0 +1,100 @@
+/** Brings a session on a stage to its end in the plainest way, and looks at all that it left. */
+
+import { isDeepStrictEqual } from "node:util";
+import type { SessionEvent } from "../../src/events/index.ts";
+import { viewSession } from "../../src/runtime/index.ts";
+import { callRecords } from "../support/call-problems.ts";
+import { lawProblems } from "../support/law-problems.ts";
+import { storedEvents } from "../support/replay.ts";
+import { plainMove, provoke, type Manner } from "./acts.ts";
+import type { Move } from "./moves.ts";
+import { callKey, runningCalls } from "./situation.ts";
+import { SESSION } from "./process.ts";
+import type { Stage } from "./stage.ts";
+
+/** Lets the session go on until it is idle or closed, whatever it takes. */
+export async function goOnToTheEnd(stage: Stage): Promise<void> {
+  if (stage.isAlive) stage.process.log.kill(Number.POSITIVE_INFINITY);
+  else await stage.start("stop");
+  await stage.rest();
+  for (let move = plainMove(stage.situation); move !== undefined;) {
+    await make(stage, move);
+    move = plainMove(stage.situation);
+  }
+  const { asked } = stage.process;
+  await stage.until(`answers to: ${[...asked].join(", ")}`, () => asked.size === 0);
+  await stage.until("the results of its turns", () => stage.resultsOwed().length === 0);
+  const live = await stage.session.view();
+  const read = await viewSession(stage.store.log, SESSION);
+  await endProcess(stage);
+  stage.problems.push(
+    ...(same(live, read) ? [] : ["The live session is not what its log says."]),
+    ...(await storyProblems(stage)),
+  );
+  stage.complain();
+}
+
+/** Closes the runtime, ending every tool that it waits for. */
+export async function endProcess(stage: Stage): Promise<void> {
+  const { runtime, tools } = stage.process;
+  const closed = { done: false };
+  void runtime.close().then(() => (closed.done = true));
+  await stage.until("the runtime closes", () => {
+    for (const callId of runningCalls(stage.situation)) {
+      const key = callKey(stage.situation, callId);
+      if (tools.isRunning(key)) tools.end(key);
+    }
+    return closed.done || !stage.isAlive;
+  });
+}
+
+/** Provokes a move and waits until it has come, and with it all that follows by itself. */
+export async function make(stage: Stage, move: Move, manner?: Manner): Promise<void> {
+  const before = stage.situations.length;
+  provoke(stage, move, manner);
+  await stage.until(move.type, () => stage.situations.length > before || !stage.isAlive);
+  await stage.rest();
+}
+
+/** Everything that is wrong with what was stored and with what was done. */
+async function storyProblems(stage: Stage): Promise<readonly string[]> {
+  const stored = await storedEvents(stage.store.log, SESSION);
+  const calls = callRecords(stored).map(({ step, callId, started }) => ({
+    key: `${step}/${callId}`,
+    started: started.length > 0,
+    runs: stage.runs.filter((key) => key === `${step}/${callId}`).length,
+  }));
+  return [
+    // What another release may write is not bound to the order in which this one does.
+    ...lawProblems(stored).filter(
+      (problem) => !stage.foreign.some((seq) => problem.startsWith(`${seq} `)),
+    ),
+    ...(same(stored, stage.store.events) ? [] : ["What is stored is not what was recorded."]),
+    ...calls.flatMap(({ key, runs }) =>
+      runs > 1 ? [`The tool of ${key} ran ${runs} times.`] : [],
+    ),
+    ...calls.flatMap(({ key, runs, started }) =>
+      runs > 0 && !started ? [`The tool of ${key} ran, and the log does not know.`] : [],
+    ),
+    ...recoveryProblems(stored),
+  ];
+}
+
+/** What a recovery says was unfinished: every call that had not ended, under what had become of it. */
+function recoveryProblems(events: readonly SessionEvent[]): readonly string[] {
+  return events.flatMap((event, index) => {
+    if (event.type !== "session.recovered" || event.data.inFlight.kind !== "tools") return [];
+    const { inFlight } = event.data;
+    const open = callRecords(events.slice(0, index)).filter(({ ends }) => ends.length === 0);
+    const ids = (wanted: boolean): string =>
+      open.flatMap(({ callId, started }) => (started.length > 0 === wanted ? [callId] : [])).join();
+    return ids(true) === inFlight.started.join() && ids(false) === inFlight.waiting.join()
+      ? []
+      : [`${event.seq}: the recovery forgets calls: ${JSON.stringify(inFlight)}`];
+  });
+}
+
+/** As JSON, whatever the order of its keys. */
+function same(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)));
+}

@@ -1,0 +1,162 @@
+/**
+ * The model of the tests is the machine. A move is an event that may come next in it, without what
+ * follows from the situation in which it comes. Pure. Paths are made of moves, and every event that a
+ * real runtime records must be one.
+ */
+
+import type { Delivery, EventBody, FinishReason, RecoveryPolicy } from "../../src/events/index.ts";
+import type { StructuralEvent, StructuralType } from "../../src/machines/index.ts";
+import { endReason } from "../../src/machines/session-context.ts";
+import type { ToolKind } from "./conducted-tools.ts";
+import {
+  after,
+  dueMessages,
+  messageId,
+  nextCallId,
+  type Situation,
+  type World,
+} from "./situation.ts";
+
+type CallMove =
+  | "tool.approval-requested"
+  | "tool.started"
+  | "tool.succeeded"
+  | "tool.failed"
+  | "tool.denied"
+  | "tool.skipped"
+  | "tool.unknown";
+
+/** An event without what follows from the situation in which it comes. */
+export type Move =
+  | { readonly type: "message.queued"; readonly delivery: Delivery }
+  | { readonly type: "part.tool-call"; readonly kind: ToolKind }
+  | { readonly type: "step.finished"; readonly finishReason: FinishReason }
+  | { readonly type: CallMove; readonly callId: string }
+  | { readonly type: "tool.approval-answered"; readonly callId: string; readonly approved: boolean }
+  | { readonly type: "session.recovered"; readonly policy: RecoveryPolicy }
+  | {
+      readonly type: Exclude<
+        StructuralType,
+        | CallMove
+        | "message.queued"
+        | "part.tool-call"
+        | "step.finished"
+        | "tool.approval-answered"
+        | "session.recovered"
+      >;
+    };
+
+const noUsage = { basis: "estimated", inputTokens: 0, outputTokens: 0 } as const;
+const error = { name: "Error", message: "It failed." } as const;
+
+/** The event that a move is in a situation, with everything that the machine reads of it. */
+function bodyOf(move: Move, situation: Situation, world: World): EventBody<StructuralType> {
+  const { context } = situation.machine;
+  const { turn, step, attempt, queue } = context;
+  const oldest = queue[0]?.id ?? "none";
+  switch (move.type) {
+    case "message.queued":
+      return {
+        type: move.type,
+        data: { id: messageId(situation), content: "Go on.", delivery: move.delivery },
+      };
+    case "message.delivered": {
+      const boundary = context.stepsInTurn === 0 ? "turn" : "step";
+      return { type: move.type, data: { ids: dueMessages(situation), turn, boundary } };
+    }
+    case "message.withdrawn":
+      return { type: move.type, data: { ids: [oldest] } };
+    case "turn.started":
+      return { type: move.type, data: { turn: turn + 1, maxSteps: world.maxSteps } };
+    case "turn.cancel-requested":
+      return { type: move.type, data: { turn } };
+    case "turn.ended":
+      return { type: move.type, data: { turn, reason: endReason(context) } };
+    case "step.started":
+      return {
+        type: move.type,
+        data: {
+          turn,
+          ...(situation.machine.matches({ streaming: "backingOff" })
+            ? { step, attempt: attempt + 1 }
+            : { step: step + 1, attempt: 1 }),
+          model: { provider: "turnlog", modelId: "scripted" },
+          promptDigest: "",
+          estimate: { tokens: 0, basis: "length" },
+        },
+      };
+    case "step.retrying":
+      return { type: move.type, data: { step, attempt, delayMs: 0, error } };
+    case "step.finished":
+      return {
+        type: move.type,
+        data: { step, finishReason: move.finishReason, usage: noUsage, response: {} },
+      };
+    case "step.failed":
+      return { type: move.type, data: { step, error, usage: noUsage } };
+    case "step.interrupted":
+      return { type: move.type, data: { step, reason: "cancelled", usage: noUsage } };
+    case "part.tool-call":
+      return {
+        type: move.type,
+        data: { toolCallId: nextCallId(situation), toolName: move.kind, input: {} },
+      };
+    case "tool.approval-requested":
+      return { type: move.type, data: { step, callId: move.callId, toolName: "" } };
+    case "tool.approval-answered":
+      return { type: move.type, data: { step, callId: move.callId, approved: move.approved } };
+    case "tool.started":
+      return {
+        type: move.type,
+        data: { step, callId: move.callId, toolName: "", attempt: 1, effectId: "" },
+      };
+    case "tool.succeeded":
+      return {
+        type: move.type,
+        data: {
+          step,
+          callId: move.callId,
+          output: null,
+          modelOutput: { type: "json", value: null },
+        },
+      };
+    case "tool.failed":
+      return { type: move.type, data: { step, callId: move.callId, error } };
+    case "tool.denied":
+      return { type: move.type, data: { step, callId: move.callId } };
+    case "tool.skipped":
+      return { type: move.type, data: { step, callId: move.callId, reason: "cancelled" } };
+    case "tool.unknown":
+      return { type: move.type, data: { step, callId: move.callId, reason: "cancelled" } };
+    case "context.compaction-started":
+      return { type: move.type, data: { trigger: "asked", strategy: "drop-oldest" } };
+    case "context.compacted":
+      return {
+        type: move.type,
+        data: {
+          strategy: "drop-oldest",
+          covers: { from: 1, to: 1 },
+          summary: "",
+          beforeTokens: 1,
+          afterTokens: 0,
+        },
+      };
+    case "context.compaction-rejected":
+      return { type: move.type, data: { strategy: "drop-oldest", why: "nothing-to-gain" } };
+    case "session.recovered":
+      return { type: move.type, data: { inFlight: { kind: "nothing" }, policy: move.policy } };
+    case "session.resumed":
+      return { type: move.type, data: {} };
+    case "session.closed":
+      return { type: move.type, data: {} };
+  }
+}
+
+/** The situation after a move. */
+export function play(situation: Situation, move: Move, world: World): Situation {
+  return after(situation, eventOf(move, situation, world));
+}
+
+export function eventOf(move: Move, situation: Situation, world: World): StructuralEvent {
+  return { seq: 1, at: 0, ...bodyOf(move, situation, world) };
+}

@@ -1,0 +1,91 @@
+/** Model-based tests: paths that take every transition of the machine, walked on real sessions. */
+
+import type timers from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { seededRandom } from "../support/random.ts";
+import { everyStateAndEvent, everyTransition, leafOf, takenTransitions } from "./chart-coverage.ts";
+import { time } from "./held-time.ts";
+import { eventOf, play, type Move } from "./moves.ts";
+import { oneOfEachKind, pathsThrough } from "./paths.ts";
+import type { Bounds } from "./possible-moves.ts";
+import { beginning } from "./situation.ts";
+import type { StageSettings } from "./stage.ts";
+import { foreignEvents, unheardEvents } from "./unrecorded.ts";
+import { walk } from "./walk.ts";
+
+vi.mock("node:timers/promises", async (original) => ({
+  ...(await original<typeof timers>()),
+  setTimeout: (await import("./held-time.ts")).heldDelay,
+}));
+
+/** Two tools at a time and all kinds of calls; one at a time, so that calls have to wait for a place. */
+const settings: readonly (StageSettings & Bounds)[] = [
+  {
+    maxSteps: 2,
+    maxAttempts: 2,
+    toolConcurrency: 2,
+    stepSource: "language-model-call",
+    kinds: ["plain", "guarded", "missing"],
+    callsInStep: 2,
+    waitingMessages: 1,
+  },
+  {
+    maxSteps: 2,
+    maxAttempts: 1,
+    toolConcurrency: 1,
+    stepSource: "stream-text",
+    kinds: ["plain", "guarded"],
+    callsInStep: 2,
+    waitingMessages: 1,
+  },
+];
+
+beforeAll(() => time.hold());
+afterAll(() => time.release());
+
+const [transitions, heard] = [new Set<string>(), new Set<string>()];
+
+describe.each(settings)("With $toolConcurrency tools at a time, by $stepSource", (setting) => {
+  const all = pathsThrough(setting, setting);
+  const walked = process.env["TURNLOG_LONG"] === undefined ? oneOfEachKind(all, setting) : all;
+  for (const { moves } of walked) {
+    let situation = beginning;
+    for (const move of moves) {
+      const event = eventOf(move, situation, setting);
+      heard.add(`${leafOf(situation.machine)} ${event.type}`);
+      for (const taken of takenTransitions(situation.machine, event)) transitions.add(taken);
+      situation = play(situation, move, setting);
+    }
+  }
+
+  it.each(walked.map(({ moves }, place) => [place + 1, storyOf(moves), moves] as const))(
+    `path %i of ${walked.length} goes as the machine says: %s`,
+    async (place, _, moves) => {
+      const walking = walk(moves, setting, seededRandom(`path ${place}`));
+      await expect(walking).resolves.toBeUndefined();
+    },
+  );
+});
+
+describe("All paths together", () => {
+  it("take every transition that the chart has", () => {
+    expect([...transitions].toSorted()).toEqual(everyTransition.toSorted());
+  });
+
+  it("say every event in every state that hears it, but for those that are listed with a reason", () => {
+    const missing = everyStateAndEvent.filter((pair) => !heard.has(pair));
+    expect(missing.toSorted()).toEqual(Object.keys(unheardEvents).toSorted());
+  });
+
+  it("say the events that only another release may have recorded", () => {
+    expect(Object.keys(foreignEvents).filter((pair) => !heard.has(pair))).toEqual([]);
+  });
+});
+
+/** The last moves of a path, for its name. */
+function storyOf(moves: readonly Move[]): string {
+  return moves
+    .slice(-3)
+    .map(({ type, ...rest }) => [type, ...Object.values(rest)].join(" "))
+    .join(", ");
+}

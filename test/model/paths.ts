@@ -1,0 +1,80 @@
+/** Paths through the machine, by `xstate/graph`: to every situation by a shortest way, and from there by every move. */
+
+import { fromTransition } from "xstate";
+import { getShortestPaths } from "xstate/graph";
+import { leafOf, takenTransitions } from "./chart-coverage.ts";
+import { eventOf, play, type Move } from "./moves.ts";
+import { movesAfterCrash, possibleMoves, type Bounds } from "./possible-moves.ts";
+import { beginning, type Situation, type World } from "./situation.ts";
+import { isForeign, movesOfOthers } from "./unrecorded.ts";
+
+export interface Path {
+  readonly moves: readonly Move[];
+  /** The situation before the last move. */
+  readonly last: Situation;
+}
+
+export function pathsThrough(world: World, bounds: Bounds): readonly Path[] {
+  const logic = fromTransition((situation: Situation, move: Move): Situation => {
+    const next = play(situation, move, world);
+    return isForeign(move, situation) ? { ...next, cut: true } : next;
+  }, beginning);
+  const movesFrom = (situation: Situation): readonly Move[] => [
+    ...possibleMoves(situation, world, bounds),
+    ...movesAfterCrash(situation, "stop", "continue"),
+    ...movesOfOthers(situation),
+  ];
+  const shortest = getShortestPaths(logic, {
+    events: ({ context }) => movesFrom(context),
+    serializeState: ({ context }) => essence(context),
+  });
+  return shortest.flatMap(({ steps, state }) => {
+    const [, ...way] = steps.map(({ event }) => event);
+    return movesFrom(state.context).map((move) => ({ moves: [...way, move], last: state.context }));
+  });
+}
+
+/** What tells two situations apart: not how often something was done before, or under which id. */
+function essence(situation: Situation): string {
+  const { machine, kinds, started, spoken, settling, graceOver, bulky, cut } = situation;
+  const { queue, held, calls, skipCalls, finishReason, stopping, attempt } = machine.context;
+  const { stepsInTurn, maxSteps, compactingFrom } = machine.context;
+  const inTurn = !machine.matches("idle") && !machine.matches("closed");
+  return JSON.stringify([
+    machine.value,
+    queue.map(({ delivery }) => delivery),
+    held,
+    bulky,
+    cut,
+    machine.matches("compacting") && [compactingFrom, machine.context.turn > 0],
+    inTurn && [stepsInTurn === 0, stepsInTurn >= maxSteps, stopping],
+    machine.matches({ streaming: "ending" }) && finishReason,
+    machine.matches("streaming") && [attempt, spoken],
+    Object.entries(calls).map(([id, call]) => [call, call === "ended" || kinds[id]]),
+    started.filter((id) => calls[id] === "running"),
+    [skipCalls, settling, graceOver],
+  ]);
+}
+
+/** What a path's last move is a case of: paths of the same kind differ in the way that leads there. */
+function kindOf({ moves, last }: Path, world: World): string {
+  const move = moves.at(-1);
+  if (move === undefined) return "nothing";
+  const { held, stopping, skipCalls, calls } = last.machine.context;
+  const broad = move.type === "session.recovered" || move.type === "turn.cancel-requested";
+  const { type, ...rest } = move;
+  const details = "callId" in rest ? { ...rest, callId: undefined } : rest;
+  return JSON.stringify([
+    leafOf(last.machine),
+    type,
+    details,
+    [held, stopping, skipCalls, last.settling],
+    broad ? Object.values(calls).toSorted() : [],
+    takenTransitions(last.machine, eventOf(move, last, world)),
+  ]);
+}
+
+/** One path of every kind. */
+export function oneOfEachKind(paths: readonly Path[], world: World): readonly Path[] {
+  return [...new Map(paths.toReversed().map((path) => [kindOf(path, world), path])).values()];
+}

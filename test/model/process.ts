@@ -1,0 +1,56 @@
+/** One life of the runtime, with its own model and tools: what dies when it is killed. */
+
+import type { RecoveryPolicy } from "../../src/events/index.ts";
+import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
+import { conductedModel, type ConductedModel } from "./conducted-model.ts";
+import { ConductedTools, SLOW_LIMIT_MS } from "./conducted-tools.ts";
+import { GRACE_MS, IDLE_MS } from "./held-time.ts";
+import type { MortalLog } from "./mortal-log.ts";
+import type { World } from "./situation.ts";
+
+/** The one session of every test. */
+export const SESSION = "staged";
+
+export interface Process {
+  readonly log: MortalLog;
+  readonly runtime: Runtime;
+  readonly model: ConductedModel;
+  readonly tools: ConductedTools;
+  /** The session's handle; its first events may come before. */
+  readonly opening: Promise<Session>;
+  /** What was asked of it and is not answered yet, in words. */
+  readonly asked: Set<string>;
+}
+
+export interface ProcessOptions {
+  readonly world: World;
+  readonly policy: RecoveryPolicy;
+  readonly stepSource: "language-model-call" | "stream-text";
+  readonly log: MortalLog;
+  readonly onModelCall: () => void;
+  readonly onToolRun: (key: string) => void;
+  readonly onWarning: (message: string) => void;
+}
+
+export async function startProcess(options: ProcessOptions): Promise<Process> {
+  const { world, policy, stepSource, log } = options;
+  const model = conductedModel(options.onModelCall);
+  const tools = new ConductedTools(options.onToolRun);
+  const runtime = await createRuntime({
+    log,
+    recovery: policy,
+    stepSource,
+    graceMs: GRACE_MS,
+    idleAfterMs: IDLE_MS,
+    onWarning: ({ message }) => options.onWarning(message),
+    agent: {
+      model: model.model,
+      tools: tools.tools,
+      maxSteps: world.maxSteps,
+      maxAttempts: world.maxAttempts,
+      toolConcurrency: world.toolConcurrency,
+      toolTimeoutMs: { slow: SLOW_LIMIT_MS },
+    },
+  });
+  return { log, runtime, model, tools, opening: runtime.session(SESSION), asked: new Set() };
+}

@@ -1,0 +1,67 @@
+/**
+ * What the chart has and this runtime does not record: the events that only another release can have
+ * written (the paths write them into a dead process's log and recover from there), and those that an
+ * inner state hears only because all of the states around it do. Each with its reason.
+ */
+
+import { leafOf } from "./chart-coverage.ts";
+import type { Move } from "./moves.ts";
+import type { Situation } from "./situation.ts";
+
+const compactsWhenAsked = "this release compacts between turns only, when it is asked to";
+const atOnce = "the runtime leaves this state before anybody can say anything";
+
+/** Walked by a crash, an event written by hand, and a recovery. */
+export const foreignEvents: Readonly<Record<string, string>> = {
+  "streaming.boundary context.compaction-started": compactsWhenAsked,
+  "streaming.boundary turn.cancel-requested": atOnce,
+  "streaming.backingOff step.failed": "a back-off ends in the next attempt or is interrupted",
+  "compacting turn.cancel-requested": "a compaction without a model is over at once",
+};
+
+const deliversAtBoundary = "messages are delivered only where a step begins";
+const endsWhereItEnds = "a turn is ended only when nothing of it runs";
+
+/** Walked nowhere: the chart says these for a whole group of states, and means others of the group. */
+export const unheardEvents: Readonly<Record<string, string>> = {
+  "idle.waiting message.delivered": deliversAtBoundary,
+  "idle.waiting turn.started": "a turn is started only when one is due",
+  "idle.waiting session.recovered": "there is nothing to recover",
+  "idle.starting message.queued": atOnce,
+  "idle.starting message.delivered": deliversAtBoundary,
+  "idle.starting message.withdrawn": atOnce,
+  "idle.starting context.compaction-started": atOnce,
+  "idle.starting session.resumed": atOnce,
+  "idle.starting session.closed": atOnce,
+  "streaming.boundary message.queued": atOnce,
+  "streaming.boundary message.withdrawn": atOnce,
+  "streaming.boundary turn.ended": endsWhereItEnds,
+  "streaming.calling message.delivered": deliversAtBoundary,
+  "streaming.calling turn.ended": endsWhereItEnds,
+  "streaming.backingOff message.delivered": deliversAtBoundary,
+  "streaming.backingOff turn.ended": endsWhereItEnds,
+  "streaming.ending message.queued": atOnce,
+  "streaming.ending message.delivered": deliversAtBoundary,
+  "streaming.ending message.withdrawn": atOnce,
+  "tools message.delivered": deliversAtBoundary,
+  "compacting message.queued": atOnce,
+  "compacting message.delivered": deliversAtBoundary,
+  "compacting message.withdrawn": atOnce,
+};
+
+const foreignMoves = [
+  { type: "context.compaction-started" },
+  { type: "turn.cancel-requested" },
+  { type: "step.failed" },
+] as const satisfies readonly Move[];
+
+export function isForeign(move: Move, { machine }: Situation): boolean {
+  // A cancel names its turn: there must have been one.
+  if (move.type === "turn.cancel-requested" && machine.context.turn === 0) return false;
+  return Object.hasOwn(foreignEvents, `${leafOf(machine)} ${move.type}`);
+}
+
+/** The moves that another release may have made here. */
+export function movesOfOthers(situation: Situation): readonly Move[] {
+  return situation.cut ? [] : foreignMoves.filter((move) => isForeign(move, situation));
+}
