@@ -3,7 +3,6 @@
 import { z } from "zod";
 import {
   byIdSchema,
-  jsonObjectSchema,
   userContentSchema,
   type Delivery,
   type FinishReason,
@@ -154,20 +153,16 @@ export interface WaitingMessage {
   readonly delivery: Delivery;
 }
 
+const kinds: ReadonlySet<unknown> = new Set<HistoryItem["kind"]>(["user", "step", "turn-end"]);
+
 // A snapshot is our own, checksummed and versioned: its outline is parsed, its leaves are JSON.
-const itemSchema = z.custom<HistoryItem>(
-  (value) => jsonObjectSchema.safeParse(value).success && hasKind(value),
-);
-
-const kindSchema = z.object({ kind: z.enum(["user", "step", "turn-end"]) });
-
 function hasKind(value: unknown): boolean {
-  return kindSchema.safeParse(value).success;
+  return typeof value === "object" && value !== null && "kind" in value && kinds.has(value.kind);
 }
 
 export const historySchema: z.ZodType<HistoryState> = z.object({
-  items: z.array(itemSchema),
-  open: z.custom<StepItem>((value) => hasKind(value)).exactOptional(),
+  items: z.array(z.custom<HistoryItem>(hasKind)),
+  open: z.custom<StepItem>(hasKind).exactOptional(),
   waiting: byIdSchema(
     z.object({ content: userContentSchema, delivery: z.enum(["steer", "follow-up"]) }),
   ),

@@ -65,7 +65,7 @@ const headSchema = z.object({
     .catchall(jsonSchema),
 });
 
-const listSchema = z.array(jsonSchema);
+const listSchema = z.custom<readonly JsonValue[]>(Array.isArray);
 /** What the lists have gained since `after`, the position of the chunk before. */
 const chunkSchema = z.object({
   after: z.int().nonnegative(),
@@ -74,6 +74,9 @@ const chunkSchema = z.object({
   ended: listSchema,
 });
 type Chunk = z.infer<typeof chunkSchema>;
+
+/** What is parsed once in a process takes less time than compiling its schema. */
+const uncompiled = { jitless: true };
 
 /** Stores a state, of which `kept` is an earlier one that is stored. Writes what is new since. */
 export async function saveSessionSnapshot(
@@ -135,7 +138,7 @@ function isPrefix(earlier: readonly unknown[], later: readonly unknown[]): boole
 }
 
 /** Entries are JSON already: their folds made them of events. */
-function gained(earlier: readonly unknown[], later: readonly unknown[]): JsonValue[] {
+function gained(earlier: readonly unknown[], later: readonly unknown[]): readonly JsonValue[] {
   return listSchema.parse(later.slice(earlier.length));
 }
 
@@ -143,17 +146,18 @@ function gained(earlier: readonly unknown[], later: readonly unknown[]): JsonVal
 export async function loadSessionSnapshot(log: EventLog, session: string): Promise<KeptState> {
   const snapshot = await log.loadSnapshot(session, NAME);
   if (snapshot === undefined || snapshot.version !== version) return nothingKept;
-  const head = headSchema.safeParse(snapshot.state);
+  const head = headSchema.safeParse(snapshot.state, uncompiled);
   if (!head.success) return nothingKept;
   const { chunks, state } = head.data;
   const lists = await loadChunks(log, session, chunks);
   if (lists === undefined) return nothingKept;
-  const whole = stateSchema.safeParse({
+  const raw = {
     ...state,
     history: { ...state.history, items: lists.flatMap((chunk) => chunk.items) },
     usage: { ...state.usage, steps: lists.flatMap((chunk) => chunk.steps) },
     toolCalls: { ...state.toolCalls, ended: lists.flatMap((chunk) => chunk.ended) },
-  });
+  };
+  const whole = stateSchema.safeParse(raw, uncompiled);
   if (!whole.success) return nothingKept;
   const { machine, ...projections } = whole.data;
   return {
@@ -168,10 +172,12 @@ async function loadChunks(
   session: string,
   positions: readonly number[],
 ): Promise<readonly Chunk[] | undefined> {
+  const snapshots = await Promise.all(
+    positions.map((position) => log.loadSnapshot(session, chunkName(position))),
+  );
   const chunks: Chunk[] = [];
-  for (const [index, position] of positions.entries()) {
-    const snapshot = await log.loadSnapshot(session, chunkName(position));
-    const chunk = chunkSchema.safeParse(snapshot?.state);
+  for (const [index, snapshot] of snapshots.entries()) {
+    const chunk = chunkSchema.safeParse(snapshot?.state, uncompiled);
     if (snapshot?.version !== version || !chunk.success) return undefined;
     if (chunk.data.after !== (positions[index - 1] ?? 0)) return undefined;
     chunks.push(chunk.data);

@@ -13,6 +13,7 @@ it("waits on over a restart, tells those who wait here, and runs when it is appr
   const ran: string[] = [];
   const deploy = tool({
     inputSchema: z.object({}),
+    // oxlint-disable-next-line typescript/no-deprecated
     needsApproval: true,
     execute: () => {
       ran.push("deploy");
@@ -26,10 +27,10 @@ it("waits on over a restart, tells those who wait here, and runs when it is appr
   });
   const session = await first.session("release");
   const turn = await session.send("Ship it.");
-  const result = expect(turn.result).rejects.toMatchObject({ code: "RUNTIME_CLOSED" });
+  const failure = turn.result.catch((error: unknown) => error);
   await seen(session, "tool.approval-requested");
   await first.close();
-  await result;
+  expect(await failure).toMatchObject({ code: "RUNTIME_CLOSED" });
   expect(ran).toEqual([]);
 
   await using second = await createRuntime({

@@ -24,35 +24,27 @@ function makeTables(): Int32Array {
 
 /** Continues a CRC over the bytes from a place up to another; begin with -1, end with `~`. */
 export function extendCrc32c(crc: number, bytes: Uint8Array, from: number, to: number): number {
-  const table = tables;
+  const view = new DataView(bytes.buffer, bytes.byteOffset + from, to - from);
+  const eights = view.byteLength - 7;
   let value = crc;
-  let at = from;
-  for (; at + 8 <= to; at += 8) {
-    value ^=
-      byteAt(bytes, at) |
-      (byteAt(bytes, at + 1) << 8) |
-      (byteAt(bytes, at + 2) << 16) |
-      (byteAt(bytes, at + 3) << 24);
+  let at = 0;
+  for (; at < eights; at += 8) {
+    const low = value ^ view.getInt32(at, true);
+    const high = view.getInt32(at + 4, true);
     value =
-      entry(table, 1792 + (value & 0xff)) ^
-      entry(table, 1536 + ((value >>> 8) & 0xff)) ^
-      entry(table, 1280 + ((value >>> 16) & 0xff)) ^
-      entry(table, 1024 + (value >>> 24)) ^
-      entry(table, 768 + byteAt(bytes, at + 4)) ^
-      entry(table, 512 + byteAt(bytes, at + 5)) ^
-      entry(table, 256 + byteAt(bytes, at + 6)) ^
-      entry(table, byteAt(bytes, at + 7));
+      (tables[1792 + (low & 0xff)] ?? 0) ^
+      (tables[1536 + ((low >>> 8) & 0xff)] ?? 0) ^
+      (tables[1280 + ((low >>> 16) & 0xff)] ?? 0) ^
+      (tables[1024 + (low >>> 24)] ?? 0) ^
+      (tables[768 + (high & 0xff)] ?? 0) ^
+      (tables[512 + ((high >>> 8) & 0xff)] ?? 0) ^
+      (tables[256 + ((high >>> 16) & 0xff)] ?? 0) ^
+      (tables[high >>> 24] ?? 0);
   }
-  for (; at < to; at++) value = (value >>> 8) ^ entry(table, (value ^ byteAt(bytes, at)) & 0xff);
+  for (; at < view.byteLength; at++) {
+    value = (value >>> 8) ^ (tables[(value ^ view.getUint8(at)) & 0xff] ?? 0);
+  }
   return value;
-}
-
-function byteAt(bytes: Uint8Array, at: number): number {
-  return bytes[at] ?? 0;
-}
-
-function entry(table: Int32Array, at: number): number {
-  return table[at] ?? 0;
 }
 
 /** As LevelDB stores a CRC: one over data that holds CRCs itself is weak, so it is rotated and shifted. */

@@ -7,7 +7,7 @@ import type { Database } from "../database.ts";
 import { damageInLog, rowsOfLog } from "../format/log-file.ts";
 import type { FileRow } from "../format/row.ts";
 import { damageInTable, rowsOfTable } from "../format/table-file.ts";
-import { filesOf, liveFiles, type LogFile } from "../store/log-folder.ts";
+import { bytesOf, filesOf, liveFiles, type LogFile } from "../store/log-folder.ts";
 import { namesIn, type StorePaths } from "../store/store-paths.ts";
 
 /** Rows under these keys are written again and again; all others once. */
@@ -20,7 +20,7 @@ export async function fileFindings(paths: StorePaths): Promise<string[]> {
   const findings: string[] = [];
   const look = async (files: readonly LogFile[], damageIn: typeof damageInLog): Promise<void> => {
     for (const { path } of files) {
-      const damage = damageIn(await readFile(path));
+      const damage = damageIn(await bytesOf(path));
       if (damage !== undefined) findings.push(`${path} is altered at byte ${damage.offset}`);
     }
   };
@@ -56,6 +56,6 @@ export async function salvage(paths: StorePaths, target: Database): Promise<void
 }
 
 async function* fileRows({ log }: StorePaths): AsyncGenerator<FileRow> {
-  for (const { path } of await filesOf(log, ".ldb")) yield* rowsOfTable(await readFile(path));
-  for (const { path } of await filesOf(log, ".log")) yield* rowsOfLog(await readFile(path));
+  for (const { path } of await filesOf(log, ".ldb")) yield* rowsOfTable(await bytesOf(path));
+  for (const { path } of await filesOf(log, ".log")) yield* rowsOfLog(await bytesOf(path));
 }

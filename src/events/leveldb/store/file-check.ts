@@ -3,18 +3,17 @@
  * rows can end the whole process in an assertion; of its log file it drops what it cannot read.
  */
 
-import { readFile } from "node:fs/promises";
 import { TurnlogError } from "../../errors.ts";
 import { damageInLog } from "../format/log-file.ts";
 import type { FileDamage } from "../format/row.ts";
 import { damageInTable } from "../format/table-file.ts";
 import { parseEventKey } from "../keys.ts";
-import { liveFiles } from "./log-folder.ts";
+import { bytesOf, liveFiles } from "./log-folder.ts";
 import { diedAs } from "./owner.ts";
 import type { StorePaths } from "./store-paths.ts";
 
-/** About 30 ms. What is older was read at its turn by an opening before. */
-const BYTES_AFTER_CLOSE = 32 * 1024 * 1024;
+/** Some 15 ms. What is older was read at its turn by an opening before. */
+const BYTES_AFTER_CLOSE = 16 * 1024 * 1024;
 /** About a second: an assertion that ended the process shall not do it again and again. */
 const BYTES_AFTER_DEATH = 1024 * 1024 * 1024;
 
@@ -36,7 +35,7 @@ async function check(
   path: string,
   damageIn: (file: Uint8Array) => FileDamage | undefined,
 ): Promise<void> {
-  const damage = damageIn(await readFile(path));
+  const damage = damageIn(await bytesOf(path));
   if (damage !== undefined) throw fileDamage(path, damage);
 }
 

@@ -25,6 +25,12 @@ export async function filesOf(
   return files;
 }
 
+/** Plain bytes: cutting pieces from a `Buffer` costs several times as much. */
+export async function bytesOf(path: string): Promise<Uint8Array> {
+  const { buffer, byteOffset, length } = await readFile(path);
+  return new Uint8Array(buffer, byteOffset, length);
+}
+
 /** Those that the manifest names; others were cut off by a kill, or are about to be deleted. */
 export async function liveFiles(
   folder: string,
