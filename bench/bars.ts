@@ -25,7 +25,7 @@ export function checkBars(rounds: readonly Round[], reopened: Reopening): readon
   return [
     bar("CPU of turnlog ÷ bare loop", toBare("turnlog language-model-call os"), 0.7),
     bar("CPU of turnlog with stream-text ÷ bare loop", toBare("turnlog stream-text os"), 1.25),
-    bar("CPU of the last tenth of the steps ÷ the first", growth, 1.1),
+    bar("CPU of a step of the last tenth ÷ one of the first", growth, 1.1),
     bar("milliseconds until the next prompt is there", reopened.readyMs, 50),
   ];
 }

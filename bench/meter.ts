@@ -2,13 +2,14 @@
 
 import { readFileSync } from "node:fs";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { median } from "./statistics.ts";
 import type { Workload } from "./workload.ts";
 
 export interface Cost {
   /** Milliseconds of user and system time a step, over the whole session. */
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** CPU of the last tenth of the steps over that of the first. */
+  /** CPU of a typical step (the median) among the last tenth of them over that of one among the first. */
   readonly growth: number;
   /** Bytes that the process has handed to the disk; undefined where the system does not tell. */
   readonly writtenBytes: number | undefined;
@@ -82,12 +83,12 @@ export class Meter {
       );
     }
     const marks = [...this.#calls, this.#stepsEnd].map((each) => each.cpuMs);
-    const spent = (from: number, to: number): number => (marks[to] ?? 0) - (marks[from] ?? 0);
+    const steply = marks.slice(1).map((cpuMs, step) => cpuMs - (marks[step] ?? 0));
     const tenth = Math.max(1, Math.floor(steps / 10));
     return {
       cpuMs: (end.cpuMs - this.#start.cpuMs) / steps,
       wallMs: (end.wallMs - this.#start.wallMs) / steps,
-      growth: spent(steps - tenth, steps) / spent(0, tenth),
+      growth: median(steply.slice(-tenth)) / median(steply.slice(0, tenth)),
       writtenBytes:
         written === undefined || this.#writtenBefore === undefined
           ? undefined

@@ -3,6 +3,7 @@
 import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
 import type { ResponseMetadata } from "../events/index.ts";
 import { unlessAborted, untilAborted } from "./abort.ts";
+import { inputCallbacks } from "./input-callbacks.ts";
 import { toJson } from "./json-value.ts";
 import { measuredUsage, metadata, recordedPart } from "./recorded-part.ts";
 import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
@@ -19,11 +20,9 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
   }
 }
 
-async function* stream({
-  agent,
-  messages,
-  signal,
-}: StepRequest): AsyncGenerator<StepOutput, void, void> {
+async function* stream(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
+  const { agent, messages, signal } = request;
+  const tellTools = inputCallbacks(request);
   const calling = streamLanguageModelCall({
     ...agent.settings,
     model: agent.model,
@@ -71,6 +70,7 @@ async function* stream({
         break;
       default:
         yield recordedPart(part);
+        if (tellTools !== undefined) await tellTools(part);
     }
   }
 }

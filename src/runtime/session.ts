@@ -176,7 +176,8 @@ export function createSession(id: string, host: SessionHost): Session {
       const actor = await opened("compact");
       const from = actor.state.position + 1;
       actor.compact(strategy);
-      await untilIdle(actor, host);
+      // Not until it is idle: what came meanwhile may start a turn at once.
+      await host.watch(actor, () => (actor.state.machine.matches("compacting") ? undefined : true));
       for await (const event of log.read(id, { from })) {
         if (event.type === "context.compacted" || event.type === "context.compaction-rejected") {
           return event;

@@ -38,6 +38,8 @@ export class ToolRunner {
   readonly #options: ToolRunnerOptions;
   readonly #step: number;
   readonly #deciding = new Set<string>();
+  /** Calls that need no approval, of which some have to wait for a place: nobody is asked twice. */
+  readonly #allowed = new Set<string>();
   readonly #running = new Set<string>();
 
   constructor(options: ToolRunnerOptions) {
@@ -106,7 +108,8 @@ export class ToolRunner {
     // Deprecated in favour of a setting of `streamText`, which this runtime does not run tools with.
     // oxlint-disable-next-line typescript/no-deprecated
     const { needsApproval } = runnable.tool;
-    if (needsApproval === undefined || needsApproval === false) this.#start(call);
+    if (needsApproval === undefined || needsApproval === false || this.#allowed.has(call.callId))
+      this.#start(call);
     else if (needsApproval === true) this.#requestApproval(call);
     else {
       this.#deciding.add(call.callId);
@@ -120,7 +123,10 @@ export class ToolRunner {
           this.#deciding.delete(call.callId);
           if (!this.#stands(call, "waiting")) return;
           if (needed) this.#requestApproval(call);
-          else this.#start(call);
+          else {
+            this.#allowed.add(call.callId);
+            this.#start(call);
+          }
         } catch (error) {
           this.#deciding.delete(call.callId);
           if (this.#stands(call, "waiting")) this.#fail(call, toStoredError(error));

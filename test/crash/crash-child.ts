@@ -37,6 +37,7 @@ const watched = wrapLog(log, {
 const runtime = await createRuntime({
   log: watched,
   recovery: plan.recovery,
+  stepSource: plan.stepSource,
   graceMs: 50,
   agent: crashAgent({
     works: plan.works,

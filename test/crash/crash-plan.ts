@@ -15,6 +15,7 @@ export interface CrashPlan {
   readonly from: number;
   readonly durability: "sync" | "os";
   readonly recovery: "stop" | "continue";
+  readonly stepSource: "language-model-call" | "stream-text";
   /** A place in the code at which the process kills itself; without it, the parent does it. */
   readonly die?: { readonly at: Place; readonly after: number };
 }
@@ -34,6 +35,7 @@ export const crashPlanSchema: z.ZodType<CrashPlan> = z.object({
   from: z.int(),
   durability: z.enum(["sync", "os"]),
   recovery: z.enum(["stop", "continue"]),
+  stepSource: z.enum(["language-model-call", "stream-text"]),
   die: z
     .object({ at: z.enum(["append", "work", "call", "shown"]), after: z.int() })
     .exactOptional(),

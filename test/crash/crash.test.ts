@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
+import { long } from "../support/runs.ts";
 import { describeMoment, drawMoment } from "./crash-moment.ts";
 import type { CrashPlan } from "./crash-plan.ts";
 import { crashRun } from "./crash-run.ts";
@@ -16,7 +17,7 @@ import { crashVerdict } from "./crash-verdict.ts";
 
 const seed = process.env["TURNLOG_SEED"] ?? "turnlog";
 const killsPerStore = 5;
-const storesPerKind = process.env["TURNLOG_LONG"] === undefined ? 2 : 12;
+const storesPerKind = long ? 12 : 2;
 
 const kinds = (["sync", "os"] as const).flatMap((durability) =>
   (["stop", "continue"] as const).map((recovery) => ({ durability, recovery })),
@@ -55,6 +56,7 @@ describe.concurrent.each(kinds)(
             from: position + 1,
             durability,
             recovery,
+            stepSource: random.chance(1 / 3) ? "stream-text" : "language-model-call",
           };
           const moment = drawMoment(random);
           const run = await crashRun(plan, moment);

@@ -37,7 +37,7 @@ const unrecorded: readonly string[] = [
 ];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {
-  it("holds at every position the state that a fold of its log gives", async () => {
+  it("holds at every position the state that a fold of its log gives, and keeps every law", async () => {
     const { events, live, problems } = await play(scripts[name]);
     if (process.env["TURNLOG_RECORD"] !== undefined) await writeFixture(name, events);
     const folded = replay(events);
@@ -52,6 +52,7 @@ describe.each(fixtureNames)("the session %s, played", (name) => {
       });
     }
     expect(problems).toEqual([]);
+    expect(lawProblems(events)).toEqual([]);
   });
 });
 

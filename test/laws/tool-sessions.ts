@@ -13,7 +13,14 @@ const tools = {
   weather: tool({
     description: "The weather of a city.",
     inputSchema: city,
-    execute: async ({ city }) => ({ city, degrees: city.length, sky: null }),
+    // What JSON cannot hold is stored as JSON has it, and the live session must hold the same.
+    execute: async ({ city }) => ({
+      city,
+      degrees: city.length,
+      sky: null,
+      wind: undefined,
+      at: new Date(0),
+    }),
     toModelOutput: ({ output }) => ({
       type: "content",
       value: [{ type: "text", text: `${output.degrees} degrees in ${output.city}` }],

@@ -28,6 +28,13 @@ export function command(
     run: async (known, stage) => {
       told = (await act(stage, known)) ?? name;
       await stage.rest();
+      // Only a cancel may take its time: it waits for tools that are told to stop.
+      const { asked } = stage.process;
+      const pending = (): readonly string[] => [...asked].filter((what) => what !== "cancel");
+      await stage.until(
+        `answers to ${pending().join(", ")}`,
+        () => pending().length === 0 || !stage.isAlive,
+      );
       if (!stage.isAlive) await reopen(stage);
       known.situation = stage.situation;
     },

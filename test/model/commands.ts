@@ -6,6 +6,7 @@ import { isStructural } from "../../src/machines/index.ts";
 import { command, type Command, type Known } from "./command.ts";
 import { closeAndReopen, crash, crashSoon, sayAgain, sleep } from "./disturbances.ts";
 import { make } from "./finale.ts";
+import { haste } from "./haste.ts";
 import type { Move } from "./moves.ts";
 import { possibleMoves, type Bounds } from "./possible-moves.ts";
 import { refused } from "./refusals.ts";
@@ -130,6 +131,7 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: sleep },
   { weight: 1, arbitrary: sayAgain },
   { weight: 2, arbitrary: refused },
+  { weight: 4, arbitrary: haste },
   {
     weight: 1,
     arbitrary: fc.nat(3).chain((one) => (one === 0 ? moveCommand("session.closed") : talk)),

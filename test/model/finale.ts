@@ -37,6 +37,7 @@ export async function goOnToTheEnd(stage: Stage): Promise<void> {
 /** Closes the runtime, ending every tool that it waits for. */
 export async function endProcess(stage: Stage): Promise<void> {
   const { runtime, tools } = stage.process;
+  stage.process.closing = true;
   const closed = { done: false };
   void runtime.close().then(() => (closed.done = true));
   await stage.until("the runtime closes", () => {

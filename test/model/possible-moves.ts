@@ -21,7 +21,15 @@ const unbounded: Bounds = {
   waitingMessages: Number.POSITIVE_INFINITY,
 };
 
-/** Every move that may come next in the life of one process. */
+/** Every move that may come, whoever is quicker: until a model has stopped that was told to, all may. */
+export function toleratedMoves(situation: Situation, world: World): readonly Move[] {
+  const moves = possibleMoves(situation, world);
+  const { machine, settling } = situation;
+  const stopping = machine.matches("streaming") && machine.context.stopping !== undefined;
+  return stopping && !settling ? [...moves, ...freeMoves(situation, world, unbounded)] : moves;
+}
+
+/** Every move that comes next in the life of one process, when it is given its time. */
 export function possibleMoves(
   situation: Situation,
   world: World,

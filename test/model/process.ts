@@ -20,6 +20,8 @@ export interface Process {
   readonly opening: Promise<Session>;
   /** What was asked of it and is not answered yet, in words. */
   readonly asked: Set<string>;
+  /** It was told to close: what is still asked of it need not be answered. */
+  closing: boolean;
 }
 
 export interface ProcessOptions {
@@ -52,5 +54,13 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
       toolTimeoutMs: { slow: SLOW_LIMIT_MS },
     },
   });
-  return { log, runtime, model, tools, opening: runtime.session(SESSION), asked: new Set() };
+  return {
+    log,
+    runtime,
+    model,
+    tools,
+    opening: runtime.session(SESSION),
+    asked: new Set(),
+    closing: false,
+  };
 }

@@ -12,7 +12,7 @@ import type { Session, Turn } from "../../src/runtime/index.ts";
 import { time } from "./held-time.ts";
 import { MortalLog, type Store } from "./mortal-log.ts";
 import { eventOf, play, type Move } from "./moves.ts";
-import { movesAfterCrash, owedMoves, possibleMoves } from "./possible-moves.ts";
+import { movesAfterCrash, owedMoves, toleratedMoves } from "./possible-moves.ts";
 import { SESSION, startProcess, type Process, type ProcessOptions } from "./process.ts";
 import { after, beginning, callKey, type Situation, type World } from "./situation.ts";
 
@@ -98,13 +98,14 @@ export class Stage {
 
   /** Asks something of the session: it must be answered, and must not be refused. */
   ask(what: string, answer: Promise<unknown>): void {
-    const { asked, log } = this.process;
-    asked.add(what);
+    const { process } = this;
+    process.asked.add(what);
     answer.then(
-      () => asked.delete(what),
+      () => process.asked.delete(what),
       (error: unknown) => {
-        asked.delete(what);
-        if (log.isAlive) this.problems.push(`${what}: ${String(error)}`);
+        process.asked.delete(what);
+        if (process.log.isAlive && !process.closing)
+          this.problems.push(`${what}: ${String(error)}`);
       },
     );
   }
@@ -188,7 +189,7 @@ export class Stage {
     const policies = this.#opening === undefined ? [] : [this.#opening];
     this.#opening = undefined;
     const afterCrash = movesAfterCrash(before, ...policies);
-    const moves = afterCrash.length > 0 ? afterCrash : possibleMoves(before, this.world);
+    const moves = afterCrash.length > 0 ? afterCrash : toleratedMoves(before, this.world);
     const leadsHere = (move: Move): boolean =>
       move.type === event.type &&
       json(play(before, move, this.world).machine) === json(situation.machine);

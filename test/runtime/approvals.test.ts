@@ -72,6 +72,20 @@ describe("a call that needs approval", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it("is decided once by that function, also when its call has to wait for a place", async () => {
+    const asked: number[] = [];
+    const { paid, tools } = payment(({ amount }) => {
+      asked.push(amount);
+      return false;
+    });
+    await using open = await openSession({ model: script(), tools, toolConcurrency: 1 });
+    await (
+      await open.session.send("Pay.")
+    ).result;
+    expect(paid).toEqual([1, 200]);
+    expect(asked).toEqual([1, 200]);
+  });
+
   it("fails, and is not run, when that function throws", async () => {
     const { paid, tools } = payment(() => {
       throw new Error("the bank is closed");

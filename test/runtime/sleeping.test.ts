@@ -1,9 +1,12 @@
 /** Sessions that are not in use are let go of, and come back from their log as they were. */
 
+import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import { openMemoryLog, type EventLog } from "../../src/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
-import { saying } from "../support/script.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { seen } from "../support/seen.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { wrapLog } from "../support/wrapped-log.ts";
 
@@ -77,6 +80,30 @@ describe("a session", () => {
     expect(woken()).toBe(1);
     expect((await open.session.view()).summary.turns).toBe(1);
     expect(woken()).toBe(2);
+  });
+
+  it("sleeps while its calls wait for approval, and goes on when they are answered", async () => {
+    const { log, woken } = await watchedLog();
+    const ask = tool({
+      inputSchema: z.object({}),
+      // Deprecated in favour of a setting of `streamText`; a tool that is taken unchanged has it.
+      // oxlint-disable-next-line typescript/no-deprecated
+      needsApproval: true,
+      execute: () => "done",
+    });
+    const model = scriptedModel([calling(call("ask", "1")), "Thank you."]);
+    const options = { log, idleAfterMs: IDLE_AFTER_MS };
+    await using open = await openSession({ model, tools: { ask } }, options);
+    await open.session.send("Go.");
+    await seen(open.session, "tool.approval-requested");
+    const before = await open.session.view();
+    vi.advanceTimersByTime(IDLE_AFTER_MS + 1);
+    expect(await open.session.view()).toStrictEqual(before);
+    expect(woken()).toBe(2);
+    await open.session.approve("1");
+    await open.session.idle();
+    expect((await open.session.view()).summary).toMatchObject({ turns: 1, lastEnd: "stop" });
+    expect(await open.types()).not.toContain("session.recovered");
   });
 
   it("that waits behind a cancelled turn is still waiting when it is back", async () => {

@@ -178,6 +178,39 @@ describe("a tool is given", () => {
     expect(await open.types()).toContain("tool.succeeded");
   });
 
+  it.each(["language-model-call", "stream-text"] as const)(
+    "its input while the model writes it, by way of %s",
+    async (stepSource) => {
+      const heard: string[] = [];
+      const listening = tool({
+        inputSchema: z.object({ city: z.string() }),
+        onInputStart: ({ toolCallId }) => {
+          heard.push(`start ${toolCallId}`);
+        },
+        onInputDelta: ({ inputTextDelta }) => {
+          heard.push(inputTextDelta);
+        },
+        onInputAvailable: ({ input }) => {
+          heard.push(`all of ${input.city}`);
+        },
+        execute: () => "ok",
+      });
+      const deltas = ['{"city":', '"Ulm"}'];
+      const model = scriptedModel([
+        calling(
+          { ...call("listening", "1", { city: "Ulm" }), deltas },
+          call("listening", "2", "{ not"),
+        ),
+        "Done.",
+      ]);
+      await using open = await openSession({ model, tools: { listening } }, { stepSource });
+      await (
+        await open.session.send("Go.")
+      ).result;
+      expect(heard).toEqual(["start 1", ...deltas, "all of Ulm", "start 2", "{ not"]);
+    },
+  );
+
   it("the same input when its call waited for approval over a restart", async () => {
     const given: unknown[] = [];
     const agent = {

@@ -1,8 +1,9 @@
-/** How often a property is tried: some hundred times in `npm test`, thousands with `TURNLOG_LONG`. */
+/** How long tests may run: a fair sample in `npm test`, twenty times as much with `TURNLOG_LONG`. */
 
 import type { Parameters } from "fast-check";
 
-const long = process.env["TURNLOG_LONG"] !== undefined;
+/** Whether there is time for everything. */
+export const long: boolean = process.env["TURNLOG_LONG"] !== undefined;
 const seed = process.env["TURNLOG_SEED"];
 
 /** Settings for `fc.assert`; fast-check itself prints the seed of what failed. */

@@ -18,7 +18,8 @@ import type { TurnlogError } from "../errors.ts";
 const BATCH_SIZE = 1024 * 1024;
 /** LevelDB holds at most two write buffers of 4 MB in its log files; what is older is in tables. */
 const MARK_DISTANCE = 4 * 1024 * 1024;
-const MARKS_KEPT = 4;
+/** Two of them may lie in the same write buffer as an append that is larger than the buffer. */
+const MARKS_KEPT = 5;
 
 export interface CommitterOptions {
   readonly sync: boolean;

@@ -13,7 +13,7 @@ import { readFormat } from "../store/format-row.ts";
 import { fileFindings, salvage } from "./salvage.ts";
 import { flush, levelAt } from "../store/level.ts";
 import { mend } from "./mending.ts";
-import { linkFolder } from "../store/log-folder.ts";
+import { linkFolder, liveFiles } from "../store/log-folder.ts";
 import { putRepaired, settle, takeBack } from "../store/open-guard.ts";
 import { reportOf, type RepairReport } from "./repair-report.ts";
 import { FORMAT, readStoreFile, writeStoreFile, type StoreFile } from "../store/store-file.ts";
@@ -91,7 +91,7 @@ async function examine(
 ): Promise<Survey | undefined> {
   const copy = join(paths.repairing, "copy");
   await mkdir(paths.repairing);
-  await linkFolder(paths.log, copy);
+  linkFolder(paths.log, copy, await liveFiles(paths.log));
   const database = levelAt(copy, false);
   try {
     await database.open();

@@ -8,7 +8,7 @@ import { damageInLog } from "../format/log-file.ts";
 import type { FileDamage } from "../format/row.ts";
 import { damageInTable } from "../format/table-file.ts";
 import { parseEventKey } from "../keys.ts";
-import { bytesOf, liveFiles } from "./log-folder.ts";
+import { bytesOf, type LiveFiles } from "./log-folder.ts";
 import { diedAs } from "./owner.ts";
 import type { StorePaths } from "./store-paths.ts";
 
@@ -18,9 +18,8 @@ const BYTES_AFTER_CLOSE = 16 * 1024 * 1024;
 const BYTES_AFTER_DEATH = 1024 * 1024 * 1024;
 
 /** @throws TurnlogError `LOG_DAMAGED` */
-export async function checkFiles(paths: StorePaths): Promise<void> {
+export async function checkFiles(paths: StorePaths, { tables, logs }: LiveFiles): Promise<void> {
   const died = await diedAs(paths);
-  const { tables, logs } = await liveFiles(paths.log);
   // Without syncing, a power cut leaves what was written last in any order: the chain of commits tells.
   if (died === "sync") for (const { path } of logs) await check(path, damageInLog);
   let left = died === undefined ? BYTES_AFTER_CLOSE : BYTES_AFTER_DEATH;

@@ -1,6 +1,7 @@
 /** Which of the files in LevelDB's folder belong to the database, and how to lay a copy of it. */
 
-import { copyFile, link, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
+import { copyFileSync, linkSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { readManifest } from "../format/manifest.ts";
 import { hasCode, namesIn } from "./store-paths.ts";
@@ -11,18 +12,22 @@ export interface LogFile {
   readonly size: number;
 }
 
+/** The files that belong to the database, newest first. */
+export interface LiveFiles {
+  readonly tables: readonly LogFile[];
+  readonly logs: readonly LogFile[];
+}
+
 /** Files with an ending, newest first. */
 export async function filesOf(
   folder: string,
   ending: ".ldb" | ".log",
 ): Promise<readonly LogFile[]> {
   const names = (await namesIn(folder)).filter((name) => name.endsWith(ending)).toSorted();
-  const files: LogFile[] = [];
-  for (const name of names.toReversed()) {
+  return names.toReversed().map((name) => {
     const path = join(folder, name);
-    files.push({ path, size: (await stat(path)).size });
-  }
-  return files;
+    return { path, size: statSync(path).size };
+  });
 }
 
 /** Plain bytes: cutting pieces from a `Buffer` costs several times as much. */
@@ -32,12 +37,10 @@ export async function bytesOf(path: string): Promise<Uint8Array> {
 }
 
 /** Those that the manifest names; others were cut off by a kill, or are about to be deleted. */
-export async function liveFiles(
-  folder: string,
-): Promise<{ readonly tables: readonly LogFile[]; readonly logs: readonly LogFile[] }> {
+export async function liveFiles(folder: string): Promise<LiveFiles> {
   const current = await readFile(join(folder, "CURRENT"), "utf8");
   const { tables, firstLog, previousLog } = readManifest(
-    await readFile(join(folder, current.trim())),
+    await bytesOf(join(folder, current.trim())),
   );
   const isLive = (number: number): boolean => number >= firstLog || number === previousLog;
   return {
@@ -51,33 +54,32 @@ function numberOfFile(path: string): number {
 }
 
 /**
- * Lays a copy of the folder. Files of the database are linked, since LevelDB never writes to them
- * again; all others are copied, since it may give their numbers to new files and write over them.
+ * Lays a copy of the folder. Live files are linked, since LevelDB never writes to them again; all
+ * others are copied, since it may give their numbers to new files and write over them.
+ * Not asynchronous: some microseconds a file, where a round trip to the thread pool is a hundred.
  */
-export async function linkFolder(from: string, to: string): Promise<void> {
-  const { tables, logs } = await liveFiles(from);
-  const live = new Set([...tables, ...logs].map(({ path }) => basename(path)));
-  await copyFolder(from, to, live);
+export function linkFolder(from: string, to: string, { tables, logs }: LiveFiles): void {
+  copyFolder(from, to, new Set([...tables, ...logs].map(({ path }) => basename(path))));
 }
 
-async function copyFolder(from: string, to: string, linked: ReadonlySet<string>): Promise<void> {
-  await rm(to, { recursive: true, force: true });
-  await mkdir(to);
-  for (const entry of await readdir(from, { withFileTypes: true })) {
+function copyFolder(from: string, to: string, linked: ReadonlySet<string>): void {
+  rmSync(to, { recursive: true, force: true });
+  mkdirSync(to);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
     const source = join(from, entry.name);
     const target = join(to, entry.name);
-    if (entry.isDirectory()) await copyFolder(source, target, new Set());
-    else if (linked.has(entry.name)) await linkFile(source, target);
-    else if (entry.isFile()) await copyFile(source, target);
+    if (entry.isDirectory()) copyFolder(source, target, new Set());
+    else if (linked.has(entry.name)) linkFile(source, target);
+    else if (entry.isFile()) copyFileSync(source, target);
   }
 }
 
-async function linkFile(source: string, target: string): Promise<void> {
+function linkFile(source: string, target: string): void {
   try {
-    await link(source, target);
+    linkSync(source, target);
   } catch (error) {
     // A file system without links.
     if (!hasCode(error, "EPERM", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "ENOSYS", "EXDEV")) throw error;
-    await copyFile(source, target);
+    copyFileSync(source, target);
   }
 }

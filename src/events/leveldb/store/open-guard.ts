@@ -4,9 +4,10 @@
  * it is damaged.
  */
 
+import { rmSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { linkFolder } from "./log-folder.ts";
+import { linkFolder, type LiveFiles } from "./log-folder.ts";
 import { namesIn, nextDamaged, type StorePaths } from "./store-paths.ts";
 
 export interface OpenGuard {
@@ -43,8 +44,8 @@ export async function takeBack(paths: StorePaths): Promise<void> {
 }
 
 /** Lays links to all files of the log beside it. */
-export async function guardLog(paths: StorePaths): Promise<OpenGuard> {
-  await linkFolder(paths.log, paths.linking);
+export async function guardLog(paths: StorePaths, files: LiveFiles): Promise<OpenGuard> {
+  linkFolder(paths.log, paths.linking, files);
   await rename(paths.linking, paths.beforeOpen);
   return guardOver(paths, async () => {
     await rename(paths.log, paths.discard);
@@ -64,7 +65,7 @@ function guardOver(paths: StorePaths, restore: () => Promise<void>): OpenGuard {
     async keep() {
       // First out of the way: half-deleted links must not be taken for the log as it was.
       await rename(paths.beforeOpen, paths.discard);
-      await rm(paths.discard, { recursive: true });
+      rmSync(paths.discard, { recursive: true });
     },
     restore,
   };

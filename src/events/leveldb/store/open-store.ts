@@ -1,5 +1,6 @@
 /**
- * Opens a store on disk: looks, locks, guards, opens, checks. Whatever is refused is left as it was.
+ * Opens a store on disk: looks, locks, reads the files, guards them, opens, checks the chain.
+ * Whatever is refused is left as it was.
  */
 
 import { mkdir } from "node:fs/promises";
@@ -13,6 +14,7 @@ import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
 import { flush, levelAt, type LevelDb } from "./level.ts";
 import { LevelLog } from "../level-log.ts";
+import { liveFiles } from "./log-folder.ts";
 import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
 import { claim, disclaim, type Durability } from "./owner.ts";
 import { seal } from "../sealed-row.ts";
@@ -52,7 +54,7 @@ export async function openLog({ dir, durability = "sync" }: OpenLogOptions): Pro
     return new LevelLog(opened.database, {
       sync: durability === "sync",
       ...opened.chain,
-      release: closer(paths, lock, opened, durability),
+      release: closer(paths, lock, opened),
     });
   } catch (error) {
     await lock?.release();
@@ -68,8 +70,9 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
   try {
     const unused = await isUnused(paths, store);
     if (!unused) {
-      await checkFiles(paths);
-      guard ??= await guardLog(paths);
+      const files = await liveFiles(paths.log);
+      await checkFiles(paths, files);
+      guard ??= await guardLog(paths, files);
     }
     database = levelAt(paths.log, unused);
     await database.open();
@@ -113,7 +116,6 @@ function closer(
   paths: StorePaths,
   lock: StoreLock,
   { database, generation, chain }: Opened,
-  durability: Durability,
 ): (committer: Committer) => Promise<void> {
   return async ({ failure, written }) => {
     const moved = failure === undefined && written.position > chain.checked.position;
@@ -121,7 +123,8 @@ function closer(
       if (moved) {
         const batch = database.batch();
         batch.put(checkedKey, seal(checkedKey, written));
-        await batch.write({ sync: durability === "sync" });
+        // Synced in every store: `store.json` is about to say that the log has come this far.
+        await batch.write({ sync: true });
         await flush(database);
       }
       await database.close();

@@ -1,0 +1,67 @@
+/** Several people at once: requests that are made in the same moment, as one command. */
+
+import fc from "fast-check";
+import { TurnlogError } from "../../src/events/index.ts";
+import { command, type Command } from "./command.ts";
+import { callKey, runningCalls } from "./situation.ts";
+import type { Stage } from "./stage.ts";
+
+/** Makes a request, unless there is nothing to make it of. `turn` counts the requests of the moment. */
+type Request = (stage: Stage, turn: number) => Promise<unknown> | undefined;
+
+const requests: Readonly<Record<string, Request>> = {
+  steer: ({ session, situation }, turn) =>
+    session.send("Quick!", { id: `message-${situation.accepted + turn}`, delivery: "steer" }),
+  "follow up": ({ session, situation }, turn) =>
+    session.send("Later.", { id: `message-${situation.accepted + turn}` }),
+  cancel: ({ session }) => session.cancel(),
+  "approve a": ({ session }) => session.approve("a"),
+  "deny a": ({ session }) => session.deny("a"),
+  "approve b": ({ session }) => session.approve("b"),
+  withdraw: ({ session, situation }) =>
+    session.withdraw(situation.machine.context.queue[0]?.id ?? "message-1"),
+  resume: ({ session }) => session.resume(),
+  compact: ({ session }) => session.compact({ name: "nothing", plan: () => undefined }),
+  "end a tool": ({ process: { tools }, situation }) => {
+    const [key] = runningCalls(situation).map((callId) => callKey(situation, callId));
+    if (key === undefined || !tools.isRunning(key)) return undefined;
+    tools.end(key);
+    return Promise.resolve();
+  },
+  "end the step": ({ process: { model } }) => {
+    if (!model.waits) return undefined;
+    model.end("stop");
+    return Promise.resolve();
+  },
+};
+
+/** Refusals are in order here: what one asks for may have been undone by the other. */
+async function unlessRefused(request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    if (error.code !== "COMMAND_REFUSED" && error.code !== "SESSION_CLOSED") throw error;
+  }
+}
+
+export const haste: fc.Arbitrary<Command> = fc
+  .array(fc.constantFrom(...Object.keys(requests)), { minLength: 2, maxLength: 4 })
+  .map((names) =>
+    command(
+      `at once: ${names.join(", ")}`,
+      () => true,
+      async (stage) => {
+        let messages = 0;
+        for (const name of names) {
+          if (name === "steer" || name === "follow up") messages += 1;
+          const request = requests[name]?.(stage, messages);
+          if (request !== undefined) stage.ask(name, unlessRefused(request));
+        }
+        // Whoever looks after them sees what they did.
+        stage.ask("a look", stage.session.view());
+        const { asked } = stage.process;
+        await stage.until("a look", () => !asked.has("a look") || !stage.isAlive);
+      },
+    ),
+  );

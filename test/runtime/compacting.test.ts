@@ -1,0 +1,102 @@
+/** Compaction on request, and the end of a session. */
+
+import { describe, expect, it } from "vitest";
+import { dropOldest, type CompactionStrategy } from "../../src/index.ts";
+import { gate, promptProblems, scriptedModel } from "../../src/testing/index.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { openSession } from "../support/with-runtime.ts";
+import { echo } from "./tools.ts";
+
+const long = "a long tale ".repeat(50);
+
+describe("compaction", () => {
+  it("has the model shown the newest turns only, and the log keeps all of them", async () => {
+    const look = calling(call("echo", "1", { value: long }));
+    const model = scriptedModel([look, "One.", look, "Two.", "Three."]);
+    await using open = await openSession({ model, tools: { echo } });
+    await (
+      await open.session.send("First.")
+    ).result;
+    await (
+      await open.session.send("Second.")
+    ).result;
+    const before = await open.session.view();
+    const event = await open.session.compact(dropOldest({ keepTurns: 1 }));
+    if (event.type !== "context.compacted") throw new Error("It was rejected.");
+    expect(event.data.afterTokens).toBeLessThan(0.9 * event.data.beforeTokens);
+    const after = await open.session.view();
+    expect(after.history).toEqual(before.history);
+    expect(after.prompt).toEqual(before.prompt.slice(4));
+    expect(promptProblems(after.prompt.slice(0, -1))).toEqual([]);
+    await (
+      await open.session.send("Third.")
+    ).result;
+    const prompt = JSON.stringify(model.calls[4]?.prompt);
+    expect(prompt).not.toContain("First.");
+    expect(prompt).toContain("Second.");
+  });
+
+  it.each<[string, CompactionStrategy, object]>([
+    ["there is nothing to gain", dropOldest({ keepTurns: 9 }), { why: "nothing-to-gain" }],
+    [
+      "it would make the prompt longer",
+      { name: "wordy", plan: () => ({ covers: { from: 1, to: 5 }, summary: long }) },
+      { why: "nothing-to-gain", strategy: "wordy" },
+    ],
+    [
+      "its planner throws",
+      {
+        name: "broken",
+        plan: () => {
+          throw new RangeError("lost count");
+        },
+      },
+      { why: "failed", error: { name: "RangeError", message: "lost count" } },
+    ],
+  ])("is rejected, and changes nothing, when %s", async (_, strategy, data) => {
+    await using open = await openSession({ model: scriptedModel(["One."]) });
+    await (
+      await open.session.send("First.")
+    ).result;
+    const { prompt } = await open.session.view();
+    const event = await open.session.compact(strategy);
+    expect(event).toMatchObject({ type: "context.compaction-rejected", data });
+    expect((await open.session.view()).prompt).toEqual(prompt);
+  });
+
+  it("is refused while a turn runs", async () => {
+    const hold = gate();
+    await using open = await openSession({ model: scriptedModel([saying("One ", hold, "two.")]) });
+    const turn = await open.session.send("Go.");
+    await hold.reached;
+    const refused = { code: "COMMAND_REFUSED", session: "s" };
+    await expect(open.session.compact(dropOldest({ keepTurns: 1 }))).rejects.toMatchObject(refused);
+    await expect(open.session.close()).rejects.toMatchObject(refused);
+    hold.open();
+    expect(await turn.result).toMatchObject({ text: "One two." });
+  });
+});
+
+describe("a session that was closed", () => {
+  it("can be read, and takes nothing more", async () => {
+    await using open = await openSession({ model: scriptedModel(["One."]) });
+    const { session } = open;
+    const turn = await session.send("Go.");
+    await turn.result;
+    await session.close("all is said");
+    await session.close();
+    const events = await open.events();
+    expect(events.at(-1)).toMatchObject({
+      type: "session.closed",
+      data: { reason: "all is said" },
+    });
+    const closed = { code: "SESSION_CLOSED", session: "s" };
+    await expect(session.send("More.")).rejects.toMatchObject(closed);
+    await expect(session.compact(dropOldest({ keepTurns: 1 }))).rejects.toMatchObject(closed);
+    await expect(session.withdraw(turn.messageId)).rejects.toMatchObject(closed);
+    await expect(session.resume()).rejects.toMatchObject(closed);
+    expect(await session.cancel()).toEqual({ was: "idle", turn: undefined });
+    expect((await session.view()).summary).toMatchObject({ status: "closed", turns: 1 });
+    expect(await open.events()).toEqual(events);
+  });
+});
