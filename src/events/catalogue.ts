@@ -68,6 +68,8 @@ export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Ty
 /** The schema version in which each type is written; 1 where it is not named. */
 export const eventVersions: Readonly<Partial<Record<KnownType, number>>> = { "message.queued": 2 };
 
+const knownTypes: ReadonlySet<string> = new Set(Object.keys(eventSchemas));
+
 export function isKnownType(type: string): type is KnownType {
-  return Object.hasOwn(eventSchemas, type);
+  return knownTypes.has(type);
 }

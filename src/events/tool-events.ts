@@ -27,7 +27,11 @@ export interface ToolFamily {
     readonly effectId: string;
   };
   "tool.progressed": CallKey & { readonly output: JsonValue };
-  "tool.succeeded": CallKey & { readonly output: JsonValue; readonly modelOutput: ModelOutput };
+  "tool.succeeded": CallKey & {
+    readonly output: JsonValue;
+    /** What the model is given. Absent where it is the output itself, as text or as JSON. */
+    readonly modelOutput?: ModelOutput;
+  };
   "tool.failed": CallKey & { readonly error: StoredError };
   "tool.denied": CallKey & { readonly reason?: string };
   /** Never started. */
@@ -74,7 +78,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
   "tool.succeeded": z.looseObject({
     ...key,
     output: jsonSchema,
-    modelOutput: modelOutputSchema,
+    modelOutput: modelOutputSchema.exactOptional(),
   }),
   "tool.failed": z.looseObject({ ...key, error: storedErrorSchema }),
   "tool.denied": z.looseObject({ ...key, reason: z.string().exactOptional() }),

@@ -68,7 +68,7 @@ export type CallOutcome =
   | { readonly status: "approved" }
   | { readonly status: "refused"; readonly reason?: string }
   | { readonly status: "running"; readonly progress?: JsonValue }
-  | { readonly status: "succeeded"; readonly output: JsonValue; readonly modelOutput: ModelOutput }
+  | { readonly status: "succeeded"; readonly output: JsonValue; readonly modelOutput?: ModelOutput }
   | { readonly status: "failed"; readonly error: StoredError }
   | { readonly status: "denied"; readonly reason?: string }
   | { readonly status: "skipped"; readonly reason: string }

@@ -199,7 +199,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
       withOutcome(state, data, {
         status: "succeeded",
         output: data.output,
-        modelOutput: data.modelOutput,
+        ...(data.modelOutput === undefined ? {} : { modelOutput: data.modelOutput }),
       }),
     "tool.failed": (state, { data }) =>
       withOutcome(state, data, { status: "failed", error: data.error }),

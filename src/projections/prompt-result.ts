@@ -10,7 +10,7 @@ import type { CallPart } from "./history-item.ts";
 export function resultOutput({ outcome }: CallPart): ModelOutput {
   switch (outcome.status) {
     case "succeeded":
-      return outcome.modelOutput;
+      return outcome.modelOutput ?? plainOutput(outcome.output);
     case "failed":
       return { type: "error-text", value: outcome.error.message };
     case "denied":
@@ -52,7 +52,10 @@ function why(reason: string): string {
 
 /** The result of a tool that the provider ran, by the AI SDK's rules. */
 export function providerOutput(output: JsonValue, isError: boolean): ModelOutput {
-  if (isError) return { type: "error-json", value: output };
+  return isError ? { type: "error-json", value: output } : plainOutput(output);
+}
+
+function plainOutput(output: JsonValue): ModelOutput {
   return typeof output === "string"
     ? { type: "text", value: output }
     : { type: "json", value: output };

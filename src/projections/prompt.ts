@@ -29,11 +29,13 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
   const messages = shownItems(items, view).flatMap((shown) =>
     "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown),
   );
-  const apart = messages.flatMap((message, index) =>
-    message.role === "assistant" && messages[index - 1]?.role === "assistant"
-      ? [cutOffNote, message]
-      : [message],
-  );
+  const continues = (message: ModelMessage, index: number): boolean =>
+    message.role === "assistant" && messages[index - 1]?.role === "assistant";
+  const apart = messages.some(continues)
+    ? messages.flatMap((message, index) =>
+        continues(message, index) ? [cutOffNote, message] : [message],
+      )
+    : messages;
   // A prompt never ends with the model's own words.
   return apart.at(-1)?.role === "assistant" && wasCutOff(items) ? [...apart, cutOffNote] : apart;
 }

@@ -24,7 +24,12 @@ export interface ToolExecution {
 }
 
 export type Execution =
-  | { readonly kind: "succeeded"; readonly output: JsonValue; readonly modelOutput: ModelOutput }
+  | {
+      readonly kind: "succeeded";
+      readonly output: JsonValue;
+      /** Undefined where the model is given the output itself. */
+      readonly modelOutput: ModelOutput | undefined;
+    }
   | { readonly kind: "failed"; readonly error: unknown }
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
 
@@ -83,11 +88,8 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
       if (part.type === "preliminary") onProgress(part.output);
       else output = part.output;
     }
-    return {
-      kind: "succeeded",
-      output: toJson(output),
-      modelOutput: await modelOutput(run, output),
-    };
+    const json = toJson(output);
+    return { kind: "succeeded", output: json, modelOutput: await modelOutput(run, output, json) };
   } catch (error) {
     return { kind: "failed", error };
   }
@@ -97,11 +99,12 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
 async function modelOutput(
   { tool, call, input }: ToolExecution,
   output: unknown,
-): Promise<ModelOutput> {
+  json: JsonValue,
+): Promise<ModelOutput | undefined> {
   if (tool.toModelOutput === undefined) {
-    return typeof output === "string"
-      ? { type: "text", value: output }
-      : { type: "json", value: toJson(output) };
+    // A date is text only once it is JSON: the output alone does not tell that it is not text.
+    const becameText = typeof json === "string" && typeof output !== "string";
+    return becameText ? { type: "json", value: json } : undefined;
   }
   try {
     return modelOutputSchema.parse(

@@ -214,16 +214,12 @@ export class ToolRunner {
   #conclude(call: CallPart, execution: Execution): void {
     const { door } = this.#options;
     switch (execution.kind) {
-      case "succeeded":
-        door.record({
-          type: "tool.succeeded",
-          data: {
-            ...this.#key(call),
-            output: execution.output,
-            modelOutput: execution.modelOutput,
-          },
-        });
+      case "succeeded": {
+        const { output, modelOutput } = execution;
+        const shown = modelOutput === undefined ? {} : { modelOutput };
+        door.record({ type: "tool.succeeded", data: { ...this.#key(call), output, ...shown } });
         break;
+      }
       case "failed":
         this.#fail(call, toStoredError(execution.error));
         break;

@@ -46,6 +46,7 @@ export async function longSession({ open, die }: Stage): Promise<Session> {
   await pause.reached;
   await first.send("In English, please.", { id: "m2", delivery: "steer" });
   await first.send("Thank you.", { id: "m3" });
+  await first.send("Thank you very much.", { id: "m3b" });
   await first.send("Forget this one.", { id: "m4" });
   await first.withdraw("m4");
   pause.open();

@@ -278,7 +278,7 @@ describe("what a tool answers", () => {
     await using open = await turnWith({ odd }, call("odd", "1"));
     expect(await endOf(open, "1")).toMatchObject({
       type: "tool.succeeded",
-      data: { output, modelOutput },
+      data: { output },
     });
     expect(open.told).toEqual([modelOutput]);
   });
