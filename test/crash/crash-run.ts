@@ -1,7 +1,8 @@
 /** Runs one process of the kill tests up to its death, and keeps what it told. */
 
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import type { Moment } from "./crash-moment.ts";
 import { toldSchema, type CrashPlan, type Told } from "./crash-plan.ts";
 
@@ -12,11 +13,21 @@ export interface CrashRun {
 }
 
 const child = fileURLToPath(new URL("crash-child.ts", import.meta.url));
+const runtime = new URL("../../src/index.ts", import.meta.url).href;
 
-export async function crashRun(plan: CrashPlan, moment: Moment): Promise<CrashRun> {
+/** Compiles once, into a folder, what each process would compile for itself: half of its life. */
+export async function compileInto(cache: string): Promise<void> {
+  const env = { ...process.env, NODE_COMPILE_CACHE: cache };
+  await promisify(execFile)(process.execPath, ["--eval", `import(${JSON.stringify(runtime)})`], {
+    env,
+  });
+}
+
+export async function crashRun(plan: CrashPlan, moment: Moment, cache: string): Promise<CrashRun> {
   const told = moment.by === "itself" ? { ...plan, die: moment.die } : plan;
   const running = spawn(process.execPath, [child, JSON.stringify(told)], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NODE_COMPILE_CACHE: cache },
   });
   const exited = Promise.withResolvers<NodeJS.Signals | number | null>();
   running.once("error", exited.reject);

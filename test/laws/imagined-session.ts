@@ -7,13 +7,15 @@
 import type { CompactionStrategy } from "../../src/context/index.ts";
 import { dropOldest } from "../../src/context/index.ts";
 import type { EventBody, FinishReason, SessionEvent, TokenUsage } from "../../src/events/index.ts";
-import type { CallState, Effect } from "../../src/machines/index.ts";
+import type { Effect } from "../../src/machines/index.ts";
 import { promptDigest, promptMessages } from "../../src/projections/index.ts";
 import { compaction } from "../../src/runtime/compactor.ts";
 import { inFlight, settlement } from "../../src/runtime/recovery.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
 import type { Choices } from "./choices.ts";
+import { callEvents } from "./imagined-calls.ts";
 import { ImaginedModel } from "./imagined-model.ts";
+import { restEvents } from "./imagined-rest.ts";
 
 type Move = () => void;
 
@@ -131,7 +133,7 @@ export class ImaginedSession {
     if (machine.matches({ streaming: "calling" })) return this.#callingMoves();
     if (machine.matches({ streaming: "backingOff" })) return this.#backOffMoves();
     if (machine.matches("tools")) return this.#toolMoves();
-    return this.#idleMoves();
+    return this.#restMoves();
   }
 
   #send(): void {
@@ -208,91 +210,18 @@ export class ImaginedSession {
   }
 
   #toolMoves(): readonly Move[] {
-    const { calls } = this.#state.machine.context;
-    const moves = Object.entries(calls).flatMap(([callId, call]) => this.#callMoves(callId, call));
+    const { context } = this.#state.machine;
+    const moves = this.#recording(callEvents(context, this.#choices, this.#aborted));
     return [...moves, ...moves, ...moves, ...this.#cancel()];
   }
 
-  #callMoves(callId: string, call: CallState): readonly Move[] {
-    const { step, skipCalls, stopping } = this.#state.machine.context;
-    const key = { step, callId };
-    const error = { name: "Error", message: "No." };
-    const skip = (): void => {
-      const reason = stopping === "cancelled" ? "cancelled" : "interrupted";
-      this.#record({ type: "tool.skipped", data: { ...key, reason } });
-    };
-    const start = (): void => {
-      const effectId = `e/${step}/${callId}`;
-      const data = { ...key, toolName: "work", attempt: 1, effectId };
-      this.#record({ type: "tool.started", data });
-    };
-    const fail = (): void => this.#record({ type: "tool.failed", data: { ...key, error } });
-    switch (call) {
-      case "waiting": {
-        if (skipCalls) return [skip];
-        const data = { ...key, toolName: "work" };
-        return [start, fail, () => this.#record({ type: "tool.approval-requested", data })];
-      }
-      case "awaiting-approval":
-        if (skipCalls) return [skip];
-        return [true, false].map((approved) => () => {
-          this.#record({ type: "tool.approval-answered", data: { ...key, approved } });
-        });
-      case "approved":
-        return skipCalls ? [skip] : [start];
-      case "refused":
-        return [() => this.#record({ type: "tool.denied", data: key })];
-      case "running":
-        return [fail, ...this.#runningMoves(key)];
-      case "ended":
-        return [];
-    }
+  #restMoves(): readonly Move[] {
+    const moves = this.#recording(restEvents(this.#state, this.#choices));
+    return [...moves, () => this.#compact(), () => this.#send(), () => this.#send()];
   }
 
-  #runningMoves(key: { readonly step: number; readonly callId: string }): readonly Move[] {
-    const output = this.#choices.below(5);
-    const reason = this.#aborted ? "cancelled" : "timed-out";
-    return [
-      () => this.#record({ type: "tool.progressed", data: { ...key, output } }),
-      () => this.#record({ type: "tool.unknown", data: { ...key, reason } }),
-      () => {
-        const modelOutput = { type: "json", value: output } as const;
-        this.#record({ type: "tool.succeeded", data: { ...key, output, modelOutput } });
-      },
-    ];
-  }
-
-  #idleMoves(): readonly Move[] {
-    const { queue, machine, history, view } = this.#state;
-    const waiting = queue.waiting.map(({ id }) => id);
-    const calls = history.items.flatMap((item) =>
-      item.kind === "step"
-        ? item.parts.flatMap((part) =>
-            part.kind === "call" ? [{ step: item.step, callId: part.callId }] : [],
-          )
-        : [],
-    );
-    const changes = [...view.compactions, ...view.prunings].map(({ position }) => position);
-    const moves: Move[] = [() => this.#compact(), () => this.#send(), () => this.#send()];
-    if (waiting.length > 0) {
-      moves.push(() => {
-        this.#record({ type: "message.withdrawn", data: { ids: [this.#choices.pick(waiting)] } });
-      });
-      if (machine.context.held)
-        moves.push(() => this.#record({ type: "session.resumed", data: {} }));
-    }
-    if (calls.length > 0) {
-      moves.push(() => {
-        const data = { calls: [this.#choices.pick(calls)], savedTokens: 1 };
-        this.#record({ type: "context.pruned", data });
-      });
-    }
-    if (changes.length > 0) {
-      moves.push(() => {
-        this.#record({ type: "context.restored", data: { position: this.#choices.pick(changes) } });
-      });
-    }
-    return moves;
+  #recording(bodies: readonly EventBody[]): readonly Move[] {
+    return bodies.map((body) => () => this.#record(body));
   }
 
   #compact(): void {

@@ -98,11 +98,9 @@ export function runningCalls({ machine }: Situation): readonly string[] {
   );
 }
 
-const callNames = ["a", "b", "c", "d", "e"];
-
 /** The call id that the model uses next: the same ones in every step, as some providers do. */
 export function nextCallId({ machine }: Situation): string {
-  return callNames[Object.keys(machine.context.calls).length] ?? "z";
+  return String.fromCodePoint("a".charCodeAt(0) + Object.keys(machine.context.calls).length);
 }
 
 /** The name of a call of the running step that no other call has. */

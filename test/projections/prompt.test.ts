@@ -2,13 +2,12 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody, ProviderMetadata } from "../../src/events/index.ts";
-import { CUT_OFF_NOTE, promptMessages, PRUNED_PLACEHOLDER } from "../../src/projections/index.ts";
+import { promptMessages, PRUNED_PLACEHOLDER } from "../../src/projections/index.ts";
 import {
   asked,
   called,
   promptOf,
   said,
-  spent,
   stateOf,
   stepFinished,
   stepStarted,
@@ -18,118 +17,7 @@ import {
 const key = { step: 1, callId: "1" };
 const error = { name: "Error", message: "It broke." };
 const signed: ProviderMetadata = { anthropic: { signature: "s1gn3d" } };
-
-/** A turn whose only call is then answered, or left as it is. */
-function afterCall(...then: readonly EventBody[]): readonly EventBody[] {
-  return [...asked("Go."), stepStarted(1), called("1"), stepFinished(1, "tool-calls"), ...then];
-}
-
-/** What the model is told of that call. */
-function told(...then: readonly EventBody[]): unknown {
-  const last = promptOf(...afterCall(...then)).at(-1);
-  return last?.role === "tool" && last.content[0]?.type === "tool-result"
-    ? last.content[0].output
-    : undefined;
-}
-
-const started: EventBody = {
-  type: "tool.started",
-  data: { ...key, toolName: "work", attempt: 1, effectId: "e" },
-};
-const requested: EventBody = {
-  type: "tool.approval-requested",
-  data: { ...key, toolName: "work" },
-};
 const modelOutput = { type: "json", value: { done: true } } as const;
-
-describe("a call is answered", () => {
-  it("with the tool's output as it was made for the model", () => {
-    const succeeded: EventBody = {
-      type: "tool.succeeded",
-      data: { ...key, output: "whole", modelOutput },
-    };
-    expect(told(started, succeeded)).toEqual(modelOutput);
-  });
-
-  it("in different words for each way in which it can end, or not have ended", () => {
-    const words = {
-      failed: told(started, { type: "tool.failed", data: { ...key, error } }),
-      denied: told(requested, { type: "tool.denied", data: { ...key, reason: "too dear" } }),
-      "skipped by a cancel": told({ type: "tool.skipped", data: { ...key, reason: "cancelled" } }),
-      "skipped by a death": told({ type: "tool.skipped", data: { ...key, reason: "recovered" } }),
-      "skipped by a limit": told({ type: "tool.skipped", data: { ...key, reason: "interrupted" } }),
-      "unknown after a cancel": told(started, {
-        type: "tool.unknown",
-        data: { ...key, reason: "cancelled" },
-      }),
-      "unknown after a death": told(started, {
-        type: "tool.unknown",
-        data: { ...key, reason: "recovered" },
-      }),
-      "unknown after its time": told(started, {
-        type: "tool.unknown",
-        data: { ...key, reason: "timed-out" },
-      }),
-      running: told(started),
-      waiting: told(),
-    };
-    const texts = Object.values(words).map((output) => JSON.stringify(output));
-    expect(new Set(texts).size).toBe(texts.length);
-    expect(words.failed).toEqual({ type: "error-text", value: "It broke." });
-    expect(words.denied).toEqual({ type: "execution-denied", reason: "too dear" });
-    expect(JSON.stringify(words["skipped by a death"])).toContain("It had no effect");
-    expect(JSON.stringify(words["unknown after a death"])).toContain("It may have taken effect");
-  });
-
-  it("as not run yet while it waits for an answer, and as denied once it was refused", () => {
-    expect(told(requested)).toEqual(told());
-    const answered = (approved: boolean): EventBody => ({
-      type: "tool.approval-answered",
-      data: { ...key, approved, reason: "no" },
-    });
-    expect(told(requested, answered(false))).toEqual({ type: "execution-denied", reason: "no" });
-    expect(told(requested, answered(true))).toEqual(told(started));
-  });
-
-  it("in the order of the calls, in whatever order the tools ended", () => {
-    const end = (callId: string): EventBody => ({
-      type: "tool.succeeded",
-      data: { step: 1, callId, output: callId, modelOutput: { type: "text", value: callId } },
-    });
-    const prompt = promptOf(
-      ...asked("Go."),
-      stepStarted(1),
-      called("1"),
-      called("2"),
-      called("3"),
-      stepFinished(1, "tool-calls"),
-      end("3"),
-      end("1"),
-      end("2"),
-    );
-    expect(JSON.stringify(prompt.at(-1)).match(/"value":"\d"/g)).toEqual([
-      '"value":"1"',
-      '"value":"2"',
-      '"value":"3"',
-    ]);
-  });
-
-  it("with an empty input in the place of one that is not JSON", () => {
-    const invalid: EventBody = {
-      type: "part.tool-call",
-      data: { toolCallId: "1", toolName: "work", input: "{ not", invalid: true, error },
-    };
-    const [, assistant, tool] = promptOf(
-      ...asked("Go."),
-      stepStarted(1),
-      invalid,
-      stepFinished(1, "tool-calls"),
-      { type: "tool.failed", data: { ...key, error } },
-    );
-    expect(assistant?.content).toMatchObject([{ type: "tool-call", input: {} }]);
-    expect(tool?.content).toMatchObject([{ output: { type: "error-text", value: "It broke." } }]);
-  });
-});
 
 describe("what the provider sent", () => {
   it("goes back with its metadata unchanged: ids, signatures, encrypted content", () => {
@@ -215,74 +103,6 @@ describe("what the provider sent", () => {
       { type: "tool-result", toolCallId: "p", output: { type: "json", value: { hits: 2 } } },
       { type: "text", text: "Found." },
     ]);
-  });
-});
-
-describe("a step that was cut off", () => {
-  const interrupted: EventBody = {
-    type: "step.interrupted",
-    data: { step: 1, reason: "recovered", usage: spent },
-  };
-  const opened = (kind: "text" | "reasoning", id: string): readonly EventBody[] => [
-    { type: `part.${kind}-start`, data: { id, providerMetadata: signed } },
-    { type: `part.${kind}-delta`, data: { id, text: `${kind} ` } },
-  ];
-  const cutOff = (...parts: readonly EventBody[]) =>
-    promptOf(
-      ...asked("Go."),
-      stepStarted(1),
-      ...parts,
-      interrupted,
-      turnEnded(),
-      ...asked("Go on.", 2),
-    );
-
-  it("keeps the text that had come, without the metadata of a block that was never complete", () => {
-    expect(cutOff(...opened("text", "t"))).toEqual([
-      { role: "user", content: "Go." },
-      { role: "assistant", content: [{ type: "text", text: "text " }] },
-      { role: "user", content: "Go on." },
-    ]);
-  });
-
-  it("drops reasoning that nothing finished follows, and keeps reasoning that something does", () => {
-    const closed: readonly EventBody[] = [
-      ...opened("reasoning", "r"),
-      { type: "part.reasoning-end", data: { id: "r", providerMetadata: signed } },
-    ];
-    expect(cutOff(...closed)).toHaveLength(2);
-    expect(JSON.stringify(cutOff(...closed, ...opened("text", "t")))).not.toContain("reasoning");
-    expect(JSON.stringify(cutOff(...closed, ...said("So.")))).toContain('"type":"reasoning"');
-    expect(JSON.stringify(cutOff(...closed, called("1")))).toContain('"type":"reasoning"');
-  });
-
-  it("drops a call of the provider's own that has no result, and keeps one that has", () => {
-    const search = { toolCallId: "p", toolName: "search", providerExecuted: true };
-    const call: EventBody = { type: "part.tool-call", data: { ...search, input: {} } };
-    const result: EventBody = { type: "part.tool-result", data: { ...search, output: "hits" } };
-    expect(JSON.stringify(cutOff(...said("So."), call))).not.toContain("search");
-    expect(JSON.stringify(cutOff(...said("So."), call, result))).toContain("search");
-  });
-
-  it("leaves no message when it had said nothing", () => {
-    expect(cutOff({ type: "part.text-start", data: { id: "t" } })).toHaveLength(2);
-  });
-
-  it("is told to go on when the same turn goes on: a prompt never ends with the model's own words", () => {
-    const prompt = promptOf(...asked("Go."), stepStarted(1), ...opened("text", "t"), interrupted);
-    expect(prompt.at(-1)).toEqual({ role: "user", content: CUT_OFF_NOTE });
-    expect(prompt).toHaveLength(3);
-    const next = [stepStarted(2), ...said("on.")];
-    const later = promptOf(
-      ...asked("Go."),
-      stepStarted(1),
-      ...opened("text", "t"),
-      interrupted,
-      ...next,
-      stepFinished(2),
-    );
-    expect(later.slice(0, 3)).toEqual(prompt);
-    expect(later.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
   });
 });
 

@@ -1,0 +1,31 @@
+/** What may be recorded of a session while no turn runs, besides a new message and a compaction. Pure. */
+
+import type { EventBody } from "../../src/events/index.ts";
+import type { SessionState } from "../../src/runtime/index.ts";
+import type { Choices } from "./choices.ts";
+
+export function restEvents(state: SessionState, choices: Choices): readonly EventBody[] {
+  const { queue, machine, history, view } = state;
+  const waiting = queue.waiting.map(({ id }) => id);
+  const calls = history.items.flatMap((item) =>
+    item.kind === "step"
+      ? item.parts.flatMap((part) =>
+          part.kind === "call" ? [{ step: item.step, callId: part.callId }] : [],
+        )
+      : [],
+  );
+  const changes = [...view.compactions, ...view.prunings].map(({ position }) => position);
+  const events: EventBody[] = [];
+  if (waiting.length > 0) {
+    events.push({ type: "message.withdrawn", data: { ids: [choices.pick(waiting)] } });
+    if (machine.context.held) events.push({ type: "session.resumed", data: {} });
+  }
+  if (calls.length > 0) {
+    const pruned = { calls: [choices.pick(calls)], savedTokens: 1 };
+    events.push({ type: "context.pruned", data: pruned });
+  }
+  if (changes.length > 0) {
+    events.push({ type: "context.restored", data: { position: choices.pick(changes) } });
+  }
+  return events;
+}

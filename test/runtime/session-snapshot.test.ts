@@ -1,0 +1,139 @@
+/** What is kept of a long session beside its log: enough to open it quickly, each thing once. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createRuntime, openLog, openMemoryLog, type EventLog } from "../../src/index.ts";
+import type { Snapshot } from "../../src/events/index.ts";
+import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { openSession } from "../support/with-runtime.ts";
+import { wrapLog } from "../support/wrapped-log.ts";
+import { echo } from "./tools.ts";
+
+const DELTAS = 500;
+const STEPS = 20;
+/** What opening may have to fold: the events between two snapshots, and those of the step at the end. */
+const MOST_TO_FOLD = 2000 + 2 * DELTAS;
+
+const talk = Array.from({ length: DELTAS }, (_, index) => `word ${index} `);
+
+/** A turn of many steps; `hold` stands in the middle of the last one. */
+function longTurn(hold?: ReturnType<typeof gate>) {
+  return scriptedModel((_, step) =>
+    step < STEPS - 1
+      ? calling(
+          { type: "text", deltas: [`step ${step} begins: `, ...talk] },
+          call("echo", `${step}`, { value: step }),
+        )
+      : calling({ type: "text", deltas: hold === undefined ? talk : ["one ", hold, "two"] }),
+  );
+}
+
+interface Watched {
+  readonly log: EventLog;
+  /** From which positions on events were read. */
+  readonly reads: number[];
+  readonly saved: Snapshot[];
+}
+
+function watch(log: EventLog): Watched {
+  const reads: number[] = [];
+  const saved: Snapshot[] = [];
+  const watched = wrapLog(log, {
+    read: (session, range) => {
+      reads.push(range?.from ?? 1);
+      return log.read(session, range);
+    },
+    saveSnapshot: (session, snapshot) => {
+      saved.push(snapshot);
+      return log.saveSnapshot(session, snapshot);
+    },
+  });
+  return { log: watched, reads, saved };
+}
+
+describe("a long session", () => {
+  it("opens from near its end when its process is gone late in its only turn", async () => {
+    await using log = await openMemoryLog();
+    const hold = gate();
+    await using first = await openSession({ model: longTurn(hold), tools: { echo } }, { log });
+    const turn = await first.session.send("Go.");
+    await hold.reached;
+    const revision = await log.revision("s");
+    expect(revision).toBeGreaterThan(STEPS * DELTAS - DELTAS);
+    const second = watch(log);
+    const { position } = await first.session.view();
+    const view = await first.session.at(position);
+    await using other = await openSession({ model: longTurn() }, { log: second.log });
+    expect(second.reads[0]).toBeGreaterThan(revision - MOST_TO_FOLD);
+    expect((await other.session.at(position)).prompt).toEqual(view.prompt);
+    hold.open();
+    await expect(turn.result).rejects.toMatchObject({ code: "SESSION_FAILED" });
+  });
+
+  it("is kept before its runtime closes the store, also when its turn has only just ended", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "turnlog-snapshot-"));
+    try {
+      const model = scriptedModel([saying(...Array<string>(2500).fill("word "))]);
+      const runtime = await createRuntime({ dir, durability: "os", agent: { model } });
+      const session = await runtime.session("s");
+      await (
+        await session.send("Go.")
+      ).result;
+      await runtime.close();
+      await using log = await openLog({ dir, durability: "os" });
+      const kept = await log.loadSnapshot("s", "session");
+      expect(kept?.position).toBe(await log.revision("s"));
+    } finally {
+      await rm(dir, { recursive: true });
+    }
+  });
+
+  it("is kept without writing anything twice, however many turns it has", async () => {
+    await using log = await openMemoryLog();
+    const watched = watch(log);
+    const model = scriptedModel((_, turn) => ({
+      parts: [{ type: "text", deltas: [`turn ${turn} begins: `, ...talk, ...talk, ...talk] }],
+    }));
+    await using open = await openSession({ model }, { log: watched.log });
+    for (let turn = 0; turn < 12; turn++) {
+      await (
+        await open.session.send("Go.")
+      ).result;
+    }
+    await open.runtime.close();
+    const written = JSON.stringify(watched.saved);
+    const told = Array.from(
+      { length: 12 },
+      (_, turn) => written.split(`turn ${turn} begins`).length - 1,
+    );
+    // The last turns may come after the last snapshot.
+    expect(Math.max(...told)).toBe(1);
+    expect(told.slice(0, 9)).toEqual(Array(9).fill(1));
+  });
+
+  it("is folded from its events when a piece of what was kept is missing, and is the same", async () => {
+    await using log = await openMemoryLog();
+    const agent = { model: longTurn(), tools: { echo } };
+    const first = await openSession(agent, { log });
+    await (
+      await first.session.send("Go.")
+    ).result;
+    const before = await first.session.view();
+    await first.runtime.close();
+    const without = wrapLog(log, {
+      loadSnapshot: async (session, projection) => {
+        const snapshot = await log.loadSnapshot(session, projection);
+        return projection.startsWith("session@") && (snapshot?.position ?? 0) > 5000
+          ? undefined
+          : snapshot;
+      },
+    });
+    const second = watch(without);
+    await using open = await openSession(agent, { log: second.log });
+    expect(second.reads[0]).toBe(1);
+    expect(await open.session.view()).toEqual(before);
+  });
+});
