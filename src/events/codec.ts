@@ -33,11 +33,16 @@ export interface Codec {
   decode(row: string, key: RowKey): SessionEvent;
   /** The event of a row that this codec has just made and nobody else has held: only its JSON is read. */
   decodeOwn(row: string, key: RowKey): SessionEvent;
+  /** The event of fields that stand in a row of another form; throws as `decode`. */
+  readonly eventOf: FieldsReader;
 }
+
+export type FieldsReader = (fields: StoredFields, key: RowKey) => SessionEvent;
 
 const CHECKSUM_LENGTH = 7;
 
-type StoredFields = readonly [
+/** What a row says of its event. */
+export type StoredFields = readonly [
   type: string,
   version: number,
   at: number,
@@ -84,7 +89,13 @@ function seedOf(session: string): number {
 
 /** A codec that reads old versions through the given upcasters. */
 export function createCodec(upcasters: Upcasters = ownUpcasters): Codec {
-  return { encode, decode: (row, key) => decode(row, key, upcasters), decodeOwn };
+  const eventOf: FieldsReader = (fields, key) => checkedEvent(fields, key, upcasters);
+  return {
+    encode,
+    decode: (row, key) => eventOf(storedFields(intactJson(row, key), key), key),
+    decodeOwn: (row, key) => ownEvent(storedFields(ownJson(row), key), key),
+    eventOf,
+  };
 }
 
 function encode(event: NewEvent, key: RowKey): string {
@@ -100,11 +111,23 @@ function encode(event: NewEvent, key: RowKey): string {
   return checksum(json, key) + json;
 }
 
-function decode(row: string, key: RowKey, upcasters: Upcasters): SessionEvent {
+/**
+ * What a row says, once its checksum has been found to match.
+ * @throws TurnlogError `LOG_DAMAGED`
+ */
+export function intactJson(row: string, key: RowKey): unknown {
   if (row.slice(0, CHECKSUM_LENGTH) !== checksum(row.slice(CHECKSUM_LENGTH), key)) {
     throw damaged(key, "its checksum does not match");
   }
-  const { envelope, type, version, stored } = fieldsOf(row, key);
+  return ownJson(row);
+}
+
+function ownJson(row: string): unknown {
+  return JSON.parse(row.slice(CHECKSUM_LENGTH));
+}
+
+function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): SessionEvent {
+  const { envelope, type, version, stored } = named(fields, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
   const schema: z.ZodType = eventSchemas[type];
   const data = upcast(type, version, stored, key, upcasters);
@@ -116,8 +139,8 @@ function decode(row: string, key: RowKey, upcasters: Upcasters): SessionEvent {
   return { ...envelope, type, data } as SessionEvent;
 }
 
-function decodeOwn(row: string, key: RowKey): SessionEvent {
-  const { envelope, type, version, stored } = fieldsOf(row, key);
+function ownEvent(fields: StoredFields, key: RowKey): SessionEvent {
+  const { envelope, type, version, stored } = named(fields, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
   // It was a `SessionEvent` when it was encoded, a moment ago.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -133,10 +156,12 @@ interface Fields {
   readonly stored: JsonValue;
 }
 
-function fieldsOf(row: string, key: RowKey): Fields {
-  const fields: unknown = JSON.parse(row.slice(CHECKSUM_LENGTH));
+function storedFields(fields: unknown, key: RowKey): StoredFields {
   if (!isStoredFields(fields)) throw damaged(key, "it is not an event row");
-  const [type, version, at, stored, id] = fields;
+  return fields;
+}
+
+function named([type, version, at, stored, id]: StoredFields, key: RowKey): Fields {
   const envelope = id === undefined ? { seq: key.seq, at } : { seq: key.seq, at, id };
   return { envelope, type, version, stored };
 }
@@ -187,7 +212,8 @@ function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {
   );
 }
 
-function damaged(key: RowKey, why: string): TurnlogError {
+/** A row that is not what was written at its place. */
+export function damaged(key: RowKey, why: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",
     `The event at ${key.session}:${key.seq} cannot be read: ${why}. Stop writing to this store, copy it, and run \`turnlog repair\`.`,

@@ -26,18 +26,19 @@ const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 /** The messages of a prompt at this point, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
   const items = history.open === undefined ? history.items : [...history.items, history.open];
-  const messages = shownItems(items, view).flatMap((shown) =>
-    "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown),
-  );
-  const continues = (message: ModelMessage, index: number): boolean =>
-    message.role === "assistant" && messages[index - 1]?.role === "assistant";
-  const apart = messages.some(continues)
-    ? messages.flatMap((message, index) =>
-        continues(message, index) ? [cutOffNote, message] : [message],
-      )
-    : messages;
+  const messages: ModelMessage[] = [];
+  for (const shown of shownItems(items, view)) {
+    const own = "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown);
+    for (const message of own) {
+      if (message.role === "assistant" && messages.at(-1)?.role === "assistant") {
+        messages.push(cutOffNote);
+      }
+      messages.push(message);
+    }
+  }
   // A prompt never ends with the model's own words.
-  return apart.at(-1)?.role === "assistant" && wasCutOff(items) ? [...apart, cutOffNote] : apart;
+  if (messages.at(-1)?.role === "assistant" && wasCutOff(items)) messages.push(cutOffNote);
+  return messages;
 }
 
 function wasCutOff(items: readonly HistoryItem[]): boolean {

@@ -10,68 +10,65 @@ import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
 
 export const languageModelCall: StepSource = { name: "language-model-call", call };
 
+// One generator for all of it: each part of each step comes through here.
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
   try {
-    yield* stream(request);
+    const { agent, messages, signal } = request;
+    const tellTools = inputCallbacks(request);
+    const calling = streamLanguageModelCall({
+      ...agent.settings,
+      model: agent.model,
+      messages: [...messages],
+      abortSignal: signal,
+      ...(agent.instructions === undefined ? {} : { instructions: agent.instructions }),
+      ...(agent.tools === undefined ? {} : { tools: agent.tools }),
+      ...(agent.headers === undefined ? {} : { headers: agent.headers }),
+      ...(agent.providerOptions === undefined ? {} : { providerOptions: agent.providerOptions }),
+      ...(agent.repairToolCall === undefined ? {} : { repairToolCall: agent.repairToolCall }),
+    });
+    const { stream: parts } = await unlessAborted(calling, signal);
+    let response: ResponseMetadata = {};
+    for await (const part of untilAborted(parts, signal)) {
+      switch (part.type) {
+        case "model-call-start":
+          yield {
+            kind: "part",
+            part: {
+              type: "part.start-step",
+              data: { warnings: part.warnings.map((warning) => toJson(warning)) },
+            },
+          };
+          break;
+        case "model-call-response-metadata":
+          response = { ...response, ...responseMetadata(part) };
+          break;
+        case "model-call-end":
+          yield {
+            kind: "end",
+            finishReason: part.finishReason,
+            rawFinishReason: part.rawFinishReason,
+            usage: measuredUsage(part.usage),
+            response,
+            providerMetadata:
+              part.providerMetadata === undefined ? undefined : metadata(part.providerMetadata),
+          };
+          break;
+        case "ping":
+        case "tool-approval-response":
+          break;
+        case "text-delta":
+          // As `streamText` does: an empty delta says nothing, unless it carries a signature.
+          if (part.text !== "" || part.providerMetadata !== undefined) yield recordedPart(part);
+          break;
+        default:
+          yield recordedPart(part);
+          if (tellTools !== undefined) await tellTools(part);
+      }
+    }
   } catch (error) {
     // `streamText` tells of it by a part; what is recorded must not depend on the source.
     if (request.signal.aborted) throw error;
     yield recordedPart({ type: "error", error });
-  }
-}
-
-async function* stream(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
-  const { agent, messages, signal } = request;
-  const tellTools = inputCallbacks(request);
-  const calling = streamLanguageModelCall({
-    ...agent.settings,
-    model: agent.model,
-    messages: [...messages],
-    abortSignal: signal,
-    ...(agent.instructions === undefined ? {} : { instructions: agent.instructions }),
-    ...(agent.tools === undefined ? {} : { tools: agent.tools }),
-    ...(agent.headers === undefined ? {} : { headers: agent.headers }),
-    ...(agent.providerOptions === undefined ? {} : { providerOptions: agent.providerOptions }),
-    ...(agent.repairToolCall === undefined ? {} : { repairToolCall: agent.repairToolCall }),
-  });
-  const { stream: parts } = await unlessAborted(calling, signal);
-  let response: ResponseMetadata = {};
-  for await (const part of untilAborted(parts, signal)) {
-    switch (part.type) {
-      case "model-call-start":
-        yield {
-          kind: "part",
-          part: {
-            type: "part.start-step",
-            data: { warnings: part.warnings.map((warning) => toJson(warning)) },
-          },
-        };
-        break;
-      case "model-call-response-metadata":
-        response = { ...response, ...responseMetadata(part) };
-        break;
-      case "model-call-end":
-        yield {
-          kind: "end",
-          finishReason: part.finishReason,
-          rawFinishReason: part.rawFinishReason,
-          usage: measuredUsage(part.usage),
-          response,
-          providerMetadata:
-            part.providerMetadata === undefined ? undefined : metadata(part.providerMetadata),
-        };
-        break;
-      case "ping":
-      case "tool-approval-response":
-        break;
-      case "text-delta":
-        // As `streamText` does: an empty delta says nothing, unless it carries a signature.
-        if (part.text !== "" || part.providerMetadata !== undefined) yield recordedPart(part);
-        break;
-      default:
-        yield recordedPart(part);
-        if (tellTools !== undefined) await tellTools(part);
-    }
   }
 }
 

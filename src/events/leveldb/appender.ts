@@ -10,6 +10,7 @@ import type { Appended, ExpectedRevision } from "../event-log.ts";
 import type { Committer } from "./committer.ts";
 import type { Database } from "./database.ts";
 import { findIds } from "./event-ids.ts";
+import { eventRows, type EventRow } from "./event-row.ts";
 import type { Head } from "./head.ts";
 import type { Heads } from "./heads.ts";
 
@@ -53,8 +54,7 @@ export class Appender {
     if (committer.failure !== undefined) throw committer.failure;
     checkRevision(head, expected);
     if (events.length === 0) throw nothingToAppend(head);
-    const rows = events.map((event, index) => this.#encode(head, event, head.revision + 1 + index));
-    return committer.append(head, events, rows);
+    return committer.append(head, this.#encode(head, events));
   }
 
   /** Later appends of the same session wait behind this one. */
@@ -88,16 +88,19 @@ export class Appender {
     this.#settled = undefined;
   }
 
-  #encode(head: Head, event: NewEvent, seq: number): string {
+  #encode({ session, revision }: Head, events: readonly NewEvent[]): readonly EventRow[] {
+    const rows: EventRow[] = [];
     try {
-      return this.#options.codec.encode(event, { session: head.session, seq });
+      for (const row of eventRows(this.#options.codec, session, revision, events)) rows.push(row);
     } catch (error) {
+      const position = (rows.at(-1)?.seq ?? revision) + 1;
       throw new TurnlogError(
         "EVENT_INVALID",
-        `An event of type ${event.type} cannot be stored in ${head.session}: its data is not JSON. Convert it before it is appended.`,
-        { session: head.session, position: seq, cause: error },
+        `An event of type ${events[position - revision - 1]?.type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,
+        { session, position, cause: error },
       );
     }
+    return rows;
   }
 }
 

@@ -5,9 +5,8 @@
  */
 
 import { crc32 } from "node:zlib";
-import { z } from "zod";
 import { commitKey } from "./keys.ts";
-import { seal, sealOf, unseal } from "./sealed-row.ts";
+import { seal, sealOf, unsealed } from "./sealed-row.ts";
 
 /** Events of one session that follow each other directly in the global order. */
 interface Run {
@@ -38,12 +37,38 @@ export interface ChainMark {
 export const chainStart: ChainMark = { position: 0, seal: "0000000" };
 
 /** Previous seal, sums, names and first positions of the sessions, pairs of session index and count. */
-const storedSchema = z.tuple([
-  z.string(),
-  z.int().nonnegative(),
-  z.array(z.tuple([z.string(), z.int().positive()])),
-  z.array(z.int().nonnegative()),
-]);
+type Stored = readonly [
+  previous: string,
+  sums: number,
+  sessions: readonly (readonly [session: string, from: number])[],
+  runs: readonly number[],
+];
+
+/** By hand: after a kill all records since the last megabytes are read, and a schema costs more than the rest. */
+function isStored(value: unknown): value is Stored {
+  if (!Array.isArray(value) || value.length !== 4) return false;
+  const fields: readonly unknown[] = value;
+  const [previous, sums, sessions, runs] = fields;
+  return (
+    typeof previous === "string" &&
+    isCount(sums) &&
+    Array.isArray(sessions) &&
+    sessions.every(isFirst) &&
+    Array.isArray(runs) &&
+    runs.every(isCount)
+  );
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function isFirst(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length !== 2) return false;
+  const fields: readonly unknown[] = value;
+  const [session, from] = fields;
+  return typeof session === "string" && isCount(from) && from !== 0;
+}
 
 /** Collects the events of a batch into its record. */
 export class CommitBuilder {
@@ -67,14 +92,14 @@ export class CommitBuilder {
     return this.#sessions.push([session, from]) - 1;
   }
 
-  /** Adds an event by the seal of its row. */
-  add(session: number, sealed: string): void {
-    this.#count++;
+  /** Adds the events of a row by its seal. */
+  add(session: number, events: number, sealed: string): void {
+    this.#count += events;
     this.#seals += sealed;
     const runs = this.#runs;
     const last = runs.length - 1;
-    if (runs[last - 1] === session) runs[last] = (runs[last] ?? 0) + 1;
-    else runs.push(session, 1);
+    if (runs[last - 1] === session) runs[last] = (runs[last] ?? 0) + events;
+    else runs.push(session, events);
   }
 
   /** The record's key and row, and the chain's new end. */
@@ -96,8 +121,8 @@ export function sumOf(seals: readonly string[]): number {
 
 /** The record of a row; undefined when it is not what was written there. */
 export function readCommit(position: number, row: string): CommitRecord | undefined {
-  const stored = unseal(commitKey(position), row, storedSchema);
-  if (stored === undefined) return undefined;
+  const stored = unsealed(commitKey(position), row);
+  if (!isStored(stored)) return undefined;
   const [previous, sums, sessions, pairs] = stored;
   const next = sessions.map(([, from]) => from);
   const runs: Run[] = [];

@@ -5,9 +5,10 @@ import { allRows, rowAt, type Database } from "./database.ts";
 import type { TurnlogError } from "../errors.ts";
 import { damagedAt, readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
+import { eventsIn } from "./event-row.ts";
 import { isIntact, sealOf } from "./sealed-row.ts";
 
-/** One event of a commit. */
+/** One row of a commit, by the positions of its last event. */
 export interface PlacedRow {
   readonly position: number;
   readonly session: string;
@@ -22,18 +23,27 @@ const SCAN_FROM = 8;
 export async function commitRows(database: Database, record: CommitRecord): Promise<PlacedRow[]> {
   const rows = await rowsBySession(database, record);
   const placed: PlacedRow[] = [];
-  let position = record.position;
+  let position = record.position - 1;
   for (const { session, from, count } of record.runs) {
     const own = rows.get(session);
+    let next = from;
     for (let seq = from; seq < from + count; seq++) {
+      position++;
+      // Of a run of deltas only the last one has a key.
       const row = own?.get(seq);
-      if (row === undefined)
-        throw damagedAt(session, seq, "the event is missing, though a commit record names it");
-      placed.push({ position: position++, session, seq, row });
+      if (row === undefined) continue;
+      if (seq - eventsIn(row) + 1 > next) throw missing(session, next);
+      placed.push({ position, session, seq, row });
+      next = seq + 1;
     }
+    if (next < from + count) throw missing(session, next);
   }
   if (sumOf(placed.map(({ row }) => sealOf(row))) !== record.sums) throw altered(record, placed);
   return placed;
+}
+
+function missing(session: string, seq: number): TurnlogError {
+  return damagedAt(session, seq, "the event is missing, though a commit record names it");
 }
 
 async function rowsBySession(

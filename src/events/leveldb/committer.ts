@@ -10,7 +10,8 @@ import { seal, sealOf } from "./sealed-row.ts";
 import type { ChainMark } from "./commit-record.ts";
 import type { Database } from "./database.ts";
 import { writeFailure } from "./failures.ts";
-import type { Head } from "./head.ts";
+import type { EventRow } from "./event-row.ts";
+import type { BatchShare, Head } from "./head.ts";
 import { checkedKey, fixedWidth, idKey, sessionKey } from "./keys.ts";
 import type { TurnlogError } from "../errors.ts";
 
@@ -67,28 +68,31 @@ export class Committer {
     return this.#written;
   }
 
-  /** Queues events of a session that are encoded already; resolves when they are written. */
-  append(head: Head, events: readonly NewEvent[], rows: readonly string[]): Promise<Appended> {
+  /** Queues rows of a session, which follow its head; resolves when they are written. */
+  append(head: Head, rows: readonly EventRow[]): Promise<Appended> {
     const batch = this.#open();
     const share = batch.share(head);
-    for (const [index, row] of rows.entries()) {
-      const seq = ++head.revision;
-      const position = ++this.#position;
-      const event = events[index];
+    for (const written of rows) {
+      const { seq, row, events } = written;
       batch.put(head.prefix + fixedWidth(seq), row);
-      batch.record.add(share.index, sealOf(row));
-      head.tail?.push(seq, row);
-      if (event === undefined) continue;
-      share.updatedAt = event.at;
-      if (seq === 1) head.createdAt = event.at;
-      if (event.id === undefined) continue;
-      const key = idKey(head.session, event.id);
-      batch.put(key, seal(key, [seq, position]));
-      head.ids.set(event.id, { seq, position, batch });
-      (share.ids ??= []).push(event.id);
+      batch.record.add(share.index, events.length, sealOf(row));
+      head.tail?.push(written);
+      for (const event of events) this.#place(event, head, share, batch);
     }
     share.revision = head.revision;
     return batch.promise({ revision: head.revision, position: this.#position, repeated: false });
+  }
+
+  #place({ at, id }: NewEvent, head: Head, share: BatchShare, batch: Batch): void {
+    const seq = ++head.revision;
+    const position = ++this.#position;
+    share.updatedAt = at;
+    if (seq === 1) head.createdAt = at;
+    if (id === undefined) return;
+    const key = idKey(head.session, id);
+    batch.put(key, seal(key, [seq, position]));
+    head.ids.set(id, { seq, position, batch });
+    (share.ids ??= []).push(id);
   }
 
   /** Queues a row that is no event. */

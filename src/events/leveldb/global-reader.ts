@@ -6,6 +6,7 @@ import type { TurnlogError } from "../errors.ts";
 import { commitRows, type PlacedRow } from "./commit-rows.ts";
 import { readCommit, type CommitRecord } from "./commit-record.ts";
 import { allRows, firstOf, type Database } from "./database.ts";
+import { decodeRow } from "./event-row.ts";
 import { commitDamage, damagedAt, readFailure } from "./failures.ts";
 import { commitKey, eventKey, eventPrefix, numberOf } from "./keys.ts";
 
@@ -33,7 +34,11 @@ export async function* readGlobal(
 
 function* decoded(rows: readonly PlacedRow[], codec: Codec, from: number): Generator<GlobalEvent> {
   for (const { position, session, seq, row } of rows) {
-    if (position >= from) yield { position, session, event: codec.decode(row, { session, seq }) };
+    if (position < from) continue;
+    for (const event of decodeRow(codec, row, { session, seq })) {
+      const place = position - seq + event.seq;
+      if (place >= from) yield { position: place, session, event };
+    }
   }
 }
 

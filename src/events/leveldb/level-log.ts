@@ -20,6 +20,7 @@ import { Appender } from "./appender.ts";
 import { Committer } from "./committer.ts";
 import type { ChainMark } from "./commit-record.ts";
 import type { Database } from "./database.ts";
+import { ownEvents } from "./event-row.ts";
 import { closedError } from "./failures.ts";
 import { readGlobal } from "./global-reader.ts";
 import { Heads } from "./heads.ts";
@@ -163,9 +164,13 @@ export class LevelLog implements EventLog {
     for (const tail of this.#tails.values()) tail.forget();
   }
 
+  #newTail(session: string): LiveTail {
+    return new LiveTail((row) => ownEvents(this.#codec, session, row));
+  }
+
   #source(session: string): Source {
     const head = this.#heads.of(session);
-    const tail = this.#tails.get(session) ?? new LiveTail();
+    const tail = this.#tails.get(session) ?? this.#newTail(session);
     tail.subscriptions++;
     this.#tails.set(session, tail);
     head.tail = tail;
@@ -175,7 +180,6 @@ export class LevelLog implements EventLog {
       closing: this.#closing.signal,
       read: (from, to) =>
         readSpan(this.#database, this.#codec, session, { from, to, backwards: false }),
-      decode: (row, seq) => this.#codec.decodeOwn(row, { session, seq }),
       release: () => {
         tail.subscriptions--;
         if (tail.subscriptions > 0) return;

@@ -1,18 +1,33 @@
 /**
- * The newest rows of a session that somebody follows, shared by all its subscribers. Its size is
- * bounded: who falls behind it reads from the log.
+ * The newest events of a session that somebody follows, shared by all its subscribers: each row is
+ * read once, by whoever comes to it first. Its size is bounded: who falls behind it reads from the log.
  */
 
-const CAPACITY = 1024;
+import type { SessionEvent } from "../catalogue.ts";
+import type { EventRow } from "./event-row.ts";
+
+/** Rows that are kept at least, of at most 256 events each. */
+const CAPACITY = 512;
+
+interface TailRow {
+  readonly from: number;
+  readonly row: EventRow;
+  /** Its events, once somebody has read them. */
+  events: readonly SessionEvent[] | undefined;
+}
 
 export class LiveTail {
   /** How many subscriptions there are. */
   subscriptions = 0;
+  readonly #decode: (row: EventRow) => readonly SessionEvent[];
   #committed = 0;
-  /** Rows by position, a ring. */
-  readonly #rows: string[] = [];
-  #last = 0;
+  /** By position, without a gap. */
+  readonly #rows: TailRow[] = [];
   #wake: PromiseWithResolvers<void> = Promise.withResolvers();
+
+  constructor(decode: (row: EventRow) => readonly SessionEvent[]) {
+    this.#decode = decode;
+  }
 
   /** The last position that subscribers may be shown. */
   get committed(): number {
@@ -20,16 +35,20 @@ export class LiveTail {
   }
 
   /** Keeps a row that is queued; it is shown when it is written. */
-  push(seq: number, row: string): void {
-    if (seq !== this.#last + 1) this.#rows.length = 0;
-    this.#last = seq;
-    this.#rows.push(row);
+  push(row: EventRow): void {
+    const from = row.seq - row.events.length + 1;
+    if (this.#rows.at(-1)?.row.seq !== from - 1) this.#rows.length = 0;
+    this.#rows.push({ from, row, events: undefined });
     if (this.#rows.length >= 2 * CAPACITY) this.#rows.splice(0, CAPACITY);
   }
 
-  /** The row at a position that is written, when it is still here. */
-  at(seq: number): string | undefined {
-    return seq > this.#committed ? undefined : this.#rows[seq - this.#last - 1 + this.#rows.length];
+  /** The written events from a position on that share its row, when that is still here. */
+  from(seq: number): readonly SessionEvent[] | undefined {
+    if (seq > this.#committed) return undefined;
+    const found = this.#rows.findLast(({ from }) => from <= seq);
+    if (found === undefined || found.row.seq < seq) return undefined;
+    found.events ??= this.#decode(found.row);
+    return seq === found.from ? found.events : found.events.slice(seq - found.from);
   }
 
   advance(committed: number): void {
@@ -41,7 +60,6 @@ export class LiveTail {
   /** Forgets rows of which nobody knows whether they were written. */
   forget(): void {
     this.#rows.length = 0;
-    this.#last = 0;
   }
 
   /** Lets everybody look again. */

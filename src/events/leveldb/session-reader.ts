@@ -2,10 +2,12 @@
 
 import type { SessionEvent } from "../catalogue.ts";
 import type { Codec } from "../codec.ts";
-import { TurnlogError } from "../errors.ts";
-import { rowAt, type Database } from "./database.ts";
+import type { TurnlogError } from "../errors.ts";
+import type { Database } from "./database.ts";
+import { LONGEST_RUN } from "./delta-run.ts";
+import { decodeRow } from "./event-row.ts";
 import { damagedAt, readFailure } from "./failures.ts";
-import { eventKey } from "./keys.ts";
+import { eventKey, numberOf } from "./keys.ts";
 
 /** Positions, both included; all of them are known to be written. */
 export interface Span {
@@ -17,7 +19,7 @@ export interface Span {
 const CHUNK = 1000;
 const CHUNK_BYTES = 1024 * 1024;
 
-type Chunk = { readonly rows: readonly string[] } | { readonly error: unknown };
+type Chunk = { readonly rows: readonly [string, string][] } | { readonly error: unknown };
 
 /** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
 export async function* readSpan(
@@ -30,34 +32,37 @@ export async function* readSpan(
   const step = backwards ? -1 : 1;
   let seq = backwards ? to : from;
   const end = (backwards ? from : to) + step;
-  // Keys are not fetched: a row's checksum covers its position.
-  const scan = database.values({
+  const scan = database.iterator({
     gte: eventKey(session, from),
-    lte: eventKey(session, to),
+    // The last event may stand in a run of deltas, whose key is that of the run's end.
+    lte: eventKey(session, to + LONGEST_RUN - 1),
     reverse: backwards,
     highWaterMarkBytes: CHUNK_BYTES,
   });
+  const remaining = (): number => step * (end - seq);
   const fetch = (): Promise<Chunk> =>
-    scan.nextv(CHUNK).then(
+    scan.nextv(Math.min(CHUNK, remaining())).then(
       (rows) => ({ rows }),
       (error: unknown) => ({ error }),
     );
+  let ahead: Promise<Chunk> | undefined;
   try {
-    let ahead = fetch();
     while (seq !== end) {
-      const chunk = await ahead;
+      const chunk = await (ahead ?? fetch());
       if ("error" in chunk) throw readFailure(chunk.error, session, seq);
-      if (chunk.rows.length === 0) {
-        throw damagedAt(
-          session,
-          seq,
-          "the event is missing, though the session's index row counts it",
-        );
-      }
-      if (seq + step * chunk.rows.length !== end) ahead = fetch();
-      for (const row of chunk.rows) {
-        yield decode(database, codec, session, seq, row);
-        seq += step;
+      if (chunk.rows.length === 0) throw missing(session, seq);
+      // Each row holds an event at least: where there are as many, no more may be needed.
+      ahead = chunk.rows.length < remaining() ? fetch() : undefined;
+      for (const [key, row] of chunk.rows) {
+        const last = numberOf(key);
+        const events = decodeRow(codec, row, { session, seq: last });
+        const first = last - events.length + 1;
+        if (backwards ? last < seq : first > seq) throw missing(session, seq);
+        for (; seq !== end && seq >= first && seq <= last; seq += step) {
+          const event = events[seq - first];
+          if (event !== undefined) yield event;
+        }
+        if (seq === end) break;
       }
     }
   } finally {
@@ -65,30 +70,6 @@ export async function* readSpan(
   }
 }
 
-function decode(
-  database: Database,
-  codec: Codec,
-  session: string,
-  seq: number,
-  row: string,
-): SessionEvent | Promise<never> {
-  try {
-    return codec.decode(row, { session, seq });
-  } catch (error) {
-    return explain(database, session, seq, error);
-  }
-}
-
-/** A row that does not fit where it was found is altered, or it is the next one after a gap. */
-async function explain(
-  database: Database,
-  session: string,
-  seq: number,
-  error: unknown,
-): Promise<never> {
-  if (TurnlogError.isInstance(error) && error.code === "LOG_DAMAGED") {
-    const row = await rowAt(database, eventKey(session, seq));
-    if (row === undefined) throw damagedAt(session, seq, "the event is missing");
-  }
-  throw error;
+function missing(session: string, seq: number): TurnlogError {
+  return damagedAt(session, seq, "the event is missing, though the session's index row counts it");
 }

@@ -15,7 +15,6 @@ export interface Source {
   readonly closing: AbortSignal;
   /** Events in the log, both ends included. */
   readonly read: (from: number, to: number) => AsyncIterable<SessionEvent>;
-  readonly decode: (row: string, seq: number) => SessionEvent;
   readonly release: () => void;
 }
 
@@ -53,7 +52,7 @@ async function* follow(
   end: AbortSignal,
 ): AsyncGenerator<SessionEvent, undefined> {
   if (end.aborted) return;
-  const { tail, ready, closing, read, decode, release } = open();
+  const { tail, ready, closing, read, release } = open();
   const wake = (): void => tail.wake();
   end.addEventListener("abort", wake, { once: true });
   closing.addEventListener("abort", wake, { once: true });
@@ -61,10 +60,13 @@ async function* follow(
     await ready;
     let next = from;
     while (!end.aborted && !closing.aborted) {
-      const row = tail.at(next);
-      if (row !== undefined) {
-        yield decode(row, next);
-        next++;
+      const live = tail.from(next);
+      if (live !== undefined) {
+        for (const event of live) {
+          yield event;
+          next++;
+          if (end.aborted || closing.aborted) return;
+        }
       } else if (next <= tail.committed) {
         for await (const event of read(next, Math.min(tail.committed, next + PAGE - 1))) {
           yield event;

@@ -6,6 +6,7 @@ import {
   type TurnlogErrorCode,
 } from "../../../src/events/index.ts";
 import {
+  appendInTurn,
   numbered,
   numberedUpTo,
   positionsOf,
@@ -124,7 +125,8 @@ it("goes on after an append that could not look up an event id, and after reads 
 
 it("calls it damage when LevelDB says so, with the session and the position", async () => {
   const { log, database } = await openFaultyLog();
-  await log.append("s", "none", numberedUpTo(2500));
+  // An append each, as deltas that are appended together share a row.
+  await appendInTurn(log, ["s"], 2500);
   database.fail("scan", levelError("block checksum mismatch", "LEVEL_CORRUPTION"), 1);
   const seen: SessionEvent[] = [];
   const reading = (async () => {
@@ -177,7 +179,7 @@ it.each(damages)("never yields past %s", async (_name, chosen, how, message) => 
 
 it("never yields past an event that went missing from a session that is in use", async () => {
   const { log, rows } = await openFaultyLog();
-  await log.append("s", "none", numberedUpTo(20));
+  await appendInTurn(log, ["s"], 20);
   for (const [key, position] of [
     ["e/s/00000000k", 20],
     ["e/s/00000000b", 11],

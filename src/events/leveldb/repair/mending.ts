@@ -71,13 +71,18 @@ async function writeCommits(
     indexes = new Map();
   };
   for (const { session, count } of order) {
-    const seals = sessions.get(session)?.seals ?? [];
-    for (let added = 0; added < count; added++) {
-      const seq = (done.get(session) ?? 0) + 1;
-      done.set(session, seq);
-      const index = indexes.get(session) ?? builder.enter(session, seq);
+    const seals = sessions.get(session)?.seals;
+    const from = (done.get(session) ?? 0) + 1;
+    done.set(session, from + count - 1);
+    let events = 0;
+    for (let seq = from; seq < from + count; seq++) {
+      events++;
+      const sealed = seals?.get(seq);
+      if (sealed === undefined) continue;
+      const index = indexes.get(session) ?? builder.enter(session, seq - events + 1);
       indexes.set(session, index);
-      builder.add(index, seals[seq - 1] ?? "");
+      builder.add(index, events, sealed);
+      events = 0;
       if (builder.count >= EVENTS_PER_COMMIT) await finish();
     }
   }

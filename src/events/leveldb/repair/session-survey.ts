@@ -3,12 +3,12 @@
 export interface SessionSurvey {
   /** The last good position. */
   kept: number;
-  /** Checksums of the kept rows, in order. */
-  readonly seals: string[];
+  /** Checksums of the kept rows, by their last positions. */
+  readonly seals: Map<number, string>;
   readonly ids: { readonly seq: number; readonly id: string }[];
   createdAt: number;
   updatedAt: number;
-  /** Rows of this session after the kept ones, good and bad. */
+  /** Events in rows after the kept ones; a row that cannot be read counts as one. */
   after: number;
   /** The highest position that anything in the store tells of. */
   known: number;
@@ -22,7 +22,7 @@ export function surveyed(sessions: Map<string, SessionSurvey>, session: string):
   if (survey === undefined) {
     survey = {
       kept: 0,
-      seals: [],
+      seals: new Map(),
       ids: [],
       createdAt: 0,
       updatedAt: 0,

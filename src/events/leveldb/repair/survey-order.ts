@@ -38,7 +38,7 @@ export async function surveyOrder(
       const done = placed.get(session) ?? 0;
       const end = Math.min(last, survey.kept);
       if (from !== done + 1 || end !== last) broken++;
-      for (let seq = from; seq <= end; seq++) seals.push(survey.seals[seq - 1] ?? "");
+      for (let seq = from; seq <= end; seq++) seals.push(survey.seals.get(seq) ?? "");
       if (end <= done) continue;
       order.push({ session, count: end - done });
       placed.set(session, end);

@@ -4,7 +4,9 @@
  */
 
 import { z } from "zod";
+import type { RowKey } from "../../codec.ts";
 import { allRows, type Database } from "../database.ts";
+import { runTimes } from "../delta-run.ts";
 import { indexSchema } from "../heads.ts";
 import { parseEventKey, sessionKey, snapshotKey, under } from "../keys.ts";
 import { isIntact, sealOf, unseal } from "../sealed-row.ts";
@@ -25,7 +27,13 @@ export interface Survey {
 
 /** In the order of the keys. */
 const PREFIXES = ["c/", "e/", "i/", "m/", "n/", "q/", "s/"];
-const fieldsSchema = z.tuple([z.string(), z.number(), z.number(), z.unknown()], z.string());
+const fieldsSchema = z.tuple([
+  z.string(),
+  z.number(),
+  z.number(),
+  z.unknown(),
+  z.string().optional(),
+]);
 
 export async function surveyStore(database: Database): Promise<Survey> {
   const sessions = new Map<string, SessionSurvey>();
@@ -59,22 +67,33 @@ async function surveyEvents(
     }
     const { session, seq } = place;
     const survey = surveyed(sessions, session);
-    const fields = isIntact(row, place)
-      ? fieldsSchema.safeParse(JSON.parse(row.slice(7))).data
-      : undefined;
+    const events = readable(row, place);
     // A key that is altered may name any session and any position: it proves nothing.
-    if (fields !== undefined) survey.known = Math.max(survey.known, seq);
-    if (seq !== survey.kept + 1 || survey.after > 0 || fields === undefined) {
-      survey.after++;
+    if (events.length > 0) survey.known = Math.max(survey.known, seq);
+    if (seq !== survey.kept + events.length || survey.after > 0 || events.length === 0) {
+      survey.after += Math.max(1, events.length);
       continue;
     }
-    const [, , at, , id] = fields;
-    survey.kept = seq;
-    survey.seals.push(sealOf(row));
-    if (seq === 1) survey.createdAt = at;
-    survey.updatedAt = at;
-    if (id !== undefined) survey.ids.push({ seq, id });
+    survey.seals.set(seq, sealOf(row));
+    for (const { at, id } of events) {
+      survey.kept++;
+      if (survey.kept === 1) survey.createdAt = at;
+      survey.updatedAt = at;
+      if (id !== undefined) survey.ids.push({ seq: survey.kept, id });
+    }
   }
+}
+
+/** What repair keeps of the events of a row; none when it is not what was written there. */
+function readable(
+  row: string,
+  place: RowKey,
+): readonly { readonly at: number; readonly id?: string | undefined }[] {
+  if (!isIntact(row, place)) return [];
+  const stored: unknown = JSON.parse(row.slice(7));
+  const fields = fieldsSchema.safeParse(stored).data;
+  if (fields !== undefined) return [{ at: fields[2], id: fields[4] }];
+  return runTimes(stored).map((at) => ({ at }));
 }
 
 async function surveyIndex(

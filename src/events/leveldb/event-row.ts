@@ -1,0 +1,91 @@
+/**
+ * What is stored under an event's key: the event, or a run of deltas that ends with it. Everything
+ * that writes or reads event rows goes by here, and nobody else knows which of the two a row is.
+ */
+
+import type { NewEvent, SessionEvent } from "../catalogue.ts";
+import { intactJson, type Codec, type RowKey } from "../codec.ts";
+import {
+  continues,
+  decodeRun,
+  encodeRun,
+  isPlainDelta,
+  LONGEST_RUN,
+  type Delta,
+} from "./delta-run.ts";
+
+/** Where a row's JSON begins: behind the checksum and the bracket. */
+const BODY = 8;
+
+export interface EventRow {
+  /** The last of its positions, which is that of its key. */
+  readonly seq: number;
+  readonly events: readonly NewEvent[];
+  readonly row: string;
+}
+
+/** How many events a row holds, without reading it. */
+export function eventsIn(row: string): number {
+  const count = Number.parseInt(row.slice(BODY, BODY + 4), 10);
+  return Number.isNaN(count) ? 1 : count;
+}
+
+/** The rows of events that are appended to a session behind `revision`. */
+export function* eventRows(
+  codec: Codec,
+  session: string,
+  revision: number,
+  events: readonly NewEvent[],
+): Generator<EventRow> {
+  let seq = revision;
+  for (let from = 0; from < events.length;) {
+    const run = runFrom(events, from);
+    const [first] = run;
+    const event = events[from];
+    if (event === undefined) return;
+    if (first === undefined || run.length === 1) {
+      seq++;
+      from++;
+      yield { seq, events: [event], row: codec.encode(event, { session, seq }) };
+    } else {
+      seq += run.length;
+      from += run.length;
+      yield { seq, events: run, row: encodeRun(run, first, { session, seq }) };
+    }
+  }
+}
+
+/** The deltas from an index on that can share a row; none where there is no delta. */
+function runFrom(events: readonly NewEvent[], from: number): readonly Delta[] {
+  const run: Delta[] = [];
+  for (let at = from; at < events.length && run.length < LONGEST_RUN; at++) {
+    const event = events[at];
+    if (event === undefined || !isPlainDelta(event)) break;
+    if (run[0] !== undefined && !continues(run[0], event)) break;
+    run.push(event);
+  }
+  return run;
+}
+
+/**
+ * The events of a row, in order.
+ * @throws TurnlogError as `Codec.decode`
+ */
+export function decodeRow(codec: Codec, row: string, key: RowKey): SessionEvent[] {
+  return eventsIn(row) === 1
+    ? [codec.decode(row, key)]
+    : decodeRun(intactJson(row, key), key, codec.eventOf);
+}
+
+/**
+ * The events of a row that this process has just made, as they are read from the store. What can
+ * stand in a run is the same before and after, so that its JSON need not be read.
+ */
+export function ownEvents(
+  codec: Codec,
+  session: string,
+  { seq, row, events }: EventRow,
+): readonly SessionEvent[] {
+  if (events.length === 1) return [codec.decodeOwn(row, { session, seq })];
+  return events.map((event, index) => ({ ...event, seq: seq - events.length + 1 + index }));
+}
