@@ -42,7 +42,7 @@ export type FieldsReader = (fields: StoredFields, key: RowKey) => SessionEvent;
 const CHECKSUM_LENGTH = 7;
 
 /** What a row says of its event. */
-export type StoredFields = readonly [
+type StoredFields = readonly [
   type: string,
   version: number,
   at: number,
