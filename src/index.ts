@@ -1,6 +1,11 @@
 /** turnlog: durable LLM agent sessions, event-sourced. */
 
-export { dropOldest, type CompactionPlan, type CompactionStrategy } from "./context/index.ts";
+export {
+  dropOldest,
+  type CompactionPlan,
+  type CompactionStrategy,
+  type LoopLimits,
+} from "./context/index.ts";
 export {
   TurnlogError,
   type EventLog,
@@ -23,12 +28,16 @@ export {
 export { sessionMachine, type SessionMachine } from "./machines/index.ts";
 export { offlineModel } from "./models/index.ts";
 export {
+  callIdentity,
   createRuntime,
   listSessions,
   mirrorSession,
   viewSession,
   type Agent,
   type ApprovalAnswer,
+  type ApprovalQuestion,
+  type CallIdentity,
+  type CancelOptions,
   type Cancelled,
   type CompactionEvent,
   type ListedSession,
@@ -40,6 +49,8 @@ export {
   type SessionCommand,
   type SessionView,
   type StoreOptions,
+  type TimeLimits,
+  type ToolPolicy,
   type Turn,
   type TurnResult,
   type UserInput,

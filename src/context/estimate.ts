@@ -2,7 +2,12 @@
 
 import type { ModelMessage } from "ai";
 import type { PromptEstimate, TokenUsage } from "../events/index.ts";
-import { promptCharacters, type HistoryState, type UsageState } from "../projections/index.ts";
+import {
+  noUsage,
+  promptCharacters,
+  type HistoryState,
+  type UsageState,
+} from "../projections/index.ts";
 
 /**
  * A token of English text or code is about four characters; base64 and CJK text have fewer.
@@ -24,6 +29,8 @@ export function estimatePrompt(
 
 /** What the running step has spent, when the provider does not say: its prompt and what it has said. */
 export function estimateSpent(usage: UsageState, history: HistoryState): TokenUsage {
+  // Between a failed attempt whose spending was told and the next one.
+  if (usage.running === undefined) return noUsage;
   const characters = (history.open?.parts ?? []).reduce((sum, part) => {
     switch (part.kind) {
       case "text":
@@ -38,7 +45,7 @@ export function estimateSpent(usage: UsageState, history: HistoryState): TokenUs
   }, 0);
   return {
     basis: "estimated",
-    inputTokens: usage.running?.estimate.tokens ?? 0,
+    inputTokens: usage.running.estimate.tokens,
     outputTokens: tokensOf(characters),
   };
 }

@@ -2,4 +2,5 @@
 
 export { type CompactionPlan, type CompactionStrategy } from "./compaction-strategy.ts";
 export { dropOldest } from "./drop-oldest.ts";
+export { DEFAULT_LOOP_LIMITS, isLooping, type LoopLimits } from "./loop-guard.ts";
 export { estimatePrompt, estimateSpent } from "./estimate.ts";

@@ -53,6 +53,20 @@ export interface PromptEstimate {
   readonly basis: "length" | "anchored";
 }
 
+/** What went wrong with a model call, whoever the provider is. */
+export type FailureKind =
+  | "rate-limit"
+  | "overloaded"
+  | "network"
+  | "server"
+  | "timeout"
+  | "invalid-request"
+  | "authentication"
+  | "quota"
+  | "content-filter"
+  | "context-overflow"
+  | "unknown";
+
 export interface StepFamily {
   /** A later attempt at the same step has the same `step` and a higher `attempt`. */
   "step.started": {
@@ -69,7 +83,10 @@ export interface StepFamily {
     /** The attempt that failed, from 1. */
     readonly attempt: number;
     readonly delayMs: number;
+    readonly kind?: FailureKind;
     readonly error: StoredError;
+    /** What the failed attempt has spent; absent where it was refused before it said anything. */
+    readonly usage?: TokenUsage;
   };
   "step.finished": {
     readonly step: number;
@@ -81,6 +98,7 @@ export interface StepFamily {
   };
   "step.failed": {
     readonly step: number;
+    readonly kind?: FailureKind;
     readonly error: StoredError;
     readonly usage: TokenUsage;
   };
@@ -106,6 +124,20 @@ export const usageSchema: z.ZodType<TokenUsage> = z.looseObject({
   raw: jsonSchema.exactOptional(),
 });
 
+const failureKindSchema: z.ZodType<FailureKind> = z.enum([
+  "rate-limit",
+  "overloaded",
+  "network",
+  "server",
+  "timeout",
+  "invalid-request",
+  "authentication",
+  "quota",
+  "content-filter",
+  "context-overflow",
+  "unknown",
+]);
+
 export const stepSchemas: FamilySchemas<StepFamily> = {
   "step.started": z.looseObject({
     turn: z.int().positive(),
@@ -119,7 +151,9 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
     step,
     attempt: z.int().positive(),
     delayMs: z.number().nonnegative(),
+    kind: failureKindSchema.exactOptional(),
     error: storedErrorSchema,
+    usage: usageSchema.exactOptional(),
   }),
   "step.finished": z.looseObject({
     step,
@@ -141,7 +175,12 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
     }),
     providerMetadata: providerMetadataSchema.exactOptional(),
   }),
-  "step.failed": z.looseObject({ step, error: storedErrorSchema, usage: usageSchema }),
+  "step.failed": z.looseObject({
+    step,
+    kind: failureKindSchema.exactOptional(),
+    error: storedErrorSchema,
+    usage: usageSchema,
+  }),
   "step.interrupted": z.looseObject({
     step,
     reason: z.enum(["cancelled", "recovered", "closed"]),

@@ -18,7 +18,12 @@ export type ModelOutput = ToolResultOutput;
 
 export interface ToolFamily {
   "tool.approval-requested": CallKey & { readonly toolName: string; readonly reason?: string };
-  "tool.approval-answered": CallKey & { readonly approved: boolean; readonly reason?: string };
+  "tool.approval-answered": CallKey & {
+    readonly approved: boolean;
+    readonly reason?: string;
+    /** The answer holds for every later call of this tool in the session. */
+    readonly always?: boolean;
+  };
   /** The intent: durable before the tool's `execute` is called. */
   "tool.started": CallKey & {
     readonly toolName: string;
@@ -67,6 +72,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
     ...key,
     approved: z.boolean(),
     reason: z.string().exactOptional(),
+    always: z.boolean().exactOptional(),
   }),
   "tool.started": z.looseObject({
     ...key,

@@ -33,6 +33,10 @@ export interface SessionContext {
   readonly finishReason: FinishReason | undefined;
   /** The turn is to end for this reason as soon as nothing is running. */
   readonly stopping: TurnEndReason | undefined;
+  /** One last step was granted, in which no tools run; the turn then ends for this reason. */
+  readonly lastStep: { readonly reason: TurnEndReason; readonly begun: boolean } | undefined;
+  /** How often a dead process was recovered from since the turn began. */
+  readonly recoveries: number;
   /** Where a compaction goes back to. */
   readonly compactingFrom: "idle" | "boundary";
 }
@@ -49,6 +53,8 @@ export const initialContext: SessionContext = {
   skipCalls: false,
   finishReason: undefined,
   stopping: undefined,
+  lastStep: undefined,
+  recoveries: 0,
   compactingFrom: "idle",
 };
 
@@ -68,6 +74,7 @@ export function allowsCalls(finishReason: FinishReason): boolean {
 /** The reason with which a turn ends that nothing else has stopped. */
 export function endReason(context: SessionContext): TurnEndReason {
   if (context.stopping !== undefined) return context.stopping;
+  if (context.lastStep !== undefined) return context.lastStep.reason;
   switch (context.finishReason) {
     case "length":
     case "content-filter":

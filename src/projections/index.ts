@@ -1,5 +1,6 @@
 /** The face of `projections`: what a log means. Pure folds, no I/O. */
 
+export { answerForGood, approvals, type ApprovalsState } from "./approvals.ts";
 export { contextView, type Compaction, type ContextView, type Pruning } from "./context-view.ts";
 export type {
   BlockPart,
@@ -11,6 +12,7 @@ export type {
   HistoryItem,
   HistoryPart,
   HistoryState,
+  NoteItem,
   ProviderCallPart,
   ProviderResultPart,
   SourcePart,

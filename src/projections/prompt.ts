@@ -25,7 +25,12 @@ const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
 /** The messages of a prompt at this point, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
-  const items = history.open === undefined ? history.items : [...history.items, history.open];
+  const { open, note } = history;
+  const items = [
+    ...history.items,
+    ...(open === undefined ? [] : [open]),
+    ...(note === undefined ? [] : [note]),
+  ];
   const messages: ModelMessage[] = [];
   for (const shown of shownItems(items, view)) {
     const own = "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown);
@@ -106,6 +111,8 @@ function makeMessages(item: HistoryItem): readonly ModelMessage[] {
       return userMessages(item);
     case "step":
       return stepMessages(item);
+    case "note":
+      return [{ role: "user", content: item.text }];
     case "turn-end":
       return [];
   }

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { StoredUserContent, TokenUsage, TurnEndReason } from "../events/index.ts";
-import { usageSchema } from "../events/index.ts";
+import { turnEndReasonSchema, usageSchema } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 
@@ -36,7 +36,7 @@ function spent(state: SessionSummary, usage: TokenUsage): SessionSummary {
 
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 1,
+  version: 2,
   schema: z.object({
     title: z.string(),
     status: z.enum(["idle", "running", "closed"]),
@@ -46,9 +46,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     total: usageSchema,
     model: z.string().exactOptional(),
     agentDigest: z.string().exactOptional(),
-    lastEnd: z
-      .enum(["stop", "length", "content-filter", "max-steps", "cancelled", "failed", "interrupted"])
-      .exactOptional(),
+    lastEnd: turnEndReasonSchema.exactOptional(),
   }),
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
@@ -66,6 +64,8 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       steps: data.step,
       model: `${data.model.provider}:${data.model.modelId}`,
     }),
+    "step.retrying": (state, { data }) =>
+      data.usage === undefined ? state : spent(state, data.usage),
     "step.finished": (state, { data }) => spent(state, data.usage),
     "step.failed": (state, { data }) => spent(state, data.usage),
     "step.interrupted": (state, { data }) => spent(state, data.usage),

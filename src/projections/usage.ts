@@ -17,7 +17,7 @@ export interface StepUsage {
 }
 
 export interface UsageState {
-  /** One for each step that has ended, in order. */
+  /** One for each attempt at a step that has ended and spent something, in order. */
   readonly steps: readonly StepUsage[];
   readonly total: TokenUsage;
   /** The step that is running, with the estimated size of its prompt. */
@@ -93,7 +93,7 @@ const estimateSchema = z.looseObject({
 
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
-  version: 1,
+  version: 2,
   schema: z.object({
     steps: z.array(z.object({ ...stepSchema, usage: usageSchema })),
     total: usageSchema,
@@ -105,6 +105,9 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
       ...state,
       running: { turn, step, model, estimate },
     }),
+    // Told only where the attempt had said something; what comes before the next one spends nothing.
+    "step.retrying": (state, { data }) =>
+      data.usage === undefined ? state : ended(state, data.step, data.usage),
     "step.finished": (state, { data }) => ended(state, data.step, data.usage),
     "step.failed": (state, { data }) => ended(state, data.step, data.usage),
     "step.interrupted": (state, { data }) => ended(state, data.step, data.usage),

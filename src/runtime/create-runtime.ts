@@ -39,6 +39,8 @@ export type RuntimeOptions = StoreOptions & {
   readonly agent: Agent;
   /** What to do with a turn that a dead process left unfinished. Default `stop`. */
   readonly recovery?: RecoveryPolicy;
+  /** How often one turn is gone on with after its process died, with `continue`. Default 3. */
+  readonly maxRecoveries?: number;
   /** How a model call is made. Default `language-model-call`, the light way. */
   readonly stepSource?: StepSource["name"];
   /** Milliseconds after which an idle session is let go of. Default 60,000. */
@@ -171,6 +173,7 @@ class OpenRuntime implements Runtime {
 
   async #load(session: string): Promise<Live> {
     const { recovery = "stop", stepSource = "language-model-call", graceMs = 1000 } = this.#options;
+    const { maxRecoveries = 3 } = this.#options;
     const { clock = Date.now, random = Math.random } = this.#options;
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
@@ -182,6 +185,7 @@ class OpenRuntime implements Runtime {
         prepared: this.#prepared,
         source: await sources[stepSource](),
         recovery,
+        maxRecoveries,
         graceMs,
         clock,
         random,
@@ -270,8 +274,9 @@ class OpenRuntime implements Runtime {
     live.sleep = undefined;
     if (!isAtRest(live.actor.state) || this.#closing !== undefined) return;
     live.sleep = setTimeout(() => {
-      if (isAtRest(live.actor.state) && live.watchers.size === 0)
-        this.#live.delete(live.actor.session);
+      if (!isAtRest(live.actor.state) || live.watchers.size > 0) return;
+      live.actor[Symbol.dispose]();
+      this.#live.delete(live.actor.session);
     }, this.#options.idleAfterMs ?? 60_000);
     live.sleep.unref();
   }
@@ -291,8 +296,8 @@ class OpenRuntime implements Runtime {
   async #stop({ actor, watchers, sleep }: Live): Promise<void> {
     clearTimeout(sleep);
     if (!isAtRest(actor.state) && actor.failure === undefined) {
-      const { turn, stopping } = actor.state.machine.context;
-      if (stopping === undefined) {
+      const { turn, stopping, skipCalls } = actor.state.machine.context;
+      if (stopping === undefined || !skipCalls) {
         actor.record({
           type: "turn.cancel-requested",
           data: { turn, reason: "the runtime was closed" },
@@ -300,6 +305,7 @@ class OpenRuntime implements Runtime {
       }
       await watchers.watch(actor, () => (isAtRest(actor.state) ? true : undefined));
     }
+    actor[Symbol.dispose]();
     await actor.durable();
     // Who waits for an approval that may be given after a restart is not left hanging here.
     watchers.fail(closed(actor.session));

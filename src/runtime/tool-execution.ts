@@ -7,11 +7,13 @@ import { executeTool, isExecutableTool } from "@ai-sdk/provider-utils";
 import type { ModelMessage, Tool } from "ai";
 import { modelOutputSchema, type JsonValue, type ModelOutput } from "../events/index.ts";
 import type { CallPart } from "../projections/index.ts";
+import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError } from "./json-value.ts";
 
 export interface ToolExecution {
   readonly tool: Tool;
   readonly call: CallPart;
+  readonly identity: CallIdentity;
   readonly input: unknown;
   /** The messages of the prompt that the call answers. */
   readonly messages: readonly ModelMessage[];
@@ -34,8 +36,10 @@ export type Execution =
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
 
 export async function executeCall(run: ToolExecution): Promise<Execution> {
-  const { signal, timeoutMs, graceMs, call } = run;
+  const { signal, timeoutMs, graceMs, call, identity } = run;
   if (signal.aborted) {
+    // What an attempt before a restart has done is not known.
+    if (identity.attempt > 1) return { kind: "unknown", reason: "cancelled" };
     return { kind: "failed", error: new Error("Cancelled before it was run: it had no effect.") };
   }
   const stop = new AbortController();
@@ -70,7 +74,7 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
 }
 
 async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {
-  const { tool, call, input, messages, onProgress } = run;
+  const { tool, call, identity, input, messages, onProgress } = run;
   if (!isExecutableTool(tool)) {
     return { kind: "failed", error: new Error(`The tool ${call.toolName} cannot be run.`) };
   }
@@ -83,6 +87,7 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
       // The SDK types the context by the tool, which is not known here.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       context: undefined as never,
+      turnlog: identity,
     };
     for await (const part of executeTool({ tool, input, options })) {
       if (part.type === "preliminary") onProgress(part.output);

@@ -1,6 +1,7 @@
 /**
- * Law 6: every call of our own tools ends once, in one of five ways; a tool is started at most
- * once, and only `skipped`, `denied` and `failed` may come without a start.
+ * Law 6: every call of our own tools ends once, in one of five ways; a tool is started once, and
+ * again only after its process died, with the same effect id. Only `skipped`, `denied` and `failed`
+ * may come without a start.
  */
 
 import type { SessionEvent } from "../../src/events/index.ts";
@@ -31,16 +32,21 @@ function isEnd(event: SessionEvent): event is CallEnd {
 /** Every call that is ours to answer, with what became of it, in the order in which they were made. */
 export function callRecords(events: readonly SessionEvent[]): readonly CallRecord[] {
   const calls = new Map<string, CallRecord>();
+  // Each attempt at a step makes its own calls, with ids that may be the same.
+  const attempts = new Map<number, number>();
   let step = 0;
   for (const event of events) {
-    if (event.type === "step.started") ({ step } = event.data);
+    if (event.type === "step.started") {
+      ({ step } = event.data);
+      attempts.set(step, event.data.attempt);
+    }
     if (event.type === "part.tool-call" && event.data.providerExecuted !== true) {
       const { toolCallId: callId } = event.data;
-      const key = `${step}/${callId}`;
+      const key = `${step}.${attempts.get(step)}/${callId}`;
       if (!calls.has(key)) calls.set(key, { step, callId, call: event, started: [], ends: [] });
     }
     if (event.type !== "tool.started" && !isEnd(event)) continue;
-    const key = `${event.data.step}/${event.data.callId}`;
+    const key = `${event.data.step}.${attempts.get(event.data.step)}/${event.data.callId}`;
     const call = calls.get(key);
     if (call === undefined) throw new Error(`${event.seq} ${event.type} is of no call: ${key}`);
     calls.set(
@@ -53,6 +59,26 @@ export function callRecords(events: readonly SessionEvent[]): readonly CallRecor
   return [...calls.values()];
 }
 
+/** A second start is an attempt more at the same effect, by a process that recovered from a death. */
+function startProblems(
+  events: readonly SessionEvent[],
+  name: string,
+  start: SessionEvent<"tool.started">,
+  before: SessionEvent<"tool.started"> | undefined,
+): readonly string[] {
+  const problems: string[] = [];
+  if (start.data.attempt !== (before?.data.attempt ?? 0) + 1) {
+    problems.push(`${name} is started as attempt ${start.data.attempt}`);
+  }
+  if (before === undefined) return problems;
+  if (start.data.effectId !== before.data.effectId) problems.push(`${name} changes its effect id`);
+  const died = events.some(
+    ({ type, seq }) => type === "session.recovered" && seq > before.seq && seq < start.seq,
+  );
+  if (!died) problems.push(`${name} is started again although nobody died`);
+  return problems;
+}
+
 export function callProblems(
   { events }: Pick<Replay, "events">,
   { cutOff }: { readonly cutOff: boolean },
@@ -63,7 +89,9 @@ export function callProblems(
     const problems: string[] = [];
     if (ends.length > 1) problems.push(`${name} ends ${ends.length} times`);
     if (end === undefined && !cutOff) problems.push(`${name} has no end`);
-    if (started.length > 1) problems.push(`${name} is started ${started.length} times`);
+    problems.push(
+      ...started.flatMap((one, index) => startProblems(events, name, one, started[index - 1])),
+    );
     if (end === undefined) return problems;
     if (start === undefined && (end.type === "tool.succeeded" || end.type === "tool.unknown")) {
       problems.push(`${name} was never started and is ${end.type}`);

@@ -4,14 +4,24 @@ import type { SessionEvent, TokenUsage } from "../../src/events/index.ts";
 import { turnUsage } from "../../src/projections/index.ts";
 import type { Replay } from "./replay.ts";
 
-type StepEnd = SessionEvent<"step.finished" | "step.failed" | "step.interrupted">;
-
-function isStepEnd(event: SessionEvent): event is StepEnd {
-  return (
-    event.type === "step.finished" ||
-    event.type === "step.failed" ||
-    event.type === "step.interrupted"
-  );
+/** What every attempt at a step has spent that has spent anything, in order. */
+function spent(events: readonly SessionEvent[]): readonly TokenUsage[] {
+  const usages: TokenUsage[] = [];
+  let isRunning = false;
+  for (const { type, data } of events) {
+    if (type === "step.started") isRunning = true;
+    const isEnd =
+      type === "step.retrying" ||
+      type === "step.finished" ||
+      type === "step.failed" ||
+      type === "step.interrupted";
+    if (!isEnd || data.usage === undefined) continue;
+    // Between an attempt and the next one nothing is spent.
+    if (isRunning) usages.push(data.usage);
+    else if (data.usage.inputTokens + data.usage.outputTokens > 0) usages.push(data.usage);
+    isRunning = false;
+  }
+  return usages;
 }
 
 /** Only what every step tells: input, output, and whether all of it was measured. */
@@ -23,8 +33,8 @@ function sum(usages: readonly TokenUsage[]): string {
 }
 
 export function figureProblems({ events, last }: Replay): readonly string[] {
-  const ends = events.filter(isStepEnd);
-  const all = sum(ends.map(({ data }) => data.usage));
+  const ends = spent(events);
+  const all = sum(ends);
   const turns = [...new Set(last.usage.steps.map(({ turn }) => turn))];
   const told = {
     "the usage": sum([last.usage.total]),

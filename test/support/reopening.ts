@@ -56,9 +56,9 @@ function settledProblems(
   const recovers = recovered.events
     .slice(left.events.length)
     .some((event) => event.type === "session.recovered");
-  return callRecords(left.events).flatMap(({ step, callId, started, ends }) => {
+  return callRecords(left.events).flatMap(({ step, callId, call, started, ends }) => {
     if (ends.length > 0) return [];
-    const end = after.find((one) => one.step === step && one.callId === callId)?.ends[0]?.type;
+    const end = after.find((one) => one.call.seq === call.seq)?.ends[0]?.type;
     const name = `call ${callId} of step ${step}`;
     if (started.length > 0) {
       return end === "tool.unknown" ? [] : [`${name} had been started and is ${end ?? "open"}`];

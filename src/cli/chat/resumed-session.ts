@@ -43,6 +43,7 @@ function messageOf(item: HistoryItem): readonly RecalledMessage[] {
       const text = excerpt(said, MESSAGE_LENGTH);
       return text === "" ? [] : [{ who: "Reply", text }];
     }
+    case "note":
     case "turn-end":
       return [];
   }

@@ -15,6 +15,10 @@ export function endingSentence(reason: TurnEndReason, tally: TurnTally): string 
       return "The provider's content filter has ended the reply.";
     case "max-steps":
       return "The turn ends here: it has taken as many steps as it may.";
+    case "timed-out":
+      return `The turn's time was up. ${keptOf(tally)}`;
+    case "repeating":
+      return `The turn was ended: the model did or said the same again and again. ${keptOf(tally)}`;
     case "cancelled":
       return `Cancelled. ${keptOf(tally)}`;
     case "failed":
