@@ -88,6 +88,8 @@ interface Live {
   keepingAt: number;
   /** Ends when what is to be kept so far is stored. */
   keeping: Promise<void>;
+  /** Set when it has been handed out: until then it is only being woken up. */
+  isAwake: boolean;
   sleep: NodeJS.Timeout | undefined;
 }
 
@@ -205,10 +207,12 @@ class OpenRuntime implements Runtime {
       kept,
       keepingAt: kept.state.position,
       keeping: Promise.resolve(),
+      isAwake: false,
       sleep: undefined,
     };
     await this.#introduce(actor);
     actor.recover();
+    live.isAwake = true;
     this.#sleepLater(live);
     return live;
   }
@@ -272,9 +276,11 @@ class OpenRuntime implements Runtime {
   #sleepLater(live: Live): void {
     clearTimeout(live.sleep);
     live.sleep = undefined;
-    if (!isAtRest(live.actor.state) || this.#closing !== undefined) return;
+    if (!live.isAwake || !isAtRest(live.actor.state) || this.#closing !== undefined) return;
     live.sleep = setTimeout(() => {
       if (!isAtRest(live.actor.state) || live.watchers.size > 0) return;
+      // Whoever wakes it up reads the log: all that it knows has to be there.
+      if (!live.actor.isWritten) return this.#sleepLater(live);
       live.actor[Symbol.dispose]();
       this.#live.delete(live.actor.session);
     }, this.#options.idleAfterMs ?? 60_000);

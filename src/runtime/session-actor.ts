@@ -93,6 +93,11 @@ export class SessionActor implements SessionDoor, Disposable {
     return machine.matches({ idle: "waiting" }) || machine.matches("closed");
   }
 
+  /** Whether the log has everything that was recorded. */
+  get isWritten(): boolean {
+    return this.#written === this.#state.position;
+  }
+
   record(body: EventBody): void {
     if (this.#failure !== undefined) throw this.#failure;
     const { clock } = this.#options;
