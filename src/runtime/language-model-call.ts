@@ -12,7 +12,7 @@ export const languageModelCall: StepSource = { name: "language-model-call", call
 
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
   try {
-    yield* stream(request);
+    yield* outputs(request);
   } catch (error) {
     // `streamText` tells of it by a part; what is recorded must not depend on the source.
     if (request.signal.aborted) throw error;
@@ -20,7 +20,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
   }
 }
 
-async function* stream(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
+async function* outputs(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
   const { agent, messages, signal } = request;
   const tellTools = inputCallbacks(request);
   const calling = streamLanguageModelCall({
@@ -34,9 +34,13 @@ async function* stream(request: StepRequest): AsyncGenerator<StepOutput, void, v
     ...(agent.providerOptions === undefined ? {} : { providerOptions: agent.providerOptions }),
     ...(agent.repairToolCall === undefined ? {} : { repairToolCall: agent.repairToolCall }),
   });
-  const { stream: parts } = await unlessAborted(calling, signal);
+  const { stream } = await unlessAborted(calling, signal, (late) => {
+    // Ended before it began.
+    untilAborted(late.stream, signal)[Symbol.dispose]();
+  });
+  using parts = untilAborted(stream, signal);
   let response: ResponseMetadata = {};
-  for await (const part of untilAborted(parts, signal)) {
+  for await (const part of parts) {
     switch (part.type) {
       case "model-call-start":
         yield {
