@@ -40,7 +40,9 @@ export interface ToolFamily {
   "tool.failed": CallKey & { readonly error: StoredError };
   "tool.denied": CallKey & { readonly reason?: string };
   /** Never started. */
-  "tool.skipped": CallKey & { readonly reason: "cancelled" | "recovered" | "interrupted" };
+  "tool.skipped": CallKey & {
+    readonly reason: "cancelled" | "recovered" | "interrupted" | "timed-out";
+  };
   /** Started, and nobody saw how it ended. */
   "tool.unknown": CallKey & { readonly reason: "cancelled" | "recovered" | "timed-out" };
 }
@@ -90,7 +92,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
   "tool.denied": z.looseObject({ ...key, reason: z.string().exactOptional() }),
   "tool.skipped": z.looseObject({
     ...key,
-    reason: z.enum(["cancelled", "recovered", "interrupted"]),
+    reason: z.enum(["cancelled", "recovered", "interrupted", "timed-out"]),
   }),
   "tool.unknown": z.looseObject({
     ...key,

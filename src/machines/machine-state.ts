@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { byIdSchema, turnEndReasonSchema } from "../events/index.ts";
 import type { SessionContext } from "./session-context.ts";
-import type { SessionStateValue } from "./session-machine.ts";
+import type { SessionStateValue } from "./session-machine-type.ts";
 
 export interface MachineState {
   readonly value: SessionStateValue;

@@ -90,3 +90,37 @@ export function endReason(context: SessionContext): TurnEndReason {
       return "stop";
   }
 }
+
+/** Every event that says how a call of the running step stands, and what it says. */
+export const callStates = {
+  "tool.approval-requested": "awaiting-approval",
+  "tool.started": "running",
+  "tool.succeeded": "ended",
+  "tool.failed": "ended",
+  "tool.denied": "ended",
+  "tool.skipped": "ended",
+  "tool.unknown": "ended",
+} as const;
+
+export const callEvents = [
+  "tool.approval-requested",
+  "tool.started",
+  "tool.succeeded",
+  "tool.failed",
+  "tool.denied",
+  "tool.skipped",
+  "tool.unknown",
+] as const;
+
+const holding: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([
+  "cancelled",
+  "failed",
+  "interrupted",
+  "timed-out",
+  "repeating",
+]);
+
+/** After such an end waiting messages start no turn by themselves: somebody wanted or has to look first. */
+export function holdsQueue(reason: TurnEndReason): boolean {
+  return holding.has(reason);
+}

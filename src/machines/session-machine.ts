@@ -4,85 +4,21 @@
  * interprets them. Nothing runs in here, and no clock, promise or random number changes a state.
  */
 
-import {
-  assertEvent,
-  assign,
-  setup,
-  type EventObject,
-  type MetaObject,
-  type NonReducibleUnknown,
-  type ParameterizedObject,
-  type StateMachine,
-  type StateSchema,
-} from "xstate";
+import { assertEvent, assign, setup } from "xstate";
 import { byId, type TurnEndReason } from "../events/index.ts";
 import {
   allowsCalls,
+  callEvents,
+  callStates,
   endReason,
   hasOpenCalls,
   hasSteering,
+  holdsQueue,
   initialContext,
   type SessionContext,
 } from "./session-context.ts";
+import type { SessionMachine } from "./session-machine-type.ts";
 import type { StructuralEvent } from "./structural-events.ts";
-
-/** The states by name: what DESIGN calls idle, streaming, tools, compacting and closed, and their parts. */
-export type SessionStateValue =
-  | "tools"
-  | "compacting"
-  | "resuming"
-  | "closed"
-  | { idle: "waiting" | "starting" }
-  | { streaming: "deciding" | "boundary" | "calling" | "backingOff" | "stepped" | "ending" };
-
-/** The statechart's type, spelled out: declarations are emitted without inference. */
-export type SessionMachine = StateMachine<
-  SessionContext,
-  StructuralEvent,
-  // XState's own type for "no children" is the empty object.
-  {},
-  never,
-  ParameterizedObject,
-  ParameterizedObject,
-  never,
-  SessionStateValue,
-  string,
-  NonReducibleUnknown,
-  NonReducibleUnknown,
-  EventObject,
-  MetaObject,
-  StateSchema
->;
-
-/** Every event that says how a call of the running step stands, and what it says. */
-const callStates = {
-  "tool.approval-requested": "awaiting-approval",
-  "tool.started": "running",
-  "tool.succeeded": "ended",
-  "tool.failed": "ended",
-  "tool.denied": "ended",
-  "tool.skipped": "ended",
-  "tool.unknown": "ended",
-} as const;
-
-const callEvents = [
-  "tool.approval-requested",
-  "tool.started",
-  "tool.succeeded",
-  "tool.failed",
-  "tool.denied",
-  "tool.skipped",
-  "tool.unknown",
-] as const;
-
-/** After these, waiting messages start no turn by themselves: somebody wanted or has to look first. */
-const holding: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([
-  "cancelled",
-  "failed",
-  "interrupted",
-  "timed-out",
-  "repeating",
-]);
 
 export const sessionMachine: SessionMachine = setup({
   // XState's way to declare types: the values are never read.
@@ -208,7 +144,7 @@ export const sessionMachine: SessionMachine = setup({
       assertEvent(event, "turn.ended");
       const { reason } = event.data;
       return {
-        held: holding.has(reason),
+        held: holdsQueue(reason),
         calls: {},
         skipCalls: false,
         stopping: undefined,

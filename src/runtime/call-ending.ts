@@ -1,6 +1,6 @@
 /** How a tool call ends, put into words in the log. Pure. */
 
-import type { EventBody } from "../events/index.ts";
+import type { EventBody, EventMap } from "../events/index.ts";
 import type { SessionContext } from "../machines/index.ts";
 import { toStoredError } from "./json-value.ts";
 import type { Execution } from "./tool-execution.ts";
@@ -11,7 +11,7 @@ interface CallKey {
 }
 
 /** The end of a call that was run. */
-export function executed(key: CallKey, execution: Execution): EventBody {
+export function executed(key: CallKey, execution: Execution, context: SessionContext): EventBody {
   switch (execution.kind) {
     case "succeeded": {
       const { output, modelOutput } = execution;
@@ -20,8 +20,10 @@ export function executed(key: CallKey, execution: Execution): EventBody {
     }
     case "failed":
       return { type: "tool.failed", data: { ...key, error: toStoredError(execution.error) } };
-    case "unknown":
-      return { type: "tool.unknown", data: { ...key, reason: execution.reason } };
+    case "unknown": {
+      const reason = isOutOfTime(context) ? "timed-out" : execution.reason;
+      return { type: "tool.unknown", data: { ...key, reason } };
+    }
   }
 }
 
@@ -31,12 +33,23 @@ export function denied(key: CallKey, reason: string | undefined): EventBody {
 }
 
 /** The end of a call that was never started, since its turn stops. */
-export function skipped(key: CallKey, { stopping }: SessionContext): EventBody {
-  const reason =
-    stopping === "cancelled"
-      ? "cancelled"
-      : stopping === "interrupted"
-        ? "recovered"
-        : "interrupted";
-  return { type: "tool.skipped", data: { ...key, reason } };
+export function skipped(key: CallKey, context: SessionContext): EventBody {
+  return { type: "tool.skipped", data: { ...key, reason: skipReason(context) } };
+}
+
+function skipReason(context: SessionContext): EventMap["tool.skipped"]["reason"] {
+  if (isOutOfTime(context)) return "timed-out";
+  switch (context.stopping) {
+    case "cancelled":
+      return "cancelled";
+    case "interrupted":
+      return "recovered";
+    default:
+      return "interrupted";
+  }
+}
+
+/** The turn's time is up, whether or not a step is granted to conclude in. */
+function isOutOfTime({ stopping, lastStep }: SessionContext): boolean {
+  return (stopping ?? lastStep?.reason) === "timed-out";
 }

@@ -2,12 +2,8 @@
 
 export type { Agent, ApprovalQuestion, TimeLimits, ToolPolicy } from "./agent.ts";
 export { callIdentity, type CallIdentity } from "./call-identity.ts";
-export {
-  createRuntime,
-  type Runtime,
-  type RuntimeOptions,
-  type StoreOptions,
-} from "./create-runtime.ts";
+export { createRuntime, type Runtime } from "./create-runtime.ts";
+export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
 export type { ApprovalAnswer } from "./approval-answer.ts";

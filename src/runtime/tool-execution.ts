@@ -8,6 +8,7 @@ import type { ModelMessage, Tool } from "ai";
 import { modelOutputSchema, type JsonValue, type ModelOutput } from "../events/index.ts";
 import type { CallPart } from "../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
+import { defer, onAbort } from "./defer.ts";
 import { toJson, toStoredError } from "./json-value.ts";
 
 export interface ToolExecution {
@@ -44,33 +45,30 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
   }
   const stop = new AbortController();
   const leave = Promise.withResolvers<Execution>();
-  const timers: NodeJS.Timeout[] = [];
+  let grace: NodeJS.Timeout | undefined;
   const end = (reason: "cancelled" | "timed-out", error: unknown): void => {
     stop.abort(error);
-    timers.push(
-      setTimeout(() => {
-        leave.resolve({ kind: "unknown", reason });
-      }, graceMs),
-    );
+    // Told to stop twice, it has the time that it was given first.
+    grace ??= setTimeout(() => {
+      leave.resolve({ kind: "unknown", reason });
+    }, graceMs);
   };
-  const onCancel = (): void => {
+  const limit =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          const message = `The tool ${call.toolName} ran longer than ${timeoutMs} ms.`;
+          end("timed-out", new DOMException(message, "TimeoutError"));
+        }, timeoutMs);
+  const watch = onAbort(signal, () => {
     end("cancelled", signal.reason);
-  };
-  signal.addEventListener("abort", onCancel, { once: true });
-  if (timeoutMs !== undefined) {
-    const message = `The tool ${call.toolName} ran longer than ${timeoutMs} ms.`;
-    timers.push(
-      setTimeout(() => {
-        end("timed-out", new DOMException(message, "TimeoutError"));
-      }, timeoutMs),
-    );
-  }
-  try {
-    return await Promise.race([execute(run, stop.signal), leave.promise]);
-  } finally {
-    signal.removeEventListener("abort", onCancel);
-    for (const timer of timers) clearTimeout(timer);
-  }
+  });
+  using _ = defer(() => {
+    watch[Symbol.dispose]();
+    clearTimeout(limit);
+    clearTimeout(grace);
+  });
+  return await Promise.race([execute(run, stop.signal), leave.promise]);
 }
 
 async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {

@@ -168,7 +168,9 @@ export class ToolRunner {
       const identity = { session: door.session, step: this.#step, attempt, effectId };
       const execution = await this.#execute(runnable, identity);
       this.#running.delete(call);
-      if (this.#stands(call, "running")) door.record(executed(this.#key(call), execution));
+      if (this.#stands(call, "running")) {
+        door.record(executed(this.#key(call), execution, door.state.machine.context));
+      }
       // A place has come free for a call that had to wait.
       if (door.state.machine.context.step === this.#step) this.run();
     });

@@ -289,7 +289,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "tool.denied": joined(fc.record(ownCall), reason),
   "tool.skipped": fc.record({
     ...ownCall,
-    reason: fc.constantFrom("cancelled", "recovered", "interrupted"),
+    reason: fc.constantFrom("cancelled", "recovered", "interrupted", "timed-out"),
   }),
   "tool.unknown": fc.record({
     ...ownCall,

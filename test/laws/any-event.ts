@@ -225,7 +225,7 @@ const anyData: AnyData = {
   "tool.denied": merged(key, reason),
   "tool.skipped": merged(
     key,
-    fc.record({ reason: fc.constantFrom("cancelled", "recovered", "interrupted") }),
+    fc.record({ reason: fc.constantFrom("cancelled", "recovered", "interrupted", "timed-out") }),
   ),
   "tool.unknown": merged(
     key,

@@ -51,9 +51,9 @@ const settings: readonly (StageSettings & Bounds)[] = [
     toolConcurrency: 1,
     lastStep: false,
     stepSource: "language-model-call",
-    kinds: ["guarded", "repeatable", "doubtful"],
+    kinds: ["repeatable", "doubtful"],
     callsInStep: 2,
-    waitingMessages: 0,
+    waitingMessages: 1,
     always: true,
   },
 ];

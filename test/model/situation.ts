@@ -94,12 +94,15 @@ export function after(situation: Situation, event: SessionEvent): Situation {
       const opened = { ...moved, started: [], told: false, graceOver: false, cut: false };
       return { ...opened, settling: hasToSettle(opened) };
     }
-    case "tool.unknown":
+    case "tool.unknown": {
+      // Not a call that is only given up, since a dead process had started it.
+      const left = situation.told && callsAtWork(situation).includes(event.data.callId);
       return {
         ...moved,
         settling: situation.settling && callsToSettle(moved).length > 0,
-        graceOver: !situation.settling && situation.told && callsAtWork(moved).length > 0,
+        graceOver: (left || situation.graceOver) && callsAtWork(moved).length > 0,
       };
+    }
     case "step.interrupted":
     case "context.compaction-rejected":
       return { ...moved, settling: false };
