@@ -70,6 +70,8 @@ export interface StepFamily {
     readonly attempt: number;
     readonly delayMs: number;
     readonly error: StoredError;
+    /** What the failed attempt has cost, where that is known. */
+    readonly usage?: TokenUsage;
   };
   "step.finished": {
     readonly step: number;
@@ -120,6 +122,7 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
     attempt: z.int().positive(),
     delayMs: z.number().nonnegative(),
     error: storedErrorSchema,
+    usage: usageSchema.exactOptional(),
   }),
   "step.finished": z.looseObject({
     step,

@@ -1,6 +1,7 @@
 /** The face of `projections`: what a log means. Pure folds, no I/O. */
 
 export { contextView, type Compaction, type ContextView, type Pruning } from "./context-view.ts";
+export { disjointUsage } from "./disjoint-usage.ts";
 export type {
   BlockPart,
   CallOutcome,
@@ -40,9 +41,12 @@ export {
 export {
   addUsage,
   noUsage,
+  spending,
   turnUsage,
   usage,
   type RunningStep,
+  type SideUsage,
+  type Spending,
   type StepUsage,
   type UsageState,
 } from "./usage.ts";
