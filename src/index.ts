@@ -1,6 +1,27 @@
 /** turnlog: durable LLM agent sessions, event-sourced. */
 
-export { dropOldest, type CompactionPlan, type CompactionStrategy } from "./context/index.ts";
+export {
+  callCost,
+  defaultEstimator,
+  dropOldest,
+  estimateContext,
+  lengthEstimator,
+  modelCatalogue,
+  modelLimits,
+  sessionCost,
+  tokenizer,
+  type CompactionPlan,
+  type CompactionStrategy,
+  type ContextEstimate,
+  type Cost,
+  type EstimateInput,
+  type KnownLimits,
+  type ModelCatalogue,
+  type ModelLimits,
+  type ModelPrices,
+  type SessionCost,
+  type TokenEstimator,
+} from "./context/index.ts";
 export {
   TurnlogError,
   type EventLog,

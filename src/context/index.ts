@@ -2,4 +2,22 @@
 
 export { type CompactionPlan, type CompactionStrategy } from "./compaction-strategy.ts";
 export { dropOldest } from "./drop-oldest.ts";
+export { estimateContext, type ContextEstimate, type EstimateInput } from "./context-estimate.ts";
+export { sessionCost, type Cost, type SessionCost } from "./cost.ts";
+export { mediaTokens } from "./media-tokens.ts";
+export { modelCatalogue } from "./model-catalogue.ts";
+export {
+  callCost,
+  modelLimits,
+  type KnownLimits,
+  type ModelCatalogue,
+  type ModelLimits,
+  type ModelPrices,
+} from "./model-limits.ts";
+export {
+  defaultEstimator,
+  lengthEstimator,
+  tokenizer,
+  type TokenEstimator,
+} from "./token-estimator.ts";
 export { estimatePrompt, estimateSpent } from "./estimate.ts";

@@ -7,7 +7,7 @@ import { modelNameSchema, type ModelName } from "./session-events.ts";
 import { usageSchema, type TokenUsage } from "./step-events.ts";
 
 /** What a model that wrote a summary has cost; absent where no model was asked. */
-export interface CompactionCost {
+interface CompactionCost {
   readonly model?: ModelName;
   readonly usage?: TokenUsage;
 }

@@ -1,5 +1,12 @@
 /** The face of `projections`: what a log means. Pure folds, no I/O. */
 
+export {
+  calibration,
+  calibrationFactor,
+  modelKey,
+  type CalibrationState,
+  type EstimateError,
+} from "./calibration.ts";
 export { contextView, type Compaction, type ContextView, type Pruning } from "./context-view.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export type {
@@ -28,8 +35,16 @@ export {
   type ProjectionDefinition,
   type Transitions,
 } from "./projection.ts";
+export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
+export { overflowOf, type Overflow } from "./overflow.ts";
 export { promptCharacters, promptDigest } from "./prompt-digest.ts";
-export { CUT_OFF_NOTE, itemMessages, promptMessages, PRUNED_PLACEHOLDER } from "./prompt.ts";
+export {
+  CUT_OFF_NOTE,
+  itemMessages,
+  messagesSince,
+  promptMessages,
+  PRUNED_PLACEHOLDER,
+} from "./prompt.ts";
 export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
 export { sessionSummary, type SessionSummary } from "./session-summary.ts";
 export {

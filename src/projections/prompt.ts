@@ -40,6 +40,26 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
   return apart.at(-1)?.role === "assistant" && wasCutOff(items) ? [...apart, cutOffNote] : apart;
 }
 
+/**
+ * What the prompt has that a step was not given, after it: the results of its own calls and every
+ * later item that is shown. `after` is the position of that step.
+ */
+export function messagesSince(
+  history: HistoryState,
+  view: ContextView,
+  after: number,
+): readonly ModelMessage[] {
+  const { items, open } = history;
+  const first = items.findLastIndex((item) => item.position <= after);
+  const recent = [...items.slice(Math.max(0, first)), ...(open === undefined ? [] : [open])];
+  return shownItems(recent, view).flatMap((shown) => {
+    if ("summary" in shown) return summaryMessages(shown.summary);
+    const messages = itemMessages(shown);
+    if (shown.position > after) return messages;
+    return shown.position === after ? messages.filter(({ role }) => role === "tool") : [];
+  });
+}
+
 function wasCutOff(items: readonly HistoryItem[]): boolean {
   const last = items.findLast((item) => item.kind === "step");
   return last?.status === "interrupted" || last?.status === "failed";

@@ -2,6 +2,8 @@
 
 import { z } from "zod";
 import {
+  estimateSchema,
+  modelNameSchema,
   usageSchema,
   type ModelName,
   type PromptEstimate,
@@ -141,12 +143,7 @@ function spentBeside(
   };
 }
 
-const modelSchema = z.looseObject({ provider: z.string(), modelId: z.string() });
-const stepSchema = { turn: z.int(), step: z.int(), model: modelSchema };
-const estimateSchema = z.looseObject({
-  tokens: z.number(),
-  basis: z.enum(["length", "anchored"]),
-});
+const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
@@ -158,7 +155,7 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
       z.object({
         kind: z.enum(["retry", "compaction"]),
         turn: z.int(),
-        model: modelSchema.exactOptional(),
+        model: modelNameSchema.exactOptional(),
         at: z.number(),
         usage: usageSchema,
       }),

@@ -1,0 +1,103 @@
+// A session that is told event by event, and what it is at any moment: for tests of what looks at it.
+import type { EventBody, ModelName, TokenUsage } from "../../src/events/index.ts";
+import {
+  calibration,
+  contextView,
+  history,
+  usage,
+  type CalibrationState,
+  type ContextView,
+  type HistoryState,
+  type UsageState,
+} from "../../src/projections/index.ts";
+
+export const gpt: ModelName = { provider: "openai.responses", modelId: "gpt-5" };
+
+export class Session {
+  history: HistoryState = history.initial;
+  view: ContextView = contextView.initial;
+  usage: UsageState = usage.initial;
+  calibration: CalibrationState = calibration.initial;
+  position = 0;
+  #turn = 0;
+  #step = 0;
+
+  record(body: EventBody, at: number = this.position * 1000): void {
+    this.position++;
+    const event = { seq: this.position, at, ...body };
+    this.history = history.fold(this.history, event);
+    this.view = contextView.fold(this.view, event);
+    this.usage = usage.fold(this.usage, event);
+    this.calibration = calibration.fold(this.calibration, event);
+  }
+
+  get step(): number {
+    return this.#step;
+  }
+
+  ask(content: string): void {
+    this.#turn++;
+    const [turn, id] = [this.#turn, `m${this.#turn}`];
+    this.record({ type: "message.queued", data: { id, content, delivery: "follow-up" } });
+    this.record({ type: "turn.started", data: { turn, maxSteps: 99 } });
+    this.record({ type: "message.delivered", data: { ids: [id], turn, boundary: "turn" } });
+  }
+
+  start(model: ModelName = gpt): void {
+    this.#step++;
+    const [turn, step] = [this.#turn, this.#step];
+    const estimate = { tokens: 1, basis: "length" } as const;
+    this.record({
+      type: "step.started",
+      data: { turn, step, attempt: 1, model, promptDigest: "", estimate },
+    });
+  }
+
+  think(text: string): void {
+    this.#block("reasoning", text);
+  }
+
+  say(text: string): void {
+    this.#block("text", text);
+  }
+
+  #block(kind: "text" | "reasoning", text: string): void {
+    this.record({ type: `part.${kind}-start`, data: { id: "b" } });
+    this.record({ type: `part.${kind}-delta`, data: { id: "b", text } });
+    this.record({ type: `part.${kind}-end`, data: { id: "b" } });
+  }
+
+  call(toolCallId: string, toolName = "read"): void {
+    this.record({ type: "part.tool-call", data: { toolCallId, toolName, input: { path: "a" } } });
+  }
+
+  finish(billed: Partial<TokenUsage> = {}, finishReason: "stop" | "tool-calls" = "stop"): void {
+    const spent: TokenUsage = {
+      basis: "measured",
+      inputTokens: 1000,
+      outputTokens: 100,
+      ...billed,
+    };
+    const step = this.#step;
+    this.record({
+      type: "step.finished",
+      data: { step, finishReason, usage: spent, response: {} },
+    });
+  }
+
+  answer(callId: string, output: string): void {
+    this.record({ type: "tool.succeeded", data: { step: this.#step, callId, output } });
+  }
+
+  end(): void {
+    this.record({ type: "turn.ended", data: { turn: this.#turn, reason: "stop" } });
+  }
+
+  /** A step that calls a tool for each output. */
+  work(...outputs: readonly string[]): void {
+    this.start();
+    for (const index of outputs.keys()) this.call(`c${index}`);
+    this.finish({}, "tool-calls");
+    for (const [index, output] of outputs.entries()) this.answer(`c${index}`, output);
+  }
+}
