@@ -14,6 +14,9 @@ export {
   type ModelLimits,
   type ModelPrices,
 } from "./model-limits.ts";
+export { meter, type MessageSize, type Meter } from "./message-size.ts";
+export { promptCache, type PromptCache } from "./prompt-cache.ts";
+export { planPruning, type PruneOptions, type PruningInput, type PruningPlan } from "./pruning.ts";
 export {
   defaultEstimator,
   lengthEstimator,

@@ -36,6 +36,8 @@ export interface Meter {
   readonly estimator: TokenEstimator;
   message(message: ModelMessage): MessageSize;
   text(text: string): MessageSize;
+  /** One tool result, with what is around it. */
+  result(result: ToolResultPart): MessageSize;
 }
 
 const meters = new WeakMap<TokenEstimator, Map<string, Meter>>();
@@ -118,6 +120,7 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     model,
     estimator,
     text,
+    result,
     message: (message) => {
       const known = sizes.get(message);
       if (known !== undefined) return known;

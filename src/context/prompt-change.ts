@@ -118,9 +118,8 @@ function resultSize(
     const results = message.content.filter(
       (part) => part.type === "tool-result" && part.toolCallId === callId,
     );
-    // Measured as a message of its own, whose wrapping is taken off again.
     return results.map((part) => {
-      const whole = measure.message({ role: "tool", content: [part] });
+      const whole = part.type === "tool-result" ? measure.result(part) : noSize;
       return {
         text: whole.text - placeholder.text,
         media: whole.media,

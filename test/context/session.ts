@@ -35,6 +35,12 @@ export class Session {
     return this.#step;
   }
 
+  isPruned(step: number, callId: string): boolean {
+    return this.view.prunings.some(({ calls }) =>
+      calls.some((call) => call.step === step && call.callId === callId),
+    );
+  }
+
   ask(content: string): void {
     this.#turn++;
     const [turn, id] = [this.#turn, `m${this.#turn}`];
@@ -87,6 +93,35 @@ export class Session {
 
   answer(callId: string, output: string): void {
     this.record({ type: "tool.succeeded", data: { step: this.#step, callId, output } });
+  }
+
+  failed(callId: string): void {
+    const error = { name: "Error", message: "No such file." };
+    this.record({ type: "tool.failed", data: { step: this.#step, callId, error } });
+  }
+
+  /** A call that the provider runs itself. */
+  ownCall(toolCallId: string): void {
+    const input = { query: "a" };
+    this.record({
+      type: "part.tool-call",
+      data: { toolCallId, toolName: "search", input, providerExecuted: true },
+    });
+  }
+
+  ownResult(toolCallId: string): void {
+    this.record({
+      type: "part.tool-result",
+      data: { toolCallId, toolName: "search", output: { found: 1 }, providerExecuted: true },
+    });
+  }
+
+  /** A message that comes while the turn runs. */
+  steer(content: string): void {
+    const id = `s${this.position}`;
+    const turn = this.#turn;
+    this.record({ type: "message.queued", data: { id, content, delivery: "steer" } });
+    this.record({ type: "message.delivered", data: { ids: [id], turn, boundary: "step" } });
   }
 
   end(): void {

@@ -1,0 +1,18 @@
+// What the next prompt would be, and what is wrong with it.
+import type { ModelMessage } from "ai";
+import { promptMessages } from "../../src/projections/index.ts";
+import { promptProblems, type PromptProblem } from "../../src/testing/index.ts";
+import type { Session } from "./session.ts";
+
+/** After a turn, a user says something first: no prompt ends with the model's own words. */
+export function nextPrompt({ history, view }: Session): readonly ModelMessage[] {
+  const messages = promptMessages(history, view);
+  return messages.at(-1)?.role === "assistant"
+    ? [...messages, { role: "user", content: "Next." }]
+    : messages;
+}
+
+/** What a provider would not accept. */
+export function problems(session: Session): readonly PromptProblem[] {
+  return promptProblems(nextPrompt(session));
+}
