@@ -6,6 +6,7 @@
 
 import {
   itemMessages,
+  type Compaction,
   type ContextView,
   type HistoryItem,
   type HistoryState,
@@ -26,16 +27,20 @@ export interface ShownUnit {
 /** Everything that is over, in pieces, oldest first. The step that runs is in none of them. */
 export function shownUnits(history: HistoryState, view: ContextView): readonly ShownUnit[] {
   const units: ShownUnit[] = [];
+  let lastBy: Compaction | undefined;
   for (const item of history.items) {
     const by = view.compactions.findLast(
       ({ from, to }) => from <= item.position && item.position <= to,
     );
     const last = units.at(-1);
-    if (last !== undefined && belongsTo(last, item, by?.summary)) {
+    // A compacted stretch is one piece; the end of a turn shows nothing and goes with what it ends.
+    const belongs = by === lastBy && (by !== undefined || item.kind === "turn-end");
+    if (last !== undefined && belongs) {
       units[units.length - 1] = { ...last, to: item.position, items: [...last.items, item] };
     } else {
       units.push(newUnit(item, by?.summary));
     }
+    lastBy = by;
   }
   return joined(units);
 }
@@ -45,12 +50,6 @@ function newUnit(item: HistoryItem, summary: string | undefined): ShownUnit {
   const kind = item.kind === "user" ? "user" : "step";
   const unit = { kind, from: position, to: position, turn, items: [item] } as const;
   return summary === undefined ? unit : { ...unit, kind: "summary", summary };
-}
-
-/** The end of a turn shows nothing and goes with what it ends; a compacted stretch is one piece. */
-function belongsTo(unit: ShownUnit, item: HistoryItem, summary: string | undefined): boolean {
-  if (unit.summary !== undefined || summary !== undefined) return unit.summary === summary;
-  return item.kind === "turn-end";
 }
 
 /** Ids of the provider's own calls, or of the results that it gave. */
@@ -63,6 +62,13 @@ function providerIds(
       ? item.parts.flatMap((part) => (part.kind === kind ? [part.callId] : []))
       : [],
   );
+}
+
+/** Whether a result of the provider may still come that belongs to it: its turn is not over. */
+export function isPending(unit: ShownUnit): boolean {
+  if (unit.kind !== "step" || unit.items.some(({ kind }) => kind === "turn-end")) return false;
+  const answered = new Set(providerIds(unit, "provider-result"));
+  return providerIds(unit, "provider-call").some((id) => !answered.has(id));
 }
 
 /** A result that comes in a later step makes one piece of all from its call on. */

@@ -35,6 +35,21 @@ export class Session {
     return this.#step;
   }
 
+  /** Goes on with steps of a turn that begins without a message. */
+  resume(turn: number): void {
+    this.#turn = turn;
+  }
+
+  mark(): Pick<Session, "history" | "view" | "usage" | "calibration" | "position"> {
+    const { history, view, usage, calibration, position } = this;
+    return { history, view, usage, calibration, position };
+  }
+
+  /** As if nothing had been recorded since. */
+  back(to: ReturnType<Session["mark"]>): void {
+    Object.assign(this, to);
+  }
+
   isPruned(step: number, callId: string): boolean {
     return this.view.prunings.some(({ calls }) =>
       calls.some((call) => call.step === step && call.callId === callId),
