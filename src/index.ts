@@ -14,6 +14,7 @@ export {
   meter,
   modelLimits,
   overflow,
+  planningGround,
   planPruning,
   promptCache,
   sessionCost,

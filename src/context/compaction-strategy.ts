@@ -19,7 +19,7 @@ export interface PlanningGround {
   readonly meter: Meter;
   /** The model's factor (`calibrationFactor`). */
   readonly factor: number;
-  /** Tokens that messages may have: the window without the reply, the instructions and the tools. */
+  /** Tokens that messages may have before the next compaction: the limit without instructions and tools. */
   readonly messageTokens?: number;
 }
 

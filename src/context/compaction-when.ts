@@ -6,28 +6,31 @@ import type { ContextEstimate } from "./context-estimate.ts";
 /** One answer to when. Combines with every `CompactionStrategy`; users write their own by this interface. */
 export interface CompactionWhen {
   readonly name: string;
-  /** Whether to compact before the next step, or only to say that it will soon be time. */
-  look(estimate: ContextEstimate): "compact" | "warn" | "wait";
+  /** Tokens that a prompt may have: one more, and it is time. Undefined where there is no limit. */
+  limit(estimate: ContextEstimate): number | undefined;
+  /** What to do at the limit. `warn` only says that it is time, and at nine tenths of it already. */
+  readonly atLimit: "compact" | "warn";
 }
 
-/** Of the room for a prompt, from which on a user is warned. */
+/** Of the limit, from which on a user is warned. */
 const WARN_AT = 0.9;
 
-/** The provider would not take it, or not leave the model room for a reply. */
-function overflows({ room }: ContextEstimate): boolean {
-  return room !== undefined && room.free < 0;
+/** What the window has beside the reply. */
+function usable({ room }: ContextEstimate): number | undefined {
+  return room === undefined ? undefined : room.window - room.outputBuffer;
+}
+
+function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 /** Compacts when the prompt leaves less room than the reply needs. Never, where no window is known. */
 export function overflow(): CompactionWhen {
-  return {
-    name: "overflow",
-    look: (estimate) => (overflows(estimate) ? "compact" : "wait"),
-  };
+  return { name: "overflow", limit: usable, atLimit: "compact" };
 }
 
 /**
- * Compacts when the prompt fills that share of the window, and in any case when it overflows.
+ * Compacts when the prompt fills more than that share of the window, and in any case when it overflows.
  * @param share above 0, up to 1.
  * @throws TurnlogError `INVALID_INPUT` for any other share.
  */
@@ -40,51 +43,53 @@ export function threshold(share: number): CompactionWhen {
   }
   return {
     name: `threshold(${share})`,
-    look: (estimate) => {
-      const { room, tokens: size } = estimate;
-      const isDue = room !== undefined && size >= share * room.window;
-      return isDue || overflows(estimate) ? "compact" : "wait";
+    limit: (estimate) => {
+      const { room } = estimate;
+      return room === undefined ? undefined : smaller(share * room.window, usable(estimate));
     },
+    atLimit: "compact",
   };
 }
 
 /**
- * Compacts when the prompt has so many tokens, and in any case when it overflows.
- * @throws TurnlogError `INVALID_INPUT` unless `limit` is a positive number.
+ * Compacts when the prompt has more than so many tokens, and in any case when it overflows.
+ * @throws TurnlogError `INVALID_INPUT` unless `most` is above 0.
  */
-export function tokens(limit: number): CompactionWhen {
-  if (!(limit > 0)) {
-    throw new TurnlogError("INVALID_INPUT", `A limit is a number of tokens above 0, not ${limit}.`);
+export function tokens(most: number): CompactionWhen {
+  if (!(most > 0)) {
+    throw new TurnlogError("INVALID_INPUT", `A limit is a number of tokens above 0, not ${most}.`);
   }
   return {
-    name: `tokens(${limit})`,
-    look: (estimate) => (estimate.tokens >= limit || overflows(estimate) ? "compact" : "wait"),
+    name: `tokens(${most})`,
+    limit: (estimate) => smaller(most, usable(estimate)),
+    atLimit: "compact",
   };
 }
 
 /** Compacts only when it is asked for; warns when nine tenths of the room are used. */
 export function manual(): CompactionWhen {
-  return {
-    name: "manual",
-    look: ({ room }) => (room !== undefined && room.used >= WARN_AT ? "warn" : "wait"),
-  };
+  return { name: "manual", limit: usable, atLimit: "warn" };
 }
 
-/** Of the window, what a prompt must have grown by since the last compaction. */
+/** What a prompt must have grown by since the last compaction, of the limit or of itself. */
 const HYSTERESIS = 0.05;
 
 /**
- * What `when` says, unless a compaction has just been tried: the next waits until the prompt has
- * grown by a twentieth of the window (or of itself, where none is known) since the last attempt.
+ * What is to be done before the next step. After a compaction the next one waits until the prompt
+ * has grown by a twentieth since: one that saved nothing is not tried in each step.
  * @param settled tokens of the prompt after the last compaction, or at the last that was rejected.
  */
 export function compactionDue(
   when: CompactionWhen,
   estimate: ContextEstimate,
   settled: number | undefined,
-): ReturnType<CompactionWhen["look"]> {
-  const said = when.look(estimate);
-  if (said !== "compact" || settled === undefined) return said;
-  const growth = HYSTERESIS * (estimate.room?.window ?? settled);
-  return estimate.tokens >= settled + growth ? "compact" : "wait";
+): "compact" | "warn" | "wait" {
+  const limit = when.limit(estimate);
+  if (limit === undefined) return "wait";
+  if (when.atLimit === "warn") return estimate.tokens > WARN_AT * limit ? "warn" : "wait";
+  if (estimate.tokens <= limit) return "wait";
+  if (settled === undefined) return "compact";
+  // Where even a compacted prompt is beyond the limit, it is the prompt that has to grow.
+  const growth = HYSTERESIS * Math.max(limit, settled);
+  return estimate.tokens > settled + growth ? "compact" : "wait";
 }

@@ -29,6 +29,7 @@ export {
   type ModelPrices,
 } from "./model-limits.ts";
 export { meter, type MessageSize, type Meter } from "./message-size.ts";
+export { planningGround } from "./planning-ground.ts";
 export { promptCache, type PromptCache } from "./prompt-cache.ts";
 export { planPruning, type PruneOptions, type PruningInput, type PruningPlan } from "./pruning.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./sliding-window.ts";

@@ -54,6 +54,7 @@ export function meter(estimator: TokenEstimator, model: ModelName): Meter {
 
 function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
   const sizes = new WeakMap<ModelMessage, MessageSize>();
+  const results = new WeakMap<ToolResultPart, MessageSize>();
   const { perMessage, perResult, readsCallIds } = modelFamily(model);
 
   const text = (value: string): MessageSize => ({
@@ -71,8 +72,13 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     ...noSize,
     around: tokens + (readsCallIds ? estimator.text(id) : 0),
   });
-  const result = ({ output, toolCallId }: ToolResultPart): MessageSize =>
-    addSize(around(perResult, toolCallId), outputSize(output));
+  const result = (part: ToolResultPart): MessageSize => {
+    const known = results.get(part);
+    if (known !== undefined) return known;
+    const size = addSize(around(perResult, part.toolCallId), outputSize(part.output));
+    results.set(part, size);
+    return size;
+  };
   const outputSize = (output: ToolResultPart["output"]): MessageSize => {
     switch (output.type) {
       case "text":

@@ -82,15 +82,41 @@ function shownItems(items: readonly HistoryItem[], view: ContextView): readonly 
   });
 }
 
-function withPruned(item: HistoryItem, { prunings }: ContextView): HistoryItem {
-  if (item.kind !== "step" || prunings.length === 0) return item;
-  const calls = new Set(
-    prunings.flatMap((pruning) =>
-      pruning.calls.flatMap((call) => (call.step === item.step ? [call.callId] : [])),
-    ),
+/** The pruned calls of each step. */
+type PrunedCalls = ReadonlyMap<number, ReadonlySet<string>>;
+
+const prunedCalls = new WeakMap<ContextView["prunings"], PrunedCalls>();
+
+/** Grouped once for each view, as a view never changes. */
+function prunedOf({ prunings }: ContextView): PrunedCalls {
+  const known = prunedCalls.get(prunings);
+  if (known !== undefined) return known;
+  const grouped = Map.groupBy(
+    prunings.flatMap(({ calls }) => calls),
+    ({ step }) => step,
   );
-  if (calls.size === 0) return item;
-  return {
+  const made = new Map(
+    [...grouped].map(([step, calls]) => [step, new Set(calls.map(({ callId }) => callId))]),
+  );
+  prunedCalls.set(prunings, made);
+  return made;
+}
+
+interface PrunedItem {
+  readonly calls: ReadonlySet<string>;
+  readonly item: HistoryItem;
+}
+
+/** Made once as well, so that its messages are measured and hashed once. */
+const prunedItems = new WeakMap<HistoryItem, PrunedItem>();
+
+function withPruned(item: HistoryItem, view: ContextView): HistoryItem {
+  if (item.kind !== "step" || view.prunings.length === 0) return item;
+  const calls = prunedOf(view).get(item.step);
+  if (calls === undefined) return item;
+  const known = prunedItems.get(item);
+  if (known?.calls.size === calls.size && known.calls.isSubsetOf(calls)) return known.item;
+  const pruned: HistoryItem = {
     ...item,
     parts: item.parts.map((part) =>
       part.kind === "call" && part.outcome.status === "succeeded" && calls.has(part.callId)
@@ -104,6 +130,8 @@ function withPruned(item: HistoryItem, { prunings }: ContextView): HistoryItem {
         : part,
     ),
   };
+  prunedItems.set(item, { calls, item: pruned });
+  return pruned;
 }
 
 function summaryMessages(summary: string): readonly ModelMessage[] {

@@ -5,10 +5,14 @@ import { describe, expect, it } from "vitest";
 import {
   compactionDue,
   estimateContext,
+  defaultEstimator,
   manual,
+  meter,
   overflow,
+  planningGround,
   threshold,
   tokens,
+  type CompactionWhen,
   type ContextEstimate,
 } from "../../src/context/index.ts";
 import { gpt, Session } from "./session.ts";
@@ -31,30 +35,42 @@ const unknown = (size: number): ContextEstimate => {
   return rest;
 };
 
+const look = (when: CompactionWhen, estimate: ContextEstimate): string =>
+  compactionDue(when, estimate, undefined);
+
 describe("when", () => {
   it("overflow: the reply would have no room, and never before", () => {
-    expect(overflow().look(estimateOf(80_000))).toBe("wait");
-    expect(overflow().look(estimateOf(80_001))).toBe("compact");
-    expect(overflow().look(unknown(9_000_000))).toBe("wait");
+    expect(look(overflow(), estimateOf(80_000))).toBe("wait");
+    expect(look(overflow(), estimateOf(80_001))).toBe("compact");
+    expect(look(overflow(), unknown(9_000_000))).toBe("wait");
   });
 
-  it("threshold: a share of the window is full, or it overflows", () => {
-    expect(threshold(0.5).look(estimateOf(49_999))).toBe("wait");
-    expect(threshold(0.5).look(estimateOf(50_000))).toBe("compact");
-    expect(threshold(1).look(estimateOf(80_001))).toBe("compact");
-    expect(threshold(0.5).look(unknown(9_000_000))).toBe("wait");
+  it("threshold: more than a share of the window is full, or it overflows", () => {
+    expect(look(threshold(0.5), estimateOf(50_000))).toBe("wait");
+    expect(look(threshold(0.5), estimateOf(50_001))).toBe("compact");
+    expect(look(threshold(1), estimateOf(80_001))).toBe("compact");
+    expect(look(threshold(0.5), unknown(9_000_000))).toBe("wait");
   });
 
-  it("tokens: there are so many, whatever the window", () => {
-    expect(tokens(50_000).look(unknown(50_000))).toBe("compact");
-    expect(tokens(50_000).look(estimateOf(49_999))).toBe("wait");
-    expect(tokens(90_000).look(estimateOf(80_001))).toBe("compact");
+  it("tokens: there are more, whatever the window", () => {
+    expect(look(tokens(50_000), unknown(50_001))).toBe("compact");
+    expect(look(tokens(50_000), estimateOf(50_000))).toBe("wait");
+    expect(look(tokens(90_000), estimateOf(80_001))).toBe("compact");
   });
 
   it("manual: only a warning, when nine tenths of the room are used", () => {
-    expect(manual().look(estimateOf(71_999))).toBe("wait");
-    expect(manual().look(estimateOf(72_000))).toBe("warn");
-    expect(manual().look(estimateOf(99_000))).toBe("warn");
+    expect(look(manual(), estimateOf(72_000))).toBe("wait");
+    expect(look(manual(), estimateOf(72_001))).toBe("warn");
+    expect(look(manual(), estimateOf(99_000))).toBe("warn");
+    expect(look(manual(), unknown(99_000))).toBe("wait");
+  });
+
+  it("a plan is to leave room below the limit, beside instructions and tools", () => {
+    const measure = meter(defaultEstimator, gpt);
+    const made = estimateOf(60_000);
+    const ground = planningGround(threshold(0.5), made, measure);
+    expect(ground).toEqual({ meter: measure, factor: 1, messageTokens: 50_000 });
+    expect(planningGround(overflow(), unknown(9), measure).messageTokens).toBeUndefined();
   });
 
   it.each([0, -1, 1.1, Number.NaN])("a threshold of %s is refused", (share) => {
