@@ -38,8 +38,15 @@ export {
   type StoredUserPart,
 } from "./message-events.ts";
 export { parseSessionId } from "./session-id.ts";
-export type { AgentDescription, InFlight, ModelName, RecoveryPolicy } from "./session-events.ts";
 export {
+  modelNameSchema,
+  type AgentDescription,
+  type InFlight,
+  type ModelName,
+  type RecoveryPolicy,
+} from "./session-events.ts";
+export {
+  estimateSchema,
   usageSchema,
   type FailureKind,
   type FinishReason,

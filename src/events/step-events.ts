@@ -50,7 +50,12 @@ export type FinishReason =
 /** The size of a prompt before it is sent, in tokens, and how that figure came about. */
 export interface PromptEstimate {
   readonly tokens: number;
+  /** `anchored`: what the provider billed last, and an estimate of what changed since. */
   readonly basis: "length" | "anchored";
+  /** Tokens of text that were guessed, before `factor`: what a later calibration learns from. */
+  readonly guessedTokens?: number;
+  /** What `guessedTokens` was multiplied by. */
+  readonly factor?: number;
 }
 
 /** What went wrong with a model call, whoever the provider is. */
@@ -112,6 +117,13 @@ export interface StepFamily {
 const step = z.int().positive();
 const tokens = z.number().nonnegative();
 
+export const estimateSchema: z.ZodType<PromptEstimate> = z.looseObject({
+  tokens,
+  basis: z.enum(["length", "anchored"]),
+  guessedTokens: tokens.exactOptional(),
+  factor: z.number().positive().exactOptional(),
+});
+
 export const usageSchema: z.ZodType<TokenUsage> = z.looseObject({
   basis: z.enum(["measured", "estimated"]),
   inputTokens: tokens,
@@ -145,7 +157,7 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
     attempt: z.int().positive(),
     model: modelNameSchema,
     promptDigest: z.string(),
-    estimate: z.looseObject({ tokens, basis: z.enum(["length", "anchored"]) }),
+    estimate: estimateSchema,
   }),
   "step.retrying": z.looseObject({
     step,

@@ -1,7 +1,15 @@
 /** The face of `projections`: what a log means. Pure folds, no I/O. */
 
 export { answerForGood, approvals, type ApprovalsState } from "./approvals.ts";
+export {
+  calibration,
+  calibrationFactor,
+  modelKey,
+  type CalibrationState,
+  type EstimateError,
+} from "./calibration.ts";
 export { contextView, type Compaction, type ContextView, type Pruning } from "./context-view.ts";
+export { disjointUsage } from "./disjoint-usage.ts";
 export type {
   BlockPart,
   CallOutcome,
@@ -29,8 +37,16 @@ export {
   type ProjectionDefinition,
   type Transitions,
 } from "./projection.ts";
+export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
+export { overflowOf, type Overflow } from "./overflow.ts";
 export { promptCharacters, promptDigest } from "./prompt-digest.ts";
-export { CUT_OFF_NOTE, itemMessages, promptMessages, PRUNED_PLACEHOLDER } from "./prompt.ts";
+export {
+  CUT_OFF_NOTE,
+  itemMessages,
+  messagesSince,
+  promptMessages,
+  PRUNED_PLACEHOLDER,
+} from "./prompt.ts";
 export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
 export { sessionSummary, type SessionSummary } from "./session-summary.ts";
 export {
@@ -42,9 +58,12 @@ export {
 export {
   addUsage,
   noUsage,
+  spending,
   turnUsage,
   usage,
   type RunningStep,
+  type SideUsage,
+  type Spending,
   type StepUsage,
   type UsageState,
 } from "./usage.ts";

@@ -25,12 +25,7 @@ const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
 /** The messages of a prompt at this point, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
-  const { open, note } = history;
-  const items = [
-    ...history.items,
-    ...(open === undefined ? [] : [open]),
-    ...(note === undefined ? [] : [note]),
-  ];
+  const items = itemsFrom(history, 0);
   const messages: ModelMessage[] = [];
   for (const shown of shownItems(items, view)) {
     const own = "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown);
@@ -44,6 +39,33 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
   // A prompt never ends with the model's own words.
   if (messages.at(-1)?.role === "assistant" && wasCutOff(items)) messages.push(cutOffNote);
   return messages;
+}
+
+/**
+ * What the prompt has that a step was not given, after it: the results of its own calls and every
+ * later item that is shown. `after` is the position of that step.
+ */
+export function messagesSince(
+  history: HistoryState,
+  view: ContextView,
+  after: number,
+): readonly ModelMessage[] {
+  const first = history.items.findLastIndex((item) => item.position <= after);
+  return shownItems(itemsFrom(history, Math.max(0, first)), view).flatMap((shown) => {
+    if ("summary" in shown) return summaryMessages(shown.summary);
+    const messages = itemMessages(shown);
+    if (shown.position > after) return messages;
+    return shown.position === after ? messages.filter(({ role }) => role === "tool") : [];
+  });
+}
+
+/** Everything from an index on: what is over, the step that is open, what is said to the model at the end. */
+function itemsFrom({ items, open, note }: HistoryState, index: number): readonly HistoryItem[] {
+  return [
+    ...(index === 0 ? items : items.slice(index)),
+    ...(open === undefined ? [] : [open]),
+    ...(note === undefined ? [] : [note]),
+  ];
 }
 
 function wasCutOff(items: readonly HistoryItem[]): boolean {
@@ -68,15 +90,41 @@ function shownItems(items: readonly HistoryItem[], view: ContextView): readonly 
   });
 }
 
-function withPruned(item: HistoryItem, { prunings }: ContextView): HistoryItem {
-  if (item.kind !== "step" || prunings.length === 0) return item;
-  const calls = new Set(
-    prunings.flatMap((pruning) =>
-      pruning.calls.flatMap((call) => (call.step === item.step ? [call.callId] : [])),
-    ),
+/** The pruned calls of each step. */
+type PrunedCalls = ReadonlyMap<number, ReadonlySet<string>>;
+
+const prunedCalls = new WeakMap<ContextView["prunings"], PrunedCalls>();
+
+/** Grouped once for each view, as a view never changes. */
+function prunedOf({ prunings }: ContextView): PrunedCalls {
+  const known = prunedCalls.get(prunings);
+  if (known !== undefined) return known;
+  const grouped = Map.groupBy(
+    prunings.flatMap(({ calls }) => calls),
+    ({ step }) => step,
   );
-  if (calls.size === 0) return item;
-  return {
+  const made = new Map(
+    [...grouped].map(([step, calls]) => [step, new Set(calls.map(({ callId }) => callId))]),
+  );
+  prunedCalls.set(prunings, made);
+  return made;
+}
+
+interface PrunedItem {
+  readonly calls: ReadonlySet<string>;
+  readonly item: HistoryItem;
+}
+
+/** Made once as well, so that its messages are measured and hashed once. */
+const prunedItems = new WeakMap<HistoryItem, PrunedItem>();
+
+function withPruned(item: HistoryItem, view: ContextView): HistoryItem {
+  if (item.kind !== "step" || view.prunings.length === 0) return item;
+  const calls = prunedOf(view).get(item.step);
+  if (calls === undefined) return item;
+  const known = prunedItems.get(item);
+  if (known?.calls.size === calls.size && known.calls.isSubsetOf(calls)) return known.item;
+  const pruned: HistoryItem = {
     ...item,
     parts: item.parts.map((part) =>
       part.kind === "call" && part.outcome.status === "succeeded" && calls.has(part.callId)
@@ -90,6 +138,8 @@ function withPruned(item: HistoryItem, { prunings }: ContextView): HistoryItem {
         : part,
     ),
   };
+  prunedItems.set(item, { calls, item: pruned });
+  return pruned;
 }
 
 function summaryMessages(summary: string): readonly ModelMessage[] {

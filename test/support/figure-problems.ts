@@ -1,27 +1,28 @@
 /** Law 7: the figures of the steps add up to those of the turns, of the session and of its summary. */
 
 import type { SessionEvent, TokenUsage } from "../../src/events/index.ts";
-import { turnUsage } from "../../src/projections/index.ts";
+import { spending, turnUsage } from "../../src/projections/index.ts";
 import type { Replay } from "./replay.ts";
 
-/** What every attempt at a step has spent that has spent anything, in order. */
-function spent(events: readonly SessionEvent[]): readonly TokenUsage[] {
-  const usages: TokenUsage[] = [];
-  let isRunning = false;
-  for (const { type, data } of events) {
-    if (type === "step.started") isRunning = true;
-    const isEnd =
-      type === "step.retrying" ||
-      type === "step.finished" ||
-      type === "step.failed" ||
-      type === "step.interrupted";
-    if (!isEnd || data.usage === undefined) continue;
-    // Between an attempt and the next one nothing is spent.
-    if (isRunning) usages.push(data.usage);
-    else if (data.usage.inputTokens + data.usage.outputTokens > 0) usages.push(data.usage);
-    isRunning = false;
-  }
-  return usages;
+type StepEnd = SessionEvent<"step.finished" | "step.failed" | "step.interrupted">;
+
+function isStepEnd(event: SessionEvent): event is StepEnd {
+  return (
+    event.type === "step.finished" ||
+    event.type === "step.failed" ||
+    event.type === "step.interrupted"
+  );
+}
+
+/** What was spent beside the steps: on attempts that were repeated, and on summaries. */
+function beside(event: SessionEvent): readonly TokenUsage[] {
+  const { usage } =
+    event.type === "step.retrying" ||
+    event.type === "context.compacted" ||
+    event.type === "context.compaction-rejected"
+      ? event.data
+      : {};
+  return usage === undefined ? [] : [usage];
 }
 
 /** Only what every step tells: input, output, and whether all of it was measured. */
@@ -32,19 +33,28 @@ function sum(usages: readonly TokenUsage[]): string {
   return `${add((usage) => usage.inputTokens)} in, ${add((usage) => usage.outputTokens)} out, ${basis}`;
 }
 
-export function figureProblems({ events, last }: Replay): readonly string[] {
-  const ends = spent(events);
-  const all = sum(ends);
-  const turns = [...new Set(last.usage.steps.map(({ turn }) => turn))];
-  const told = {
-    "the usage": sum([last.usage.total]),
-    "the summary": sum([last.summary.total]),
-    "its steps": sum(last.usage.steps.map(({ usage }) => usage)),
-    "its turns": sum(turns.map((turn) => turnUsage(last.usage, turn))),
-  };
-  const wrong = Object.entries(told).flatMap(([where, figures]) =>
-    figures === all ? [] : [`${where} says ${figures}; the steps of the log say ${all}`],
+function differing(told: Readonly<Record<string, string>>, logged: string): readonly string[] {
+  return Object.entries(told).flatMap(([where, figures]) =>
+    figures === logged ? [] : [`${where} says ${figures}; the log says ${logged}`],
   );
+}
+
+export function figureProblems({ events, last }: Replay): readonly string[] {
+  const ends = events.filter(isStepEnd).map(({ data }) => data.usage);
+  const turns = [...new Set(last.usage.steps.map(({ turn }) => turn))];
+  const ofSteps = {
+    "the usage of the steps": sum([last.usage.total]),
+    "each step": sum(last.usage.steps.map(({ usage }) => usage)),
+    "each turn": sum(turns.map((turn) => turnUsage(last.usage, turn))),
+  };
+  const ofAll = {
+    "the spending": sum([spending(last.usage).total]),
+    "the summary": sum([last.summary.total]),
+  };
+  const wrong = [
+    ...differing(ofSteps, sum(ends)),
+    ...differing(ofAll, sum([...ends, ...events.flatMap(beside)])),
+  ];
   return last.usage.steps.length === ends.length
     ? wrong
     : [...wrong, `the usage has ${last.usage.steps.length} steps, and ${ends.length} ended`];
