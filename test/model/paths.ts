@@ -73,6 +73,7 @@ function kindOf({ moves, last }: Path, world: World): string {
     type,
     details,
     [held, stopping, skipCalls, lastStep, last.settling],
+    last.tried.some((id) => calls[id] !== "ended" && last.always[last.kinds[id] ?? ""] === true),
     broad ? Object.values(calls).toSorted() : [],
     takenTransitions(last.machine, eventOf(move, last, world)),
   ]);
