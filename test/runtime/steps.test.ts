@@ -122,8 +122,9 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
       ]);
       const retrying = (await open.events()).find((event) => event.type === "step.retrying");
       expect(retrying?.data).toMatchObject({ kind: "overloaded", attempt: 1 });
-      expect(usage.steps.map(({ step }) => step)).toEqual([1, 1, 2]);
-      expect(usage.steps[0]?.usage.outputTokens).toBeGreaterThan(0);
+      expect(usage.steps.map(({ step }) => step)).toEqual([1, 2]);
+      expect(usage.beside).toMatchObject([{ kind: "retry", turn: 1 }]);
+      expect(usage.beside[0]?.usage.outputTokens).toBeGreaterThan(0);
     },
   );
 
