@@ -3,6 +3,7 @@
 import type { JsonValue, SessionEvent } from "../../events/index.ts";
 import type { Style } from "../output.ts";
 import { callLabel, outcomeLabel } from "./tool-line.ts";
+import { skippedWords, unknownWords } from "./trouble-words.ts";
 import { duration, excerpt, jsonExcerpt } from "../wording.ts";
 
 export interface CallLine {
@@ -81,12 +82,15 @@ export class CallLines {
         const { callId, error } = event.data;
         return this.#ended(callId, event.at, "✗", excerpt(error.message, OUTCOME_LENGTH));
       }
-      case "tool.denied":
-        return this.#settled(event, "✗", "denied");
+      case "tool.denied": {
+        const { callId, reason } = event.data;
+        const why = reason === undefined ? "" : `: ${excerpt(reason, OUTCOME_LENGTH)}`;
+        return this.#ended(callId, event.at, "✗", `denied${why}`);
+      }
       case "tool.skipped":
-        return this.#settled(event, "-", "not started");
+        return this.#ended(event.data.callId, event.at, "-", skippedWords(event));
       case "tool.unknown":
-        return this.#settled(event, "?", "outcome unknown");
+        return this.#ended(event.data.callId, event.at, "?", unknownWords(event));
       default:
         return undefined;
     }
@@ -96,15 +100,6 @@ export class CallLines {
     const call = { ...(this.#calls.get(callId) ?? { toolName, input: {} }), startedAt };
     this.#calls.set(callId, call);
     return { text: `→ ${this.#label(call)}`, style: "cyan" };
-  }
-
-  #settled(
-    { at, data }: SessionEvent<"tool.denied" | "tool.skipped" | "tool.unknown">,
-    mark: Mark,
-    what: string,
-  ): CallLine {
-    const why = data.reason === undefined ? "" : ` (${excerpt(data.reason, OUTCOME_LENGTH)})`;
-    return this.#ended(data.callId, at, mark, `${what}${why}`);
   }
 
   #ended(callId: string, at: number, mark: Mark, outcome: string): CallLine {

@@ -5,8 +5,9 @@ import { CallLines } from "./call-lines.ts";
 import type { Output } from "../output.ts";
 import { Pen } from "../pen.ts";
 import { costLine, endingSentence } from "./turn-ending.ts";
+import { limitSentence, retrySentence } from "./trouble-words.ts";
 import { emptyTally, tally, type TurnTally } from "./turn-tally.ts";
-import { duration, excerpt, jsonExcerpt } from "../wording.ts";
+import { jsonExcerpt } from "../wording.ts";
 
 export class TurnScreen {
   readonly #pen: Pen;
@@ -40,7 +41,9 @@ export class TurnScreen {
       case "step.started":
         return await this.#pen.status(`${event.data.model.modelId} …`);
       case "step.retrying":
-        return await this.#showRetry(event);
+        return await this.#pen.note(retrySentence(event), "yellow");
+      case "turn.limit-reached":
+        return await this.#say(limitSentence(event));
       case "part.start-step":
         for (const warning of event.data.warnings) {
           await this.#pen.note(`warning: ${jsonExcerpt(warning, 200)}`, "yellow");
@@ -56,17 +59,14 @@ export class TurnScreen {
       case "part.source":
         return await this.#pen.note(`source: ${jsonExcerpt(event.data, 160)}`);
       case "turn.ended": {
-        const sentence = endingSentence(event.data.reason, this.#tally);
-        if (sentence !== undefined) await this.#pen.note(sentence, "yellow");
+        await this.#say(endingSentence(event.data.reason, this.#tally));
         return await this.#pen.note(costLine(event, this.#tally));
       }
       default:
     }
   }
 
-  async #showRetry({ data }: SessionEvent<"step.retrying">): Promise<void> {
-    const { error, delayMs, attempt } = data;
-    const next = `Trying again in ${duration(delayMs)} (attempt ${attempt + 1}).`;
-    await this.#pen.note(`The provider failed: ${excerpt(error.message, 200)} ${next}`, "yellow");
+  async #say(sentence: string | undefined): Promise<void> {
+    if (sentence !== undefined) await this.#pen.note(sentence, "yellow");
   }
 }
