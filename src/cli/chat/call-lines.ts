@@ -2,6 +2,7 @@
 
 import type { JsonValue, SessionEvent } from "../../events/index.ts";
 import type { Style } from "../output.ts";
+import type { OpenCall } from "./conversation-state.ts";
 import { callLabel, outcomeLabel } from "./tool-line.ts";
 import { skippedWords, unknownWords } from "./trouble-words.ts";
 import { duration, excerpt, jsonExcerpt } from "../wording.ts";
@@ -33,17 +34,21 @@ const OUTCOME_LENGTH = 160;
 
 export class CallLines {
   readonly #columns: () => number | undefined;
-  #calls = new Map<string, Call>();
+  #calls: Map<string, Call>;
 
-  /** @param columns - Characters in a line, where that is known. */
-  constructor(columns: () => number | undefined) {
+  /**
+   * @param columns - Characters in a line, where that is known.
+   * @param open - Calls whose step has been shown by somebody else.
+   */
+  constructor(columns: () => number | undefined, open: readonly OpenCall[] = []) {
     this.#columns = columns;
+    this.#calls = new Map(open.map(({ callId, toolName, input }) => [callId, { toolName, input }]));
   }
 
   /** A call in words, for a question about it. */
-  describe(callId: string): string {
-    const call = this.#calls.get(callId);
-    return call === undefined ? callId : callLabel(call.toolName, call.input, 400);
+  describe(callId: string): { readonly call: string; readonly toolName: string } {
+    const { toolName, input } = this.#calls.get(callId) ?? { toolName: "call", input: {} };
+    return { call: callLabel(toolName, input, 400), toolName };
   }
 
   /** The line for an event; undefined where there is nothing to say. */
