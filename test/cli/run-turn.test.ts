@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Answer } from "../../src/cli/chat/chat-prompt.ts";
+import type { Asked } from "../../src/cli/chat/turn-view.ts";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
 import { runTurn } from "../../src/cli/chat/run-turn.ts";
 import { scriptedModel } from "../../src/models/index.ts";
@@ -18,7 +18,7 @@ interface Ran {
 
 /** A turn in which the model writes twice; the tool asks first. */
 async function turn(
-  approve: (callId: string, signal: AbortSignal, press: () => void) => Promise<Answer<boolean>>,
+  approve?: (callId: string, signal: AbortSignal, press: () => void) => Promise<Asked>,
 ): Promise<Ran> {
   const ran: string[] = [];
   const events: string[] = [];
@@ -52,14 +52,19 @@ async function turn(
     async cancelling() {
       events.push("(cancelling)");
     },
-    approve: (callId: string, signal: AbortSignal) =>
-      approve(callId, signal, () => interrupts.press()),
+    ...(approve && {
+      approve: (callId: string, signal: AbortSignal) =>
+        approve(callId, signal, () => interrupts.press()),
+    }),
   };
   const result = await runTurn(await runtime.session("one"), "go", view, interrupts);
   return { result, events, ran };
 }
 
-const said = (value: boolean): Answer<boolean> => ({ kind: "answer", value });
+const said = (approved: boolean): Asked => ({
+  kind: "answered",
+  answer: { approved, always: false },
+});
 
 describe("a call that waits for approval", () => {
   it("runs after a yes, and is denied after a no, each by its own answer", async () => {
@@ -75,6 +80,23 @@ describe("a call that waits for approval", () => {
     expect(events).toContain("(cancelling)");
     expect(events.filter((type) => type === "tool.skipped")).toHaveLength(2);
     expect(result.finishReason).toBe("cancelled");
+  });
+
+  it("runs this call and the tool's later ones after an answer for good, asked once", async () => {
+    let questions = 0;
+    const { ran } = await turn(async () => {
+      questions++;
+      return { kind: "answered", answer: { approved: true, always: true } };
+    });
+    expect(ran).toEqual(["a", "b"]);
+    expect(questions).toBe(1);
+  });
+
+  it("is refused where nobody is there to be asked, and the model goes on", async () => {
+    const { result, events, ran } = await turn();
+    expect(ran).toEqual([]);
+    expect(events.filter((type) => type === "tool.denied")).toHaveLength(2);
+    expect(result).toMatchObject({ finishReason: "stop", text: "done" });
   });
 
   it("takes its question back when the turn is cancelled meanwhile, and asks no other", async () => {

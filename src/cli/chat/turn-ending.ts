@@ -37,12 +37,19 @@ export function costLine(
   return `tokens: ${tokens(usage)} · ${amount(steps, "step")}${took}`;
 }
 
-function keptOf({ text, reasoning, results }: TurnTally): string {
+function keptOf({ text, reasoning, results, skipped, unknown }: TurnTally): string {
   const kept = [
     "your message",
     ...(text === 0 ? [] : [`${amount(text, "character")} of the reply`]),
     ...(reasoning === 0 ? [] : [`${amount(reasoning, "character")} of reasoning`]),
     ...(results === 0 ? [] : [amount(results, "tool result")]),
   ];
-  return `Kept in the session: ${kept.join(", ")}.`;
+  const sentences = [
+    `Kept in the session: ${kept.join(", ")}.`,
+    ...(skipped === 0 ? [] : [`${amount(skipped, "call")} not started.`]),
+    ...(unknown === 0
+      ? []
+      : [`Of ${amount(unknown, "call")} nobody knows the outcome; the model will be told so.`]),
+  ];
+  return sentences.join(" ");
 }
