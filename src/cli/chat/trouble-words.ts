@@ -42,6 +42,7 @@ const skipped: Readonly<Record<SessionEvent<"tool.skipped">["data"]["reason"], s
   cancelled: "not started: the turn was cancelled",
   recovered: "not started: the process ended before",
   interrupted: "not started: the reply was cut off",
+  "timed-out": "not started: the turn's time was up",
 };
 
 /** A call that never began. */
