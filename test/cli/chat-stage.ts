@@ -1,7 +1,7 @@
 /** A chat whose keyboard and screen are in memory: keys go in, rows of a screen come out. */
 import { EventEmitter } from "node:events";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
-import { Conversation } from "../../src/cli/chat/conversation.ts";
+import { Chat } from "../../src/cli/chat/chat.ts";
 import type { ExitCode } from "../../src/cli/exit-code.ts";
 import type { Output } from "../../src/cli/output.ts";
 import { endKeys, noKeys, readKeys } from "../../src/cli/terminal/key.ts";
@@ -51,10 +51,10 @@ export async function chatStage(agent: Agent): Promise<ChatStage> {
     now: () => (time += 1000),
   });
   const view = await session.view();
-  const conversation = new Conversation({ session, view, output, interrupts, debug: false });
+  const chat = new Chat({ session, view, output, interrupts, debug: false });
   const ended = interrupts.during(
-    () => conversation.interrupt(),
-    () => conversation.run(),
+    () => chat.interrupt(),
+    () => chat.run(),
   );
   const shown = (): string => screen.rows().join("\n");
   return {
@@ -66,7 +66,7 @@ export async function chatStage(agent: Agent): Promise<ChatStage> {
     interrupt: () => interrupts.press(),
     type(keys) {
       const read = readKeys(noKeys, keys);
-      for (const key of [...read.keys, ...endKeys(read.reader).keys]) conversation.press(key);
+      for (const key of [...read.keys, ...endKeys(read.reader).keys]) chat.press(key);
     },
     until: (pattern) =>
       new Promise((resolve, reject) => {

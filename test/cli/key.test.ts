@@ -59,9 +59,13 @@ describe("keys", () => {
     ]);
   });
 
+  it("takes Alt-Enter as a line end in the text", () => {
+    expect(read([`one${ESC}\rtwo`])).toEqual([{ kind: "text", text: "one\ntwo" }]);
+  });
+
   it("reads the same however the input is cut into pieces", () => {
     const part = fc
-      .constantFrom("a", "wörld", "\r", `${ESC}[D`, `${ESC}[3~`, `${ESC}Oc`, "\t")
+      .constantFrom("a", "wörld", "\r", `${ESC}[D`, `${ESC}[3~`, `${ESC}Oc`, "\t", `${ESC}\r`)
       .chain((text) => fc.constantFrom(text, `${ESC}[200~x\n${text}y${ESC}[201~`));
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), fc.array(fc.nat(80)), (parts, cuts) => {

@@ -102,7 +102,7 @@ function pressable(state: ConversationState): readonly string[] {
     return [
       "y yes",
       "n no, n <why>",
-      `a always, v never ${question.toolName}`,
+      `a always, v never ${visibleText(question.toolName)}`,
       "Tab steers",
       "Esc cancels",
     ];
