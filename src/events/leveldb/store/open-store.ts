@@ -19,7 +19,7 @@ import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
 import { claim, disclaim, type Durability } from "./owner.ts";
 import { seal } from "../sealed-row.ts";
 import { FORMAT, newStore, readStoreFile, writeStoreFile, type StoreFile } from "./store-file.ts";
-import { assertOurs, isUnused } from "./store-files.ts";
+import { assertOurs, assertThere, isUnused } from "./store-files.ts";
 import { takeLock, type StoreLock } from "./store-lock.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
 import { sumTables, type TableSums } from "./table-sums.ts";
@@ -29,6 +29,8 @@ export interface OpenLogOptions {
   readonly dir: string;
   /** What a resolved append means, for the whole store. Default `sync`. */
   readonly durability?: Durability;
+  /** Whether a store is made where there is none. Default true; who only reads says false. */
+  readonly create?: boolean;
 }
 
 /** A database that was opened and checked. */
@@ -42,14 +44,16 @@ interface Opened {
 
 /**
  * Opens the log of a store.
- * @throws TurnlogError `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`,
- * `LOG_FAILED`. The files of a store that is refused are as they were.
+ * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false`), `LOG_LOCKED`, `LOG_FOREIGN`,
+ * `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
  */
-export async function openLog({ dir, durability = "sync" }: OpenLogOptions): Promise<EventLog> {
+export async function openLog(options: OpenLogOptions): Promise<EventLog> {
+  const { dir, durability = "sync", create = true } = options;
   const paths = storePaths(dir);
   let lock: StoreLock | undefined;
   try {
     await assertOurs(paths);
+    if (!create) await assertThere(paths);
     await mkdir(dir, { recursive: true });
     lock = await takeLock(paths);
     await settle(paths);
