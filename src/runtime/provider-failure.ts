@@ -42,6 +42,13 @@ const retryable: Readonly<Record<FailureKind, boolean>> = {
   unknown: false,
 };
 
+/** A stream that ended before the provider had said that it ends: the connection broke somewhere. */
+export const brokenStream: ProviderFailure = {
+  kind: "network",
+  isRetryable: retryable.network,
+  retryAfterMs: undefined,
+};
+
 /**
  * How providers say that a prompt is too long: OpenAI (`context_length_exceeded`), Anthropic
  * ("prompt is too long: … tokens > … maximum"), Google ("input token count … exceeds the maximum"),
