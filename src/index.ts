@@ -24,6 +24,7 @@ export { sessionMachine, type SessionMachine } from "./machines/index.ts";
 export { offlineModel } from "./models/index.ts";
 export {
   createRuntime,
+  diffSession,
   listSessions,
   mirrorSession,
   viewSession,
@@ -38,6 +39,7 @@ export {
   type SendOptions,
   type Session,
   type SessionCommand,
+  type SessionDiff,
   type SessionView,
   type StoreOptions,
   type Turn,

@@ -104,6 +104,18 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("diff")
+    .description("say what the model is shown at one position of a session and not at another")
+    .argument("<session>", "its id")
+    .argument("<before>", "a position, counted from 1", position)
+    .argument("<after>", "another one", position)
+    .action(async (...given: readonly [string, number, number, unknown, Command]) => {
+      const [session, before, after, , command] = given;
+      const { diff } = await import("./diff-command.ts");
+      await diff(session, [before, after], command.optsWithGlobals(), output);
+    });
+
+  program
     .command("repair")
     .description("mend a damaged store as far as it can be mended, and say what is gone")
     .action(async (_options: unknown, command: Command) => {

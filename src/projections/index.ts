@@ -28,7 +28,22 @@ export {
   type Transitions,
 } from "./projection.ts";
 export { promptCharacters, promptDigest } from "./prompt-digest.ts";
-export { CUT_OFF_NOTE, itemMessages, promptMessages, PRUNED_PLACEHOLDER } from "./prompt.ts";
+export {
+  promptDiff,
+  type PromptChange,
+  type PromptChangeReason,
+  type PromptDiff,
+  type PromptSource,
+} from "./prompt-diff.ts";
+export {
+  CUT_OFF_NOTE,
+  itemMessages,
+  promptEntries,
+  promptMessages,
+  PRUNED_PLACEHOLDER,
+  type PromptEntry,
+  type PromptOrigin,
+} from "./prompt.ts";
 export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
 export { sessionSummary, type SessionSummary } from "./session-summary.ts";
 export {

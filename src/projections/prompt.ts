@@ -23,22 +23,53 @@ export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
 
 const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
+/** Where a message of a prompt comes from: the same for as long as it stands for the same thing. */
+export type PromptOrigin =
+  | { readonly kind: "user"; readonly position: number; readonly id: string }
+  /** What the model said in a step, or what its calls came to. */
+  | { readonly kind: "step"; readonly position: number; readonly role: ModelMessage["role"] }
+  /** The summary that a compaction (by its position) put in the place of what it covers. */
+  | { readonly kind: "summary"; readonly position: number }
+  /** The note after a step that was cut off. */
+  | { readonly kind: "cut-off-note"; readonly position: number };
+
+export interface PromptEntry {
+  readonly message: ModelMessage;
+  readonly origin: PromptOrigin;
+}
+
 /** The messages of a prompt at this point, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
+  return promptEntries(history, view).map(({ message }) => message);
+}
+
+/** The same, each with where it comes from. */
+export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
   const items = history.open === undefined ? history.items : [...history.items, history.open];
-  const messages: ModelMessage[] = [];
+  const entries: PromptEntry[] = [];
+  const addNote = (last: PromptEntry | undefined): void => {
+    if (last?.message.role !== "assistant") return;
+    const { position } = last.origin;
+    entries.push({ message: cutOffNote, origin: { kind: "cut-off-note", position } });
+  };
   for (const shown of shownItems(items, view)) {
     const own = "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown);
     for (const message of own) {
-      if (message.role === "assistant" && messages.at(-1)?.role === "assistant") {
-        messages.push(cutOffNote);
-      }
-      messages.push(message);
+      if (message.role === "assistant") addNote(entries.at(-1));
+      entries.push({ message, origin: originOf(shown, message) });
     }
   }
   // A prompt never ends with the model's own words.
-  if (messages.at(-1)?.role === "assistant" && wasCutOff(items)) messages.push(cutOffNote);
-  return messages;
+  if (wasCutOff(items)) addNote(entries.at(-1));
+  return entries;
+}
+
+function originOf(shown: Shown, { role }: ModelMessage): PromptOrigin {
+  const { position } = shown;
+  if ("summary" in shown) return { kind: "summary", position };
+  return shown.kind === "user"
+    ? { kind: "user", position, id: shown.id }
+    : { kind: "step", position, role };
 }
 
 function wasCutOff(items: readonly HistoryItem[]): boolean {
@@ -46,7 +77,7 @@ function wasCutOff(items: readonly HistoryItem[]): boolean {
   return last?.status === "interrupted" || last?.status === "failed";
 }
 
-type Shown = HistoryItem | { readonly summary: string };
+type Shown = HistoryItem | { readonly summary: string; readonly position: number };
 
 /** The items that a compaction covers give way to its summary, at the place of the first of them. */
 function shownItems(items: readonly HistoryItem[], view: ContextView): readonly Shown[] {
@@ -59,7 +90,7 @@ function shownItems(items: readonly HistoryItem[], view: ContextView): readonly 
     if (by === undefined) return [withPruned(item, view)];
     if (told.has(by.position)) return [];
     told.add(by.position);
-    return [{ summary: by.summary }];
+    return [{ summary: by.summary, position: by.position }];
   });
 }
 

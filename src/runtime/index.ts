@@ -7,6 +7,7 @@ export {
   type RuntimeOptions,
   type StoreOptions,
 } from "./create-runtime.ts";
+export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
 export type {
