@@ -116,6 +116,16 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("verify")
+    .description("hold a session, or all of them, against the laws; exit code 1 if one is broken")
+    .argument("[session]", "its id (default: every session of the store)")
+    .option("--every <n>", "compare states at every n-th position (default: 16 of them)", position)
+    .action(async (session: string | undefined, _options: unknown, command: Command) => {
+      const { verify } = await import("./verify-command.ts");
+      end(await verify(session, command.optsWithGlobals(), output));
+    });
+
+  program
     .command("repair")
     .description("mend a damaged store as far as it can be mended, and say what is gone")
     .action(async (_options: unknown, command: Command) => {

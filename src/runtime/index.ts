@@ -21,3 +21,11 @@ export type { Turn } from "./turn.ts";
 export type { TurnResult } from "./turn-outcome.ts";
 export type { UserInput } from "./user-input.ts";
 export { mirrorSession, type MirrorOptions, type SessionCommand } from "./session-mirror.ts";
+export type { LogRule } from "./verify/check.ts";
+export { verifyLog, type LogVerification, type StoreProblem } from "./verify/verify-log.ts";
+export {
+  verifySession,
+  type LogProblem,
+  type SessionVerification,
+  type VerifyOptions,
+} from "./verify/verify-session.ts";

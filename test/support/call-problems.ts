@@ -1,10 +1,6 @@
-/**
- * Law 6: every call of our own tools ends once, in one of five ways; a tool is started at most
- * once, and only `skipped`, `denied` and `failed` may come without a start.
- */
+/** The tool calls of a log, each with what became of it. */
 
 import type { SessionEvent } from "../../src/events/index.ts";
-import type { Replay } from "./replay.ts";
 
 export interface CallRecord {
   readonly step: number;
@@ -53,26 +49,9 @@ export function callRecords(events: readonly SessionEvent[]): readonly CallRecor
   return [...calls.values()];
 }
 
-export function callProblems(
-  { events }: Pick<Replay, "events">,
-  { cutOff }: { readonly cutOff: boolean },
-): readonly string[] {
-  return callRecords(events).flatMap(({ step, callId, started, ends }) => {
-    const name = `call ${callId} of step ${step}`;
-    const [start, end] = [started[0], ends[0]];
-    const problems: string[] = [];
-    if (ends.length > 1) problems.push(`${name} ends ${ends.length} times`);
-    if (end === undefined && !cutOff) problems.push(`${name} has no end`);
-    if (started.length > 1) problems.push(`${name} is started ${started.length} times`);
-    if (end === undefined) return problems;
-    if (start === undefined && (end.type === "tool.succeeded" || end.type === "tool.unknown")) {
-      problems.push(`${name} was never started and is ${end.type}`);
-    }
-    if (start !== undefined && (end.type === "tool.skipped" || end.type === "tool.denied")) {
-      problems.push(`${name} was started and is ${end.type}`);
-    }
-    if (start !== undefined && start.seq > end.seq)
-      problems.push(`${name} is started after its end`);
-    return problems;
-  });
+/** Calls without an end, of a log that is over. */
+export function openCallProblems(events: readonly SessionEvent[]): readonly string[] {
+  return callRecords(events).flatMap(({ step, callId, ends }) =>
+    ends.length === 0 ? [`call ${callId} of step ${step} has no end`] : [],
+  );
 }
