@@ -126,6 +126,27 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("export")
+    .description("write a session as JSON Lines: a header, then one event a line")
+    .argument("<session>", "its id")
+    .option("--out <file>", "where to (default: stdout)")
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { exportTo } = await import("./export-command.ts");
+      await exportTo(session, command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("import")
+    .description("bring a session from a file into the store, all of it or nothing")
+    .argument("<file>", "what 'turnlog export' wrote")
+    .option("--as <name>", "the session's name here (default: the one it had)")
+    .option("--no-verify", "take it although it breaks a law")
+    .action(async (file: string, _options: unknown, command: Command) => {
+      const { importFrom } = await import("./import-command.ts");
+      await importFrom(file, command.optsWithGlobals(), output);
+    });
+
+  program
     .command("repair")
     .description("mend a damaged store as far as it can be mended, and say what is gone")
     .action(async (_options: unknown, command: Command) => {

@@ -7,6 +7,15 @@ export {
   type RuntimeOptions,
   type StoreOptions,
 } from "./create-runtime.ts";
+export { exportSession } from "./exchange/export-session.ts";
+export {
+  appendImported,
+  importSession,
+  readSessionFile,
+  type Imported,
+  type ImportOptions,
+  type SessionFile,
+} from "./exchange/import-session.ts";
 export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
