@@ -138,8 +138,13 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
   program
     .command("import")
     .description("bring a session from a file into the store, all of it or nothing")
-    .argument("<file>", "what 'turnlog export' wrote")
-    .option("--as <name>", "the session's name here (default: the one it had)")
+    .argument("<file>", "what 'turnlog export' wrote, or a JSON array of messages")
+    .addOption(
+      new Option("--from <kind>", "what is in the file: messages are those of the AI SDK")
+        .choices(["session", "model-messages", "ui-messages"])
+        .default("session"),
+    )
+    .option("--as <name>", "the session's name here (default: the one it had; messages need one)")
     .option("--no-verify", "take it although it breaks a law")
     .action(async (file: string, _options: unknown, command: Command) => {
       const { importFrom } = await import("./import-command.ts");

@@ -16,6 +16,14 @@ export {
   type ImportOptions,
   type SessionFile,
 } from "./exchange/import-session.ts";
+export {
+  importModelMessages,
+  importUIMessages,
+  transcriptOfModelMessages,
+  transcriptOfUIMessages,
+  type ImportedMessages,
+  type MessageImportOptions,
+} from "./exchange/import-messages.ts";
 export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";

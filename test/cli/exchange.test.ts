@@ -71,6 +71,40 @@ describe("export and import", () => {
   });
 });
 
+describe("messages of the AI SDK", () => {
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Hello." },
+    { role: "assistant", content: "Hello yourself." },
+  ];
+  const from = ["import", "messages.json", "--from", "model-messages"];
+
+  it("are imported as a session, and their system message is told", async () => {
+    await using folder = await temporaryFolder({ "messages.json": JSON.stringify(messages) });
+    const ended = await run([...from, "--as", "talk"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 0, stdout: "" });
+    expect(ended.stderr).toContain("Be brief.");
+    const shown = await run(["show", "talk", "--view", "prompt", "--json"], { cwd: folder.path });
+    expect(jsonLines(shown.stdout)).toEqual([
+      { role: "user", content: "Hello." },
+      { role: "assistant", content: [{ type: "text", text: "Hello yourself." }] },
+    ]);
+    expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
+  });
+
+  it("need a name, and must be messages", async () => {
+    await using folder = await temporaryFolder({ "messages.json": JSON.stringify(messages) });
+    expect(await run(from, { cwd: folder.path })).toMatchObject({ code: 2, stdout: "" });
+    for (const wrong of ["{ not JSON", '[{ "role": "nobody" }]']) {
+      await folder.write("messages.json", wrong);
+      const ended = await run([...from, "--as", "talk"], { cwd: folder.path });
+      expect(ended).toMatchObject({ code: 1, stdout: "" });
+      expect(ended.stderr).toContain("[INVALID_INPUT]");
+    }
+    expect(await readdir(folder.path)).toEqual(["messages.json"]);
+  });
+});
+
 /** Imports the file and kills the process at the n-th change of the store's files; answers how many there were. */
 async function importKilledAt(folder: TemporaryFolder, change: number): Promise<number> {
   let changes = 0;
