@@ -47,9 +47,9 @@ export function replayModel(
     const call = recorded[calls.push(options) - 1];
     if (call === undefined) throw runOut(calls.length, recorded.length);
     options.abortSignal?.throwIfAborted();
-    const [first] = call.parts;
-    // Nothing was streamed: the call itself was refused.
-    if (first?.type === "part.error") {
+    const [first, second] = call.parts;
+    // Nothing else was streamed: the call itself was refused.
+    if (first?.type === "part.error" && second === undefined) {
       await pace.due(first.seq);
       throw recordedError(first.data.error);
     }
@@ -71,12 +71,13 @@ async function* partsOf(
   pace: ReplayPace,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const inputs = writtenInputs(parts);
+  const finish = end === undefined ? undefined : replayedFinish(end);
   for (const event of parts) {
     if (event.type === "part.error") {
       await pace.due(event.seq);
       const error = recordedError(event.data.error);
       // An error within the stream did not end it.
-      if (end?.type !== "step.finished") throw error;
+      if (event === parts.at(-1) && finish === undefined) throw error;
       yield { type: "error", error };
       continue;
     }
@@ -91,7 +92,7 @@ async function* partsOf(
   // A stream that was cancelled, or cut off with its process, hangs until it is again.
   if (end === undefined || end.type === "step.interrupted") await new Promise<never>(() => {});
   else await pace.due(end.seq);
-  if (end?.type === "step.finished") yield replayedFinish(end);
+  if (finish !== undefined) yield finish;
 }
 
 /** The name is part of what an agent is. */

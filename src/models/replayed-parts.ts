@@ -2,14 +2,17 @@
 
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { SessionEvent, TokenUsage } from "../events/index.ts";
+import type { RecordedCall } from "./recorded-step.ts";
 
 /** The inputs of tool calls as the model wrote them, by call id: a schema may have changed what was recorded. */
 export function writtenInputs(parts: readonly SessionEvent[]): ReadonlyMap<string, string> {
   const inputs = new Map<string, string>();
-  for (const part of parts) {
-    if (part.type !== "part.tool-input-delta") continue;
-    const { id, delta } = part.data;
-    inputs.set(id, (inputs.get(id) ?? "") + delta);
+  const texts = new Set<string>();
+  for (const { type, data } of parts) {
+    // What is text is streamed as it is, and called with as JSON.
+    if (type === "part.tool-input-start" && data.inputEncoding === "text") texts.add(data.id);
+    if (type !== "part.tool-input-delta" || texts.has(data.id)) continue;
+    inputs.set(data.id, (inputs.get(data.id) ?? "") + data.delta);
   }
   return inputs;
 }
@@ -22,8 +25,11 @@ export function replayedPart(
   switch (event.type) {
     case "part.start-step":
       return stated({ type: "stream-start", warnings: event.data.warnings });
+    case "part.text-end": {
+      const { id, citations, providerMetadata } = event.data;
+      return stated({ type: "text-end", id, citations, providerMetadata });
+    }
     case "part.text-start":
-    case "part.text-end":
     case "part.reasoning-start":
     case "part.reasoning-end":
     case "part.tool-input-end": {
@@ -36,15 +42,12 @@ export function replayedPart(
       return stated({ type: typeOf(event), id, delta: text, providerMetadata });
     }
     case "part.tool-input-start": {
-      const { id, toolName, providerExecuted, dynamic, title, providerMetadata } = event.data;
+      const { toolMetadata: _, dynamic, ...start } = event.data;
+      // That it is not, the SDK adds by itself.
       return stated({
         type: "tool-input-start",
-        id,
-        toolName,
-        providerExecuted,
+        ...start,
         dynamic: dynamic === true ? dynamic : undefined,
-        title,
-        providerMetadata,
       });
     }
     case "part.tool-input-delta": {
@@ -87,6 +90,10 @@ export function replayedPart(
         providerMetadata,
       });
     }
+    case "part.tool-approval-request": {
+      const { approvalId, toolCallId } = event.data;
+      return stated({ type: "tool-approval-request", approvalId, toolCallId });
+    }
     case "part.source":
       return stated({ type: "source", ...event.data });
     case "part.custom":
@@ -102,8 +109,9 @@ function typeOf({ type }: SessionEvent): string {
   return type.slice("part.".length);
 }
 
-function inputText({ input }: SessionEvent<"part.tool-call">["data"]): string {
-  return typeof input === "string" ? input : JSON.stringify(input ?? {});
+/** Of an invalid call the input may be what the model wrote, which need not be JSON. */
+function inputText({ input, invalid }: SessionEvent<"part.tool-call">["data"]): string {
+  return invalid === true && typeof input === "string" ? input : JSON.stringify(input ?? {});
 }
 
 /** What is undefined was not said. */
@@ -124,7 +132,17 @@ export function replayedResponse({
   return stated({ type: "response-metadata", id, modelId, timestamp: time });
 }
 
-export function replayedFinish({ data }: SessionEvent<"step.finished">): LanguageModelV4StreamPart {
+/** The end of a stream; undefined where it had none, as when it broke off. */
+export function replayedFinish({
+  type,
+  data,
+}: NonNullable<RecordedCall["end"]>): LanguageModelV4StreamPart | undefined {
+  // A step in whose stream there was an error has failed, however the stream ended.
+  if (type === "step.failed" && data.usage.basis === "measured") {
+    const finishReason = { unified: "error", raw: undefined };
+    return stated({ type: "finish", finishReason, usage: replayedUsage(data.usage) });
+  }
+  if (type !== "step.finished") return undefined;
   const { finishReason: unified, rawFinishReason: raw, providerMetadata } = data;
   return stated({
     type: "finish",
