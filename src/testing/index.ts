@@ -21,3 +21,9 @@ export { promptProblems, type PromptProblem, type PromptRule } from "./prompt-pr
 export { replay, type ReplayedAgent, type ReplayOptions, type ReplayResult } from "./replay.ts";
 export { differenceText, type ReplayDifference } from "./replay-difference.ts";
 export { replayTools } from "./replay-tools.ts";
+export {
+  sessionMatchers,
+  type ExpectedCall,
+  type MatcherAnswer,
+  type SessionMatchers,
+} from "./session-matchers.ts";

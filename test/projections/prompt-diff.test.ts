@@ -108,6 +108,19 @@ describe("a message of a prompt", () => {
     expect(told(again)).toEqual(["removed 0 user: compacted", "added 0 user: compacted"]);
   });
 
+  it("is removed and added again where summaries that overlap have changed places", () => {
+    const three = [...asked("A"), ...asked("B", 2), ...asked("C", 3)];
+    const outer = compacted(1, three.length, "Outer.");
+    const inner = compacted(6, 6, "Inner.");
+    const diff = between([...three, outer, inner], [compacted(3, 3, "First.")]);
+    expect(told(diff)).toEqual([
+      "added 0 user: compacted",
+      "added 1 user: restored",
+      "removed 1 user: compacted",
+    ]);
+    expect(diff.lengths).toEqual({ before: 2, after: 3 });
+  });
+
   it("is not cached any more once model, instructions or tools are others", () => {
     const agent = { digest: "other", model: { provider: "p", modelId: "m" }, tools: [] };
     const diff = between(looked, [{ type: "session.configured", data: { agent } }]);

@@ -29,8 +29,8 @@ export interface ImportedMessages extends Imported {
  * Imports model messages (`ModelMessage[]`) as a session, all of them or none. User messages begin
  * turns, or steer them where tool results came before; every reply of the model is a step; a call
  * without a result has an unknown outcome, and an error that was JSON is told as text. Call ids and
- * what providers added stay what they were;
- * token figures are estimates. Messages that say nothing are left out.
+ * what providers added stay what they were; token figures are estimates. Messages that say nothing
+ * are left out.
  * @throws TurnlogError `INVALID_INPUT` for what are no model messages, a result without its call,
  * or a call id twice in one reply; `REVISION_CONFLICT` when there is a session of this name
  */
