@@ -7,6 +7,7 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { checkBars } from "./bars.ts";
+import { measureCrowd } from "./crowd.ts";
 import { inFolder } from "./folder.ts";
 import { leaveKilled, measureReopening } from "./reopening.ts";
 import { reportText, type Report } from "./report.ts";
@@ -50,12 +51,15 @@ const report: Report = await inFolder(async (dir) => {
   await leaveKilled(killedStore, steps, Math.floor(steps * 0.95));
   const closed = await measureReopening(closedStore, steps, count);
   const killed = await measureReopening(killedStore, steps, count);
+  progress("a crowd of sessions");
+  const crowd = await measureCrowd();
   return {
     machine: `${cores.length} × ${cores[0]?.model ?? "unknown CPU"}, ${process.platform}, Node ${process.version}`,
     steps,
     contentBytes: workload.contentBytes,
     rounds,
     reopening: { closed, killed },
+    crowd,
     bars: checkBars(rounds, closed),
   };
 });

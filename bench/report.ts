@@ -1,6 +1,7 @@
 /** The figures as text for people. */
 
-import type { Bar } from "./bars.ts";
+import { growthOf, type Bar } from "./bars.ts";
+import { CROWD, type Crowd } from "./crowd.ts";
 import type { Reopening } from "./reopening.ts";
 import type { ContenderName, Round, Run } from "./rounds.ts";
 import { spread, type Spread } from "./statistics.ts";
@@ -11,6 +12,7 @@ export interface Report {
   readonly contentBytes: number;
   readonly rounds: readonly Round[];
   readonly reopening: { readonly closed: Reopening; readonly killed: Reopening };
+  readonly crowd: Crowd;
   readonly bars: readonly Bar[];
 }
 
@@ -60,7 +62,7 @@ function costs({ rounds, contentBytes }: Report): string {
     ],
     ...contenders.map(([name, label]) => {
       const runs = rounds.map((round) => round[name]);
-      const growth = known(runs, (run) => run.growth);
+      const growth = known(runs, growthOf);
       return [
         label,
         ranged(spread(runs.map((run) => run.cpuMs)), 2),
@@ -96,6 +98,15 @@ function reopenings({ reopening }: Report): string {
   ]);
 }
 
+function crowds({ crowd }: Report): string {
+  const { steps, cancels, steers, cpuMsPerStep, wallMs, delayMs } = crowd;
+  return [
+    `${CROWD.sessions} sessions at once on one runtime and one store: ${steps} steps with tools, ${steers} steered, ${cancels} cancelled, in ${(wallMs / 1000).toFixed(1)} s;`,
+    `${cpuMsPerStep.toFixed(2)} ms CPU a step, the process at most ${crowd.peakMegabytes.toFixed(0)} MB, ${crowd.keptMegabytes.toFixed(1)} MB kept when all are over;`,
+    `the event loop was late by ${delayMs.median.toFixed(1)} ms in the median, ${delayMs.p99.toFixed(1)} ms in one of a hundred.`,
+  ].join("\n");
+}
+
 function bars({ bars }: Report): string {
   return table(
     bars.map(({ what, measured, limit, holds }) => [
@@ -115,6 +126,8 @@ export function reportText(report: Report): string {
     costs(report),
     "",
     reopenings(report),
+    "",
+    crowds(report),
     "",
     bars(report),
     "",

@@ -15,6 +15,8 @@ export interface Channel {
   readonly isTerminal: boolean;
   /** Characters in a line of the terminal; undefined where there is none. */
   readonly columns: number | undefined;
+  /** Lines of the terminal. */
+  readonly rows: number | undefined;
   style(style: Style, text: string): string;
   /** Resolves when the text has been taken; rejects when whoever read it has gone (`EPIPE`). */
   write(text: string): Promise<void>;
@@ -41,6 +43,9 @@ function channel(stream: NodeJS.WriteStream, isTerminal: boolean): Channel {
     isTerminal,
     get columns() {
       return isTerminal ? stream.columns : undefined;
+    },
+    get rows() {
+      return isTerminal ? stream.rows : undefined;
     },
     style: (style, text) => (isPlain ? text : styleText(style, text, { stream })),
     write: (text) =>

@@ -177,10 +177,14 @@ Models: with OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY that provider answer
 offline model. OPENAI_BASE_URL names any compatible server (Ollama, vLLM), which is spoken to by
 chat completions; openai-responses:<model> asks for the other protocol.
 
+In a conversation you can type while the agent works: Enter queues, Tab steers, Esc or Ctrl-C
+cancels. /help, typed there, lists the keys and the commands.
+
 The agent's tools see this folder and nothing outside it. --allow-write offers write_file too: in a
 terminal each write is asked for; without a terminal the option itself is the consent.
 
---json prints every event of the turn, one a line. Ctrl-C cancels the turn; a second one leaves.
+--json prints every event of the turn, one a line. With a single message Ctrl-C cancels the turn,
+and a second one leaves.
 Exit codes: 0 done, 1 error, 2 wrong usage, 130 cancelled, 143 ended from outside.`;
 
 function position(text: string): number {

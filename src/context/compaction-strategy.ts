@@ -4,6 +4,7 @@
  */
 
 import type { ContextView, HistoryState } from "../projections/index.ts";
+import type { Meter } from "./message-size.ts";
 
 /** A stretch of the log (positions, both included) and the text that is to stand for it. */
 export interface CompactionPlan {
@@ -12,8 +13,25 @@ export interface CompactionPlan {
   readonly summary: string;
 }
 
-/** One way of compacting. `plan` must be pure and may answer that there is nothing to do. */
+/** What a plan may go by, beside the history. */
+export interface PlanningGround {
+  /** Measures messages for the model that is to read them. */
+  readonly meter: Meter;
+  /** The model's factor (`calibrationFactor`). */
+  readonly factor: number;
+  /** Tokens that messages may have before the next compaction: the limit without instructions and tools. */
+  readonly messageTokens?: number;
+}
+
+/**
+ * One way of compacting. `plan` must be pure and may answer that there is nothing to do. Without a
+ * ground it goes by what is usual.
+ */
 export interface CompactionStrategy {
   readonly name: string;
-  plan(history: HistoryState, view: ContextView): CompactionPlan | undefined;
+  plan(
+    history: HistoryState,
+    view: ContextView,
+    ground?: PlanningGround,
+  ): CompactionPlan | undefined;
 }

@@ -1,8 +1,14 @@
-/** How large a prompt is before it is sent. One function for display and for every decision. */
+/** The floor: how large a prompt is by its length alone, and what a step has spent that nobody bills. */
 
 import type { ModelMessage } from "ai";
 import type { PromptEstimate, TokenUsage } from "../events/index.ts";
-import { promptCharacters, type HistoryState, type UsageState } from "../projections/index.ts";
+import {
+  noUsage,
+  promptCharacters,
+  type HistoryState,
+  type UsageState,
+} from "../projections/index.ts";
+import { textTokens } from "./text-tokens.ts";
 
 /**
  * A token of English text or code is about four characters; base64 and CJK text have fewer.
@@ -23,22 +29,24 @@ export function estimatePrompt(
 }
 
 /** What the running step has spent, when the provider does not say: its prompt and what it has said. */
-export function estimateSpent(usage: UsageState, history: HistoryState): TokenUsage {
-  const characters = (history.open?.parts ?? []).reduce((sum, part) => {
+export function estimateSpent({ running }: UsageState, history: HistoryState): TokenUsage {
+  // Between a failed attempt whose spending was told and the next one.
+  if (running === undefined || running.isTold === true) return noUsage;
+  const said = (history.open?.parts ?? []).reduce((sum, part) => {
     switch (part.kind) {
       case "text":
       case "reasoning":
-        return sum + part.text.length;
+        return sum + textTokens(part.text);
       case "call":
       case "provider-call":
-        return sum + part.toolName.length + JSON.stringify(part.input).length;
+        return sum + textTokens(part.toolName + JSON.stringify(part.input));
       default:
         return sum;
     }
   }, 0);
   return {
     basis: "estimated",
-    inputTokens: usage.running?.estimate.tokens ?? 0,
-    outputTokens: tokensOf(characters),
+    inputTokens: running.estimate.tokens,
+    outputTokens: Math.ceil(said),
   };
 }

@@ -1,5 +1,43 @@
 /** The face of `context`: what the model gets to see, and what that costs. Pure. */
 
-export { type CompactionPlan, type CompactionStrategy } from "./compaction-strategy.ts";
+export { checkpoint, type CheckpointOptions } from "./checkpoint.ts";
+export {
+  type CompactionPlan,
+  type CompactionStrategy,
+  type PlanningGround,
+} from "./compaction-strategy.ts";
+export {
+  compactionDue,
+  manual,
+  overflow,
+  threshold,
+  tokens,
+  type CompactionWhen,
+} from "./compaction-when.ts";
+export { dropMiddle, type DropMiddleOptions } from "./drop-middle.ts";
 export { dropOldest } from "./drop-oldest.ts";
+export { DEFAULT_LOOP_LIMITS, isLooping, type LoopLimits } from "./loop-guard.ts";
+export { estimateContext, type ContextEstimate, type EstimateInput } from "./context-estimate.ts";
+export { sessionCost, type Cost, type SessionCost } from "./cost.ts";
+export { mediaTokens } from "./media-tokens.ts";
+export { modelCatalogue } from "./model-catalogue.ts";
+export {
+  callCost,
+  modelLimits,
+  type KnownLimits,
+  type ModelCatalogue,
+  type ModelLimits,
+  type ModelPrices,
+} from "./model-limits.ts";
+export { meter, type MessageSize, type Meter } from "./message-size.ts";
+export { planningGround } from "./planning-ground.ts";
+export { promptCache, type PromptCache } from "./prompt-cache.ts";
+export { planPruning, type PruneOptions, type PruningInput, type PruningPlan } from "./pruning.ts";
+export { slidingWindow, type SlidingWindowOptions } from "./sliding-window.ts";
+export {
+  defaultEstimator,
+  lengthEstimator,
+  tokenizer,
+  type TokenEstimator,
+} from "./token-estimator.ts";
 export { estimatePrompt, estimateSpent } from "./estimate.ts";

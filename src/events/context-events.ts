@@ -3,6 +3,14 @@
 import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
 import { storedErrorSchema, type StoredError } from "./json.ts";
+import { modelNameSchema, type ModelName } from "./session-events.ts";
+import { usageSchema, type TokenUsage } from "./step-events.ts";
+
+/** What a model that wrote a summary has cost; absent where no model was asked. */
+interface CompactionCost {
+  readonly model?: ModelName;
+  readonly usage?: TokenUsage;
+}
 
 /** What made a compaction begin. */
 export type CompactionTrigger = "asked" | "limit" | "overflow";
@@ -15,7 +23,7 @@ export interface ContextFamily {
   };
   "context.compaction-started": { readonly trigger: CompactionTrigger; readonly strategy: string };
   /** The messages of `covers` (positions, both included) are shown to the model as `summary`. */
-  "context.compacted": {
+  "context.compacted": CompactionCost & {
     readonly strategy: string;
     readonly covers: { readonly from: number; readonly to: number };
     /** Empty where the strategy drops what it covers. */
@@ -23,7 +31,7 @@ export interface ContextFamily {
     readonly beforeTokens: number;
     readonly afterTokens: number;
   };
-  "context.compaction-rejected": {
+  "context.compaction-rejected": CompactionCost & {
     readonly strategy: string;
     readonly why: "nothing-to-gain" | "failed" | "cancelled" | "recovered";
     readonly error?: StoredError;
@@ -35,6 +43,10 @@ export interface ContextFamily {
 
 const tokens = z.number().nonnegative();
 const position = z.int().positive();
+const cost = {
+  model: modelNameSchema.exactOptional(),
+  usage: usageSchema.exactOptional(),
+};
 
 export const contextSchemas: FamilySchemas<ContextFamily> = {
   "context.pruned": z.looseObject({
@@ -51,11 +63,13 @@ export const contextSchemas: FamilySchemas<ContextFamily> = {
     summary: z.string(),
     beforeTokens: tokens,
     afterTokens: tokens,
+    ...cost,
   }),
   "context.compaction-rejected": z.looseObject({
     strategy: z.string(),
     why: z.enum(["nothing-to-gain", "failed", "cancelled", "recovered"]),
     error: storedErrorSchema.exactOptional(),
+    ...cost,
   }),
   "context.restored": z.looseObject({ position }),
   "context.overflowed": z.looseObject({

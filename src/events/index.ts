@@ -45,14 +45,27 @@ export {
   type SessionFileHeader,
 } from "./session-file.ts";
 export { parseSessionId } from "./session-id.ts";
-export type { AgentDescription, InFlight, ModelName, RecoveryPolicy } from "./session-events.ts";
 export {
+  modelNameSchema,
+  type AgentDescription,
+  type InFlight,
+  type ModelName,
+  type RecoveryPolicy,
+} from "./session-events.ts";
+export {
+  estimateSchema,
   usageSchema,
+  type FailureKind,
   type FinishReason,
   type PromptEstimate,
   type ResponseMetadata,
   type TokenUsage,
 } from "./step-events.ts";
 export { modelOutputSchema, type ModelOutput } from "./tool-events.ts";
-export type { TurnEndReason } from "./turn-events.ts";
+export {
+  turnEndReasonSchema,
+  type CancelMode,
+  type TurnEndReason,
+  type TurnLimit,
+} from "./turn-events.ts";
 export { upcasters, type Upcasters } from "./upcasters.ts";

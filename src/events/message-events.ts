@@ -33,6 +33,8 @@ export interface MessageFamily {
     readonly turn: number;
     readonly boundary: "turn" | "step";
   };
+  /** Moves a waiting message to the other kind of delivery; its place among the waiting stays. */
+  "message.rescheduled": { readonly id: string; readonly delivery: Delivery };
   "message.withdrawn": { readonly ids: readonly string[]; readonly reason?: string };
 }
 
@@ -66,6 +68,10 @@ export const messageSchemas: FamilySchemas<MessageFamily> = {
     ids: z.array(z.string()),
     turn: z.int().positive(),
     boundary: z.enum(["turn", "step"]),
+  }),
+  "message.rescheduled": z.looseObject({
+    id: z.string(),
+    delivery: z.enum(["steer", "follow-up"]),
   }),
   "message.withdrawn": z.looseObject({
     ids: z.array(z.string()),

@@ -50,8 +50,27 @@ export type FinishReason =
 /** The size of a prompt before it is sent, in tokens, and how that figure came about. */
 export interface PromptEstimate {
   readonly tokens: number;
+  /** `anchored`: what the provider billed last, and an estimate of what changed since. */
   readonly basis: "length" | "anchored";
+  /** Tokens of text that were guessed, before `factor`: what a later calibration learns from. */
+  readonly guessedTokens?: number;
+  /** What `guessedTokens` was multiplied by. */
+  readonly factor?: number;
 }
+
+/** What went wrong with a model call, whoever the provider is. */
+export type FailureKind =
+  | "rate-limit"
+  | "overloaded"
+  | "network"
+  | "server"
+  | "timeout"
+  | "invalid-request"
+  | "authentication"
+  | "quota"
+  | "content-filter"
+  | "context-overflow"
+  | "unknown";
 
 export interface StepFamily {
   /** A later attempt at the same step has the same `step` and a higher `attempt`. */
@@ -69,7 +88,10 @@ export interface StepFamily {
     /** The attempt that failed, from 1. */
     readonly attempt: number;
     readonly delayMs: number;
+    readonly kind?: FailureKind;
     readonly error: StoredError;
+    /** What the failed attempt has spent; absent where it was refused before it said anything. */
+    readonly usage?: TokenUsage;
   };
   "step.finished": {
     readonly step: number;
@@ -81,6 +103,7 @@ export interface StepFamily {
   };
   "step.failed": {
     readonly step: number;
+    readonly kind?: FailureKind;
     readonly error: StoredError;
     readonly usage: TokenUsage;
   };
@@ -94,6 +117,13 @@ export interface StepFamily {
 const step = z.int().positive();
 const tokens = z.number().nonnegative();
 
+export const estimateSchema: z.ZodType<PromptEstimate> = z.looseObject({
+  tokens,
+  basis: z.enum(["length", "anchored"]),
+  guessedTokens: tokens.exactOptional(),
+  factor: z.number().positive().exactOptional(),
+});
+
 export const usageSchema: z.ZodType<TokenUsage> = z.looseObject({
   basis: z.enum(["measured", "estimated"]),
   inputTokens: tokens,
@@ -106,6 +136,20 @@ export const usageSchema: z.ZodType<TokenUsage> = z.looseObject({
   raw: jsonSchema.exactOptional(),
 });
 
+const failureKindSchema: z.ZodType<FailureKind> = z.enum([
+  "rate-limit",
+  "overloaded",
+  "network",
+  "server",
+  "timeout",
+  "invalid-request",
+  "authentication",
+  "quota",
+  "content-filter",
+  "context-overflow",
+  "unknown",
+]);
+
 export const stepSchemas: FamilySchemas<StepFamily> = {
   "step.started": z.looseObject({
     turn: z.int().positive(),
@@ -113,13 +157,15 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
     attempt: z.int().positive(),
     model: modelNameSchema,
     promptDigest: z.string(),
-    estimate: z.looseObject({ tokens, basis: z.enum(["length", "anchored"]) }),
+    estimate: estimateSchema,
   }),
   "step.retrying": z.looseObject({
     step,
     attempt: z.int().positive(),
     delayMs: z.number().nonnegative(),
+    kind: failureKindSchema.exactOptional(),
     error: storedErrorSchema,
+    usage: usageSchema.exactOptional(),
   }),
   "step.finished": z.looseObject({
     step,
@@ -141,7 +187,12 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
     }),
     providerMetadata: providerMetadataSchema.exactOptional(),
   }),
-  "step.failed": z.looseObject({ step, error: storedErrorSchema, usage: usageSchema }),
+  "step.failed": z.looseObject({
+    step,
+    kind: failureKindSchema.exactOptional(),
+    error: storedErrorSchema,
+    usage: usageSchema,
+  }),
   "step.interrupted": z.looseObject({
     step,
     reason: z.enum(["cancelled", "recovered", "closed"]),

@@ -18,7 +18,12 @@ export type ModelOutput = ToolResultOutput;
 
 export interface ToolFamily {
   "tool.approval-requested": CallKey & { readonly toolName: string; readonly reason?: string };
-  "tool.approval-answered": CallKey & { readonly approved: boolean; readonly reason?: string };
+  "tool.approval-answered": CallKey & {
+    readonly approved: boolean;
+    readonly reason?: string;
+    /** The answer holds for every later call of this tool in the session. */
+    readonly always?: boolean;
+  };
   /** The intent: durable before the tool's `execute` is called. */
   "tool.started": CallKey & {
     readonly toolName: string;
@@ -35,7 +40,9 @@ export interface ToolFamily {
   "tool.failed": CallKey & { readonly error: StoredError };
   "tool.denied": CallKey & { readonly reason?: string };
   /** Never started. */
-  "tool.skipped": CallKey & { readonly reason: "cancelled" | "recovered" | "interrupted" };
+  "tool.skipped": CallKey & {
+    readonly reason: "cancelled" | "recovered" | "interrupted" | "timed-out";
+  };
   /** Started, and nobody saw how it ended. */
   "tool.unknown": CallKey & { readonly reason: "cancelled" | "recovered" | "timed-out" };
 }
@@ -67,6 +74,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
     ...key,
     approved: z.boolean(),
     reason: z.string().exactOptional(),
+    always: z.boolean().exactOptional(),
   }),
   "tool.started": z.looseObject({
     ...key,
@@ -84,7 +92,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
   "tool.denied": z.looseObject({ ...key, reason: z.string().exactOptional() }),
   "tool.skipped": z.looseObject({
     ...key,
-    reason: z.enum(["cancelled", "recovered", "interrupted"]),
+    reason: z.enum(["cancelled", "recovered", "interrupted", "timed-out"]),
   }),
   "tool.unknown": z.looseObject({
     ...key,

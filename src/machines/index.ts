@@ -9,7 +9,8 @@ export {
 } from "./machine-fold.ts";
 export { machineStateSchema, type MachineState } from "./machine-state.ts";
 export { type CallState, type SessionContext } from "./session-context.ts";
-export { sessionMachine, type SessionMachine, type SessionStateValue } from "./session-machine.ts";
+export { sessionMachine } from "./session-machine.ts";
+export type { SessionMachine, SessionStateValue } from "./session-machine-type.ts";
 export {
   isStructural,
   structuralTypes,

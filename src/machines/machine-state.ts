@@ -1,9 +1,9 @@
 /** The machine's state as it is compared, shown and stored: plain JSON. */
 
 import { z } from "zod";
-import { byIdSchema } from "../events/index.ts";
+import { byIdSchema, turnEndReasonSchema } from "../events/index.ts";
 import type { SessionContext } from "./session-context.ts";
-import type { SessionStateValue } from "./session-machine.ts";
+import type { SessionStateValue } from "./session-machine-type.ts";
 
 export interface MachineState {
   readonly value: SessionStateValue;
@@ -35,15 +35,16 @@ const contextSchema = z
     finishReason: z
       .enum(["stop", "length", "content-filter", "tool-calls", "error", "other", "interrupted"])
       .optional(),
-    stopping: z
-      .enum(["stop", "length", "content-filter", "max-steps", "cancelled", "failed", "interrupted"])
-      .optional(),
+    stopping: turnEndReasonSchema.optional(),
+    lastStep: z.object({ reason: turnEndReasonSchema, begun: z.boolean() }).optional(),
+    recoveries: z.int(),
     compactingFrom: z.enum(["idle", "boundary"]),
   })
-  .transform(({ finishReason, stopping, ...rest }): SessionContext => ({
+  .transform(({ finishReason, stopping, lastStep, ...rest }): SessionContext => ({
     ...rest,
     finishReason,
     stopping,
+    lastStep,
   }));
 
 export const machineStateSchema: z.ZodType<MachineState> = z.object({

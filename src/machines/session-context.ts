@@ -33,6 +33,10 @@ export interface SessionContext {
   readonly finishReason: FinishReason | undefined;
   /** The turn is to end for this reason as soon as nothing is running. */
   readonly stopping: TurnEndReason | undefined;
+  /** One last step was granted, in which no tools run; the turn then ends for this reason. */
+  readonly lastStep: { readonly reason: TurnEndReason; readonly begun: boolean } | undefined;
+  /** How often a dead process was recovered from since the turn began. */
+  readonly recoveries: number;
   /** Where a compaction goes back to. */
   readonly compactingFrom: "idle" | "boundary";
 }
@@ -49,6 +53,8 @@ export const initialContext: SessionContext = {
   skipCalls: false,
   finishReason: undefined,
   stopping: undefined,
+  lastStep: undefined,
+  recoveries: 0,
   compactingFrom: "idle",
 };
 
@@ -68,6 +74,7 @@ export function allowsCalls(finishReason: FinishReason): boolean {
 /** The reason with which a turn ends that nothing else has stopped. */
 export function endReason(context: SessionContext): TurnEndReason {
   if (context.stopping !== undefined) return context.stopping;
+  if (context.lastStep !== undefined) return context.lastStep.reason;
   switch (context.finishReason) {
     case "length":
     case "content-filter":
@@ -82,4 +89,38 @@ export function endReason(context: SessionContext): TurnEndReason {
     case undefined:
       return "stop";
   }
+}
+
+/** Every event that says how a call of the running step stands, and what it says. */
+export const callStates = {
+  "tool.approval-requested": "awaiting-approval",
+  "tool.started": "running",
+  "tool.succeeded": "ended",
+  "tool.failed": "ended",
+  "tool.denied": "ended",
+  "tool.skipped": "ended",
+  "tool.unknown": "ended",
+} as const;
+
+export const callEvents = [
+  "tool.approval-requested",
+  "tool.started",
+  "tool.succeeded",
+  "tool.failed",
+  "tool.denied",
+  "tool.skipped",
+  "tool.unknown",
+] as const;
+
+const holding: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([
+  "cancelled",
+  "failed",
+  "interrupted",
+  "timed-out",
+  "repeating",
+]);
+
+/** After such an end waiting messages start no turn by themselves: somebody wanted or has to look first. */
+export function holdsQueue(reason: TurnEndReason): boolean {
+  return holding.has(reason);
 }

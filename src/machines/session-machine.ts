@@ -4,76 +4,21 @@
  * interprets them. Nothing runs in here, and no clock, promise or random number changes a state.
  */
 
-import {
-  assertEvent,
-  assign,
-  setup,
-  type EventObject,
-  type MetaObject,
-  type NonReducibleUnknown,
-  type ParameterizedObject,
-  type StateMachine,
-  type StateSchema,
-} from "xstate";
+import { assertEvent, assign, setup } from "xstate";
 import { byId, type TurnEndReason } from "../events/index.ts";
 import {
   allowsCalls,
+  callEvents,
+  callStates,
   endReason,
   hasOpenCalls,
   hasSteering,
+  holdsQueue,
   initialContext,
   type SessionContext,
 } from "./session-context.ts";
+import type { SessionMachine } from "./session-machine-type.ts";
 import type { StructuralEvent } from "./structural-events.ts";
-
-/** The states by name: what DESIGN calls idle, streaming, tools, compacting and closed, and their parts. */
-export type SessionStateValue =
-  | "tools"
-  | "compacting"
-  | "resuming"
-  | "closed"
-  | { idle: "waiting" | "starting" }
-  | { streaming: "deciding" | "boundary" | "calling" | "backingOff" | "stepped" | "ending" };
-
-/** The statechart's type, spelled out: declarations are emitted without inference. */
-export type SessionMachine = StateMachine<
-  SessionContext,
-  StructuralEvent,
-  // XState's own type for "no children" is the empty object.
-  {},
-  never,
-  ParameterizedObject,
-  ParameterizedObject,
-  never,
-  SessionStateValue,
-  string,
-  NonReducibleUnknown,
-  NonReducibleUnknown,
-  EventObject,
-  MetaObject,
-  StateSchema
->;
-
-/** Every event that says how a call of the running step stands, and what it says. */
-const callStates = {
-  "tool.approval-requested": "awaiting-approval",
-  "tool.started": "running",
-  "tool.succeeded": "ended",
-  "tool.failed": "ended",
-  "tool.denied": "ended",
-  "tool.skipped": "ended",
-  "tool.unknown": "ended",
-} as const;
-
-const callEvents = [
-  "tool.approval-requested",
-  "tool.started",
-  "tool.succeeded",
-  "tool.failed",
-  "tool.denied",
-  "tool.skipped",
-  "tool.unknown",
-] as const;
 
 export const sessionMachine: SessionMachine = setup({
   // XState's way to declare types: the values are never read.
@@ -106,6 +51,13 @@ export const sessionMachine: SessionMachine = setup({
       const { ids } = event.data;
       return { queue: context.queue.filter((message) => !ids.includes(message.id)) };
     }),
+    reschedule: assign(({ context, event }) => {
+      assertEvent(event, "message.rescheduled");
+      const { id, delivery } = event.data;
+      return {
+        queue: context.queue.map((message) => (message.id === id ? { id, delivery } : message)),
+      };
+    }),
     beginTurn: assign(({ event }) => {
       assertEvent(event, "turn.started");
       return {
@@ -114,6 +66,8 @@ export const sessionMachine: SessionMachine = setup({
         stepsInTurn: 0,
         finishReason: undefined,
         stopping: undefined,
+        lastStep: undefined,
+        recoveries: 0,
       };
     }),
     beginStep: assign(({ context, event }) => {
@@ -126,6 +80,7 @@ export const sessionMachine: SessionMachine = setup({
         calls: {},
         skipCalls: false,
         finishReason: undefined,
+        lastStep: context.lastStep && { ...context.lastStep, begun: true },
       };
     }),
     addCall: assign(({ context, event }) => {
@@ -137,7 +92,10 @@ export const sessionMachine: SessionMachine = setup({
     finishStep: assign(({ context, event }) => {
       assertEvent(event, "step.finished");
       const { finishReason } = event.data;
-      if (allowsCalls(finishReason) || !hasOpenCalls(context)) return { finishReason };
+      if (!hasOpenCalls(context)) return { finishReason };
+      // In the last step the model may only conclude.
+      if (context.lastStep !== undefined) return { finishReason, skipCalls: true };
+      if (allowsCalls(finishReason)) return { finishReason };
       const stopping = context.stopping ?? endReason({ ...context, finishReason });
       return { finishReason, stopping, skipCalls: true };
     }),
@@ -154,10 +112,18 @@ export const sessionMachine: SessionMachine = setup({
       return { calls: { ...context.calls, [callId]: approved ? "approved" : "refused" } };
     }),
     skipCalls: assign({ skipCalls: true }),
-    stopAsCancelled: assign(({ context }) => ({
-      stopping: context.stopping ?? "cancelled",
-      skipCalls: true,
-    })),
+    cancel: assign(({ context, event }) => {
+      assertEvent(event, "turn.cancel-requested");
+      const stopping = context.stopping ?? "cancelled";
+      return event.data.mode === "after-tools" ? { stopping } : { stopping, skipCalls: true };
+    }),
+    limit: assign(({ context, event }) => {
+      assertEvent(event, "turn.limit-reached");
+      const reason = event.data.limit === "time" ? "timed-out" : "repeating";
+      return event.data.lastStep
+        ? { lastStep: context.lastStep ?? { reason, begun: false }, skipCalls: true }
+        : { stopping: context.stopping ?? reason, skipCalls: true };
+    }),
     stopAsFailed: assign(({ context }) => ({
       stopping: context.stopping ?? "failed",
       skipCalls: true,
@@ -165,8 +131,9 @@ export const sessionMachine: SessionMachine = setup({
     stopAtLimit: assign({ stopping: "max-steps" }),
     recover: assign(({ context, event }) => {
       assertEvent(event, "session.recovered");
-      if (event.data.policy === "continue") return {};
-      return { stopping: context.stopping ?? "interrupted", skipCalls: true };
+      const recoveries = context.recoveries + 1;
+      if (event.data.policy === "continue") return { recoveries };
+      return { recoveries, stopping: context.stopping ?? "interrupted", skipCalls: true };
     }),
     hold: assign(({ event }) => {
       assertEvent(event, "session.recovered");
@@ -177,10 +144,11 @@ export const sessionMachine: SessionMachine = setup({
       assertEvent(event, "turn.ended");
       const { reason } = event.data;
       return {
-        held: reason === "cancelled" || reason === "failed" || reason === "interrupted",
+        held: holdsQueue(reason),
         calls: {},
         skipCalls: false,
         stopping: undefined,
+        lastStep: undefined,
       };
     }),
     compactFromIdle: assign({ compactingFrom: "idle" }),
@@ -189,6 +157,11 @@ export const sessionMachine: SessionMachine = setup({
   guards: {
     turnIsDue: ({ context }) => context.queue.length > 0 && !context.held,
     isStopping: ({ context }) => context.stopping !== undefined,
+    isLastStepOver: ({ context }) => context.lastStep?.begun === true,
+    hasLastStepLeft: ({ context }) => context.lastStep?.begun === false,
+    hasLastStep: ({ context }) => context.lastStep !== undefined,
+    stopsNow: ({ event }) =>
+      event.type !== "turn.cancel-requested" || event.data.mode !== "after-tools",
     isAtStepLimit: ({ context }) => context.stepsInTurn >= context.maxSteps,
     hasOpenCalls: ({ context }) => hasOpenCalls(context),
     hasNoOpenCalls: ({ context }) => !hasOpenCalls(context),
@@ -204,6 +177,7 @@ export const sessionMachine: SessionMachine = setup({
     "message.queued": { actions: "enqueue" },
     "message.delivered": { actions: "dequeue" },
     "message.withdrawn": { actions: "dequeue" },
+    "message.rescheduled": { actions: "reschedule" },
   },
   states: {
     idle: {
@@ -228,6 +202,8 @@ export const sessionMachine: SessionMachine = setup({
         deciding: {
           always: [
             { guard: "isStopping", target: "ending" },
+            { guard: "isLastStepOver", target: "ending" },
+            { guard: "hasLastStepLeft", target: "boundary" },
             { guard: "isAtStepLimit", target: "ending", actions: "stopAtLimit" },
             { target: "boundary" },
           ],
@@ -240,7 +216,8 @@ export const sessionMachine: SessionMachine = setup({
               target: "#session.compacting",
               actions: "compactFromBoundary",
             },
-            "turn.cancel-requested": { target: "ending", actions: "stopAsCancelled" },
+            "turn.cancel-requested": { target: "deciding", actions: "cancel" },
+            "turn.limit-reached": { target: "deciding", actions: "limit" },
             "session.recovered": { target: "deciding", actions: "recover" },
           },
         },
@@ -248,11 +225,17 @@ export const sessionMachine: SessionMachine = setup({
           entry: "callModel",
           on: {
             "part.tool-call": { actions: "addCall" },
+            // Before a retry, the calls of the attempt that failed are given up.
+            "tool.skipped": { actions: "setCall" },
             "step.finished": { target: "stepped", actions: "finishStep" },
             "step.failed": { target: "stepped", actions: "stopAsFailed" },
             "step.interrupted": { target: "stepped", actions: "skipCalls" },
             "step.retrying": "backingOff",
-            "turn.cancel-requested": { actions: ["stopAsCancelled", "abort"] },
+            "turn.cancel-requested": [
+              { guard: "stopsNow", actions: ["cancel", "abort"] },
+              { actions: "cancel" },
+            ],
+            "turn.limit-reached": { actions: ["limit", "abort"] },
             "session.recovered": { actions: ["recover", "settle"] },
           },
         },
@@ -262,7 +245,8 @@ export const sessionMachine: SessionMachine = setup({
             "step.started": { target: "calling", actions: "beginStep" },
             "step.failed": { target: "stepped", actions: "stopAsFailed" },
             "step.interrupted": { target: "stepped", actions: "skipCalls" },
-            "turn.cancel-requested": { actions: ["stopAsCancelled", "abort"] },
+            "turn.cancel-requested": { actions: ["cancel", "abort"] },
+            "turn.limit-reached": { actions: ["limit", "abort"] },
             "session.recovered": { actions: ["recover", "settle"] },
           },
         },
@@ -270,6 +254,7 @@ export const sessionMachine: SessionMachine = setup({
           always: [
             { guard: "hasOpenCalls", target: "#session.tools" },
             { guard: "isStopping", target: "ending" },
+            { guard: "hasLastStep", target: "deciding" },
             { guard: "wasCutOff", target: "deciding" },
             { guard: "hasSteering", target: "deciding" },
             { target: "ending" },
@@ -296,7 +281,11 @@ export const sessionMachine: SessionMachine = setup({
         "tool.denied": { actions: "setCall" },
         "tool.skipped": { actions: "setCall" },
         "tool.unknown": { actions: "setCall" },
-        "turn.cancel-requested": { actions: ["stopAsCancelled", "abort", "runTools"] },
+        "turn.cancel-requested": [
+          { guard: "stopsNow", actions: ["cancel", "abort", "runTools"] },
+          { actions: ["cancel", "runTools"] },
+        ],
+        "turn.limit-reached": { actions: ["limit", "abort", "runTools"] },
         "session.recovered": { actions: ["recover", "settle", "runTools"] },
       },
     },
@@ -306,7 +295,8 @@ export const sessionMachine: SessionMachine = setup({
       on: {
         "context.compacted": "resuming",
         "context.compaction-rejected": "resuming",
-        "turn.cancel-requested": { actions: ["stopAsCancelled", "abort"] },
+        "turn.cancel-requested": { actions: ["cancel", "abort"] },
+        "turn.limit-reached": { actions: ["limit", "abort"] },
         "session.recovered": { actions: ["recover", "settle"] },
       },
     },

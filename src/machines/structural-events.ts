@@ -8,9 +8,11 @@ export type StructuralType =
   | "session.closed"
   | "message.queued"
   | "message.delivered"
+  | "message.rescheduled"
   | "message.withdrawn"
   | "turn.started"
   | "turn.cancel-requested"
+  | "turn.limit-reached"
   | "turn.ended"
   | "step.started"
   | "step.retrying"
@@ -37,9 +39,11 @@ const structural: Readonly<Record<StructuralType, true>> = {
   "session.closed": true,
   "message.queued": true,
   "message.delivered": true,
+  "message.rescheduled": true,
   "message.withdrawn": true,
   "turn.started": true,
   "turn.cancel-requested": true,
+  "turn.limit-reached": true,
   "turn.ended": true,
   "step.started": true,
   "step.retrying": true,

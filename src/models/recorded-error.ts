@@ -3,8 +3,11 @@
 import { APICallError } from "@ai-sdk/provider";
 import type { StoredError } from "../events/index.ts";
 
-/** A provider's refusal is one again, and asks for no delay: nobody waits in a replay. */
-export function recordedError(stored: StoredError): Error {
+/**
+ * A provider's refusal is one again.
+ * @param isPatient - Whether it asks for the delay that it asked for, and not for none.
+ */
+export function recordedError(stored: StoredError, isPatient = false): Error {
   const { name, message, stack: _, ...fields } = stored;
   if (name === "AI_APICallError") {
     const { url, isRetryable, statusCode, responseBody } = fields;
@@ -12,7 +15,7 @@ export function recordedError(stored: StoredError): Error {
       message,
       url: typeof url === "string" ? url : "",
       requestBodyValues: {},
-      responseHeaders: { "retry-after-ms": "0" },
+      responseHeaders: isPatient ? headersOf(fields) : { "retry-after-ms": "0" },
       isRetryable: isRetryable === true,
       ...(typeof statusCode === "number" ? { statusCode } : {}),
       ...(typeof responseBody === "string" ? { responseBody } : {}),
@@ -23,4 +26,10 @@ export function recordedError(stored: StoredError): Error {
   const error = Object.assign(new Error(message), fields);
   Object.defineProperty(error, "name", { value: name, enumerable: false, configurable: true });
   return error;
+}
+
+function headersOf({ responseHeaders }: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(responseHeaders ?? {}).map(([name, value]) => [name, String(value)]),
+  );
 }

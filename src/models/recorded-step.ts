@@ -2,7 +2,9 @@
 
 import type { SessionEvent } from "../events/index.ts";
 
-type StepEnd = SessionEvent<"step.finished" | "step.failed" | "step.retrying" | "step.interrupted">;
+export type StepEnd = SessionEvent<
+  "step.finished" | "step.failed" | "step.retrying" | "step.interrupted"
+>;
 
 /** One attempt at a step. */
 export interface RecordedCall {

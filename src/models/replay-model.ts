@@ -12,7 +12,7 @@ import { TurnlogError, type SessionEvent } from "../events/index.ts";
 import { gatherParts } from "./gathered-parts.ts";
 import { streamParts } from "./part-stream.ts";
 import { recordedError } from "./recorded-error.ts";
-import { recordedCalls, type RecordedCall } from "./recorded-step.ts";
+import { recordedCalls, type RecordedCall, type StepEnd } from "./recorded-step.ts";
 import { replayedFinish, replayedPart, replayedResponse, writtenInputs } from "./replayed-parts.ts";
 
 /** When what was recorded may happen again. */
@@ -51,7 +51,7 @@ export function replayModel(
     // Nothing else was streamed: the call itself was refused.
     if (first?.type === "part.error" && second === undefined) {
       await pace.due(first.seq);
-      throw recordedError(first.data.error);
+      throw errorOf(call, first);
     }
     return streamParts(partsOf(call, pace), options.abortSignal);
   }
@@ -67,15 +67,16 @@ export function replayModel(
 }
 
 async function* partsOf(
-  { parts, end }: RecordedCall,
+  call: RecordedCall,
   pace: ReplayPace,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
+  const { parts, end } = call;
   const inputs = writtenInputs(parts);
   const finish = end === undefined ? undefined : replayedFinish(end);
   for (const event of parts) {
     if (event.type === "part.error") {
       await pace.due(event.seq);
-      const error = recordedError(event.data.error);
+      const error = errorOf(call, event);
       // An error within the stream did not end it.
       if (event === parts.at(-1) && finish === undefined) throw error;
       yield { type: "error", error };
@@ -89,10 +90,22 @@ async function* partsOf(
     const response = replayedResponse(end);
     if (response !== undefined) yield response;
   }
-  // A stream that was cancelled, or cut off with its process, hangs until it is again.
-  if (end === undefined || end.type === "step.interrupted") await new Promise<never>(() => {});
-  else await pace.due(end.seq);
+  // A stream that was cancelled, was late or was cut off with its process hangs until it is again.
+  if (end === undefined || end.type === "step.interrupted" || wasLate(end)) {
+    await new Promise<never>(() => {});
+  } else await pace.due(end.seq);
   if (finish !== undefined) yield finish;
+}
+
+/** Nobody waits in a replay for the next attempt; for more than is waited for there was none. */
+function errorOf({ end }: RecordedCall, { data }: SessionEvent<"part.error">): Error {
+  return recordedError(data.error, end?.type === "step.failed");
+}
+
+/** Whether it was not the provider that ended the call, but a limit on its time. */
+function wasLate(end: StepEnd): boolean {
+  const isFailure = end.type === "step.failed" || end.type === "step.retrying";
+  return isFailure && end.data.kind === "timeout" && end.data.error.name === "TimeoutError";
 }
 
 /** The name is part of what an agent is. */

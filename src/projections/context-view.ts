@@ -21,13 +21,15 @@ export interface Pruning {
 export interface ContextView {
   readonly compactions: readonly Compaction[];
   readonly prunings: readonly Pruning[];
+  /** The position of the last compaction or undoing, after which earlier figures say nothing; 0 before. */
+  readonly changed: number;
 }
 
 const position = z.int().positive();
 
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
-  version: 1,
+  version: 2,
   schema: z.object({
     compactions: z.array(z.object({ position, from: position, to: position, summary: z.string() })),
     prunings: z.array(
@@ -36,20 +38,23 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
         calls: z.array(z.looseObject({ step: position, callId: z.string() })),
       }),
     ),
+    changed: z.int().nonnegative(),
   }),
-  initial: { compactions: [], prunings: [] },
+  initial: { compactions: [], prunings: [], changed: 0 },
   on: {
     "context.compacted": (view, { seq, data }) => ({
       ...view,
       compactions: [...view.compactions, { position: seq, ...data.covers, summary: data.summary }],
+      changed: seq,
     }),
     "context.pruned": (view, { seq, data }) => ({
       ...view,
       prunings: [...view.prunings, { position: seq, calls: data.calls }],
     }),
-    "context.restored": (view, { data }) => ({
+    "context.restored": (view, { seq, data }) => ({
       compactions: view.compactions.filter((one) => one.position !== data.position),
       prunings: view.prunings.filter((one) => one.position !== data.position),
+      changed: seq,
     }),
   },
 });

@@ -50,7 +50,16 @@ export interface TurnEndItem {
   readonly at: number;
 }
 
-export type HistoryItem = UserItem | StepItem | TurnEndItem;
+/** Something that the model is told by us, in the place of a user. */
+export interface NoteItem {
+  readonly kind: "note";
+  readonly text: string;
+  readonly turn: number;
+  readonly position: number;
+  readonly at: number;
+}
+
+export type HistoryItem = UserItem | StepItem | NoteItem | TurnEndItem;
 
 /** Text or reasoning; `open` while its end has not come. */
 export interface BlockPart {
@@ -143,6 +152,8 @@ export interface HistoryState {
   readonly items: readonly HistoryItem[];
   /** The step that is running or whose calls are. */
   readonly open?: StepItem;
+  /** What the next step is told besides. */
+  readonly note?: NoteItem;
   /** Content of messages that were accepted and not yet delivered, by id. */
   readonly waiting: Readonly<Record<string, WaitingMessage>>;
   readonly turn: number;
@@ -153,7 +164,12 @@ export interface WaitingMessage {
   readonly delivery: Delivery;
 }
 
-const kinds: ReadonlySet<unknown> = new Set<HistoryItem["kind"]>(["user", "step", "turn-end"]);
+const kinds: ReadonlySet<unknown> = new Set<HistoryItem["kind"]>([
+  "user",
+  "step",
+  "note",
+  "turn-end",
+]);
 
 // A snapshot is our own, checksummed and versioned: its outline is parsed, its leaves are JSON.
 function hasKind(value: unknown): boolean {
@@ -163,6 +179,7 @@ function hasKind(value: unknown): boolean {
 export const historySchema: z.ZodType<HistoryState> = z.object({
   items: z.array(z.custom<HistoryItem>(hasKind)),
   open: z.custom<StepItem>(hasKind).exactOptional(),
+  note: z.custom<NoteItem>(hasKind).exactOptional(),
   waiting: byIdSchema(
     z.object({ content: userContentSchema, delivery: z.enum(["steer", "follow-up"]) }),
   ),

@@ -15,12 +15,22 @@ import {
 } from "./history-item.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
+/** Told when a turn's time is up and one more step is granted. */
+const LAST_STEP_NOTE =
+  "[The time for this turn is up. Conclude now, in this reply: tools are not run any more.]";
+
 const initial: HistoryState = { items: [], waiting: {}, turn: 0 };
 
 /** Moves the open step to what is over. */
 function settled(state: HistoryState): HistoryState {
   const { open, ...rest } = state;
   return open === undefined ? state : { ...rest, items: [...state.items, open] };
+}
+
+/** Moves what the model is told by us to its place before the step that is told it. */
+function withNote(state: HistoryState): HistoryState {
+  const { note, ...rest } = state;
+  return note === undefined ? state : { ...rest, items: [...state.items, note] };
 }
 
 function withOpen(state: HistoryState, change: (step: StepItem) => StepItem): HistoryState {
@@ -59,7 +69,7 @@ type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["prov
 
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
-  version: 1,
+  version: 2,
   schema: historySchema,
   initial,
   on: {
@@ -67,6 +77,12 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
       ...state,
       waiting: { ...state.waiting, [data.id]: { content: data.content, delivery: data.delivery } },
     }),
+    "message.rescheduled": (state, { data }) => {
+      const message = byId(state.waiting, data.id);
+      if (message === undefined) return state;
+      const moved = { ...message, delivery: data.delivery };
+      return { ...state, waiting: { ...state.waiting, [data.id]: moved } };
+    },
     "message.withdrawn": (state, { data }) => ({
       ...state,
       waiting: without(state.waiting, data.ids),
@@ -74,8 +90,12 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     "message.delivered": delivered,
 
     "turn.started": (state, { data }) => ({ ...state, turn: data.turn }),
+    "turn.limit-reached": (state, { seq, at, data: { turn, lastStep } }) =>
+      lastStep
+        ? { ...state, note: { kind: "note", text: LAST_STEP_NOTE, turn, position: seq, at } }
+        : state,
     "turn.ended": (state, event) => {
-      const base = settled(state);
+      const { note: _, ...base } = settled(state);
       const end = { kind: "turn-end", ...event.data, position: event.seq, at: event.at } as const;
       return { ...base, items: [...base.items, end] };
     },
@@ -83,7 +103,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     "step.started": (state, event) => {
       const { turn, step, attempt, model } = event.data;
       // An attempt that had said nothing leaves no trace in the history; the log has it.
-      const base = state.open?.parts.length === 0 ? state : settled(state);
+      const base = withNote(state.open?.parts.length === 0 ? state : settled(state));
       return {
         ...base,
         open: {

@@ -1,6 +1,15 @@
 /** The face of `projections`: what a log means. Pure folds, no I/O. */
 
+export { answerForGood, approvals, type ApprovalsState } from "./approvals.ts";
+export {
+  calibration,
+  calibrationFactor,
+  modelKey,
+  type CalibrationState,
+  type EstimateError,
+} from "./calibration.ts";
 export { contextView, type Compaction, type ContextView, type Pruning } from "./context-view.ts";
+export { disjointUsage } from "./disjoint-usage.ts";
 export type {
   BlockPart,
   CallOutcome,
@@ -11,6 +20,7 @@ export type {
   HistoryItem,
   HistoryPart,
   HistoryState,
+  NoteItem,
   ProviderCallPart,
   ProviderResultPart,
   SourcePart,
@@ -27,6 +37,8 @@ export {
   type ProjectionDefinition,
   type Transitions,
 } from "./projection.ts";
+export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
+export { overflowOf, type Overflow } from "./overflow.ts";
 export { promptCharacters, promptDigest } from "./prompt-digest.ts";
 export {
   promptDiff,
@@ -38,6 +50,7 @@ export {
 export {
   CUT_OFF_NOTE,
   itemMessages,
+  messagesSince,
   promptEntries,
   promptMessages,
   PRUNED_PLACEHOLDER,
@@ -55,9 +68,12 @@ export {
 export {
   addUsage,
   noUsage,
+  spending,
   turnUsage,
   usage,
   type RunningStep,
+  type SideUsage,
+  type Spending,
   type StepUsage,
   type UsageState,
 } from "./usage.ts";

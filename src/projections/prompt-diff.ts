@@ -18,8 +18,8 @@ export interface PromptSource {
 /**
  * Why a message is not the same in both prompts:
  * - `new`: it was said in between; `gone`: it had not been said yet (the second prompt is the earlier).
- * - `continued`: its step was still running; or, of the note after a reply that was cut off, the
- *   talk went on and it is not needed.
+ * - `continued`: its step was still running; or, of a note to the model, the talk went on and it is
+ *   not needed.
  * - `cut-off`: its step failed or was interrupted; or it is the note that says so.
  * - `pruned`: the content of tool results gave way to a placeholder.
  * - `compacted`: it gave way to a summary, or is one.
@@ -100,6 +100,7 @@ function keyOf(origin: PromptOrigin): string {
       return `user ${origin.position} ${origin.id}`;
     case "step":
       return `step ${origin.position} ${origin.role}`;
+    case "note":
     case "summary":
     case "cut-off-note":
       return `${origin.kind} ${origin.position}`;
@@ -155,13 +156,13 @@ function whyAdded(origin: PromptOrigin, before: Prompt): PromptChangeReason {
   if (origin.kind === "cut-off-note") return "cut-off";
   if (origin.kind === "summary") return hasCompaction(before, origin) ? "restored" : "compacted";
   if (isCovered(before, origin)) return "restored";
-  return itemAt(before, origin) === undefined ? "new" : "continued";
+  return hasReached(before, origin) ? "continued" : "new";
 }
 
 function whyRemoved(origin: PromptOrigin, after: Prompt): PromptChangeReason {
   if (origin.kind === "summary") return hasCompaction(after, origin) ? "compacted" : "restored";
   if (isCovered(after, origin)) return "compacted";
-  return itemAt(after, origin) === undefined ? "gone" : "continued";
+  return hasReached(after, origin) ? "continued" : "gone";
 }
 
 function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): PromptChangeReason {
@@ -171,9 +172,17 @@ function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): Prompt
   return isCutOff(item) && !isCutOff(old) ? "cut-off" : "continued";
 }
 
-function itemAt({ history }: Prompt, { position }: PromptOrigin): HistoryItem | undefined {
-  if (history.open?.position === position) return history.open;
-  return history.items.find((item) => item.position === position);
+function itemsOf({ history: { items, open, note } }: Prompt): readonly HistoryItem[] {
+  return [...items, ...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
+}
+
+function itemAt(prompt: Prompt, { position }: PromptOrigin): HistoryItem | undefined {
+  return itemsOf(prompt).find((item) => item.position === position);
+}
+
+/** Whether a prompt is of a time when this, or something later, had been said. */
+function hasReached(prompt: Prompt, { position }: PromptOrigin): boolean {
+  return itemsOf(prompt).some((item) => item.position >= position);
 }
 
 function isCutOff(item: HistoryItem | undefined): boolean {

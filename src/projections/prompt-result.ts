@@ -44,7 +44,7 @@ function why(reason: string): string {
     case "recovered":
       return "the process died";
     case "timed-out":
-      return "its time was up";
+      return "the time was up";
     default:
       return "the reply was cut off";
   }

@@ -28,6 +28,8 @@ export type PromptOrigin =
   | { readonly kind: "user"; readonly position: number; readonly id: string }
   /** What the model said in a step, or what its calls came to. */
   | { readonly kind: "step"; readonly position: number; readonly role: ModelMessage["role"] }
+  /** What the model is told by us: that it is to conclude. */
+  | { readonly kind: "note"; readonly position: number }
   /** The summary that a compaction (by its position) put in the place of what it covers. */
   | { readonly kind: "summary"; readonly position: number }
   /** The note after a step that was cut off. */
@@ -40,36 +42,86 @@ export interface PromptEntry {
 
 /** The messages of a prompt at this point, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
-  return promptEntries(history, view).map(({ message }) => message);
+  return gather(history, view);
 }
 
 /** The same, each with where it comes from. */
 export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
-  const items = history.open === undefined ? history.items : [...history.items, history.open];
   const entries: PromptEntry[] = [];
-  const addNote = (last: PromptEntry | undefined): void => {
-    if (last?.message.role !== "assistant") return;
-    const { position } = last.origin;
-    entries.push({ message: cutOffNote, origin: { kind: "cut-off-note", position } });
-  };
-  for (const shown of shownItems(items, view)) {
-    const own = "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown);
-    for (const message of own) {
-      if (message.role === "assistant") addNote(entries.at(-1));
-      entries.push({ message, origin: originOf(shown, message) });
-    }
-  }
-  // A prompt never ends with the model's own words.
-  if (wasCutOff(items)) addNote(entries.at(-1));
+  gather(history, view, (message, shown) => {
+    entries.push({ message, origin: originOf(message, shown) });
+  });
   return entries;
 }
 
-function originOf(shown: Shown, { role }: ModelMessage): PromptOrigin {
+/** The messages; `tell` is told of each what it is of, of a note after a reply that reply. */
+function gather(
+  history: HistoryState,
+  view: ContextView,
+  tell?: (message: ModelMessage, shown: Shown) => void,
+): readonly ModelMessage[] {
+  const items = itemsFrom(history, 0);
+  const messages: ModelMessage[] = [];
+  let reply: Shown | undefined;
+  for (const shown of shownItems(items, view)) {
+    for (const message of messagesOf(shown)) {
+      const isReply = message.role === "assistant";
+      if (isReply && reply !== undefined) {
+        messages.push(cutOffNote);
+        tell?.(cutOffNote, reply);
+      }
+      messages.push(message);
+      tell?.(message, shown);
+      reply = isReply ? shown : undefined;
+    }
+  }
+  // A prompt never ends with the model's own words.
+  if (reply !== undefined && wasCutOff(items)) {
+    messages.push(cutOffNote);
+    tell?.(cutOffNote, reply);
+  }
+  return messages;
+}
+
+function originOf(message: ModelMessage, shown: Shown): PromptOrigin {
   const { position } = shown;
+  if (message === cutOffNote) return { kind: "cut-off-note", position };
   if ("summary" in shown) return { kind: "summary", position };
-  return shown.kind === "user"
-    ? { kind: "user", position, id: shown.id }
-    : { kind: "step", position, role };
+  switch (shown.kind) {
+    case "user":
+      return { kind: "user", position, id: shown.id };
+    case "note":
+      return { kind: "note", position };
+    case "step":
+    case "turn-end":
+      return { kind: "step", position, role: message.role };
+  }
+}
+
+/**
+ * What the prompt has that a step was not given, after it: the results of its own calls and every
+ * later item that is shown. `after` is the position of that step.
+ */
+export function messagesSince(
+  history: HistoryState,
+  view: ContextView,
+  after: number,
+): readonly ModelMessage[] {
+  const first = history.items.findLastIndex((item) => item.position <= after);
+  return shownItems(itemsFrom(history, Math.max(0, first)), view).flatMap((shown) => {
+    const messages = messagesOf(shown);
+    if ("summary" in shown || shown.position > after) return messages;
+    return shown.position === after ? messages.filter(({ role }) => role === "tool") : [];
+  });
+}
+
+/** Everything from an index on: what is over, the step that is open, what is said to the model at the end. */
+function itemsFrom({ items, open, note }: HistoryState, index: number): readonly HistoryItem[] {
+  return [
+    ...(index === 0 ? items : items.slice(index)),
+    ...(open === undefined ? [] : [open]),
+    ...(note === undefined ? [] : [note]),
+  ];
 }
 
 function wasCutOff(items: readonly HistoryItem[]): boolean {
@@ -77,6 +129,7 @@ function wasCutOff(items: readonly HistoryItem[]): boolean {
   return last?.status === "interrupted" || last?.status === "failed";
 }
 
+/** An item; or a compaction, by its position, in the place of those that it covers. */
 type Shown = HistoryItem | { readonly summary: string; readonly position: number };
 
 /** The items that a compaction covers give way to its summary, at the place of the first of them. */
@@ -94,15 +147,41 @@ function shownItems(items: readonly HistoryItem[], view: ContextView): readonly 
   });
 }
 
-function withPruned(item: HistoryItem, { prunings }: ContextView): HistoryItem {
-  if (item.kind !== "step" || prunings.length === 0) return item;
-  const calls = new Set(
-    prunings.flatMap((pruning) =>
-      pruning.calls.flatMap((call) => (call.step === item.step ? [call.callId] : [])),
-    ),
+/** The pruned calls of each step. */
+type PrunedCalls = ReadonlyMap<number, ReadonlySet<string>>;
+
+const prunedCalls = new WeakMap<ContextView["prunings"], PrunedCalls>();
+
+/** Grouped once for each view, as a view never changes. */
+function prunedOf({ prunings }: ContextView): PrunedCalls {
+  const known = prunedCalls.get(prunings);
+  if (known !== undefined) return known;
+  const grouped = Map.groupBy(
+    prunings.flatMap(({ calls }) => calls),
+    ({ step }) => step,
   );
-  if (calls.size === 0) return item;
-  return {
+  const made = new Map(
+    [...grouped].map(([step, calls]) => [step, new Set(calls.map(({ callId }) => callId))]),
+  );
+  prunedCalls.set(prunings, made);
+  return made;
+}
+
+interface PrunedItem {
+  readonly calls: ReadonlySet<string>;
+  readonly item: HistoryItem;
+}
+
+/** Made once as well, so that its messages are measured and hashed once. */
+const prunedItems = new WeakMap<HistoryItem, PrunedItem>();
+
+function withPruned(item: HistoryItem, view: ContextView): HistoryItem {
+  if (item.kind !== "step" || view.prunings.length === 0) return item;
+  const calls = prunedOf(view).get(item.step);
+  if (calls === undefined) return item;
+  const known = prunedItems.get(item);
+  if (known?.calls.size === calls.size && known.calls.isSubsetOf(calls)) return known.item;
+  const pruned: HistoryItem = {
     ...item,
     parts: item.parts.map((part) =>
       part.kind === "call" && part.outcome.status === "succeeded" && calls.has(part.callId)
@@ -116,10 +195,13 @@ function withPruned(item: HistoryItem, { prunings }: ContextView): HistoryItem {
         : part,
     ),
   };
+  prunedItems.set(item, { calls, item: pruned });
+  return pruned;
 }
 
-function summaryMessages(summary: string): readonly ModelMessage[] {
-  return summary === "" ? [] : [{ role: "user", content: summary }];
+function messagesOf(shown: Shown): readonly ModelMessage[] {
+  if (!("summary" in shown)) return itemMessages(shown);
+  return shown.summary === "" ? [] : [{ role: "user", content: shown.summary }];
 }
 
 /** The messages of one item; the same objects each time, as items never change once they are over. */
@@ -137,6 +219,8 @@ function makeMessages(item: HistoryItem): readonly ModelMessage[] {
       return userMessages(item);
     case "step":
       return stepMessages(item);
+    case "note":
+      return [{ role: "user", content: item.text }];
     case "turn-end":
       return [];
   }

@@ -31,7 +31,7 @@ function remove(state: QueueState, ids: readonly string[]): QueueState {
 
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
-  version: 1,
+  version: 2,
   schema: z.object({
     waiting: z.array(
       z.object({
@@ -54,6 +54,12 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
       accepted: { ...state.accepted, [data.id]: seq },
     }),
     "message.delivered": (state, { data }) => remove(state, data.ids),
+    "message.rescheduled": (state, { data }) => ({
+      ...state,
+      waiting: state.waiting.map((message) =>
+        message.id === data.id ? { ...message, delivery: data.delivery } : message,
+      ),
+    }),
     "message.withdrawn": (state, { data }) => remove(state, data.ids),
   },
 });

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { StoredUserContent, TokenUsage, TurnEndReason } from "../events/index.ts";
-import { usageSchema } from "../events/index.ts";
+import { turnEndReasonSchema, usageSchema } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 
@@ -13,6 +13,7 @@ export interface SessionSummary {
   readonly turns: number;
   readonly steps: number;
   readonly messages: number;
+  /** All that was spent, on retries and compactions too. */
   readonly total: TokenUsage;
   readonly model?: string;
   /** Who runs it: changes when model, instructions or tools do. */
@@ -30,13 +31,13 @@ function titleOf(content: StoredUserContent): string {
   return text.replaceAll(/\s+/g, " ").trim().slice(0, TITLE_LENGTH);
 }
 
-function spent(state: SessionSummary, usage: TokenUsage): SessionSummary {
-  return { ...state, total: addUsage(state.total, usage) };
+function spent(state: SessionSummary, usage: TokenUsage | undefined): SessionSummary {
+  return usage === undefined ? state : { ...state, total: addUsage(state.total, usage) };
 }
 
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 1,
+  version: 3,
   schema: z.object({
     title: z.string(),
     status: z.enum(["idle", "running", "closed"]),
@@ -46,9 +47,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     total: usageSchema,
     model: z.string().exactOptional(),
     agentDigest: z.string().exactOptional(),
-    lastEnd: z
-      .enum(["stop", "length", "content-filter", "max-steps", "cancelled", "failed", "interrupted"])
-      .exactOptional(),
+    lastEnd: turnEndReasonSchema.exactOptional(),
   }),
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
@@ -66,9 +65,12 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       steps: data.step,
       model: `${data.model.provider}:${data.model.modelId}`,
     }),
+    "step.retrying": (state, { data }) => spent(state, data.usage),
     "step.finished": (state, { data }) => spent(state, data.usage),
     "step.failed": (state, { data }) => spent(state, data.usage),
     "step.interrupted": (state, { data }) => spent(state, data.usage),
+    "context.compacted": (state, { data }) => spent(state, data.usage),
+    "context.compaction-rejected": (state, { data }) => spent(state, data.usage),
     "session.closed": (state) => ({ ...state, status: "closed" }),
   },
 });

@@ -2,6 +2,8 @@
 
 import { z } from "zod";
 import {
+  estimateSchema,
+  modelNameSchema,
   usageSchema,
   type ModelName,
   type PromptEstimate,
@@ -13,13 +15,30 @@ export interface StepUsage {
   readonly turn: number;
   readonly step: number;
   readonly model: ModelName;
+  /** When it ended: prices change. */
+  readonly at: number;
+  readonly usage: TokenUsage;
+}
+
+/** Tokens spent beside the steps: on an attempt that failed and was repeated, or on a summary. */
+export interface SideUsage {
+  readonly kind: "retry" | "compaction";
+  /** 0 between turns. */
+  readonly turn: number;
+  /** Absent where the log does not say. */
+  readonly model?: ModelName;
+  readonly at: number;
   readonly usage: TokenUsage;
 }
 
 export interface UsageState {
   /** One for each step that has ended, in order. */
   readonly steps: readonly StepUsage[];
+  /** The sum of the steps. */
   readonly total: TokenUsage;
+  readonly beside: readonly SideUsage[];
+  /** The turn that runs; 0 between turns. */
+  readonly turn: number;
   /** The step that is running, with the estimated size of its prompt. */
   readonly running?: RunningStep;
 }
@@ -29,6 +48,8 @@ export interface RunningStep {
   readonly step: number;
   readonly model: ModelName;
   readonly estimate: PromptEstimate;
+  /** What its last attempt has spent was told: until the next one begins, nothing more is spent. */
+  readonly isTold?: true;
 }
 
 /** Measured only if every summand was. A part that one summand does not tell is left out of the sum. */
@@ -64,49 +85,107 @@ export const noUsage: TokenUsage = {
   reasoningTokens: 0,
 };
 
-/** The sum over the steps of one turn. */
-export function turnUsage(state: UsageState, turn: number): TokenUsage {
-  return state.steps
-    .filter((step) => step.turn === turn)
-    .reduce((sum, step) => addUsage(sum, step.usage), noUsage);
+function sumOf(entries: readonly { readonly usage: TokenUsage }[]): TokenUsage {
+  return entries.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
 }
 
-function ended(state: UsageState, step: number, spent: TokenUsage): UsageState {
+/** The sum over the steps of one turn. */
+export function turnUsage(state: UsageState, turn: number): TokenUsage {
+  return sumOf(state.steps.filter((step) => step.turn === turn));
+}
+
+/** Where the tokens went. `total` is the sum of the other three. */
+export interface Spending {
+  readonly steps: TokenUsage;
+  readonly retries: TokenUsage;
+  readonly compactions: TokenUsage;
+  readonly total: TokenUsage;
+}
+
+/** What a session has spent, or one of its turns; turn 0 is what was spent between turns. */
+export function spending(state: UsageState, turn?: number): Spending {
+  const within = (entry: { readonly turn: number }): boolean =>
+    turn === undefined || entry.turn === turn;
+  const beside = state.beside.filter(within);
+  const steps = turn === undefined ? state.total : turnUsage(state, turn);
+  const retries = sumOf(beside.filter(({ kind }) => kind === "retry"));
+  const compactions = sumOf(beside.filter(({ kind }) => kind === "compaction"));
+  return { steps, retries, compactions, total: [retries, compactions].reduce(addUsage, steps) };
+}
+
+/** The provider's raw figures stay in the log; a running sum has no use for them. */
+function withoutRaw({ raw: _, ...usage }: TokenUsage): TokenUsage {
+  return usage;
+}
+
+function ended(state: UsageState, step: number, at: number, spent: TokenUsage): UsageState {
   const { running, ...rest } = state;
   if (running === undefined || running.step !== step) return state;
-  // The provider's raw figures stay in the log; a running sum has no use for them.
-  const { raw: _, ...usage } = spent;
+  const usage = withoutRaw(spent);
   const { turn, model } = running;
   return {
     ...rest,
-    steps: [...state.steps, { turn, step, model, usage }],
+    steps: [...state.steps, { turn, step, model, at, usage }],
     total: addUsage(state.total, usage),
   };
 }
 
-const modelSchema = z.looseObject({ provider: z.string(), modelId: z.string() });
-const stepSchema = { turn: z.int(), step: z.int(), model: modelSchema };
-const estimateSchema = z.looseObject({
-  tokens: z.number(),
-  basis: z.enum(["length", "anchored"]),
-});
+function spentBeside(
+  state: UsageState,
+  kind: SideUsage["kind"],
+  at: number,
+  { model, usage }: { readonly model?: ModelName; readonly usage?: TokenUsage },
+): UsageState {
+  if (usage === undefined) return state;
+  const { turn } = state;
+  const entry = { kind, turn, at, usage: withoutRaw(usage) };
+  return {
+    ...state,
+    beside: [...state.beside, model === undefined ? entry : { ...entry, model }],
+  };
+}
+
+const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
-  version: 1,
+  version: 3,
   schema: z.object({
-    steps: z.array(z.object({ ...stepSchema, usage: usageSchema })),
+    steps: z.array(z.object({ ...stepSchema, at: z.number(), usage: usageSchema })),
     total: usageSchema,
-    running: z.object({ ...stepSchema, estimate: estimateSchema }).exactOptional(),
+    beside: z.array(
+      z.object({
+        kind: z.enum(["retry", "compaction"]),
+        turn: z.int(),
+        model: modelNameSchema.exactOptional(),
+        at: z.number(),
+        usage: usageSchema,
+      }),
+    ),
+    turn: z.int(),
+    running: z
+      .object({ ...stepSchema, estimate: estimateSchema, isTold: z.literal(true).exactOptional() })
+      .exactOptional(),
   }),
-  initial: { steps: [], total: noUsage },
+  initial: { steps: [], total: noUsage, beside: [], turn: 0 },
   on: {
+    "turn.started": (state, { data }) => ({ ...state, turn: data.turn }),
+    "turn.ended": (state) => ({ ...state, turn: 0 }),
     "step.started": (state, { data: { turn, step, model, estimate } }) => ({
       ...state,
       running: { turn, step, model, estimate },
     }),
-    "step.finished": (state, { data }) => ended(state, data.step, data.usage),
-    "step.failed": (state, { data }) => ended(state, data.step, data.usage),
-    "step.interrupted": (state, { data }) => ended(state, data.step, data.usage),
+    "step.finished": (state, { at, data }) => ended(state, data.step, at, data.usage),
+    "step.failed": (state, { at, data }) => ended(state, data.step, at, data.usage),
+    "step.interrupted": (state, { at, data }) => ended(state, data.step, at, data.usage),
+    "step.retrying": (state, { at, data: { usage: spent } }) => {
+      const { running } = state;
+      if (spent === undefined || running === undefined) return state;
+      const told = { ...state, running: { ...running, isTold: true as const } };
+      return spentBeside(told, "retry", at, { model: running.model, usage: spent });
+    },
+    "context.compacted": (state, { at, data }) => spentBeside(state, "compaction", at, data),
+    "context.compaction-rejected": (state, { at, data }) =>
+      spentBeside(state, "compaction", at, data),
   },
 });

@@ -1,28 +1,30 @@
 /** Waiting for a model that may not heed its abort signal: when the signal aborts, the wait is over. */
 
-/** The promise's value, or a rejection with the signal's reason as soon as it aborts. */
+import { onAbort } from "./defer.ts";
+
+/**
+ * The promise's value, or a rejection with the signal's reason as soon as it aborts. What comes too
+ * late is released.
+ */
 export async function unlessAborted<Value>(
   promise: PromiseLike<Value>,
   signal: AbortSignal,
+  release: (late: Value) => void,
 ): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
-  const abort = (): void => {
+  using _ = onAbort(signal, () => {
     aborted.reject(signal.reason);
-  };
-  if (signal.aborted) abort();
-  else signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
+    // What fails too late has nothing to release, and nobody to tell.
+    promise.then(release, () => {});
+  });
+  return await Promise.race([promise, aborted.promise]);
 }
 
 /** The stream's parts; none come any more once the signal aborts. Costs nothing for each part. */
 export function untilAborted<Part>(
   stream: AsyncIterable<Part>,
   signal: AbortSignal,
-): AsyncIterable<Part> {
+): AsyncIterable<Part> & Disposable {
   const iterator = stream[Symbol.asyncIterator]();
   const leave = async (): Promise<void> => {
     try {
@@ -32,7 +34,9 @@ export function untilAborted<Part>(
       void error;
     }
   };
-  if (signal.aborted) void leave();
-  else signal.addEventListener("abort", () => void leave(), { once: true });
-  return { [Symbol.asyncIterator]: () => iterator };
+  const watch = onAbort(signal, () => void leave());
+  return {
+    [Symbol.asyncIterator]: () => iterator,
+    [Symbol.dispose]: () => watch[Symbol.dispose](),
+  };
 }

@@ -3,7 +3,9 @@
 import { hash } from "node:crypto";
 import { asSchema, type ProviderOptions } from "@ai-sdk/provider-utils";
 import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, ToolSet } from "ai";
-import type { AgentDescription, ModelName } from "../events/index.ts";
+import type { LoopLimits } from "../context/index.ts";
+import { byId, type AgentDescription, type JsonValue, type ModelName } from "../events/index.ts";
+import type { CallLimits } from "./call-limits.ts";
 import { toJson } from "./json-value.ts";
 
 export interface Agent {
@@ -14,16 +16,67 @@ export interface Agent {
   readonly maxSteps?: number;
   /** Tools of one step that may run at the same time. Default 8. */
   readonly toolConcurrency?: number;
-  /** Milliseconds that a tool may run: for all tools, or by tool name. Default: no limit. */
-  readonly toolTimeoutMs?: number | Readonly<Record<string, number>>;
-  /** Attempts at a model call that fails before it has said anything. Default 3. */
+  /** Milliseconds that a tool may run. Default: no limit. */
+  readonly toolTimeoutMs?: number;
+  /** How single tools are to be treated, by name. */
+  readonly toolPolicies?: Readonly<Record<string, ToolPolicy>>;
+  /** Calls that need a person's approval although their tool does not ask for it. */
+  readonly needsApproval?: (call: ApprovalQuestion) => boolean | PromiseLike<boolean>;
+  /** Attempts at a model call that fails in a way that may pass. Default 3. */
   readonly maxAttempts?: number;
+  readonly timeLimits?: TimeLimits;
+  /** Ends a turn that goes in circles. Default: 5 equal calls or replies; `false` switches it off. */
+  readonly loopGuard?: LoopLimits | false;
   /** The AI SDK's call settings: `temperature`, `maxOutputTokens`, … */
   readonly settings?: LanguageModelCallOptions;
   readonly headers?: Record<string, string>;
   readonly providerOptions?: ProviderOptions;
   /** Passed to the AI SDK: mends calls of unknown tools and calls with invalid input. */
   readonly repairToolCall?: ToolCallRepairFunction<ToolSet>;
+}
+
+/** How one tool is to be treated. */
+export interface ToolPolicy {
+  /** Milliseconds that it may run. Default: the agent's `toolTimeoutMs`. */
+  readonly timeoutMs?: number;
+  /** Calls of it that may run at the same time. Default: as many as of all tools. */
+  readonly concurrency?: number;
+  /** Running it again with the same effect id does nothing twice. Default false. */
+  readonly idempotent?: boolean;
+  /**
+   * What becomes of a call that was running when the process died, in a turn that goes on:
+   * the model is told that the outcome is unknown, it is run again, or a person is asked.
+   * Default: `retry` for an idempotent tool, else `report`.
+   */
+  readonly onInterrupted?: "report" | "retry" | "ask";
+}
+
+/** A call about which the agent's `needsApproval` is asked. */
+export interface ApprovalQuestion {
+  readonly session: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: JsonValue;
+}
+
+/** Milliseconds; a limit that is absent does not hold. */
+export interface TimeLimits extends CallLimits {
+  /**
+   * For the whole turn, waiting for approval included. Counts while the session is awake, and from
+   * the beginning when it is woken up in the middle of a turn.
+   */
+  readonly turnMs?: number;
+  /** When the turn's time is up, the model is told so and may conclude in one step more. Default false. */
+  readonly lastStep?: boolean;
+}
+
+/** What becomes of a call of this tool that was running when its process died. */
+export function interruptedPolicy(
+  { toolPolicies = {} }: Agent,
+  toolName: string,
+): NonNullable<ToolPolicy["onInterrupted"]> {
+  const policy = byId(toolPolicies, toolName);
+  return policy?.onInterrupted ?? (policy?.idempotent === true ? "retry" : "report");
 }
 
 /** An agent with what follows from it, worked out once. */

@@ -4,55 +4,19 @@
  */
 
 import { randomUUID } from "node:crypto";
-import {
-  parseSessionId,
-  TurnlogError,
-  type EventLog,
-  type RecoveryPolicy,
-  type SessionEvent,
-} from "../events/index.ts";
-import { openLog, openMemoryLog } from "../events/leveldb/index.ts";
+import { parseSessionId, TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
 import { sessionSummary } from "../projections/index.ts";
-import { prepareAgent, type Agent, type PreparedAgent } from "./agent.ts";
+import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { toJson } from "./json-value.ts";
 import { isAtRest } from "./recovery.ts";
+import { openStore, type RuntimeOptions } from "./runtime-options.ts";
 import { SessionActor } from "./session-actor.ts";
 import { createSession, type Session } from "./session.ts";
 import { loadSessionSnapshot, saveSessionSnapshot, type KeptState } from "./session-snapshot.ts";
 import { foldOnwards, listSessions, type ListedSession } from "./session-view.ts";
 import type { StepSource } from "./step-source.ts";
+import { systemTimer } from "./turn-limits.ts";
 import { Watchers } from "./watchers.ts";
-
-/** Where the log is kept. */
-export type StoreOptions =
-  | {
-      /** The folder of the store; made when it is not there. */
-      readonly dir: string;
-      /** `sync` (default) survives a power cut, `os` the death of the process. */
-      readonly durability?: "sync" | "os";
-    }
-  | { readonly memory: true }
-  /** A log of your own; the runtime does not close it. */
-  | { readonly log: EventLog };
-
-export type RuntimeOptions = StoreOptions & {
-  readonly agent: Agent;
-  /** What to do with a turn that a dead process left unfinished. Default `stop`. */
-  readonly recovery?: RecoveryPolicy;
-  /** How a model call is made. Default `language-model-call`, the light way. */
-  readonly stepSource?: StepSource["name"];
-  /** Milliseconds after which an idle session is let go of. Default 60,000. */
-  readonly idleAfterMs?: number;
-  /** Milliseconds that a tool is given to end after it was told to stop. Default 1,000. */
-  readonly graceMs?: number;
-  /** Told of trouble that loses nothing, such as a snapshot that could not be stored. Default: a process warning. */
-  readonly onWarning?: (error: TurnlogError) => void;
-  /** Epoch milliseconds. */
-  readonly clock?: () => number;
-  readonly newId?: () => string;
-  /** Between 0 and 1, for the jitter of retries. */
-  readonly random?: () => number;
-};
 
 export interface Runtime extends AsyncDisposable {
   /** The log behind it, for reading. */
@@ -86,6 +50,8 @@ interface Live {
   keepingAt: number;
   /** Ends when what is to be kept so far is stored. */
   keeping: Promise<void>;
+  /** Set when it has been handed out: until then it is only being woken up. */
+  isAwake: boolean;
   sleep: NodeJS.Timeout | undefined;
 }
 
@@ -97,14 +63,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const prepared = await prepareAgent(options.agent);
   const log = "log" in options ? options.log : await openStore(options);
   return new OpenRuntime(options, prepared, log);
-}
-
-async function openStore(
-  options: Exclude<StoreOptions, { readonly log: EventLog }>,
-): Promise<EventLog> {
-  if ("memory" in options) return await openMemoryLog();
-  const { dir, durability = "sync" } = options;
-  return await openLog({ dir, durability });
 }
 
 class OpenRuntime implements Runtime {
@@ -171,7 +129,8 @@ class OpenRuntime implements Runtime {
 
   async #load(session: string): Promise<Live> {
     const { recovery = "stop", stepSource = "language-model-call", graceMs = 1000 } = this.#options;
-    const { clock = Date.now, random = Math.random } = this.#options;
+    const { maxRecoveries = 3 } = this.#options;
+    const { clock = Date.now, random = Math.random, turnTimer = systemTimer } = this.#options;
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
     const watchers = new Watchers();
@@ -182,8 +141,10 @@ class OpenRuntime implements Runtime {
         prepared: this.#prepared,
         source: await sources[stepSource](),
         recovery,
+        maxRecoveries,
         graceMs,
         clock,
+        turnTimer,
         random,
         onFailure: (error) => {
           this.#live.delete(session);
@@ -201,10 +162,12 @@ class OpenRuntime implements Runtime {
       kept,
       keepingAt: kept.state.position,
       keeping: Promise.resolve(),
+      isAwake: false,
       sleep: undefined,
     };
     await this.#introduce(actor);
     actor.recover();
+    live.isAwake = true;
     this.#sleepLater(live);
     return live;
   }
@@ -268,10 +231,13 @@ class OpenRuntime implements Runtime {
   #sleepLater(live: Live): void {
     clearTimeout(live.sleep);
     live.sleep = undefined;
-    if (!isAtRest(live.actor.state) || this.#closing !== undefined) return;
+    if (!live.isAwake || !isAtRest(live.actor.state) || this.#closing !== undefined) return;
     live.sleep = setTimeout(() => {
-      if (isAtRest(live.actor.state) && live.watchers.size === 0)
-        this.#live.delete(live.actor.session);
+      if (!isAtRest(live.actor.state) || live.watchers.size > 0) return;
+      // Whoever wakes it up reads the log: all that it knows has to be there.
+      if (!live.actor.isWritten) return this.#sleepLater(live);
+      live.actor[Symbol.dispose]();
+      this.#live.delete(live.actor.session);
     }, this.#options.idleAfterMs ?? 60_000);
     live.sleep.unref();
   }
@@ -291,8 +257,8 @@ class OpenRuntime implements Runtime {
   async #stop({ actor, watchers, sleep }: Live): Promise<void> {
     clearTimeout(sleep);
     if (!isAtRest(actor.state) && actor.failure === undefined) {
-      const { turn, stopping } = actor.state.machine.context;
-      if (stopping === undefined) {
+      const { turn, stopping, skipCalls } = actor.state.machine.context;
+      if (stopping === undefined || !skipCalls) {
         actor.record({
           type: "turn.cancel-requested",
           data: { turn, reason: "the runtime was closed" },
@@ -300,6 +266,7 @@ class OpenRuntime implements Runtime {
       }
       await watchers.watch(actor, () => (isAtRest(actor.state) ? true : undefined));
     }
+    actor[Symbol.dispose]();
     await actor.durable();
     // Who waits for an approval that may be given after a restart is not left hanging here.
     watchers.fail(closed(actor.session));

@@ -1,12 +1,9 @@
 /** The public face of `runtime`: what runs sessions. */
 
-export type { Agent } from "./agent.ts";
-export {
-  createRuntime,
-  type Runtime,
-  type RuntimeOptions,
-  type StoreOptions,
-} from "./create-runtime.ts";
+export type { Agent, ApprovalQuestion, TimeLimits, ToolPolicy } from "./agent.ts";
+export { callIdentity, type CallIdentity } from "./call-identity.ts";
+export { createRuntime, type Runtime } from "./create-runtime.ts";
+export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportSession } from "./exchange/export-session.ts";
 export {
   appendImported,
@@ -27,13 +24,9 @@ export {
 export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
-export type {
-  ApprovalAnswer,
-  Cancelled,
-  CompactionEvent,
-  SendOptions,
-  Session,
-} from "./session.ts";
+export type { ApprovalAnswer } from "./approval-answer.ts";
+export type { CancelOptions, Cancelled } from "./cancellation.ts";
+export type { CompactionEvent, SendOptions, Session } from "./session.ts";
 export type { Turn } from "./turn.ts";
 export type { TurnResult } from "./turn-outcome.ts";
 export type { UserInput } from "./user-input.ts";

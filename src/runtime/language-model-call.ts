@@ -26,9 +26,13 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
       ...(agent.providerOptions === undefined ? {} : { providerOptions: agent.providerOptions }),
       ...(agent.repairToolCall === undefined ? {} : { repairToolCall: agent.repairToolCall }),
     });
-    const { stream: parts } = await unlessAborted(calling, signal);
+    const { stream } = await unlessAborted(calling, signal, (late) => {
+      // Ended before it began.
+      untilAborted(late.stream, signal)[Symbol.dispose]();
+    });
+    using parts = untilAborted(stream, signal);
     let response: ResponseMetadata = {};
-    for await (const part of untilAborted(parts, signal)) {
+    for await (const part of parts) {
       switch (part.type) {
         case "model-call-start":
           yield {

@@ -7,7 +7,9 @@ import type { ModelMessage } from "ai";
 import { estimateSpent } from "../context/index.ts";
 import { TurnlogError, type EventBody, type TokenUsage } from "../events/index.ts";
 import { DEFAULT_MAX_ATTEMPTS, type Agent } from "./agent.ts";
+import { CallWatch } from "./call-limits.ts";
 import { toStoredError } from "./json-value.ts";
+import { providerFailure } from "./provider-failure.ts";
 import { retryDelayMs } from "./retry.ts";
 import type { SessionDoor } from "./session-door.ts";
 import type { StepOutput, StepSource } from "./step-source.ts";
@@ -26,7 +28,7 @@ export interface ModelStep {
 
 type End = Extract<StepOutput, { readonly kind: "end" }>;
 
-/** How the stream went: `error` is what the provider threw or streamed, if anything. */
+/** How the stream went: `error` is what the provider threw or streamed, or that it took too long. */
 interface Streamed {
   readonly end: End | undefined;
   readonly error: unknown;
@@ -41,11 +43,13 @@ export async function runModelStep(run: ModelStep): Promise<void> {
   const streamed = await stream(run);
   // The session may have moved on: another attempt or nobody is waiting for this one's end.
   if (door.state.machine.context.step !== step) return;
-  door.record(ending(run, step, streamed));
+  for (const body of ending(run, step, streamed)) door.record(body);
 }
 
 async function stream(run: ModelStep): Promise<Streamed> {
-  const { door, source, agent, messages, signal, onInput } = run;
+  const { door, source, agent, messages, onInput } = run;
+  using watch = new CallWatch(agent.timeLimits ?? {}, run.signal);
+  const { signal } = watch;
   let end: End | undefined;
   let error: unknown;
   let said = false;
@@ -65,7 +69,10 @@ async function stream(run: ModelStep): Promise<Streamed> {
       }
       const { part, parsedInput } = next.output;
       if (part.type === "part.error") error = next.output.error;
-      else if (part.type !== "part.start-step") said = true;
+      else if (part.type !== "part.start-step") {
+        said = true;
+        watch.token();
+      }
       if (parsedInput !== undefined) onInput(parsedInput.callId, parsedInput.input);
       door.record(part);
       const wait = door.pace();
@@ -74,7 +81,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
   } finally {
     await release(outputs);
   }
-  return { end, error, said };
+  return { end, error: end === undefined ? (watch.lateness ?? error) : error, said };
 }
 
 type Next =
@@ -101,41 +108,53 @@ async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise
   }
 }
 
+/** The events with which the call ends; before a retry, the calls of the attempt are given up. */
 function ending(
   { door, agent, signal, clock, random }: ModelStep,
   step: number,
   { end, error, said }: Streamed,
-): EventBody {
-  const { attempt } = door.state.machine.context;
+): readonly EventBody[] {
+  const { attempt, stopping } = door.state.machine.context;
   const usage: TokenUsage = end?.usage ?? estimateSpent(door.state.usage, door.state.history);
-  if (error === undefined && end !== undefined) {
-    return {
-      type: "step.finished",
-      data: {
-        step,
-        finishReason: end.finishReason,
-        usage,
-        response: end.response,
-        ...(end.rawFinishReason === undefined ? {} : { rawFinishReason: end.rawFinishReason }),
-        ...(end.providerMetadata === undefined ? {} : { providerMetadata: end.providerMetadata }),
-      },
-    };
-  }
+  if (error === undefined && end !== undefined) return [finished(step, end, usage)];
   if (signal.aborted) {
-    return { type: "step.interrupted", data: { step, reason: "cancelled", usage } };
+    return [{ type: "step.interrupted", data: { step, reason: "cancelled", usage } }];
   }
   const cause = error ?? brokenOff(door.session, step);
-  // What has been said cannot be taken back: only a call that said nothing is tried again.
-  const delayMs = said
-    ? undefined
-    : retryDelayMs(cause, attempt, { now: clock(), random: random() });
-  if (delayMs !== undefined && attempt < (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) {
-    return {
-      type: "step.retrying",
-      data: { step, attempt, delayMs, error: toStoredError(cause) },
-    };
+  const failure = providerFailure(cause, clock());
+  const { kind } = failure;
+  const delayMs = stopping === undefined ? retryDelayMs(failure, attempt, random()) : undefined;
+  const stored = toStoredError(cause);
+  if (delayMs === undefined || attempt >= (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) {
+    return [{ type: "step.failed", data: { step, kind, error: stored, usage } }];
   }
-  return { type: "step.failed", data: { step, error: toStoredError(cause), usage } };
+  const spent = said || end !== undefined ? { usage } : {};
+  return [
+    ...abandonedCalls(door, step),
+    { type: "step.retrying", data: { step, attempt, delayMs, kind, error: stored, ...spent } },
+  ];
+}
+
+function finished(step: number, end: End, usage: TokenUsage): EventBody {
+  return {
+    type: "step.finished",
+    data: {
+      step,
+      finishReason: end.finishReason,
+      usage,
+      response: end.response,
+      ...(end.rawFinishReason === undefined ? {} : { rawFinishReason: end.rawFinishReason }),
+      ...(end.providerMetadata === undefined ? {} : { providerMetadata: end.providerMetadata }),
+    },
+  };
+}
+
+/** What had been said stays as it is; the calls in it are not run, as the next attempt makes its own. */
+function abandonedCalls({ state }: SessionDoor, step: number): readonly EventBody[] {
+  return Object.keys(state.machine.context.calls).map((callId) => ({
+    type: "tool.skipped",
+    data: { step, callId, reason: "interrupted" },
+  }));
 }
 
 function brokenOff(session: string, step: number): TurnlogError {

@@ -2,20 +2,32 @@
 
 import type { EventBody, InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
+import { answerForGood } from "../projections/index.ts";
+import { interruptedPolicy, type Agent } from "./agent.ts";
 import type { SessionState } from "./session-state.ts";
 
 /**
  * Whether a session can be left alone for any time: nothing runs, and nothing is about to. A turn
  * whose calls all wait for a person's approval is at rest too: the answer may come after a restart.
  */
-export function isAtRest({ machine }: SessionState): boolean {
+export function isAtRest(state: SessionState): boolean {
+  const { machine } = state;
   if (machine.matches("tools")) {
-    const { calls, skipCalls } = machine.context;
-    const open = Object.values(calls).filter((call) => call !== "ended");
+    const { calls, skipCalls, stopping } = machine.context;
+    const open = Object.entries(calls).filter(([, call]) => call !== "ended");
     // In a turn that stops nobody is asked any more: those calls are about to be skipped.
-    return !skipCalls && open.every((call) => call === "awaiting-approval");
+    const stops = skipCalls || stopping !== undefined;
+    return (
+      !stops &&
+      open.every(([callId, call]) => call === "awaiting-approval" && waitsForPerson(state, callId))
+    );
   }
   return machine.matches({ idle: "waiting" }) || machine.matches("closed");
+}
+
+export function isInTurn(machine: SessionState["machine"]): boolean {
+  if (machine.matches("compacting")) return machine.context.compactingFrom === "boundary";
+  return machine.matches("streaming") || machine.matches("tools");
 }
 
 /** What is unfinished in a state that has just been read from its log; undefined when nothing is. */
@@ -26,11 +38,10 @@ export function inFlight(state: SessionState): InFlight | undefined {
   if (machine.matches("idle")) return { kind: "nothing" };
   if (machine.matches("compacting")) return { kind: "compacting" };
   if (machine.matches("tools")) {
-    const named = (running: boolean): readonly string[] =>
-      Object.entries(calls).flatMap(([id, call]) =>
-        call !== "ended" && (call === "running") === running ? [id] : [],
-      );
-    return { kind: "tools", turn, step, started: named(true), waiting: named(false) };
+    const open = Object.keys(calls).filter((id) => calls[id] !== "ended");
+    const started = open.filter((id) => attemptsAt(state, id) > 0);
+    const waiting = open.filter((id) => attemptsAt(state, id) === 0);
+    return { kind: "tools", turn, step, started, waiting };
   }
   if (machine.matches({ streaming: "calling" }) || machine.matches({ streaming: "backingOff" })) {
     return { kind: "streaming", turn, step };
@@ -39,9 +50,9 @@ export function inFlight(state: SessionState): InFlight | undefined {
 }
 
 /** The ends that the dead process did not get to record. */
-export function settlement(state: SessionState): readonly EventBody[] {
-  const { machine, history, usage } = state;
-  const { step, calls } = machine.context;
+export function settlement(state: SessionState, agent: Agent): readonly EventBody[] {
+  const { machine, history, usage, toolCalls } = state;
+  const { step, calls, skipCalls } = machine.context;
   if (machine.matches("compacting")) {
     return [
       {
@@ -51,12 +62,33 @@ export function settlement(state: SessionState): readonly EventBody[] {
     ];
   }
   if (machine.matches("tools")) {
-    return Object.entries(calls).flatMap(([callId, call]): readonly EventBody[] =>
-      call === "running"
-        ? [{ type: "tool.unknown", data: { step, callId, reason: "recovered" } }]
-        : [],
-    );
+    return Object.entries(calls).flatMap(([callId, call]): readonly EventBody[] => {
+      if (call !== "running") return [];
+      const toolName = toolCalls.open.find((one) => one.callId === callId)?.toolName ?? "";
+      const policy = skipCalls ? "report" : interruptedPolicy(agent, toolName);
+      // Run again by the tool runner, with the same effect id.
+      if (policy === "retry") return [];
+      if (policy === "report") {
+        return [{ type: "tool.unknown", data: { step, callId, reason: "recovered" } }];
+      }
+      const reason =
+        "It had been started when the process died; its outcome is unknown. Run it again?";
+      return [{ type: "tool.approval-requested", data: { step, callId, toolName, reason } }];
+    });
   }
   const spent = estimateSpent(usage, history);
   return [{ type: "step.interrupted", data: { step, reason: "recovered", usage: spent } }];
+}
+
+/**
+ * Whether a call that approval was asked for waits for a person's answer. One that was given for good
+ * holds for it too, but not for running again what a dead process had started.
+ */
+export function waitsForPerson(state: SessionState, callId: string): boolean {
+  return attemptsAt(state, callId) > 0 || answerForGood(state.approvals, callId) === undefined;
+}
+
+/** How often a call of the running step was started, by whatever process. */
+export function attemptsAt({ toolCalls }: SessionState, callId: string): number {
+  return toolCalls.open.find((call) => call.callId === callId)?.attempts ?? 0;
 }

@@ -20,11 +20,12 @@ import { promptDigest, promptMessages } from "../projections/index.ts";
 import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
 import { compaction } from "./compactor.ts";
 import { runModelStep } from "./model-step.ts";
-import { inFlight, settlement } from "./recovery.ts";
+import { inFlight, isInTurn, settlement } from "./recovery.ts";
 import type { SessionDoor } from "./session-door.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 import type { StepSource } from "./step-source.ts";
 import { ToolRunner } from "./tool-runner.ts";
+import { repetition, TurnClock, type Timer } from "./turn-limits.ts";
 
 export interface SessionActorOptions {
   readonly session: string;
@@ -32,8 +33,11 @@ export interface SessionActorOptions {
   readonly prepared: PreparedAgent;
   readonly source: StepSource;
   readonly recovery: RecoveryPolicy;
+  /** How often one turn may be gone on with after the process died. */
+  readonly maxRecoveries: number;
   readonly graceMs: number;
   readonly clock: () => number;
+  readonly turnTimer: Timer;
   readonly random: () => number;
   /** Told once when the log no longer accepts what happens here. The actor is of no use afterwards. */
   readonly onFailure: (error: TurnlogError) => void;
@@ -49,7 +53,7 @@ const PARTS_PER_TURN = 64;
 /** Events that may be recorded and not yet in the log: what a millisecond's fsync leaves behind. */
 const MOST_UNWRITTEN = 256;
 
-export class SessionActor implements SessionDoor {
+export class SessionActor implements SessionDoor, Disposable {
   readonly session: string;
   readonly #options: SessionActorOptions;
   #state: SessionState;
@@ -66,6 +70,7 @@ export class SessionActor implements SessionDoor {
   #messages: readonly ModelMessage[] = [];
   #inputs = new Map<string, unknown>();
   #tools: ToolRunner | undefined;
+  readonly #clock: TurnClock;
   #strategy: CompactionStrategy | undefined;
 
   constructor(options: SessionActorOptions, state: SessionState) {
@@ -73,6 +78,7 @@ export class SessionActor implements SessionDoor {
     this.#options = options;
     this.#state = state;
     this.#written = state.position;
+    this.#clock = new TurnClock(this, options.prepared.agent, options.turnTimer);
   }
 
   get state(): SessionState {
@@ -86,6 +92,11 @@ export class SessionActor implements SessionDoor {
   get isIdle(): boolean {
     const { machine } = this.#state;
     return machine.matches({ idle: "waiting" }) || machine.matches("closed");
+  }
+
+  /** Whether the log has everything that was recorded. */
+  get isWritten(): boolean {
+    return this.#written === this.#state.position;
   }
 
   record(body: EventBody): void {
@@ -152,12 +163,20 @@ export class SessionActor implements SessionDoor {
 
   /** Goes on from a log that another process left behind, or does nothing when it left nothing. */
   recover(): void {
+    const { recovery, maxRecoveries } = this.#options;
+    const { machine } = this.#state;
+    const { recoveries, turn } = machine.context;
+    if (isInTurn(machine)) this.#clock.begin(turn);
     const unfinished = inFlight(this.#state);
     if (unfinished === undefined) return;
-    this.record({
-      type: "session.recovered",
-      data: { inFlight: unfinished, policy: this.#options.recovery },
-    });
+    // A turn that kills its process each time must not be tried for ever.
+    const policy = recoveries >= maxRecoveries ? "stop" : recovery;
+    this.record({ type: "session.recovered", data: { inFlight: unfinished, policy } });
+  }
+
+  /** Lets go of what would wake it up: it is put away, and the log is all that is left of it. */
+  [Symbol.dispose](): void {
+    this.#clock[Symbol.dispose]();
   }
 
   /** Begins a compaction; refused unless the session is idle. */
@@ -206,9 +225,9 @@ export class SessionActor implements SessionDoor {
       case "compact":
         return this.#compact();
       case "abort":
-        return this.#stop.abort(this.refusal("go on", "the turn was cancelled"));
+        return this.#stop.abort(this.refusal("go on", "its turn was stopped"));
       case "settle":
-        for (const body of settlement(this.#state)) this.record(body);
+        for (const body of settlement(this.#state, this.#options.prepared.agent)) this.record(body);
         return;
       case "endTurn":
         return this.#endTurn(effect.params);
@@ -218,11 +237,14 @@ export class SessionActor implements SessionDoor {
   #startTurn(): void {
     const { turn } = this.#state.machine.context;
     const maxSteps = this.#options.prepared.agent.maxSteps ?? DEFAULT_MAX_STEPS;
+    this.#clock.begin(turn + 1);
     this.record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
   }
 
   #startStep(): void {
     const { turn, step, stepsInTurn } = this.#state.machine.context;
+    const repeating = repetition(this.#state, this.#options.prepared.agent);
+    if (repeating !== undefined) return this.record(repeating);
     const due = this.#state.queue.waiting.filter(
       (message) => stepsInTurn === 0 || message.delivery === "steer",
     );
@@ -310,6 +332,7 @@ export class SessionActor implements SessionDoor {
   }
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
+    this.#clock[Symbol.dispose]();
     const { turn } = this.#state.machine.context;
     const error = this.#state.history.open?.error;
     this.record({
@@ -332,6 +355,7 @@ export class SessionActor implements SessionDoor {
       `Session ${this.session} stopped at position ${this.#written}: ${error instanceof Error ? error.message : String(error)} Everything up to there is in the log; open the session again to go on.`,
       { session: this.session, position: this.#written, cause: error },
     );
+    this.#clock[Symbol.dispose]();
     this.#stop.abort(this.#failure);
     this.#options.onFailure(this.#failure);
   }

@@ -4,17 +4,20 @@
  */
 
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
-import type { SessionEvent } from "../events/index.ts";
+import type { Delivery, SessionEvent } from "../events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../machines/index.ts";
+import type { ApprovalAnswer } from "./approval-answer.ts";
+import type { CancelOptions } from "./cancellation.ts";
 import type { SendOptions, Session } from "./session.ts";
 import type { UserInput } from "./user-input.ts";
 
 /** What can be sent to the actor. */
 export type SessionCommand =
   | { readonly type: "send"; readonly input: UserInput; readonly options?: SendOptions }
-  | { readonly type: "cancel"; readonly reason?: string }
-  | { readonly type: "approve"; readonly callId: string; readonly reason?: string }
-  | { readonly type: "deny"; readonly callId: string; readonly reason?: string };
+  | (CancelOptions & { readonly type: "cancel" })
+  | (ApprovalAnswer & { readonly type: "approve" | "deny"; readonly callId: string })
+  | { readonly type: "withdraw"; readonly messageId: string; readonly reason?: string }
+  | { readonly type: "reschedule"; readonly messageId: string; readonly delivery: Delivery };
 
 /** What the log tells the actor. Not for users: it is sent by the mirror itself. */
 interface Logged {
@@ -63,6 +66,10 @@ async function obey(session: Session, command: SessionCommand): Promise<void> {
       return await session.approve(command.callId, command);
     case "deny":
       return await session.deny(command.callId, command);
+    case "withdraw":
+      return await session.withdraw(command.messageId, command.reason);
+    case "reschedule":
+      return await session.reschedule(command.messageId, command.delivery);
   }
 }
 

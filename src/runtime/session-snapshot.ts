@@ -9,6 +9,7 @@ import { z } from "zod";
 import { jsonObjectSchema, jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
+  approvals,
   contextView,
   history,
   queue,
@@ -38,6 +39,7 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
   usage,
   toolCalls,
   queue,
+  approvals,
   sessionSummary,
 ];
 
@@ -56,6 +58,7 @@ const stateSchema = z.object({
   usage: usage.schema,
   toolCalls: toolCalls.schema,
   queue: queue.schema,
+  approvals: approvals.schema,
   summary: sessionSummary.schema,
 });
 
@@ -111,7 +114,7 @@ export async function saveSessionSnapshot(
 
 function headOf({ state, chunks }: KeptState): JsonValue {
   const { value, context } = state.machine;
-  const { history, view, usage, toolCalls, queue, summary } = state;
+  const { history, view, usage, toolCalls, queue, approvals, summary } = state;
   return toJson({
     shape,
     chunks,
@@ -122,6 +125,7 @@ function headOf({ state, chunks }: KeptState): JsonValue {
       usage: { ...usage, steps: [] },
       toolCalls: { ...toolCalls, ended: [] },
       queue,
+      approvals,
       summary,
     },
   });

@@ -8,12 +8,14 @@ import {
   type MachineStep,
 } from "../machines/index.ts";
 import {
+  approvals,
   contextView,
   history,
   queue,
   sessionSummary,
   toolCalls,
   usage,
+  type ApprovalsState,
   type ContextView,
   type HistoryState,
   type QueueState,
@@ -31,6 +33,7 @@ export interface SessionState {
   readonly usage: UsageState;
   readonly toolCalls: ToolCallsState;
   readonly queue: QueueState;
+  readonly approvals: ApprovalsState;
   readonly summary: SessionSummary;
 }
 
@@ -42,6 +45,7 @@ export const initialSessionState: SessionState = {
   usage: usage.initial,
   toolCalls: toolCalls.initial,
   queue: queue.initial,
+  approvals: approvals.initial,
   summary: sessionSummary.initial,
 };
 
@@ -75,6 +79,7 @@ export function foldSession(
       usage: usage.fold(state.usage, event),
       toolCalls: toolCalls.fold(state.toolCalls, event),
       queue: queue.fold(state.queue, event),
+      approvals: approvals.fold(state.approvals, event),
       summary: sessionSummary.fold(state.summary, event),
     },
     effects,

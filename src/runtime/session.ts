@@ -8,11 +8,14 @@ import {
   type EventLog,
   type SessionEvent,
 } from "../events/index.ts";
+import type { QueuedMessage } from "../projections/index.ts";
+import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
+import { requestCancel, type Cancelled, type CancelOptions } from "./cancellation.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { diffSession, type SessionDiff } from "./session-diff.ts";
 import { viewOf, viewSession, type SessionView } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
-import { turnOutcome, type TurnOutcome } from "./turn-outcome.ts";
+import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
 import { toStoredContent, type UserInput } from "./user-input.ts";
 
 export interface SendOptions {
@@ -22,17 +25,6 @@ export interface SendOptions {
   readonly delivery?: Delivery;
 }
 
-/** What was going on when a turn was cancelled. */
-export interface Cancelled {
-  readonly was: "idle" | "streaming" | "tools" | "compacting";
-  readonly turn: number | undefined;
-}
-
-/** Which of the waiting calls an answer is for. */
-export interface ApprovalAnswer {
-  readonly reason?: string;
-}
-
 export interface Session {
   readonly id: string;
   /**
@@ -40,14 +32,16 @@ export interface Session {
    * @throws TurnlogError `INVALID_INPUT`, `SESSION_CLOSED`, `SESSION_FAILED`
    */
   send(input: UserInput, options?: SendOptions): Promise<Turn>;
-  /** Stops the running turn and waits until it has ended. What had come is kept. */
-  cancel(options?: { readonly reason?: string }): Promise<Cancelled>;
+  /** Stops the running turn, waits until it has ended, and says what is kept. Idle: does nothing and says so. */
+  cancel(options?: CancelOptions): Promise<Cancelled>;
   /** Lets a call run that waits for approval. @throws TurnlogError `COMMAND_REFUSED` */
   approve(callId: string, answer?: ApprovalAnswer): Promise<void>;
   /** Refuses a call that waits for approval; the model is told why. @throws TurnlogError `COMMAND_REFUSED` */
   deny(callId: string, answer?: ApprovalAnswer): Promise<void>;
   /** Takes messages back that were not delivered yet. @throws TurnlogError `COMMAND_REFUSED` */
   withdraw(messageId: string, reason?: string): Promise<void>;
+  /** Moves a waiting message to the other kind of delivery. @throws TurnlogError `COMMAND_REFUSED` */
+  reschedule(messageId: string, delivery: Delivery): Promise<void>;
   /** Delivers waiting messages that a cancelled, failed or interrupted turn has held back. */
   resume(): Promise<void>;
   /** Compacts between turns; answers the event that says what came of it. @throws TurnlogError `COMMAND_REFUSED` */
@@ -91,23 +85,14 @@ export function createSession(id: string, host: SessionHost): Session {
     return actor;
   }
 
-  async function answer(
-    callId: string,
-    approved: boolean,
-    { reason }: ApprovalAnswer,
-  ): Promise<void> {
-    const actor = await opened(approved ? "approve" : "deny");
-    const { step, calls } = actor.state.machine.context;
-    if (byId(calls, callId) !== "awaiting-approval") {
-      throw actor.refusal(
-        approved ? "approve" : "deny",
-        `call ${callId} does not wait for approval`,
-      );
+  async function answer(callId: string, approved: boolean, options: ApprovalAnswer): Promise<void> {
+    const command = approved ? "approve" : "deny";
+    const actor = await opened(command);
+    const answered = answerEvent(actor.state, callId, approved, options);
+    if (answered === undefined) {
+      throw actor.refusal(command, `call ${callId} does not wait for approval`);
     }
-    actor.record({
-      type: "tool.approval-answered",
-      data: { step, callId, approved, ...(reason === undefined ? {} : { reason }) },
-    });
+    actor.record(answered);
     await actor.durable();
   }
 
@@ -133,25 +118,16 @@ export function createSession(id: string, host: SessionHost): Session {
       return createTurn({ session: id, messageId, queued, position, log, outcome });
     },
 
-    async cancel({ reason } = {}) {
+    async cancel(options = {}) {
       const actor = await host.actor(id);
-      const { machine } = actor.state;
-      const { turn } = machine.context;
-      if (machine.matches("closed") || machine.matches("idle"))
-        return { was: "idle", turn: undefined };
-      const was = machine.matches("tools")
-        ? "tools"
-        : machine.matches("compacting")
-          ? "compacting"
-          : "streaming";
-      if (machine.context.stopping === undefined) {
-        actor.record({
-          type: "turn.cancel-requested",
-          data: { turn, ...(reason === undefined ? {} : { reason }) },
-        });
-      }
-      await untilIdle(actor, host);
-      return { was, turn };
+      const requested = requestCancel(actor, options);
+      const remains = await host.watch(actor, () => {
+        const { machine } = actor.state;
+        return machine.matches("idle") || machine.matches("closed")
+          ? turnRemains(actor.state, requested.turn)
+          : undefined;
+      });
+      return { ...requested, ...remains };
     },
 
     approve: (callId, options = {}) => answer(callId, true, options),
@@ -159,13 +135,20 @@ export function createSession(id: string, host: SessionHost): Session {
 
     async withdraw(messageId, reason) {
       const actor = await opened("withdraw");
-      if (!waits(actor, messageId)) {
-        throw actor.refusal("withdraw", `message ${messageId} does not wait`);
-      }
+      findWaiting(actor, "withdraw", messageId);
       actor.record({
         type: "message.withdrawn",
         data: { ids: [messageId], ...(reason === undefined ? {} : { reason }) },
       });
+      await actor.durable();
+    },
+
+    async reschedule(messageId, delivery) {
+      const actor = await opened("reschedule");
+      // Asked for twice, it is moved once.
+      if (findWaiting(actor, "reschedule", messageId).delivery !== delivery) {
+        actor.record({ type: "message.rescheduled", data: { id: messageId, delivery } });
+      }
       await actor.durable();
     },
 
@@ -214,6 +197,13 @@ export function createSession(id: string, host: SessionHost): Session {
 
 function waits(actor: SessionActor, messageId: string): boolean {
   return actor.state.queue.waiting.some((message) => message.id === messageId);
+}
+
+/** The message, as long as it was not delivered; refuses the command otherwise. */
+function findWaiting(actor: SessionActor, command: string, messageId: string): QueuedMessage {
+  const found = actor.state.queue.waiting.find((message) => message.id === messageId);
+  if (found !== undefined) return found;
+  throw actor.refusal(command, `message ${messageId} does not wait`);
 }
 
 function release(actor: SessionActor): void {

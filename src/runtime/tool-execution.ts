@@ -7,11 +7,14 @@ import { executeTool, isExecutableTool } from "@ai-sdk/provider-utils";
 import type { ModelMessage, Tool } from "ai";
 import { modelOutputSchema, type JsonValue, type ModelOutput } from "../events/index.ts";
 import type { CallPart } from "../projections/index.ts";
+import type { CallIdentity } from "./call-identity.ts";
+import { defer, onAbort } from "./defer.ts";
 import { toJson, toStoredError } from "./json-value.ts";
 
 export interface ToolExecution {
   readonly tool: Tool;
   readonly call: CallPart;
+  readonly identity: CallIdentity;
   readonly input: unknown;
   /** The messages of the prompt that the call answers. */
   readonly messages: readonly ModelMessage[];
@@ -34,43 +37,42 @@ export type Execution =
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
 
 export async function executeCall(run: ToolExecution): Promise<Execution> {
-  const { signal, timeoutMs, graceMs, call } = run;
+  const { signal, timeoutMs, graceMs, call, identity } = run;
   if (signal.aborted) {
+    // What an attempt before a restart has done is not known.
+    if (identity.attempt > 1) return { kind: "unknown", reason: "cancelled" };
     return { kind: "failed", error: new Error("Cancelled before it was run: it had no effect.") };
   }
   const stop = new AbortController();
   const leave = Promise.withResolvers<Execution>();
-  const timers: NodeJS.Timeout[] = [];
+  let grace: NodeJS.Timeout | undefined;
   const end = (reason: "cancelled" | "timed-out", error: unknown): void => {
     stop.abort(error);
-    timers.push(
-      setTimeout(() => {
-        leave.resolve({ kind: "unknown", reason });
-      }, graceMs),
-    );
+    // Told to stop twice, it has the time that it was given first.
+    grace ??= setTimeout(() => {
+      leave.resolve({ kind: "unknown", reason });
+    }, graceMs);
   };
-  const onCancel = (): void => {
+  const limit =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          const message = `The tool ${call.toolName} ran longer than ${timeoutMs} ms.`;
+          end("timed-out", new DOMException(message, "TimeoutError"));
+        }, timeoutMs);
+  const watch = onAbort(signal, () => {
     end("cancelled", signal.reason);
-  };
-  signal.addEventListener("abort", onCancel, { once: true });
-  if (timeoutMs !== undefined) {
-    const message = `The tool ${call.toolName} ran longer than ${timeoutMs} ms.`;
-    timers.push(
-      setTimeout(() => {
-        end("timed-out", new DOMException(message, "TimeoutError"));
-      }, timeoutMs),
-    );
-  }
-  try {
-    return await Promise.race([execute(run, stop.signal), leave.promise]);
-  } finally {
-    signal.removeEventListener("abort", onCancel);
-    for (const timer of timers) clearTimeout(timer);
-  }
+  });
+  using _ = defer(() => {
+    watch[Symbol.dispose]();
+    clearTimeout(limit);
+    clearTimeout(grace);
+  });
+  return await Promise.race([execute(run, stop.signal), leave.promise]);
 }
 
 async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {
-  const { tool, call, input, messages, onProgress } = run;
+  const { tool, call, identity, input, messages, onProgress } = run;
   if (!isExecutableTool(tool)) {
     return { kind: "failed", error: new Error(`The tool ${call.toolName} cannot be run.`) };
   }
@@ -83,6 +85,7 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
       // The SDK types the context by the tool, which is not known here.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       context: undefined as never,
+      turnlog: identity,
     };
     for await (const part of executeTool({ tool, input, options })) {
       if (part.type === "preliminary") onProgress(part.output);

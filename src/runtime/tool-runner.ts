@@ -5,12 +5,18 @@
  */
 
 import type { ModelMessage, Tool } from "ai";
-import type { StoredError } from "../events/index.ts";
+import { byId, type EventBody, type StoredError } from "../events/index.ts";
+import type { CallState } from "../machines/index.ts";
 import type { CallPart } from "../projections/index.ts";
-import { DEFAULT_TOOL_CONCURRENCY, type Agent } from "./agent.ts";
+import type { Agent } from "./agent.ts";
+import { approvalOf, type ApprovalCheck } from "./approval.ts";
+import { denied, executed, skipped } from "./call-ending.ts";
+import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError } from "./json-value.ts";
+import { RunningCalls } from "./running-calls.ts";
 import type { SessionDoor } from "./session-door.ts";
 import { executeCall, type Execution } from "./tool-execution.ts";
+import { attemptsAt, waitsForPerson } from "./recovery.ts";
 import { inputFromRecord } from "./tool-input.ts";
 
 export interface ToolRunnerOptions {
@@ -40,11 +46,12 @@ export class ToolRunner {
   readonly #deciding = new Set<string>();
   /** Calls that need no approval, of which some have to wait for a place: nobody is asked twice. */
   readonly #allowed = new Set<string>();
-  readonly #running = new Set<string>();
+  readonly #running: RunningCalls;
 
   constructor(options: ToolRunnerOptions) {
     this.#options = options;
     this.#step = options.door.state.machine.context.step;
+    this.#running = new RunningCalls(options.agent);
   }
 
   /** Does whatever is next for each call. */
@@ -52,10 +59,7 @@ export class ToolRunner {
     const { door } = this.#options;
     for (const [callId, state] of Object.entries(door.state.machine.context.calls)) {
       const call = this.#find(callId);
-      if (call === undefined) continue;
-      if (state === "refused") this.#deny(call);
-      else if (state === "waiting") this.#begin(call);
-      else if (state === "awaiting-approval" || state === "approved") this.#resume(call, state);
+      if (call !== undefined && !this.#running.has(callId)) this.#advance(call, state);
     }
   }
 
@@ -66,79 +70,71 @@ export class ToolRunner {
     );
   }
 
-  #begin(call: CallPart): void {
-    if (call.invalid === true) {
-      const error = call.error ?? {
-        name: "Error",
-        message: `The call of ${call.toolName} is invalid.`,
-      };
-      this.#fail(call, error);
-    } else if (!this.#mayStart) {
-      this.#skip(call);
-    } else if (!this.#deciding.has(call.callId)) {
-      this.#decide(call);
+  #advance(call: CallPart, callState: CallState): void {
+    const { state } = this.#options.door;
+    const { skipCalls, stopping } = state.machine.context;
+    switch (callState) {
+      case "waiting":
+        if (call.invalid === true) return this.#refuse(call);
+        if (skipCalls) return this.#skip(call);
+        return this.#deciding.has(call.callId) ? undefined : this.#decide(call);
+      case "awaiting-approval":
+        // In a turn that stops, nobody is asked any more.
+        if (skipCalls || stopping !== undefined) return this.#skip(call);
+        return waitsForPerson(state, call.callId) ? undefined : this.#decide(call);
+      case "approved":
+        return skipCalls ? this.#skip(call) : this.#start(call);
+      case "refused":
+        return this.#deny(call, reasonOf(call));
+      case "running":
+        // A dead process had started it, and it may be repeated.
+        return skipCalls ? this.#skip(call) : this.#start(call);
+      case "ended":
+        return undefined;
     }
   }
 
-  /** A call that approval was asked for: in a turn that stops, nobody answers or acts on an answer. */
-  #resume(call: CallPart, state: "awaiting-approval" | "approved"): void {
-    if (!this.#mayStart) this.#skip(call);
-    else if (state === "approved") this.#start(call);
-  }
-
-  get #mayStart(): boolean {
-    return !this.#options.door.state.machine.context.skipCalls;
-  }
-
-  #skip(call: CallPart): void {
-    const { door } = this.#options;
-    const { stopping } = door.state.machine.context;
-    const reason =
-      stopping === "cancelled"
-        ? "cancelled"
-        : stopping === "interrupted"
-          ? "recovered"
-          : "interrupted";
-    door.record({ type: "tool.skipped", data: { ...this.#key(call), reason } });
-  }
-
   #decide(call: CallPart): void {
+    if (this.#allowed.has(call.callId)) return this.#start(call);
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
-    // Deprecated in favour of a setting of `streamText`, which this runtime does not run tools with.
-    // oxlint-disable-next-line typescript/no-deprecated
-    const { needsApproval } = runnable.tool;
-    if (needsApproval === undefined || needsApproval === false || this.#allowed.has(call.callId))
-      this.#start(call);
-    else if (needsApproval === true) this.#requestApproval(call);
-    else {
-      this.#deciding.add(call.callId);
-      this.#background(async () => {
-        try {
-          const needed = await needsApproval(await this.#input(runnable), {
-            toolCallId: call.callId,
-            messages: [...this.#options.messages],
-            context: undefined,
-          });
+    const { agent, door } = this.#options;
+    const approval = approvalOf(call, runnable.tool, agent, door.state.approvals);
+    switch (approval.kind) {
+      case "allowed":
+        return this.#start(call);
+      case "needed":
+        return this.#requestApproval(call);
+      case "refused":
+        return this.#deny(call, approval.reason);
+      case "depends":
+        this.#deciding.add(call.callId);
+        return this.#background(async () => {
+          const needed = await this.#ask(runnable, approval.isNeeded);
           this.#deciding.delete(call.callId);
           if (!this.#stands(call, "waiting")) return;
-          if (needed) this.#requestApproval(call);
-          else {
-            this.#allowed.add(call.callId);
-            this.#start(call);
-          }
-        } catch (error) {
-          this.#deciding.delete(call.callId);
-          if (this.#stands(call, "waiting")) this.#fail(call, toStoredError(error));
-        }
-      });
+          if (typeof needed !== "boolean") return this.#fail(call, needed);
+          if (needed) return this.#requestApproval(call);
+          this.#allowed.add(call.callId);
+          this.#start(call);
+        });
+    }
+  }
+
+  /** What the tool and the agent say of this call; an error of theirs is the call's. */
+  async #ask(runnable: Runnable, isNeeded: ApprovalCheck): Promise<boolean | StoredError> {
+    const { door, messages } = this.#options;
+    try {
+      const input = await this.#input(runnable);
+      return await isNeeded({ session: door.session, call: runnable.call, input, messages });
+    } catch (error) {
+      return toStoredError(error);
     }
   }
 
   /** The tool of a call, or undefined after saying in the log why there is none. */
   #runnable(call: CallPart): Runnable | undefined {
-    const tools = this.#options.agent.tools ?? {};
-    const tool = Object.hasOwn(tools, call.toolName) ? tools[call.toolName] : undefined;
+    const tool = byId(this.#options.agent.tools ?? {}, call.toolName);
     if (tool?.execute !== undefined) return { call, tool };
     const why = tool === undefined ? "is not among the agent's tools" : "has no `execute` function";
     this.#fail(call, { name: "Error", message: `The tool ${call.toolName} ${why}.` });
@@ -147,55 +143,50 @@ export class ToolRunner {
 
   #requestApproval(call: CallPart): void {
     const { door } = this.#options;
+    // In a turn that stops, nobody is asked any more.
+    if (door.state.machine.context.stopping !== undefined) return this.#skip(call);
     door.record({
       type: "tool.approval-requested",
       data: { ...this.#key(call), toolName: call.toolName },
     });
   }
 
-  #deny(call: CallPart): void {
-    const { outcome } = call;
-    const reason = outcome.status === "refused" ? outcome.reason : undefined;
-    this.#options.door.record({
-      type: "tool.denied",
-      data: { ...this.#key(call), ...(reason === undefined ? {} : { reason }) },
-    });
-  }
-
+  /** Starts a call, or starts one again that a dead process had started. */
   #start(call: CallPart): void {
-    const { door, agent } = this.#options;
-    if (this.#running.size >= (agent.toolConcurrency ?? DEFAULT_TOOL_CONCURRENCY)) return;
+    const { door } = this.#options;
+    if (!this.#running.hasRoomFor(call)) return;
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
-    this.#running.add(call.callId);
+    const attempt = this.#attempts(call) + 1;
+    const effectId = `${door.session}/${this.#step}/${call.callId}`;
+    this.#running.add(call);
     door.record({
       type: "tool.started",
-      data: {
-        ...this.#key(call),
-        toolName: call.toolName,
-        attempt: 1,
-        effectId: `${door.session}/${this.#step}/${call.callId}`,
-      },
+      data: { ...this.#key(call), toolName: call.toolName, attempt, effectId },
     });
     this.#background(async () => {
-      const execution = await this.#execute(runnable);
-      this.#running.delete(call.callId);
-      if (this.#stands(call, "running")) this.#conclude(call, execution);
+      const identity = { session: door.session, step: this.#step, attempt, effectId };
+      const execution = await this.#execute(runnable, identity);
+      this.#running.delete(call);
+      if (this.#stands(call, "running")) {
+        door.record(executed(this.#key(call), execution, door.state.machine.context));
+      }
       // A place has come free for a call that had to wait.
       if (door.state.machine.context.step === this.#step) this.run();
     });
   }
 
-  async #execute(runnable: Runnable): Promise<Execution> {
+  async #execute(runnable: Runnable, identity: CallIdentity): Promise<Execution> {
     const { door, agent, signal, graceMs, messages } = this.#options;
     const { call, tool } = runnable;
     // Law 1: the world is touched only when the intent is durable.
     await door.durable();
-    const limit = agent.toolTimeoutMs;
-    const timeoutMs = typeof limit === "object" ? limit[call.toolName] : limit;
+    const timeoutMs =
+      byId(agent.toolPolicies ?? {}, call.toolName)?.timeoutMs ?? agent.toolTimeoutMs;
     return await executeCall({
       tool,
       call,
+      identity,
       input: await this.#input(runnable),
       messages,
       signal,
@@ -211,34 +202,39 @@ export class ToolRunner {
     });
   }
 
-  #conclude(call: CallPart, execution: Execution): void {
-    const { door } = this.#options;
-    switch (execution.kind) {
-      case "succeeded": {
-        const { output, modelOutput } = execution;
-        const shown = modelOutput === undefined ? {} : { modelOutput };
-        door.record({ type: "tool.succeeded", data: { ...this.#key(call), output, ...shown } });
-        break;
-      }
-      case "failed":
-        this.#fail(call, toStoredError(execution.error));
-        break;
-      case "unknown":
-        door.record({
-          type: "tool.unknown",
-          data: { ...this.#key(call), reason: execution.reason },
-        });
-        break;
-    }
-  }
-
   async #input({ call, tool }: Runnable): Promise<unknown> {
     const { inputs } = this.#options;
     return inputs.has(call.callId) ? inputs.get(call.callId) : inputFromRecord(tool, call.input);
   }
 
+  #skip(call: CallPart): void {
+    this.#leave(call, skipped(this.#key(call), this.#options.door.state.machine.context));
+  }
+
+  #deny(call: CallPart, reason: string | undefined): void {
+    this.#leave(call, denied(this.#key(call), reason));
+  }
+
+  /** The model's call fits no tool, or not the tool's schema. */
+  #refuse(call: CallPart): void {
+    const message = `The call of ${call.toolName} is invalid.`;
+    this.#fail(call, call.error ?? { name: "Error", message });
+  }
+
   #fail(call: CallPart, error: StoredError): void {
-    this.#options.door.record({ type: "tool.failed", data: { ...this.#key(call), error } });
+    this.#leave(call, { type: "tool.failed", data: { ...this.#key(call), error } });
+  }
+
+  /** Ends a call that is not run; of one that a dead process had started, it stays open what it did. */
+  #leave(call: CallPart, ending: EventBody): void {
+    const unknown = { ...this.#key(call), reason: "recovered" } as const;
+    this.#options.door.record(
+      this.#attempts(call) === 0 ? ending : { type: "tool.unknown", data: unknown },
+    );
+  }
+
+  #attempts({ callId }: CallPart): number {
+    return attemptsAt(this.#options.door.state, callId);
   }
 
   #key(call: CallPart): { readonly step: number; readonly callId: string } {
@@ -248,7 +244,7 @@ export class ToolRunner {
   /** Whether the call still stands where this runner left it: a late answer changes nothing. */
   #stands(call: CallPart, state: "waiting" | "running"): boolean {
     const { context } = this.#options.door.state.machine;
-    return context.step === this.#step && context.calls[call.callId] === state;
+    return context.step === this.#step && byId(context.calls, call.callId) === state;
   }
 
   #background(work: () => Promise<void>): void {
@@ -256,4 +252,8 @@ export class ToolRunner {
       this.#options.onFailure(error);
     });
   }
+}
+
+function reasonOf({ outcome }: CallPart): string | undefined {
+  return outcome.status === "refused" ? outcome.reason : undefined;
 }

@@ -1,7 +1,7 @@
 /** How the turn ended that a message was delivered to, read from the session's state. Pure. */
 
 import { byId, type StoredError, type TokenUsage, type TurnEndReason } from "../events/index.ts";
-import { turnUsage } from "../projections/index.ts";
+import { turnUsage, type HistoryState, type ToolCall } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
 
 export interface TurnResult {
@@ -31,13 +31,34 @@ export function turnOutcome(state: SessionState, messageId: string): TurnOutcome
   const { turn } = message;
   const end = history.items.findLast((item) => item.kind === "turn-end" && item.turn === turn);
   if (end?.kind !== "turn-end") return undefined;
-  const last = history.items.findLast((item) => item.kind === "step" && item.turn === turn);
-  const text =
-    last?.kind === "step"
-      ? last.parts.map((part) => (part.kind === "text" ? part.text : "")).join("")
-      : "";
+  const text = lastText(history, turn);
   const result = { turn, text, finishReason: end.reason, usage: turnUsage(usage, turn) };
   return end.error === undefined
     ? { kind: "ended", result }
     : { kind: "failed", result, error: end.error };
+}
+
+/** What is kept of a turn that was stopped; nothing of no turn. */
+export function turnRemains(
+  { history, toolCalls }: SessionState,
+  turn: number | undefined,
+): {
+  readonly ended: TurnEndReason | undefined;
+  readonly kept: { readonly text: string; readonly calls: readonly ToolCall[] };
+} {
+  if (turn === undefined) return { ended: undefined, kept: { text: "", calls: [] } };
+  const end = history.items.findLast((item) => item.kind === "turn-end" && item.turn === turn);
+  const last = history.items.findLast((item) => item.kind === "step" && item.turn === turn);
+  const calls = toolCalls.ended.filter((call) => last?.kind === "step" && call.step === last.step);
+  return {
+    ended: end?.kind === "turn-end" ? end.reason : undefined,
+    kept: { text: lastText(history, turn), calls },
+  };
+}
+
+/** The text of a turn's last step. */
+function lastText({ items }: HistoryState, turn: number): string {
+  const last = items.findLast((item) => item.kind === "step" && item.turn === turn);
+  if (last?.kind !== "step") return "";
+  return last.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
 }

@@ -1,11 +1,12 @@
 /** What came from outside to a recorded session, said to a session again. */
 
-import type { SessionEvent } from "../events/index.ts";
+import type { CancelMode, EventType, SessionEvent } from "../events/index.ts";
 import type { CompactionStrategy, Session } from "../index.ts";
 import { recordedError } from "../models/index.ts";
 
 type CommandType =
   | "message.queued"
+  | "message.rescheduled"
   | "message.withdrawn"
   | "turn.cancel-requested"
   | "tool.approval-answered"
@@ -15,6 +16,7 @@ type CommandType =
 
 const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "message.queued",
+  "message.rescheduled",
   "message.withdrawn",
   "turn.cancel-requested",
   "tool.approval-answered",
@@ -27,6 +29,23 @@ const commandTypes: ReadonlySet<string> = new Set<CommandType>([
 export function isCommand(event: SessionEvent): event is SessionEvent<CommandType> {
   return commandTypes.has(event.type);
 }
+
+/** Whether a turn's time was up here: nothing that came before says so. */
+export function isTimeUp(event: SessionEvent): boolean {
+  return event.type === "turn.limit-reached" && event.data.limit === "time";
+}
+
+/** Whether a tool was left running here, by a cancel or because time was up. */
+export function leavesTool(event: SessionEvent, events: readonly SessionEvent[]): boolean {
+  if (event.type !== "turn.cancel-requested" && !isTimeUp(event)) return false;
+  const after = events
+    .slice(event.seq)
+    .find(({ type }) => leavings.has(type) || type === "tool.unknown");
+  return after?.type === "tool.unknown";
+}
+
+/** What comes once the calls of a step have ended. */
+const leavings: ReadonlySet<EventType> = new Set<EventType>(["step.started", "turn.ended"]);
 
 /** Says it again. @param next - The event that was recorded after it. */
 export async function repeatCommand(
@@ -41,17 +60,23 @@ export async function repeatCommand(
       await session.send(input, { id, delivery });
       return;
     }
+    case "message.rescheduled":
+      return await session.reschedule(event.data.id, event.data.delivery);
     case "message.withdrawn": {
-      const { ids, reason } = event.data;
-      for (const id of ids) await session.withdraw(id, reason);
+      const [id, ...others] = event.data.ids;
+      const { reason } = event.data;
+      if (id !== undefined && others.length === 0) return await session.withdraw(id, reason);
+      // Several at once are taken back by a cancel; of a turn that was to stop, it said nothing else.
+      const mode = next?.type === "turn.cancel-requested" ? next.data.mode : "after-tools";
+      await session.cancel({ ...modeOf({ mode }), ...reasonOf(event.data), withdraw: true });
       return;
     }
     case "turn.cancel-requested":
-      await session.cancel(reasonOf(event.data));
+      await session.cancel({ ...modeOf(event.data), ...reasonOf(event.data) });
       return;
     case "tool.approval-answered": {
-      const { callId, approved } = event.data;
-      const answer = reasonOf(event.data);
+      const { callId, approved, always } = event.data;
+      const answer = { ...reasonOf(event.data), ...(always === undefined ? {} : { always }) };
       await (approved ? session.approve(callId, answer) : session.deny(callId, answer));
       return;
     }
@@ -66,6 +91,12 @@ export async function repeatCommand(
 
 function reasonOf({ reason }: { readonly reason?: string }): { readonly reason?: string } {
   return reason === undefined ? {} : { reason };
+}
+
+function modeOf({ mode }: { readonly mode?: CancelMode | undefined }): {
+  readonly mode?: CancelMode;
+} {
+  return mode === undefined ? {} : { mode };
 }
 
 /** Plans what was planned. */

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
 import { createRuntime, type Agent, type Session } from "../index.ts";
 import { replayModel } from "../models/index.ts";
-import { isCommand, repeatCommand } from "./replay-command.ts";
+import { isCommand, isTimeUp, leavesTool, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, type ReplayDifference } from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
 import { replayTools } from "./replay-tools.ts";
@@ -17,7 +17,11 @@ export interface ReplayStageOptions {
 }
 
 /** In so many turns of the event loop whatever follows from the last event has happened. */
-const TURNS_AT_THE_END = 20;
+const TURNS_TO_SETTLE = 20;
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < TURNS_TO_SETTLE; turn++) await setImmediate();
+}
 
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
 
@@ -30,6 +34,8 @@ export class ReplayStage {
   /** The number of the process that lives; what earlier ones do gets nowhere. */
   #process = 0;
   #session: Promise<Session> | undefined;
+  /** Ends the time of the turn that runs in it; it passes only where that was recorded. */
+  #timeUp: (() => void) | undefined;
   /** What was recorded of the agent that runs it. */
   #description: AgentDescription;
 
@@ -43,21 +49,29 @@ export class ReplayStage {
   async play(): Promise<ReplayDifference | undefined> {
     const { events } = this.#options;
     for (const event of events) {
-      if (!isCommand(event) && !isOpening(event, events[event.seq - 2])) continue;
+      if (!isCommand(event) && !isTimeUp(event) && !isOpening(event, events[event.seq - 2])) {
+        continue;
+      }
       if (!(await this.#reached(event.seq - 1))) return this.#difference;
+      // What one command made happen together is not repeated twice.
+      if (this.#pacer.position >= event.seq) continue;
+      // It had been started, and was run.
+      if (leavesTool(event, events)) await settled();
       this.#repeat(event).catch(() => {
         this.#refused(event);
       });
     }
-    if (await this.#reached(events.length)) {
-      for (let turn = 0; turn < TURNS_AT_THE_END; turn++) await setImmediate();
-    }
+    if (await this.#reached(events.length)) await settled();
     this.#process += 1;
     this.#pacer.stop();
     return this.#difference;
   }
 
   async #repeat(event: SessionEvent): Promise<void> {
+    if (isTimeUp(event)) {
+      this.#timeUp?.();
+      return;
+    }
     if (!isCommand(event)) {
       this.#session = this.#open(event);
       await this.#session;
@@ -72,6 +86,8 @@ export class ReplayStage {
   async #open(event: SessionEvent): Promise<Session> {
     const { log, events, agentOf } = this.#options;
     this.#process += 1;
+    const process = this.#process;
+    this.#timeUp = undefined;
     await this.#lastAppend;
     if (event.type === "session.created" || event.type === "session.configured") {
       this.#description = event.data.agent;
@@ -80,7 +96,7 @@ export class ReplayStage {
     const rest = events.slice(event.seq - 1);
     const recovery = [event, events[event.seq]].find((one) => one?.type === "session.recovered");
     const runtime = await createRuntime({
-      log: this.#door(log, this.#process),
+      log: this.#door(log, process),
       agent: {
         ...agent,
         model: { ...replayModel(rest, this.#pacer), ...nameOf(agent) },
@@ -89,8 +105,13 @@ export class ReplayStage {
           : { tools: replayTools(rest, agent.tools, this.#pacer) }),
       },
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
+      maxRecoveries: Number.POSITIVE_INFINITY,
       graceMs: 1,
       clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.at ?? 0,
+      turnTimer: (_, due) => {
+        if (process === this.#process) this.#timeUp = due;
+        return { [Symbol.dispose]: () => {} };
+      },
       random: () => 0,
     });
     return await runtime.session(this.#name);

@@ -5,6 +5,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 import { hasTerminals, startInTerminal } from "./terminal.ts";
 
 const ENTER = "\r";
+const ESCAPE = "\u001B";
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 
@@ -13,7 +14,7 @@ const question = `which files mention zod?${ENTER}`;
 const slow = ["--session", "one", "--offline-delay-ms", "40"];
 
 // Only Linux's `script` makes terminals in this way; the turns behind the prompt are tested everywhere.
-describe.skipIf(!hasTerminals)("a conversation", () => {
+describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-linux)", () => {
   it("answers one message after the other until Ctrl-D, and says how to come back", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
@@ -43,7 +44,7 @@ describe.skipIf(!hasTerminals)("a conversation", () => {
     expect((await terminal.ended).code).toBe(0);
   });
 
-  it("Ctrl-C cancels the turn and asks again; at the question it leaves", async () => {
+  it("Ctrl-C cancels the turn and goes on; where nothing runs it gives up the line, then leaves", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const terminal = startInTerminal(slow, { cwd: folder.path });
     await terminal.until(asks);
@@ -55,53 +56,157 @@ describe.skipIf(!hasTerminals)("a conversation", () => {
     terminal.type(question);
     await terminal.until(/- a\.ts \(line 1\)/);
     await terminal.until(asks);
+    terminal.type("never mind");
+    await terminal.until(/> never mind/);
     terminal.type(CTRL_C);
+    await terminal.until(/> \r/);
+    terminal.type(CTRL_D);
     expect((await terminal.ended).code).toBe(0);
     const { stdout } = await run(["show", "one"], { cwd: folder.path });
     expect(stdout).toMatch(/Turn 1 ended: cancelled[^]*Turn 2 ended: stop/);
+    expect(stdout).not.toContain("never mind");
   });
 
-  it("keeps what is typed during a turn for the next question", async () => {
+  it("queues at Enter and steers at Tab while the agent works, and shows what waits", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const terminal = startInTerminal(slow, { cwd: folder.path });
     await terminal.until(asks);
     terminal.type(question);
     await terminal.until(/I search/);
-    // Enter, too: a terminal that nobody holds would take the line and lose it.
-    terminal.type(`what did ${ENTER}`);
+    terminal.type(`what did you do?${ENTER}`);
+    await terminal.until(/1 after the turn: what did you do\?/);
+    terminal.type("list all files\t");
+    await terminal.until(/2 next step: list all files/);
+    await terminal.until(/> list all files/);
     await terminal.until(/tokens: /);
-    await terminal.until(/what did/);
-    terminal.type(`you do?${ENTER}`);
-    await terminal.until(/I called 1 tool/);
+    await terminal.until(/> what did you do\?/);
+    await terminal.until(/tokens: /);
     await terminal.until(asks);
-    terminal.type(CTRL_C);
+    terminal.type(CTRL_D);
     expect((await terminal.ended).code).toBe(0);
+    const { stdout } = await run(["show", "one"], { cwd: folder.path });
+    const order = ["which files mention zod?", "list all files", "Turn 1 ended: stop", "what did"];
+    expect(order.map((words) => stdout.indexOf(words))).toEqual(
+      order.map((words) => stdout.indexOf(words)).toSorted((a, b) => a - b),
+    );
   });
 
-  it("asks before each write: y runs it, anything else does not", async () => {
-    await using folder = await temporaryFolder();
-    const terminal = startInTerminal(["--allow-write"], { cwd: folder.path });
+  it("moves and withdraws what waits; a cancel holds it back until Enter", async () => {
+    await using folder = await temporaryFolder({ "a.ts": "zod\n" });
+    const terminal = startInTerminal(slow, { cwd: folder.path });
     await terminal.until(asks);
-    terminal.type(`write "yes please" to a.txt${ENTER}`);
-    await terminal.until(/Run write_file path="a\.txt" text="yes please"/);
-    terminal.type("y");
+    terminal.type(question);
+    await terminal.until(/I search/);
+    terminal.type(`read a.ts${ENTER}`);
+    await terminal.until(/1 after the turn: read a\.ts/);
+    terminal.type(`what did you do?${ENTER}`);
+    await terminal.until(/2 after the turn: what did/);
+    terminal.type(`/steer 1${ENTER}`);
+    await terminal.until(/1 next step: read a\.ts/);
+    terminal.type(`/later 1${ENTER}`);
+    await terminal.until(/1 after the turn: read a\.ts/);
+    terminal.type(`/withdraw 1${ENTER}`);
+    await terminal.until(/Taken back: read a\.ts/);
+    terminal.type(ESCAPE);
+    await terminal.until(/Cancelled\. Kept in the session/);
+    await terminal.until(/1 message held back/);
+    await terminal.until(/2 held back: what did you do\?/);
+    terminal.type(ENTER);
+    await terminal.until(/> what did you do\?/);
+    await terminal.until(/tokens: /);
+    await terminal.until(asks);
+    terminal.type(CTRL_D);
+    expect((await terminal.ended).code).toBe(0);
+    const { stdout } = await run(["show", "one"], { cwd: folder.path });
+    expect(stdout).not.toContain("read a.ts");
+    expect(stdout).toContain("what did you do?");
+  });
+
+  it("asks before each write in the chat: yes, no with a reason, always, never", async () => {
+    await using folder = await temporaryFolder();
+    const args = ["--session", "one", "--allow-write"];
+    const terminal = startInTerminal(args, { cwd: folder.path });
+    const write = async (name: string): Promise<void> => {
+      await terminal.until(asks);
+      terminal.type(`write "words" to ${name}${ENTER}`);
+    };
+    await write("yes.txt");
+    await terminal.until(/text: words/);
+    await terminal.until(/Run write_file path="yes\.txt" text="words"\?/);
+    // No answer, and not lost either.
+    terminal.type(`hm${ENTER}`);
+    await terminal.until(/Not sent: a call waits for your answer/);
+    await terminal.until(/> hm/);
+    terminal.type(`\u0015y${ENTER}`);
+    await terminal.until(/✓ write_file/);
+    await write("no.txt");
+    await terminal.until(/Run write_file path="no\.txt"/);
+    terminal.type(`n wrong name${ENTER}`);
+    await terminal.until(/✗ write_file · denied: wrong name/);
+    await write("always.txt");
+    await terminal.until(/Run write_file path="always\.txt"/);
+    terminal.type(`a${ENTER}`);
+    await terminal.until(/From now on write_file runs without being asked about/);
+    await terminal.until(/✓ write_file/);
+    await write("unasked.txt");
     await terminal.until(/✓ write_file/);
     await terminal.until(asks);
-    terminal.type(`write "never" to b.txt${ENTER}`);
-    await terminal.until(/Run write_file path="b\.txt"/);
-    terminal.type(ENTER);
-    await terminal.until(/✗ write_file · denied/);
-    await terminal.until(asks);
-    terminal.type(`write "never" to c.txt${ENTER}`);
-    await terminal.until(/Run write_file path="c\.txt"/);
-    terminal.type(CTRL_C);
-    await terminal.until(/Cancelled\./);
-    await terminal.until(asks);
-    terminal.type(CTRL_C);
-    await terminal.ended;
+    terminal.type(CTRL_D);
+    expect((await terminal.ended).code).toBe(0);
     const { stdout } = await run(["list all files"], { cwd: folder.path });
-    expect(stdout).toContain("a.txt");
-    expect(stdout).not.toMatch(/[bc]\.txt/);
+    for (const name of ["yes.txt", "always.txt", "unasked.txt"]) expect(stdout).toContain(name);
+    expect(stdout).not.toContain("no.txt");
+  });
+
+  it("leaves a question open and asks it again when the session is gone on with", async () => {
+    await using folder = await temporaryFolder();
+    const args = ["--session", "one", "--allow-write"];
+    const first = startInTerminal(args, { cwd: folder.path });
+    await first.until(asks);
+    first.type(`write "words" to a.txt${ENTER}`);
+    await first.until(/Run write_file/);
+    first.type(CTRL_D);
+    await first.until(/it can be answered another time/);
+    expect((await first.ended).code).toBe(0);
+    const second = startInTerminal(args, { cwd: folder.path });
+    await second.until(/write_file waits for your answer/);
+    await second.until(/Run write_file/);
+    second.type(`never${ENTER}`);
+    await second.until(/From now on write_file is refused/);
+    await second.until(/denied/);
+    await second.until(asks);
+    second.type(CTRL_D);
+    expect((await second.ended).code).toBe(0);
+  });
+
+  it("refuses a question that was left open where nobody can be asked", async () => {
+    await using folder = await temporaryFolder();
+    const args = ["--session", "one", "--allow-write"];
+    const first = startInTerminal(args, { cwd: folder.path });
+    await first.until(asks);
+    first.type(`write "words" to a.txt${ENTER}`);
+    await first.until(/Run write_file/);
+    first.type(CTRL_D);
+    await first.ended;
+    const { code, stdout, stderr } = await run([...args, "list all files"], { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/write_file .*denied: nobody is at a terminal to answer/);
+    expect(stdout).toContain("There is nothing in this folder.");
+  });
+
+  it("takes a pasted text of several lines as one message", async () => {
+    await using folder = await temporaryFolder({ "a.ts": "zod\n" });
+    const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
+    await terminal.until(asks);
+    terminal.type("\u001B[200~hello\nthere\u001B[201~");
+    await terminal.until(/> hello⏎there/);
+    terminal.type(ENTER);
+    await terminal.until(/tokens: /);
+    await terminal.until(asks);
+    terminal.type(CTRL_D);
+    await terminal.ended;
+    const { stdout } = await run(["show", "one"], { cwd: folder.path });
+    expect(stdout).toMatch(/^ {2}hello\n {2}there$/m);
   });
 
   it("asks a single message's writes too, where a terminal is there to answer", async () => {

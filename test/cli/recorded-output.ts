@@ -11,6 +11,7 @@ export function recordedOutput(isTerminal: boolean): RecordedOutput {
   const channel = (name: "data" | "progress"): Channel => ({
     isTerminal,
     columns: isTerminal ? 80 : undefined,
+    rows: isTerminal ? 24 : undefined,
     style: (_style, text) => text,
     async write(text) {
       written[name] += text;

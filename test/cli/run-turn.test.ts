@@ -3,9 +3,9 @@ import { EventEmitter } from "node:events";
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Answer } from "../../src/cli/chat/chat-prompt.ts";
+import type { Asked } from "../../src/cli/chat/turn-view.ts";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
-import { runTurn } from "../../src/cli/chat/run-turn.ts";
+import { finishTurn, runTurn } from "../../src/cli/chat/run-turn.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type TurnResult } from "../../src/runtime/index.ts";
 
@@ -18,7 +18,8 @@ interface Ran {
 
 /** A turn in which the model writes twice; the tool asks first. */
 async function turn(
-  approve: (callId: string, signal: AbortSignal, press: () => void) => Promise<Answer<boolean>>,
+  approve?: (callId: string, signal: AbortSignal, press: () => void) => Promise<Asked>,
+  { isLeftOpen = false }: { readonly isLeftOpen?: boolean } = {},
 ): Promise<Ran> {
   const ran: string[] = [];
   const events: string[] = [];
@@ -52,14 +53,29 @@ async function turn(
     async cancelling() {
       events.push("(cancelling)");
     },
-    approve: (callId: string, signal: AbortSignal) =>
-      approve(callId, signal, () => interrupts.press()),
+    ...(approve && {
+      approve: (callId: string, signal: AbortSignal) =>
+        approve(callId, signal, () => interrupts.press()),
+    }),
   };
-  const result = await runTurn(await runtime.session("one"), "go", view, interrupts);
-  return { result, events, ran };
+  const session = await runtime.session("one");
+  if (!isLeftOpen) {
+    return { result: await runTurn(session, "go", view, interrupts), events, ran };
+  }
+  const { result } = await session.send("go");
+  let asked = 0;
+  for await (const { type } of session.events()) {
+    if (type === "tool.approval-requested") asked++;
+    if (asked === calls.length) break;
+  }
+  await finishTurn(session, view, interrupts);
+  return { result: await result, events, ran };
 }
 
-const said = (value: boolean): Answer<boolean> => ({ kind: "answer", value });
+const said = (approved: boolean): Asked => ({
+  kind: "answered",
+  answer: { approved, always: false },
+});
 
 describe("a call that waits for approval", () => {
   it("runs after a yes, and is denied after a no, each by its own answer", async () => {
@@ -75,6 +91,38 @@ describe("a call that waits for approval", () => {
     expect(events).toContain("(cancelling)");
     expect(events.filter((type) => type === "tool.skipped")).toHaveLength(2);
     expect(result.finishReason).toBe("cancelled");
+  });
+
+  it("runs this call and the tool's later ones after an answer for good, asked once", async () => {
+    let questions = 0;
+    const { ran } = await turn(async () => {
+      questions++;
+      return { kind: "answered", answer: { approved: true, always: true } };
+    });
+    expect(ran).toEqual(["a", "b"]);
+    expect(questions).toBe(1);
+  });
+
+  it("is refused where nobody is there to be asked, and the model goes on", async () => {
+    const { result, events, ran } = await turn();
+    expect(ran).toEqual([]);
+    expect(events.filter((type) => type === "tool.denied")).toHaveLength(2);
+    expect(result).toMatchObject({ finishReason: "stop", text: "done" });
+  });
+
+  it("is asked about when somebody else has left it open, and the rest of its turn is shown", async () => {
+    const asked: string[] = [];
+    const { result, events, ran } = await turn(
+      async (callId) => {
+        asked.push(callId);
+        return said(callId === "c-a");
+      },
+      { isLeftOpen: true },
+    );
+    expect([asked, ran]).toEqual([["c-a", "c-b"], ["a"]]);
+    expect(events).not.toContain("turn.started");
+    expect(events.at(-1)).toBe("turn.ended");
+    expect(result.text).toBe("done");
   });
 
   it("takes its question back when the turn is cancelled meanwhile, and asks no other", async () => {

@@ -1,10 +1,10 @@
 /** What a person sees of a turn: real turns of a scripted model, told from their events. */
-import { tool, type ToolSet } from "ai";
+import { APICallError, tool, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TurnScreen } from "../../src/cli/chat/turn-screen.ts";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
-import { createRuntime } from "../../src/runtime/index.ts";
+import { createRuntime, type Agent } from "../../src/runtime/index.ts";
 import { recordedOutput, type RecordedOutput } from "./recorded-output.ts";
 
 const tools: ToolSet = {
@@ -18,23 +18,31 @@ const tools: ToolSet = {
       throw new Error("no luck today");
     },
   }),
+  // Whatever it is told.
+  hang: tool({
+    inputSchema: z.object({}),
+    execute: () => new Promise<string>(() => {}),
+  }),
 };
 
 interface Options {
   readonly isTerminal?: boolean;
   /** Cancels the turn when an event of this type has been shown. */
   readonly cancelAt?: string;
+  readonly agent?: Partial<Agent>;
 }
 
 async function tell(
   script: Script,
-  { isTerminal = false, cancelAt }: Options = {},
+  { isTerminal = false, cancelAt, agent = {} }: Options = {},
 ): Promise<RecordedOutput["written"]> {
   const output = recordedOutput(isTerminal);
   const screen = new TurnScreen(output);
   await using runtime = await createRuntime({
     memory: true,
-    agent: { model: scriptedModel(script), tools },
+    graceMs: 0,
+    random: () => 0,
+    agent: { model: scriptedModel(script), tools, ...agent },
   });
   const session = await runtime.session("one");
   for await (const event of await session.send("go")) {
@@ -168,5 +176,53 @@ describe("the end of a turn", () => {
       { parts: [{ type: "text", deltas: ["1"] }], finishReason: "length" },
     ]);
     expect(progress).toContain("limit of output");
+  });
+});
+
+describe("what does not go straight", () => {
+  const overloaded = new APICallError({
+    message: "too many people",
+    url: "http://localhost",
+    requestBodyValues: {},
+    statusCode: 529,
+    responseHeaders: { "retry-after-ms": "1" },
+  });
+
+  it("says what failed, in words and in the provider's own, and when it is tried again", async () => {
+    const { progress } = await tell([{ failure: overloaded }, "here you are"]);
+    expect(timeless(progress)).toMatch(
+      /^The provider is overloaded: too many people\. Trying again in <time> \(attempt 2\)\.$/m,
+    );
+  });
+
+  it("does not call a tool failed whose outcome nobody saw", async () => {
+    const { progress } = await tell([{ parts: [call("c1", "hang", {})] }], {
+      cancelAt: "tool.started",
+    });
+    expect(progress).toMatch(/^\? hang · outcome unknown: it did not stop in time/m);
+    expect(progress).toMatch(/Kept in the session: your message\. Of 1 call nobody knows/);
+  });
+
+  it("tells a tool that took too long as one whose outcome is unknown", async () => {
+    const { progress } = await tell([{ parts: [call("c1", "hang", {})] }, "well"], {
+      agent: { toolTimeoutMs: 1 },
+    });
+    expect(progress).toMatch(/^\? hang · outcome unknown: it took longer than it may/m);
+  });
+
+  it("says that the turn's time is up, and that the model may conclude", async () => {
+    const { progress } = await tell(
+      (_options, index) =>
+        index === 0 ? { parts: [call("c1", "hang", {})] } : "I conclude: it hangs.",
+      { agent: { timeLimits: { turnMs: 20, lastStep: true } } },
+    );
+    expect(progress).toMatch(/^The turn's time is up\. .*may conclude in one more step\.$/m);
+  });
+
+  it("says that a turn went in circles", async () => {
+    const { progress } = await tell((_options, index) => ({
+      parts: [call(`c${index}`, "add", { a: 1, b: 2 })],
+    }));
+    expect(progress).toMatch(/^The turn was ended: .*Kept in the session: your message, /m);
   });
 });

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { improvisedModel } from "../support/improvised-model.ts";
-import { workshop, workTools, type Work } from "../support/workshop.ts";
+import { workPolicies, workshop, workTools, type Work } from "../support/workshop.ts";
 import type { Agent } from "../../src/index.ts";
 
 export interface CrashAgentOptions {
@@ -22,6 +22,7 @@ export function crashAgent({ works, onWork, onCall }: CrashAgentOptions): Agent 
     }),
     instructions: "Improvise.",
     tools: workshop({ file: works, ...(onWork === undefined ? {} : { onWork }) }),
+    toolPolicies: workPolicies,
     maxSteps: 12,
     toolConcurrency: 2,
   };

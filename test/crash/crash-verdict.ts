@@ -10,7 +10,7 @@ import { openLog } from "../../src/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { reopeningProblems } from "../support/reopening.ts";
 import { replayLog } from "../support/replay.ts";
-import { wholeLines, workDone } from "../support/workshop.ts";
+import { repetitions, wholeLines, workDone } from "../support/workshop.ts";
 import { crashAgent } from "./crash-agent.ts";
 import type { CrashPlan, Told } from "./crash-plan.ts";
 import { shownProblems } from "./shown-problems.ts";
@@ -39,14 +39,8 @@ export async function crashVerdict(
     ...(await shownProblems(left, witnessed)),
     ...lawProblems(left.events, { cutOff: true }),
     ...(await reopeningProblems({ log, session, recovery, agent: crashAgent({ works }) })),
-    ...repeatedWorks(works),
+    ...repetitions(workDone(works)).map((work) => `recovered: ${work}`),
   ];
   const [doing] = JSON.stringify(left.last.machine.value).match(/[a-z]+/) ?? ["nothing"];
   return { problems, position: left.events.length, doing };
-}
-
-function repeatedWorks(works: string): readonly string[] {
-  const keys = workDone(works).map(({ key }) => key);
-  const repeated = keys.filter((key, index) => keys.indexOf(key) !== index);
-  return repeated.map((key) => `recovery ran ${key} again`);
 }

@@ -5,7 +5,7 @@ import { promptMessages } from "../../src/projections/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { callRecords } from "../support/call-problems.ts";
 import { stateAt, type Replay } from "../support/replay.ts";
-import type { Work } from "../support/workshop.ts";
+import { repetitions, type Work } from "../support/workshop.ts";
 import { crashAgent, sentDigest } from "./crash-agent.ts";
 import type { Told } from "./crash-plan.ts";
 
@@ -60,17 +60,16 @@ function toldProblems({ events }: Replay, told: readonly Told[]): readonly strin
 
 function workProblems({ events }: Replay, works: readonly Work[]): readonly string[] {
   const records = callRecords(events);
-  const keys = works.map(({ key }) => key);
-  return works.flatMap(({ key, toolName }, index) => {
+  const unannounced = works.flatMap(({ key, toolName }) => {
     const started = records.filter(
       ({ call, started }) =>
         JSON.stringify(call.data.input) === JSON.stringify({ key }) && started.length > 0,
     );
-    if (keys.indexOf(key) !== index) return [`${toolName} ran twice for ${key}`];
     return started.length === 1
       ? []
       : [`${toolName} did ${key}, and the log has ${started.length} announcements of it`];
   });
+  return [...unannounced, ...repetitions(works)];
 }
 
 /** Each prompt that was sent is one that a `step.started` announces, in the same order. */

@@ -4,6 +4,7 @@ import {
   eventSchemas,
   type EventMap,
   type EventType,
+  type FailureKind,
   type NewEvent,
 } from "../../src/events/index.ts";
 
@@ -42,6 +43,20 @@ const agent = fc.record({
   model: modelName,
   tools: fc.array(text, { maxLength: 3 }),
 });
+const failureKind = fc.constantFrom<FailureKind[]>(
+  "rate-limit",
+  "overloaded",
+  "network",
+  "server",
+  "timeout",
+  "invalid-request",
+  "authentication",
+  "quota",
+  "content-filter",
+  "context-overflow",
+  "unknown",
+);
+
 const usage = fc.record(
   {
     basis: fc.constantFrom("measured" as const, "estimated" as const),
@@ -134,9 +149,24 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     turn: position,
     boundary: fc.constantFrom("turn", "step"),
   }),
+  "message.rescheduled": fc.record({
+    id: text,
+    delivery: fc.constantFrom("steer", "follow-up"),
+  }),
   "message.withdrawn": joined(fc.record({ ids: fc.array(text, { maxLength: 3 }) }), reason),
   "turn.started": fc.record({ turn: position, maxSteps: position }),
-  "turn.cancel-requested": joined(fc.record({ turn: position }), reason),
+  "turn.cancel-requested": joined(
+    fc.record(
+      { turn: position, mode: fc.constantFrom("now" as const, "after-tools" as const) },
+      { requiredKeys: ["turn"] },
+    ),
+    reason,
+  ),
+  "turn.limit-reached": fc.record({
+    turn: position,
+    limit: fc.constantFrom("time", "repetition"),
+    lastStep: fc.boolean(),
+  }),
   "turn.ended": fc.record(
     {
       turn: position,
@@ -148,6 +178,8 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
         "cancelled",
         "failed",
         "interrupted",
+        "timed-out",
+        "repeating",
       ),
       error,
     },
@@ -164,7 +196,10 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       basis: fc.constantFrom("length" as const, "anchored" as const),
     }),
   }),
-  "step.retrying": fc.record({ step: position, attempt: position, delayMs: count, error }),
+  "step.retrying": fc.record(
+    { step: position, attempt: position, delayMs: count, kind: failureKind, error, usage },
+    { requiredKeys: ["step", "attempt", "delayMs", "error"] },
+  ),
   "step.finished": fc.record(
     {
       step: position,
@@ -184,7 +219,10 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     },
     { requiredKeys: ["step", "finishReason", "usage", "response"] },
   ),
-  "step.failed": fc.record({ step: position, error, usage }),
+  "step.failed": fc.record(
+    { step: position, kind: failureKind, error, usage },
+    { requiredKeys: ["step", "error", "usage"] },
+  ),
   "step.interrupted": fc.record({
     step: position,
     reason: fc.constantFrom("cancelled", "recovered", "closed"),
@@ -230,7 +268,13 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "part.raw": fc.record({ rawValue: json }),
   "part.error": fc.record({ error }),
   "tool.approval-requested": joined(fc.record({ ...ownCall, toolName: text }), reason),
-  "tool.approval-answered": joined(fc.record({ ...ownCall, approved: flag }), reason),
+  "tool.approval-answered": joined(
+    fc.record(
+      { ...ownCall, approved: flag, always: flag },
+      { requiredKeys: ["step", "callId", "approved"] },
+    ),
+    reason,
+  ),
   "tool.started": fc.record({ ...ownCall, toolName: text, attempt: position, effectId: text }),
   "tool.progressed": fc.record({ ...ownCall, output: json }),
   "tool.succeeded": fc.record({
@@ -245,7 +289,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "tool.denied": joined(fc.record(ownCall), reason),
   "tool.skipped": fc.record({
     ...ownCall,
-    reason: fc.constantFrom("cancelled", "recovered", "interrupted"),
+    reason: fc.constantFrom("cancelled", "recovered", "interrupted", "timed-out"),
   }),
   "tool.unknown": fc.record({
     ...ownCall,

@@ -86,6 +86,8 @@ const end = fc.constantFrom(
   "cancelled",
   "failed",
   "interrupted",
+  "timed-out",
+  "repeating",
 );
 
 function merged<One extends object, Other extends object>(
@@ -121,9 +123,24 @@ const anyData: AnyData = {
     delivery: fc.constantFrom("steer", "follow-up"),
   }),
   "message.delivered": fc.record({ ids, turn: few, boundary: fc.constantFrom("turn", "step") }),
+  "message.rescheduled": fc.record({
+    id: messageId,
+    delivery: fc.constantFrom("steer", "follow-up"),
+  }),
   "message.withdrawn": merged(fc.record({ ids }), reason),
   "turn.started": fc.record({ turn: few, maxSteps: few }),
-  "turn.cancel-requested": merged(fc.record({ turn: few }), reason),
+  "turn.cancel-requested": merged(
+    fc.record(
+      { turn: few, mode: fc.constantFrom("now" as const, "after-tools" as const) },
+      { requiredKeys: ["turn"] },
+    ),
+    reason,
+  ),
+  "turn.limit-reached": fc.record({
+    turn: few,
+    limit: fc.constantFrom("time", "repetition"),
+    lastStep: fc.boolean(),
+  }),
   "turn.ended": fc.record({ turn: few, reason: end, error }, { requiredKeys: ["turn", "reason"] }),
   "step.started": fc.record({
     turn: few,
@@ -133,7 +150,10 @@ const anyData: AnyData = {
     promptDigest: fc.constant("d"),
     estimate: fc.record({ tokens, basis: fc.constantFrom("length", "anchored") }),
   }),
-  "step.retrying": fc.record({ step: few, attempt: few, delayMs: tokens, error }),
+  "step.retrying": fc.record(
+    { step: few, attempt: few, delayMs: tokens, error, usage },
+    { requiredKeys: ["step", "attempt", "delayMs", "error"] },
+  ),
   "step.finished": fc.record({
     step: few,
     finishReason: fc.constantFrom(
@@ -181,7 +201,10 @@ const anyData: AnyData = {
   "part.raw": fc.record({ rawValue: json }),
   "part.error": fc.record({ error }),
   "tool.approval-requested": merged(merged(key, reason), fc.record({ toolName })),
-  "tool.approval-answered": merged(merged(key, reason), fc.record({ approved: fc.boolean() })),
+  "tool.approval-answered": merged(
+    merged(key, reason),
+    fc.record({ approved: fc.boolean(), always: fc.boolean() }, { requiredKeys: ["approved"] }),
+  ),
   "tool.started": merged(
     key,
     fc.record({ toolName, attempt: few, effectId: fc.constantFrom("e1", "e2") }),
@@ -202,7 +225,7 @@ const anyData: AnyData = {
   "tool.denied": merged(key, reason),
   "tool.skipped": merged(
     key,
-    fc.record({ reason: fc.constantFrom("cancelled", "recovered", "interrupted") }),
+    fc.record({ reason: fc.constantFrom("cancelled", "recovered", "interrupted", "timed-out") }),
   ),
   "tool.unknown": merged(
     key,

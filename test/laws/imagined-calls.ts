@@ -2,6 +2,7 @@
 
 import type { EventBody } from "../../src/events/index.ts";
 import type { CallState, SessionContext } from "../../src/machines/index.ts";
+import type { SessionState } from "../../src/runtime/index.ts";
 import type { Choices } from "./choices.ts";
 
 interface CallKey {
@@ -9,32 +10,47 @@ interface CallKey {
   readonly callId: string;
 }
 
+/** What is known of the tools besides the log. */
+export interface Tools {
+  /** The process that lives now has started this call. */
+  readonly isAtWork: (callId: string) => boolean;
+  /** They were told to stop. */
+  readonly aborted: boolean;
+}
+
 const error = { name: "Error", message: "No." };
 
 /** Every event that may come next, for all calls together. */
 export function callEvents(
-  context: SessionContext,
+  { machine: { context }, toolCalls }: SessionState,
   choices: Choices,
-  aborted: boolean,
+  { isAtWork, aborted }: Tools,
 ): readonly EventBody[] {
   return Object.entries(context.calls).flatMap(([callId, call]) => {
     const key = { step: context.step, callId };
-    return call === "running"
-      ? runningEvents(key, choices, aborted)
-      : startEvents(key, call, context);
+    if (call === "running" && isAtWork(callId)) return runningEvents(key, choices, aborted);
+    const attempts = toolCalls.open.find((open) => open.callId === callId)?.attempts ?? 0;
+    return startEvents(key, call, context, attempts);
   });
 }
 
 function startEvents(
   key: CallKey,
-  call: Exclude<CallState, "running">,
+  call: CallState,
   { skipCalls, stopping }: SessionContext,
+  attempts: number,
 ): readonly EventBody[] {
   const reason = stopping === "cancelled" ? "cancelled" : "interrupted";
-  const skipped: EventBody = { type: "tool.skipped", data: { ...key, reason } };
+  const unknown: EventBody = { type: "tool.unknown", data: { ...key, reason: "recovered" } };
+  /** What a process that died had started may have had an effect. */
+  const unlessStarted = (ending: EventBody): EventBody => (attempts > 0 ? unknown : ending);
+  const skipped = unlessStarted({ type: "tool.skipped", data: { ...key, reason } });
   const effectId = `e/${key.step}/${key.callId}`;
   const named = { ...key, toolName: "work" };
-  const started: EventBody = { type: "tool.started", data: { ...named, attempt: 1, effectId } };
+  const started: EventBody = {
+    type: "tool.started",
+    data: { ...named, attempt: attempts + 1, effectId },
+  };
   switch (call) {
     case "waiting":
       return skipCalls
@@ -42,19 +58,20 @@ function startEvents(
         : [
             started,
             { type: "tool.failed", data: { ...key, error } },
-            { type: "tool.approval-requested", data: named },
+            stopping === undefined ? { type: "tool.approval-requested", data: named } : skipped,
           ];
     case "awaiting-approval":
-      return skipCalls
+      return skipCalls || stopping !== undefined
         ? [skipped]
         : [true, false].map((approved) => ({
             type: "tool.approval-answered" as const,
             data: { ...key, approved },
           }));
     case "approved":
+    case "running":
       return [skipCalls ? skipped : started];
     case "refused":
-      return [{ type: "tool.denied", data: key }];
+      return [unlessStarted({ type: "tool.denied", data: key })];
     case "ended":
       return [];
   }

@@ -8,7 +8,8 @@ import type { CompactionStrategy } from "../../src/context/index.ts";
 import { dropOldest } from "../../src/context/index.ts";
 import type { EventBody, FinishReason, SessionEvent, TokenUsage } from "../../src/events/index.ts";
 import type { Effect } from "../../src/machines/index.ts";
-import { promptDigest, promptMessages } from "../../src/projections/index.ts";
+import { noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
+import type { Agent } from "../../src/runtime/index.ts";
 import { compaction } from "../../src/runtime/compactor.ts";
 import { inFlight, settlement } from "../../src/runtime/recovery.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
@@ -42,6 +43,8 @@ export class ImaginedSession {
   #model: ImaginedModel | undefined;
   #said = false;
   #aborted = false;
+  /** The calls that the process that lives now has started. */
+  #atWork = new Set<string>();
   #strategy: CompactionStrategy = dropOldest({ keepTurns: 1 });
   #messages = 0;
 
@@ -56,6 +59,7 @@ export class ImaginedSession {
       const lot = this.#choices.below(24);
       const moves = this.#moves();
       if (lot === 23) this.#die();
+      else if (lot === 22) this.#reschedule();
       else if (lot > 20 || moves.length === 0) this.#send();
       else this.#choices.pick(moves)();
     }
@@ -68,6 +72,7 @@ export class ImaginedSession {
     this.#events.push(event);
     const { state, effects } = foldSession(this.#state, event);
     this.#state = state;
+    if (body.type === "tool.started") this.#atWork.add(body.data.callId);
     this.#effects.push(...effects);
     if (this.#interpreting) return;
     this.#interpreting = true;
@@ -101,7 +106,7 @@ export class ImaginedSession {
         this.#aborted = true;
         return;
       case "settle":
-        for (const body of settlement(this.#state)) this.#record(body);
+        for (const body of settlement(this.#state, this.#agent())) this.#record(body);
         return;
       case "endTurn":
         return this.#record({ type: "turn.ended", data: { turn, ...effect.params } });
@@ -111,10 +116,17 @@ export class ImaginedSession {
     }
   }
 
+  /** As configured by whoever opens the session now. */
+  #agent(): Agent {
+    const onInterrupted = this.#choices.pick(["report", "retry", "ask"] as const);
+    return { model: AGENT.model.modelId, toolPolicies: { work: { onInterrupted } } };
+  }
+
   #attempt(step: number, attempt: number): void {
     const { history, view, machine } = this.#state;
     const messages = promptMessages(history, view);
     this.#aborted = false;
+    this.#atWork.clear();
     this.#record({
       type: "step.started",
       data: {
@@ -155,16 +167,35 @@ export class ImaginedSession {
     for (const event of this.#events) this.#state = foldSession(this.#state, event).state;
     this.#effects = [];
     this.#model = undefined;
+    this.#aborted = false;
+    this.#atWork.clear();
     const unfinished = inFlight(this.#state);
     if (unfinished === undefined) return;
     const policy = this.#choices.pick(["stop", "continue"] as const);
     this.#record({ type: "session.recovered", data: { inFlight: unfinished, policy } });
   }
 
-  #cancel(): readonly Move[] {
-    const { turn, stopping } = this.#state.machine.context;
-    if (stopping !== undefined) return [];
-    return [() => this.#record({ type: "turn.cancel-requested", data: { turn } })];
+  /** Somebody cancels the turn, or it comes to a limit. */
+  #stop(): readonly Move[] {
+    const { turn, stopping, skipCalls, lastStep } = this.#state.machine.context;
+    const mode = this.#choices.pick(["now", "after-tools"] as const);
+    const limit = this.#choices.pick(["time", "repetition"] as const);
+    const mayConclude = stopping === undefined && lastStep === undefined;
+    const grant = mayConclude && this.#choices.chance(2);
+    if (stopping !== undefined && skipCalls) return [];
+    return [
+      ...(stopping === undefined || mode === "now"
+        ? [() => this.#record({ type: "turn.cancel-requested", data: { turn, mode } })]
+        : []),
+      () => this.#record({ type: "turn.limit-reached", data: { turn, limit, lastStep: grant } }),
+    ];
+  }
+
+  #reschedule(): void {
+    const ids = this.#state.queue.waiting.map(({ id }) => id);
+    if (ids.length === 0) return this.#send();
+    const delivery = this.#choices.pick(["follow-up", "steer"] as const);
+    this.#record({ type: "message.rescheduled", data: { id: this.#choices.pick(ids), delivery } });
   }
 
   #usage(): TokenUsage {
@@ -174,7 +205,7 @@ export class ImaginedSession {
   }
 
   #callingMoves(): readonly Move[] {
-    const { step, attempt } = this.#state.machine.context;
+    const { step, attempt, calls } = this.#state.machine.context;
     const error = { name: "Error", message: "Overloaded" };
     if (this.#aborted) return [() => this.#interruptStep(step)];
     const part = (): void => {
@@ -188,31 +219,42 @@ export class ImaginedSession {
     };
     const fail = (): void => {
       this.#record({ type: "part.error", data: { error } });
-      if (!this.#said && this.#choices.chance(2)) {
-        this.#record({ type: "step.retrying", data: { step, attempt, delayMs: 0, error } });
+      if (this.#choices.chance(2)) {
+        for (const callId of Object.keys(calls)) {
+          this.#record({ type: "tool.skipped", data: { step, callId, reason: "interrupted" } });
+        }
+        const spent = this.#said ? { usage: this.#usage() } : {};
+        this.#record({
+          type: "step.retrying",
+          data: { step, attempt, delayMs: 0, error, ...spent },
+        });
       } else {
         this.#record({ type: "step.failed", data: { step, error, usage: this.#usage() } });
       }
     };
     const parts = Array.from({ length: 12 }, () => part);
-    return [...parts, finish, finish, finish, fail, ...this.#cancel()];
+    return [...parts, finish, finish, finish, fail, ...this.#stop()];
   }
 
   #interruptStep(step: number): void {
-    const data = { step, reason: "cancelled", usage: this.#usage() } as const;
-    this.#record({ type: "step.interrupted", data });
+    const { running } = this.#state.usage;
+    const usage = running === undefined ? noUsage : this.#usage();
+    this.#record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
   }
 
   #backOffMoves(): readonly Move[] {
     const { step, attempt } = this.#state.machine.context;
     if (this.#aborted) return [() => this.#interruptStep(step)];
-    return [() => this.#attempt(step, attempt + 1), ...this.#cancel()];
+    return [() => this.#attempt(step, attempt + 1), ...this.#stop()];
   }
 
   #toolMoves(): readonly Move[] {
-    const { context } = this.#state.machine;
-    const moves = this.#recording(callEvents(context, this.#choices, this.#aborted));
-    return [...moves, ...moves, ...moves, ...this.#cancel()];
+    const tools = {
+      isAtWork: (callId: string): boolean => this.#atWork.has(callId),
+      aborted: this.#aborted,
+    };
+    const moves = this.#recording(callEvents(this.#state, this.#choices, tools));
+    return [...moves, ...moves, ...moves, ...this.#stop()];
   }
 
   #restMoves(): readonly Move[] {

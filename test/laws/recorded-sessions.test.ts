@@ -6,6 +6,7 @@ import { openMemoryLog, viewSession, type Session } from "../../src/index.ts";
 import { viewOf } from "../../src/runtime/session-view.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, stateAt } from "../support/replay.ts";
+import { limitSession } from "./limit-sessions.ts";
 import { longSession } from "./long-sessions.ts";
 import { partsOf } from "./session-digests.ts";
 import {
@@ -14,6 +15,7 @@ import {
   readFixture,
   readMeaning,
   writeFixture,
+  writeMeaning,
   type FixtureName,
 } from "./session-fixture.ts";
 import { play, SESSION, type Stage } from "./stage.ts";
@@ -24,6 +26,7 @@ const scripts: Readonly<Record<FixtureName, (stage: Stage) => Promise<Session>>>
   tools: toolSession,
   trouble: troubleSession,
   "long-talk": longSession,
+  limits: limitSession,
 };
 
 /** What nothing in this release records, or only a provider that runs tools of others. */
@@ -39,7 +42,7 @@ const unrecorded: readonly string[] = [
 describe.each(fixtureNames)("the session %s, played", (name) => {
   it("holds at every position the state that a fold of its log gives, and keeps every law", async () => {
     const { events, live, problems } = await play(scripts[name]);
-    if (process.env["TURNLOG_RECORD"] !== undefined) await writeFixture(name, events);
+    if (process.env["TURNLOG_RECORD"] === "1") await writeFixture(name, events);
     const folded = replay(events);
     const seen = new Set(live.map(({ position }) => position));
     const all = events.map((event) => event.seq - 1);
@@ -58,6 +61,7 @@ describe.each(fixtureNames)("the session %s, played", (name) => {
 
 describe.each(fixtureNames)("the recording %s", (name) => {
   it("means at every position what it meant when it was made", async () => {
+    if (process.env["TURNLOG_RECORD"] === "meaning") await writeMeaning(name);
     const events = await readFixture(name);
     expect(meaningOf(replay(events))).toEqual(await readMeaning(name));
   });

@@ -7,10 +7,11 @@ import type { SessionState } from "../../src/runtime/index.ts";
 
 /** What is looked at, one by one. */
 export function partsOf(state: SessionState): Readonly<Record<string, unknown>> {
-  const { machine, history, view, usage, toolCalls, queue, summary } = state;
+  const { machine, history, view, usage, toolCalls, queue, approvals, summary } = state;
   const { value, context } = machine;
   const prompt = promptMessages(history, view);
-  return { machine: { value, context }, history, view, usage, toolCalls, queue, summary, prompt };
+  const known = { history, view, usage, toolCalls, queue, approvals, summary };
+  return { machine: { value, context }, ...known, prompt };
 }
 
 /** For each part: the positions at which it changed, with the digest from there on. */

@@ -1,7 +1,8 @@
 /**
  * Recorded sessions in `fixtures/sessions`: `<name>.jsonl` has one stored row a line, the line
  * being the position; `<name>.states.json` what they mean: digests for every position, and the
- * whole state at the last. `TURNLOG_RECORD=1 npx vitest run test/laws` records them anew.
+ * whole state at the last. `TURNLOG_RECORD=1 npx vitest run test/laws` records them anew, with
+ * `TURNLOG_RECORD=meaning` only what they mean: after a change of the folds the events stay.
  */
 
 import { readFile, writeFile } from "node:fs/promises";
@@ -18,7 +19,7 @@ import {
 } from "./session-digests.ts";
 import { SESSION } from "./stage.ts";
 
-export const fixtureNames = ["tools", "trouble", "long-talk"] as const;
+export const fixtureNames = ["tools", "trouble", "long-talk", "limits"] as const;
 export type FixtureName = (typeof fixtureNames)[number];
 
 export interface SessionMeaning {
@@ -66,6 +67,10 @@ export async function writeFixture(
     return JSON.stringify(row, (key, value: unknown) => (key === "stack" ? undefined : value));
   });
   await writeFile(path(`${name}.jsonl`), rows.map((row) => `${row}\n`).join(""));
+  await writeMeaning(name);
+}
+
+export async function writeMeaning(name: FixtureName): Promise<void> {
   const { digests, last } = meaningOf(replay(await readFixture(name)));
   const columns = Object.entries(digests).map(
     ([part, column]) => `    ${JSON.stringify(part)}: ${JSON.stringify(column)}`,

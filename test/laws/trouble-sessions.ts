@@ -51,7 +51,7 @@ async function refusals({ open, die }: Stage): Promise<void> {
       {
         parts: [
           { type: "text", deltas: ["I was about to"] },
-          { type: "break", error: providerError(503, "The connection was reset") },
+          { type: "break", error: providerError(400, "The connection was reset") },
         ],
       },
       {

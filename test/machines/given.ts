@@ -31,6 +31,21 @@ export const turnEnded = (reason: Data<"turn.ended">["reason"], turn = 1): Body 
   data: { turn, reason },
 });
 export const cancelRequested: Body = { type: "turn.cancel-requested", data: { turn: 1 } };
+export const cancelAfterTools: Body = {
+  type: "turn.cancel-requested",
+  data: { turn: 1, mode: "after-tools" },
+};
+export const limitReached = (
+  limit: Data<"turn.limit-reached">["limit"],
+  lastStep = false,
+): Body => ({
+  type: "turn.limit-reached",
+  data: { turn: 1, limit, lastStep },
+});
+export const rescheduled = (id: string, delivery: "steer" | "follow-up"): Body => ({
+  type: "message.rescheduled",
+  data: { id, delivery },
+});
 export const stepStarted = (step = 1, attempt = 1): Body => ({
   type: "step.started",
   data: {

@@ -65,7 +65,7 @@ describe("A session that is idle", () => {
     });
   });
 
-  it.each(["cancelled", "failed", "interrupted"] as const)(
+  it.each(["cancelled", "failed", "interrupted", "timed-out", "repeating"] as const)(
     "holds back what waits after a turn that was %s, until somebody says to go on",
     (reason) => {
       const held = [...calling, message("m2"), cancelRequested, interrupted, turnEnded(reason)];

@@ -3,7 +3,7 @@
 import { APICallError } from "ai";
 import type { CompactionStrategy } from "../../src/context/index.ts";
 import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
-import { GRACE_MS, time } from "./held-time.ts";
+import { GRACE_MS, time, TURN_MS } from "./held-time.ts";
 import type { Move } from "./moves.ts";
 import { owedMoves } from "./possible-moves.ts";
 import { callKey, messageId, nextCallId, type Situation } from "./situation.ts";
@@ -32,12 +32,19 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
       return send(stage, move.delivery);
     case "message.withdrawn":
       return stage.ask("withdraw", session.withdraw(oldestMessage(situation)));
+    case "message.rescheduled": {
+      const [oldest] = situation.machine.context.queue;
+      const delivery = oldest?.delivery === "steer" ? "follow-up" : "steer";
+      return stage.ask("reschedule", session.reschedule(oldestMessage(situation), delivery));
+    }
     case "session.resumed":
       return stage.ask("resume", session.resume());
     case "session.closed":
       return stage.ask("close", session.close());
     case "turn.cancel-requested":
-      return stage.ask("cancel", session.cancel());
+      return stage.ask(`cancel ${move.mode}`, session.cancel({ mode: move.mode }));
+    case "turn.limit-reached":
+      return time.pass(TURN_MS);
     case "context.compaction-started":
       return stage.ask("compact", session.compact(manner.gainful === true ? everything : nothing));
     case "part.tool-call": {
@@ -49,20 +56,30 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
       if (!isEnding(move.finishReason)) break;
       return model.end(move.finishReason);
     case "step.failed": {
-      // An error that passes is tried again, but not after something was said, and not for ever.
-      const passes = situation.spoken || situation.machine.context.attempt >= world.maxAttempts;
+      // An error that passes is tried again, but not for ever, and not in a turn that stops.
+      const { attempt, stopping } = situation.machine.context;
+      const passes = attempt >= world.maxAttempts || stopping !== undefined;
       return model.fail(refusal(passes), manner.abrupt === true ? "break" : "error");
     }
     case "step.retrying":
       return model.fail(refusal(true), manner.abrupt === true ? "break" : "error");
     case "step.started":
       return time.endBackOff();
+    case "tool.skipped":
+      // In a step that is tried again its calls are given up.
+      if (situation.machine.matches("streaming")) {
+        return model.fail(refusal(true), manner.abrupt === true ? "break" : "error");
+      }
+      return tools.decide(key, true);
     case "tool.approval-requested":
       return tools.decide(key, true);
     case "tool.started":
       return tools.decide(key, false);
     case "tool.approval-answered": {
-      const answer = move.approved ? session.approve(move.callId) : session.deny(move.callId);
+      const always = move.always === true;
+      const answer = move.approved
+        ? session.approve(move.callId, { always })
+        : session.deny(move.callId, { always });
       return stage.ask(`an answer for call ${move.callId}`, answer);
     }
     case "tool.succeeded":
@@ -72,9 +89,7 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
       return tools.end(key, new Error("The tool broke."));
     case "tool.unknown":
       tools.abandon(key);
-      return time.pass(
-        situation.machine.context.stopping === undefined ? SLOW_LIMIT_MS + GRACE_MS : GRACE_MS,
-      );
+      return time.pass(situation.told ? GRACE_MS : SLOW_LIMIT_MS + GRACE_MS);
     default:
       break;
   }
@@ -82,13 +97,13 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
 }
 
 /** What ends a session's work in the plainest way: undefined when it is at rest for good. */
-export function plainMove({ machine, kinds }: Situation): Move | undefined {
+export function plainMove({ machine, kinds, started }: Situation): Move | undefined {
   if (machine.matches({ streaming: "calling" })) {
     return { type: "step.finished", finishReason: "stop" };
   }
   if (machine.matches({ streaming: "backingOff" })) return { type: "step.started" };
   for (const [callId, call] of Object.entries(machine.context.calls)) {
-    if (call === "running") return { type: "tool.succeeded", callId };
+    if (call === "running" && started.includes(callId)) return { type: "tool.succeeded", callId };
     if (call === "awaiting-approval")
       return { type: "tool.approval-answered", callId, approved: true };
     if (call === "waiting" && kinds[callId] === "asking") return { type: "tool.started", callId };

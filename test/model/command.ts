@@ -30,7 +30,8 @@ export function command(
       await stage.rest();
       // Only a cancel may take its time: it waits for tools that are told to stop.
       const { asked } = stage.process;
-      const pending = (): readonly string[] => [...asked].filter((what) => what !== "cancel");
+      const pending = (): readonly string[] =>
+        [...asked].filter((what) => !what.startsWith("cancel"));
       await stage.until(
         `answers to ${pending().join(", ")}`,
         () => pending().length === 0 || !stage.isAlive,

@@ -20,8 +20,14 @@ const numRuns = long ? 2000 : 60;
 const seeds = long ? [1, 2, 3, 4, Date.now()] : [1, 2, 3];
 
 const worlds: readonly StageSettings[] = [
-  { maxSteps: 2, maxAttempts: 2, toolConcurrency: 1, stepSource: "language-model-call" },
-  { maxSteps: 3, maxAttempts: 3, toolConcurrency: 8, stepSource: "stream-text" },
+  {
+    maxSteps: 2,
+    maxAttempts: 2,
+    toolConcurrency: 1,
+    lastStep: false,
+    stepSource: "language-model-call",
+  },
+  { maxSteps: 3, maxAttempts: 3, toolConcurrency: 8, lastStep: true, stepSource: "stream-text" },
 ];
 
 beforeAll(() => time.hold());

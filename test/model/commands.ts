@@ -55,9 +55,10 @@ function boundsOf({ kinds }: Situation, { toolConcurrency }: World): Bounds {
   // Only where there is always room: a call that is asked about and finds none is asked about again.
   const asking = toolConcurrency > 4 ? (["asking"] as const) : [];
   return {
-    kinds: ["plain", "guarded", "missing", ...slow, ...asking],
+    kinds: ["plain", "guarded", "missing", "repeatable", "doubtful", ...slow, ...asking],
     callsInStep: 4,
     waitingMessages: 3,
+    always: true,
   };
 }
 
@@ -122,8 +123,11 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: moveCommand("tool.started") },
   { weight: 3, arbitrary: talk },
   { weight: 2, arbitrary: moveCommand("message.withdrawn") },
+  { weight: 2, arbitrary: moveCommand("message.rescheduled") },
+  { weight: 1, arbitrary: moveCommand("turn.limit-reached") },
+  { weight: 2, arbitrary: moveCommand("tool.skipped") },
   { weight: 2, arbitrary: moveCommand("session.resumed") },
-  { weight: 2, arbitrary: moveCommand("turn.cancel-requested") },
+  { weight: 3, arbitrary: moveCommand("turn.cancel-requested") },
   { weight: 1, arbitrary: moveCommand("context.compaction-started") },
   { weight: 2, arbitrary: crash },
   { weight: 2, arbitrary: crashSoon },

@@ -1,13 +1,21 @@
 /**
  * Tools that end only when they are told to, and note that they were run. `plain` runs at once,
- * `guarded` needs approval, `asking` decides by a function whether it does, `slow` has a time limit.
+ * `guarded` needs approval, `asking` decides by a function whether it does, `slow` has a time limit,
+ * `repeatable` may be run again after a crash, for `doubtful` a person is asked then.
  * A call is known by the key that it was given as its input: providers use call ids again.
  */
 
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
 
-export type ToolKind = "plain" | "guarded" | "asking" | "slow" | "missing";
+export type ToolKind =
+  | "plain"
+  | "guarded"
+  | "asking"
+  | "slow"
+  | "missing"
+  | "repeatable"
+  | "doubtful";
 
 /** Milliseconds that the slow tool may run. */
 export const SLOW_LIMIT_MS = 5000;
@@ -17,14 +25,15 @@ type Input = z.infer<typeof inputSchema>;
 
 export class ConductedTools {
   readonly tools: ToolSet;
-  readonly #running = new Map<string, PromiseWithResolvers<string>>();
+  readonly #running = new Map<string, PromiseWithResolvers<unknown>>();
+  #ends = 0;
   readonly #asked = new Map<string, PromiseWithResolvers<boolean>>();
 
   /** `onRun` is told of each run. */
   constructor(onRun: (key: string) => void) {
-    const execute = ({ key }: Input): Promise<string> => {
+    const execute = ({ key }: Input): Promise<unknown> => {
       onRun(key);
-      const work = Promise.withResolvers<string>();
+      const work = Promise.withResolvers<unknown>();
       this.#running.set(key, work);
       return work.promise;
     };
@@ -36,6 +45,8 @@ export class ConductedTools {
     this.tools = {
       plain: tool({ inputSchema, execute }),
       slow: tool({ inputSchema, execute }),
+      repeatable: tool({ inputSchema, execute }),
+      doubtful: tool({ inputSchema, execute }),
       // Deprecated in favour of a setting of `streamText`; it is how this runtime is told.
       // oxlint-disable-next-line typescript/no-deprecated
       guarded: tool({ inputSchema, execute, needsApproval: true }),
@@ -55,13 +66,14 @@ export class ConductedTools {
   /** The tool ends: with an output, or with an error. */
   end(key: string, error?: Error): void {
     const work = take(this.#running, key);
-    if (error === undefined) work.resolve(`done with ${key}`);
+    if (error === undefined) work.resolve(outputs[this.#ends++ % outputs.length]);
     else work.reject(error);
   }
 
-  /** Nobody waits any more for a tool that runs. */
+  /** Nobody waits any more for a tool that runs: it ends too late. */
   abandon(key: string): void {
-    take(this.#running, key);
+    const work = take(this.#running, key);
+    setImmediate(() => work.resolve("too late"));
   }
 
   /** Answers whether the call needs approval, or fails to. */
@@ -71,6 +83,12 @@ export class ConductedTools {
     else decision.reject(needed);
   }
 }
+
+const cycle: { self?: unknown } = {};
+cycle.self = cycle;
+
+/** Among them what JSON cannot hold. */
+const outputs: readonly unknown[] = ["done", { done: true }, undefined, 2n ** 70n, cycle, () => 1];
 
 function take<Work>(works: Map<string, Work>, key: string): Work {
   const work = works.get(key);

@@ -60,22 +60,31 @@ export async function make(stage: Stage, move: Move, manner?: Manner): Promise<v
 /** Everything that is wrong with what was stored and with what was done. */
 async function storyProblems(stage: Stage): Promise<readonly string[]> {
   const stored = await storedEvents(stage.store.log, SESSION);
-  const calls = callRecords(stored).map(({ step, callId, started }) => ({
-    key: `${step}/${callId}`,
-    started: started.length > 0,
-    runs: stage.runs.filter((key) => key === `${step}/${callId}`).length,
-  }));
+  const records = callRecords(stored);
+  const keys = [...new Set(records.map(({ step, callId }) => `${step}/${callId}`))];
+  const calls = keys.map((key) => {
+    const same = records.filter(({ step, callId }) => `${step}/${callId}` === key);
+    return {
+      key,
+      // Only these may be run again, by a process that recovers from the death of another.
+      again: same.some(({ call: { data } }) => /repeatable|doubtful/.test(data.toolName)),
+      started: same.flatMap(({ started }) => started).length,
+      runs: stage.runs.filter((run) => run === key).length,
+    };
+  });
   return [
     // What another release may write is not bound to the order in which this one does.
     ...lawProblems(stored).filter(
       (problem) => !stage.foreign.some((seq) => problem.startsWith(`${seq} `)),
     ),
     ...(same(stored, stage.store.events) ? [] : ["What is stored is not what was recorded."]),
-    ...calls.flatMap(({ key, runs }) =>
-      runs > 1 ? [`The tool of ${key} ran ${runs} times.`] : [],
+    ...calls.flatMap(({ key, runs, again }) =>
+      runs > 1 && !again ? [`The tool of ${key} ran ${runs} times.`] : [],
     ),
     ...calls.flatMap(({ key, runs, started }) =>
-      runs > 0 && !started ? [`The tool of ${key} ran, and the log does not know.`] : [],
+      runs > started
+        ? [`The tool of ${key} ran ${runs} times, and the log knows of ${started}.`]
+        : [],
     ),
     ...recoveryProblems(stored),
   ];

@@ -15,6 +15,14 @@ const requests: Readonly<Record<string, Request>> = {
   "follow up": ({ session, situation }, turn) =>
     session.send("Later.", { id: `message-${situation.accepted + turn}` }),
   cancel: ({ session }) => session.cancel(),
+  "cancel after tools": ({ session }) => session.cancel({ mode: "after-tools" }),
+  reschedule: ({ session, situation }) => {
+    const [oldest] = situation.machine.context.queue;
+    const delivery = oldest?.delivery === "steer" ? "follow-up" : "steer";
+    return session.reschedule(oldest?.id ?? "message-1", delivery);
+  },
+  "always approve a": ({ session }) => session.approve("a", { always: true }),
+  "always deny b": ({ session }) => session.deny("b", { always: true }),
   "approve a": ({ session }) => session.approve("a"),
   "deny a": ({ session }) => session.deny("a"),
   "approve b": ({ session }) => session.approve("b"),

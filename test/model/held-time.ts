@@ -9,7 +9,10 @@ import { vi } from "vitest";
 export const GRACE_MS = 1000;
 
 /** Milliseconds after which an idle session is let go of. */
-export const IDLE_MS = 60_000;
+export const IDLE_MS = 3_000_000;
+
+/** Milliseconds that a turn may take: more than all that passes for its tools. */
+export const TURN_MS = 1_000_000;
 
 interface Delay {
   readonly end: () => void;

@@ -4,8 +4,14 @@
  * real runtime records must be one.
  */
 
-import type { Delivery, EventBody, FinishReason, RecoveryPolicy } from "../../src/events/index.ts";
-import type { StructuralEvent, StructuralType } from "../../src/machines/index.ts";
+import type {
+  CancelMode,
+  Delivery,
+  EventBody,
+  FinishReason,
+  RecoveryPolicy,
+} from "../../src/events/index.ts";
+import type { SessionContext, StructuralEvent, StructuralType } from "../../src/machines/index.ts";
 import { endReason } from "../../src/machines/session-context.ts";
 import type { ToolKind } from "./conducted-tools.ts";
 import {
@@ -32,7 +38,13 @@ export type Move =
   | { readonly type: "part.tool-call"; readonly kind: ToolKind }
   | { readonly type: "step.finished"; readonly finishReason: FinishReason }
   | { readonly type: CallMove; readonly callId: string }
-  | { readonly type: "tool.approval-answered"; readonly callId: string; readonly approved: boolean }
+  | {
+      readonly type: "tool.approval-answered";
+      readonly callId: string;
+      readonly approved: boolean;
+      readonly always?: boolean;
+    }
+  | { readonly type: "turn.cancel-requested"; readonly mode: CancelMode }
   | { readonly type: "session.recovered"; readonly policy: RecoveryPolicy }
   | {
       readonly type: Exclude<
@@ -42,11 +54,12 @@ export type Move =
         | "part.tool-call"
         | "step.finished"
         | "tool.approval-answered"
+        | "turn.cancel-requested"
         | "session.recovered"
       >;
     };
 
-const noUsage = { basis: "estimated", inputTokens: 0, outputTokens: 0 } as const;
+const noUsage = { basis: "measured", inputTokens: 0, outputTokens: 0 } as const;
 const error = { name: "Error", message: "It failed." } as const;
 
 /** The event that a move is in a situation, with everything that the machine reads of it. */
@@ -64,12 +77,21 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
       const boundary = context.stepsInTurn === 0 ? "turn" : "step";
       return { type: move.type, data: { ids: dueMessages(situation), turn, boundary } };
     }
+    case "message.rescheduled": {
+      const delivery = queue[0]?.delivery === "steer" ? "follow-up" : "steer";
+      return { type: move.type, data: { id: oldest, delivery } };
+    }
     case "message.withdrawn":
       return { type: move.type, data: { ids: [oldest] } };
     case "turn.started":
       return { type: move.type, data: { turn: turn + 1, maxSteps: world.maxSteps } };
     case "turn.cancel-requested":
-      return { type: move.type, data: { turn } };
+      return { type: move.type, data: { turn, mode: move.mode } };
+    case "turn.limit-reached":
+      return {
+        type: move.type,
+        data: { turn, limit: "time", lastStep: world.lastStep && mayConclude(context) },
+      };
     case "turn.ended":
       return { type: move.type, data: { turn, reason: endReason(context) } };
     case "step.started":
@@ -104,7 +126,15 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
     case "tool.approval-requested":
       return { type: move.type, data: { step, callId: move.callId, toolName: "" } };
     case "tool.approval-answered":
-      return { type: move.type, data: { step, callId: move.callId, approved: move.approved } };
+      return {
+        type: move.type,
+        data: {
+          step,
+          callId: move.callId,
+          approved: move.approved,
+          always: move.always === true,
+        },
+      };
     case "tool.started":
       return {
         type: move.type,
@@ -150,6 +180,11 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
     case "session.closed":
       return { type: move.type, data: {} };
   }
+}
+
+/** Whether a step to conclude in can still be granted. */
+function mayConclude({ stopping, lastStep }: SessionContext): boolean {
+  return stopping === undefined && lastStep === undefined;
 }
 
 /** The situation after a move. */

@@ -18,25 +18,43 @@ vi.mock("node:timers/promises", async (original) => ({
   setTimeout: (await import("./held-time.ts")).heldDelay,
 }));
 
-/** Two tools at a time and all kinds of calls; one at a time, so that calls have to wait for a place. */
+/**
+ * Two tools at a time and all kinds of calls; one at a time, so that calls have to wait for a place;
+ * and what may be run again after a crash, with answers for good.
+ */
 const settings: readonly (StageSettings & Bounds)[] = [
   {
     maxSteps: 2,
     maxAttempts: 2,
     toolConcurrency: 2,
+    lastStep: true,
     stepSource: "language-model-call",
     kinds: ["plain", "guarded", "missing"],
     callsInStep: 2,
     waitingMessages: 1,
+    always: false,
   },
   {
     maxSteps: 2,
     maxAttempts: 1,
     toolConcurrency: 1,
+    lastStep: false,
     stepSource: "stream-text",
     kinds: ["plain", "guarded"],
     callsInStep: 2,
     waitingMessages: 1,
+    always: false,
+  },
+  {
+    maxSteps: 1,
+    maxAttempts: 1,
+    toolConcurrency: 1,
+    lastStep: false,
+    stepSource: "language-model-call",
+    kinds: ["repeatable", "doubtful"],
+    callsInStep: 2,
+    waitingMessages: 1,
+    always: true,
   },
 ];
 

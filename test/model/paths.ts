@@ -36,8 +36,10 @@ export function pathsThrough(world: World, bounds: Bounds): readonly Path[] {
 
 /** What tells two situations apart: not how often something was done before, or under which id. */
 function essence(situation: Situation): string {
-  const { machine, kinds, started, spoken, settling, graceOver, bulky, cut } = situation;
+  const { machine, kinds, started, tried, always, told } = situation;
+  const { settling, graceOver, bulky, cut } = situation;
   const { queue, held, calls, skipCalls, finishReason, stopping, attempt } = machine.context;
+  const { lastStep } = machine.context;
   const { stepsInTurn, maxSteps, compactingFrom } = machine.context;
   const inTurn = !machine.matches("idle") && !machine.matches("closed");
   return JSON.stringify([
@@ -47,12 +49,14 @@ function essence(situation: Situation): string {
     bulky,
     cut,
     machine.matches("compacting") && [compactingFrom, machine.context.turn > 0],
-    inTurn && [stepsInTurn === 0, stepsInTurn >= maxSteps, stopping],
+    inTurn && [stepsInTurn === 0, stepsInTurn >= maxSteps, stopping, lastStep],
     machine.matches({ streaming: "ending" }) && finishReason,
-    machine.matches("streaming") && [attempt, spoken],
+    machine.matches("streaming") && attempt,
     Object.entries(calls).map(([id, call]) => [call, call === "ended" || kinds[id]]),
     started.filter((id) => calls[id] === "running"),
-    [skipCalls, settling, graceOver],
+    tried.filter((id) => calls[id] !== "ended"),
+    always,
+    [skipCalls, settling, graceOver, told],
   ]);
 }
 
@@ -60,7 +64,7 @@ function essence(situation: Situation): string {
 function kindOf({ moves, last }: Path, world: World): string {
   const move = moves.at(-1);
   if (move === undefined) return "nothing";
-  const { held, stopping, skipCalls, calls } = last.machine.context;
+  const { held, stopping, skipCalls, calls, lastStep } = last.machine.context;
   const broad = move.type === "session.recovered" || move.type === "turn.cancel-requested";
   const { type, ...rest } = move;
   const details = "callId" in rest ? { ...rest, callId: undefined } : rest;
@@ -68,7 +72,8 @@ function kindOf({ moves, last }: Path, world: World): string {
     leafOf(last.machine),
     type,
     details,
-    [held, stopping, skipCalls, last.settling],
+    [held, stopping, skipCalls, lastStep, last.settling],
+    last.tried.some((id) => calls[id] !== "ended" && last.always[last.kinds[id] ?? ""] === true),
     broad ? Object.values(calls).toSorted() : [],
     takenTransitions(last.machine, eventOf(move, last, world)),
   ]);

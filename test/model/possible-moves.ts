@@ -6,27 +6,36 @@
 import type { RecoveryPolicy } from "../../src/events/index.ts";
 import type { ToolKind } from "./conducted-tools.ts";
 import type { Move } from "./moves.ts";
-import { dueMessages, runningCalls, type Situation, type World } from "./situation.ts";
+import {
+  callsAtWork,
+  callsToSettle,
+  dueMessages,
+  type Situation,
+  type World,
+} from "./situation.ts";
 
 /** What may be thrown at a session: bounds keep the number of situations finite. */
 export interface Bounds {
   readonly kinds: readonly ToolKind[];
   readonly callsInStep: number;
   readonly waitingMessages: number;
+  /** People answer for good, too. */
+  readonly always: boolean;
 }
 
 const unbounded: Bounds = {
-  kinds: ["plain", "guarded", "asking", "slow", "missing"],
+  kinds: ["plain", "guarded", "asking", "slow", "missing", "repeatable", "doubtful"],
   callsInStep: Number.POSITIVE_INFINITY,
   waitingMessages: Number.POSITIVE_INFINITY,
+  always: true,
 };
 
 /** Every move that may come, whoever is quicker: until a model has stopped that was told to, all may. */
 export function toleratedMoves(situation: Situation, world: World): readonly Move[] {
   const moves = possibleMoves(situation, world);
-  const { machine, settling } = situation;
-  const stopping = machine.matches("streaming") && machine.context.stopping !== undefined;
-  return stopping && !settling ? [...moves, ...freeMoves(situation, world, unbounded)] : moves;
+  const { machine, settling, told } = situation;
+  const stopping = machine.matches("streaming") && told && !settling;
+  return stopping ? [...moves, ...freeMoves(situation, world, unbounded)] : moves;
 }
 
 /** Every move that comes next in the life of one process, when it is given its time. */
@@ -50,21 +59,30 @@ export function movesAfterCrash(
 }
 
 /** Nothing runs and nothing is about to: whoever opens the session finds it as it was. */
-export function isAtRest({ machine }: Situation): boolean {
-  const { calls, skipCalls } = machine.context;
+export function isAtRest(situation: Situation): boolean {
+  const { machine } = situation;
+  const { calls, skipCalls, stopping } = machine.context;
   if (!machine.matches("tools")) {
     return machine.matches({ idle: "waiting" }) || machine.matches("closed");
   }
   return (
     !skipCalls &&
-    Object.values(calls).every((call) => call === "ended" || call === "awaiting-approval")
+    stopping === undefined &&
+    Object.entries(calls).every(
+      ([id, call]) =>
+        call === "ended" || (call === "awaiting-approval" && isForPerson(situation, id)),
+    )
   );
+}
+
+/** An answer for good holds for a call that waits, but not for one that a dead process had started. */
+function isForPerson({ kinds, always, tried }: Situation, callId: string): boolean {
+  return tried.includes(callId) || always[kinds[callId] ?? ""] === undefined;
 }
 
 /** What the runtime does next by itself, whatever happens: one event, or one of several. */
 export function owedMoves(situation: Situation, world: World): readonly Move[] {
-  const { machine, settling, bulky, graceOver, started } = situation;
-  const { stopping } = machine.context;
+  const { machine, settling, bulky, told } = situation;
   if (machine.matches({ idle: "starting" })) return [{ type: "turn.started" }];
   if (machine.matches({ streaming: "boundary" })) {
     return [{ type: dueMessages(situation).length > 0 ? "message.delivered" : "step.started" }];
@@ -77,39 +95,70 @@ export function owedMoves(situation: Situation, world: World): readonly Move[] {
   }
   if (machine.matches("streaming")) {
     // A model that was told to stop is not waited for.
-    return settling || stopping !== undefined ? [{ type: "step.interrupted" }] : [];
+    if (settling || told) return [{ type: "step.interrupted" }];
+    return machine.matches({ streaming: "calling" }) ? owedToRetry(situation) : [];
   }
-  if (!machine.matches("tools")) return [];
-  const running = runningCalls(situation);
-  const settled = settling
-    ? running
-    : graceOver
-      ? started.filter((id) => running.includes(id))
-      : [];
-  const [first] = settled;
-  if (first !== undefined) return [{ type: "tool.unknown", callId: first }];
-  const due = Object.keys(machine.context.calls).flatMap((id) => owedToCall(id, situation, world));
-  return due.slice(0, 1);
+  return machine.matches("tools") ? owedToCalls(situation, world) : [];
+}
+
+/** Once one call of an attempt was given up, so are the others, and the attempt is made again. */
+function owedToRetry({ machine }: Situation): readonly Move[] {
+  const calls = Object.entries(machine.context.calls);
+  if (!calls.some(([, call]) => call === "ended")) return [];
+  const next = calls.find(([, call]) => call !== "ended");
+  if (next === undefined) return [{ type: "step.retrying" }];
+  return [{ type: "tool.skipped", callId: next[0] }];
+}
+
+function owedToCalls(situation: Situation, world: World): readonly Move[] {
+  const { machine, settling, graceOver, started, kinds } = situation;
+  const { calls, skipCalls } = machine.context;
+  if (settling) {
+    const [callId] = callsToSettle(situation);
+    if (callId === undefined) return [];
+    const asks = kinds[callId] === "doubtful" && !skipCalls;
+    return [{ type: asks ? "tool.approval-requested" : "tool.unknown", callId }];
+  }
+  const atWork = callsAtWork(situation);
+  const left = graceOver ? started.find((id) => atWork.includes(id)) : undefined;
+  if (left !== undefined) return [{ type: "tool.unknown", callId: left }];
+  return Object.keys(calls)
+    .flatMap((id) => owedToCall(id, situation, world))
+    .slice(0, 1);
 }
 
 /** What the tool runner does next about a call, unless it has to wait. */
 function owedToCall(callId: string, situation: Situation, world: World): readonly Move[] {
-  const { calls, skipCalls } = situation.machine.context;
-  const kind = situation.kinds[callId];
-  const room = runningCalls(situation).length < world.toolConcurrency;
+  const { kinds, always, tried, started } = situation;
+  const { calls, skipCalls, stopping } = situation.machine.context;
+  const kind = kinds[callId] ?? "";
+  const room = callsAtWork(situation).length < world.toolConcurrency;
   const start: readonly Move[] = room ? [{ type: "tool.started", callId }] : [];
+  /** What a dead process had started may have had an effect. */
+  const ended = (type: "tool.skipped" | "tool.denied"): readonly Move[] => [
+    { type: tried.includes(callId) ? "tool.unknown" : type, callId },
+  ];
+  const decided = always[kind] === true ? start : ended("tool.denied");
   switch (calls[callId]) {
     case "waiting":
       if (kind === "missing") return [{ type: "tool.failed", callId }];
-      if (skipCalls) return [{ type: "tool.skipped", callId }];
+      if (skipCalls) return ended("tool.skipped");
+      if (always[kind] !== undefined) return decided;
       if (kind === "asking") return [];
-      return kind === "guarded" ? [{ type: "tool.approval-requested", callId }] : start;
+      if (kind !== "guarded") return start;
+      return stopping === undefined
+        ? [{ type: "tool.approval-requested", callId }]
+        : ended("tool.skipped");
     case "awaiting-approval":
-      return skipCalls ? [{ type: "tool.skipped", callId }] : [];
+      if (skipCalls || stopping !== undefined) return ended("tool.skipped");
+      return isForPerson(situation, callId) ? [] : decided;
     case "approved":
-      return skipCalls ? [{ type: "tool.skipped", callId }] : start;
+      return skipCalls ? ended("tool.skipped") : start;
     case "refused":
-      return [{ type: "tool.denied", callId }];
+      return ended("tool.denied");
+    case "running":
+      if (started.includes(callId)) return [];
+      return skipCalls ? ended("tool.skipped") : start;
     default:
       return [];
   }
@@ -117,8 +166,8 @@ function owedToCall(callId: string, situation: Situation, world: World): readonl
 
 /** What users, the model and the tools may do to a session at rest or at work. */
 function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly Move[] {
-  const { machine } = situation;
-  const { queue, held, calls, stopping, attempt } = machine.context;
+  const { machine, told } = situation;
+  const { queue, held, calls, stopping, skipCalls, attempt } = machine.context;
   const messages: readonly Move[] = [
     ...(queue.length < bounds.waitingMessages
       ? ([
@@ -126,9 +175,24 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
           { type: "message.queued", delivery: "follow-up" },
         ] as const)
       : []),
-    ...(queue.length > 0 ? ([{ type: "message.withdrawn" }] as const) : []),
+    ...(queue.length > 0
+      ? ([{ type: "message.withdrawn" }, { type: "message.rescheduled" }] as const)
+      : []),
   ];
-  const cancel: readonly Move[] = stopping === undefined ? [{ type: "turn.cancel-requested" }] : [];
+  const atWork = callsAtWork(situation);
+  // When time passes for the turn, it passes for its tools.
+  const timed = !atWork.some((id) => told || situation.kinds[id] === "slow");
+  const stops: readonly Move[] = [
+    ...(stopping === undefined || !skipCalls
+      ? ([{ type: "turn.cancel-requested", mode: "now" }] as const)
+      : []),
+    ...(stopping === undefined
+      ? ([{ type: "turn.cancel-requested", mode: "after-tools" }] as const)
+      : []),
+    ...(timed && !(stopping !== undefined && skipCalls)
+      ? ([{ type: "turn.limit-reached" }] as const)
+      : []),
+  ];
   if (machine.matches({ idle: "waiting" })) {
     return [
       ...messages,
@@ -138,11 +202,13 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
     ];
   }
   if (machine.matches({ streaming: "backingOff" })) {
-    return [{ type: "step.started" }, ...messages, ...cancel];
+    return [{ type: "step.started" }, ...messages, ...stops];
   }
   if (machine.matches({ streaming: "calling" })) {
     const callsMore = Object.keys(calls).length < bounds.callsInStep;
-    const mayRetry = !situation.spoken && attempt < world.maxAttempts;
+    const [first] = Object.keys(calls);
+    const retry: Move =
+      first === undefined ? { type: "step.retrying" } : { type: "tool.skipped", callId: first };
     return [
       ...(callsMore ? bounds.kinds.map((kind) => ({ type: "part.tool-call", kind }) as const) : []),
       { type: "step.finished", finishReason: "stop" },
@@ -150,30 +216,35 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
       { type: "step.finished", finishReason: "length" },
       { type: "step.finished", finishReason: "content-filter" },
       { type: "step.failed" },
-      ...(mayRetry ? ([{ type: "step.retrying" }] as const) : []),
+      ...(attempt < world.maxAttempts && stopping === undefined ? [retry] : []),
       ...messages,
-      ...cancel,
+      ...stops,
     ];
   }
   if (!machine.matches("tools")) return [];
   return [
-    ...Object.keys(calls).flatMap((callId) => freeToCall(callId, situation, world)),
+    ...Object.keys(calls).flatMap((callId) => freeToCall(callId, situation, world, bounds)),
     ...messages,
-    ...cancel,
+    ...stops,
   ];
 }
 
-function freeToCall(callId: string, situation: Situation, world: World): readonly Move[] {
+function freeToCall(
+  callId: string,
+  situation: Situation,
+  world: World,
+  bounds: Bounds,
+): readonly Move[] {
   const { calls, stopping } = situation.machine.context;
   const kind = situation.kinds[callId];
-  const running = runningCalls(situation);
+  const atWork = callsAtWork(situation);
   switch (calls[callId]) {
     case "running": {
+      if (!atWork.includes(callId)) return [];
       // Told to stop, tools are left behind in the order in which they were started.
-      const left =
-        stopping === undefined
-          ? kind === "slow"
-          : situation.started.find((id) => running.includes(id)) === callId;
+      const left = situation.told
+        ? situation.started.find((id) => atWork.includes(id)) === callId
+        : kind === "slow";
       return [
         { type: "tool.succeeded", callId },
         { type: "tool.failed", callId },
@@ -181,16 +252,18 @@ function freeToCall(callId: string, situation: Situation, world: World): readonl
       ];
     }
     case "awaiting-approval":
-      return [
-        { type: "tool.approval-answered", callId, approved: true },
-        { type: "tool.approval-answered", callId, approved: false },
-      ];
+      return [true, false].flatMap((approved) => [
+        { type: "tool.approval-answered", callId, approved } as const,
+        ...(bounds.always
+          ? ([{ type: "tool.approval-answered", callId, approved, always: true }] as const)
+          : []),
+      ]);
     case "waiting":
       if (kind !== "asking") return [];
       return [
-        { type: "tool.approval-requested", callId },
+        { type: stopping === undefined ? "tool.approval-requested" : "tool.skipped", callId },
         { type: "tool.failed", callId },
-        ...(running.length < world.toolConcurrency
+        ...(atWork.length < world.toolConcurrency
           ? ([{ type: "tool.started", callId }] as const)
           : []),
       ];

@@ -4,7 +4,7 @@ import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
 import { conductedModel, type ConductedModel } from "./conducted-model.ts";
 import { ConductedTools, SLOW_LIMIT_MS } from "./conducted-tools.ts";
-import { GRACE_MS, IDLE_MS } from "./held-time.ts";
+import { GRACE_MS, IDLE_MS, TURN_MS } from "./held-time.ts";
 import type { MortalLog } from "./mortal-log.ts";
 import type { World } from "./situation.ts";
 
@@ -41,6 +41,7 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
   const runtime = await createRuntime({
     log,
     recovery: policy,
+    maxRecoveries: Number.POSITIVE_INFINITY,
     stepSource,
     graceMs: GRACE_MS,
     idleAfterMs: IDLE_MS,
@@ -51,7 +52,12 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
       maxSteps: world.maxSteps,
       maxAttempts: world.maxAttempts,
       toolConcurrency: world.toolConcurrency,
-      toolTimeoutMs: { slow: SLOW_LIMIT_MS },
+      toolPolicies: {
+        slow: { timeoutMs: SLOW_LIMIT_MS },
+        repeatable: { idempotent: true },
+        doubtful: { onInterrupted: "ask" },
+      },
+      timeLimits: { turnMs: TURN_MS, lastStep: world.lastStep },
     },
   });
   return {

@@ -23,6 +23,11 @@ const refusals: readonly {
     when: () => true,
     ask: (session) => session.withdraw("nothing"),
   },
+  {
+    name: "move a message that does not wait",
+    when: () => true,
+    ask: (session) => session.reschedule("nothing", "steer"),
+  },
   { name: "close while a turn runs", when: isBusy, ask: (session) => session.close() },
   {
     name: "compact while a turn runs",
@@ -52,7 +57,7 @@ function isBusy({ machine }: Situation): boolean {
 }
 
 /** One of the requests that are refused in the situation. */
-export const refused: fc.Arbitrary<Command> = fc.nat(7).map((place) =>
+export const refused: fc.Arbitrary<Command> = fc.nat(8).map((place) =>
   command(
     `a request to refuse #${place}`,
     () => true,

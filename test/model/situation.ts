@@ -3,7 +3,7 @@
  * the events of a log, whoever recorded them.
  */
 
-import type { SessionEvent } from "../../src/events/index.ts";
+import type { CancelMode, SessionEvent } from "../../src/events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../../src/machines/index.ts";
 
 /** What the agent of a test is like. */
@@ -11,16 +11,22 @@ export interface World {
   readonly maxSteps: number;
   readonly maxAttempts: number;
   readonly toolConcurrency: number;
+  /** When a turn's time is up, one more step is granted. */
+  readonly lastStep: boolean;
 }
 
 export interface Situation {
   readonly machine: MachineStep["snapshot"];
   /** Which tool each call of the running step is of. */
   readonly kinds: Readonly<Record<string, string>>;
-  /** The calls of the running step in the order in which they were started. */
+  /** The calls of the running step in the order in which the process that lives now started them. */
   readonly started: readonly string[];
-  /** The running attempt has said something: it is not made again. */
-  readonly spoken: boolean;
+  /** The calls of the running step that were ever started. */
+  readonly tried: readonly string[];
+  /** The tools that were allowed or refused for good. */
+  readonly always: Readonly<Record<string, boolean>>;
+  /** What runs for the step was told to stop. */
+  readonly told: boolean;
   /** A new process puts into words what the dead one did not get to say. */
   readonly settling: boolean;
   /** The tools that were told to stop have had their time. */
@@ -37,7 +43,9 @@ export const beginning: Situation = {
   machine: initialMachineState,
   kinds: {},
   started: [],
-  spoken: false,
+  tried: [],
+  always: {},
+  told: false,
   settling: false,
   graceOver: false,
   accepted: 0,
@@ -48,8 +56,7 @@ export const beginning: Situation = {
 /** The situation after an event of the log, whoever recorded it. Events that mean nothing change nothing. */
 export function after(situation: Situation, event: SessionEvent): Situation {
   const machine = machineFold(situation.machine, event).snapshot;
-  const said = event.type.startsWith("part.") && !silent.has(event.type);
-  const moved = { ...situation, machine, spoken: situation.spoken || said };
+  const moved = { ...situation, machine };
   switch (event.type) {
     case "message.queued":
       return { ...moved, accepted: situation.accepted + 1 };
@@ -58,19 +65,43 @@ export function after(situation: Situation, event: SessionEvent): Situation {
     case "context.compacted":
       return { ...moved, settling: false, bulky: false };
     case "step.started":
-      return { ...moved, kinds: {}, started: [], spoken: false, graceOver: false };
+      return { ...moved, kinds: {}, started: [], tried: [], told: false, graceOver: false };
+    case "turn.cancel-requested":
+      return { ...moved, told: situation.told || isTold(situation, event.data.mode) };
+    case "turn.limit-reached":
+      return { ...moved, told: situation.told || isTold(situation) };
+    case "turn.ended":
+      return { ...moved, told: false };
     case "part.tool-call": {
       const { toolCallId, toolName } = event.data;
       return { ...moved, kinds: { ...situation.kinds, [toolCallId]: toolName } };
     }
     case "tool.started":
-      return { ...moved, started: [...situation.started, event.data.callId] };
-    case "session.recovered":
-      return { ...moved, settling: hasToSettle(moved), graceOver: false, cut: false };
+      return {
+        ...moved,
+        started: [...situation.started, event.data.callId],
+        tried: [...new Set([...situation.tried, event.data.callId])],
+      };
+    case "tool.approval-requested":
+      return { ...moved, settling: situation.settling && callsToSettle(moved).length > 0 };
+    case "tool.approval-answered": {
+      const { callId, approved, always } = event.data;
+      const kind = situation.kinds[callId];
+      if (always !== true || kind === undefined) return moved;
+      return { ...moved, always: { ...situation.always, [kind]: approved } };
+    }
+    case "session.recovered": {
+      const opened = { ...moved, started: [], told: false, graceOver: false, cut: false };
+      return { ...opened, settling: hasToSettle(opened) };
+    }
     case "tool.unknown": {
-      const running = runningCalls(moved).length > 0;
-      const told = !situation.settling && machine.context.stopping !== undefined;
-      return { ...moved, settling: situation.settling && running, graceOver: told && running };
+      // Not a call that is only given up, since a dead process had started it.
+      const left = situation.told && callsAtWork(situation).includes(event.data.callId);
+      return {
+        ...moved,
+        settling: situation.settling && callsToSettle(moved).length > 0,
+        graceOver: (left || situation.graceOver) && callsAtWork(moved).length > 0,
+      };
     }
     case "step.interrupted":
     case "context.compaction-rejected":
@@ -80,10 +111,16 @@ export function after(situation: Situation, event: SessionEvent): Situation {
   }
 }
 
-const silent: ReadonlySet<string> = new Set(["part.start-step", "part.error"]);
+/** Whether a wish to stop tells what runs to stop at once. */
+function isTold({ machine }: Situation, mode?: CancelMode): boolean {
+  if (machine.matches({ streaming: "backingOff" })) return true;
+  const runs = machine.matches({ streaming: "calling" }) || machine.matches("tools");
+  return runs && mode !== "after-tools";
+}
 
-function hasToSettle({ machine, ...rest }: Situation): boolean {
-  if (machine.matches("tools")) return runningCalls({ machine, ...rest }).length > 0;
+function hasToSettle(situation: Situation): boolean {
+  const { machine } = situation;
+  if (machine.matches("tools")) return callsToSettle(situation).length > 0;
   return (
     machine.matches({ streaming: "calling" }) ||
     machine.matches({ streaming: "backingOff" }) ||
@@ -91,7 +128,18 @@ function hasToSettle({ machine, ...rest }: Situation): boolean {
   );
 }
 
-/** The calls whose tools run, in the order of the calls. */
+/** The calls of a dead process that are not simply run again. */
+export function callsToSettle(situation: Situation): readonly string[] {
+  const { skipCalls } = situation.machine.context;
+  return runningCalls(situation).filter((id) => skipCalls || situation.kinds[id] !== "repeatable");
+}
+
+/** The calls whose tools run in the process that lives now. */
+export function callsAtWork(situation: Situation): readonly string[] {
+  return runningCalls(situation).filter((id) => situation.started.includes(id));
+}
+
+/** The calls that were started and have not ended, in the order of the calls. */
 export function runningCalls({ machine }: Situation): readonly string[] {
   return Object.entries(machine.context.calls).flatMap(([id, call]) =>
     call === "running" ? [id] : [],

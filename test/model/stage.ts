@@ -201,13 +201,13 @@ export class Stage {
 
   #rests(): boolean {
     const { model, tools } = this.process;
-    const { machine, kinds } = this.situation;
+    const { machine, kinds, started } = this.situation;
     if (owedMoves(this.situation, this.world).length > 0) return false;
     if (machine.matches({ streaming: "calling" })) return model.waits;
     if (machine.matches({ streaming: "backingOff" })) return time.isBackingOff;
     return Object.entries(machine.context.calls).every(([id, call]) => {
       const key = callKey(this.situation, id);
-      if (call === "running") return tools.isRunning(key);
+      if (call === "running") return !started.includes(id) || tools.isRunning(key);
       return call !== "waiting" || kinds[id] !== "asking" || tools.isAsked(key);
     });
   }

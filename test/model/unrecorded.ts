@@ -15,8 +15,11 @@ const atOnce = "the runtime leaves this state before anybody can say anything";
 export const foreignEvents: Readonly<Record<string, string>> = {
   "streaming.boundary context.compaction-started": compactsWhenAsked,
   "streaming.boundary turn.cancel-requested": atOnce,
+  "streaming.boundary turn.limit-reached":
+    "a turn's time is up while something runs; that it goes in circles is tested by itself",
   "streaming.backingOff step.failed": "a back-off ends in the next attempt or is interrupted",
   "compacting turn.cancel-requested": "a compaction without a model is over at once",
+  "compacting turn.limit-reached": "a compaction without a model is over at once",
 };
 
 const deliversAtBoundary = "messages are delivered only where a step begins";
@@ -30,11 +33,13 @@ export const unheardEvents: Readonly<Record<string, string>> = {
   "idle.starting message.queued": atOnce,
   "idle.starting message.delivered": deliversAtBoundary,
   "idle.starting message.withdrawn": atOnce,
+  "idle.starting message.rescheduled": atOnce,
   "idle.starting context.compaction-started": atOnce,
   "idle.starting session.resumed": atOnce,
   "idle.starting session.closed": atOnce,
   "streaming.boundary message.queued": atOnce,
   "streaming.boundary message.withdrawn": atOnce,
+  "streaming.boundary message.rescheduled": atOnce,
   "streaming.boundary turn.ended": endsWhereItEnds,
   "streaming.calling message.delivered": deliversAtBoundary,
   "streaming.calling turn.ended": endsWhereItEnds,
@@ -43,21 +48,25 @@ export const unheardEvents: Readonly<Record<string, string>> = {
   "streaming.ending message.queued": atOnce,
   "streaming.ending message.delivered": deliversAtBoundary,
   "streaming.ending message.withdrawn": atOnce,
+  "streaming.ending message.rescheduled": atOnce,
   "tools message.delivered": deliversAtBoundary,
   "compacting message.queued": atOnce,
   "compacting message.delivered": deliversAtBoundary,
   "compacting message.withdrawn": atOnce,
+  "compacting message.rescheduled": atOnce,
 };
 
 const foreignMoves = [
   { type: "context.compaction-started" },
-  { type: "turn.cancel-requested" },
+  { type: "turn.cancel-requested", mode: "now" },
+  { type: "turn.limit-reached" },
   { type: "step.failed" },
 ] as const satisfies readonly Move[];
 
 export function isForeign(move: Move, { machine }: Situation): boolean {
-  // A cancel names its turn: there must have been one.
-  if (move.type === "turn.cancel-requested" && machine.context.turn === 0) return false;
+  // A cancel and a limit name their turn: there must have been one.
+  const namesTurn = move.type === "turn.cancel-requested" || move.type === "turn.limit-reached";
+  if (namesTurn && machine.context.turn === 0) return false;
   return Object.hasOwn(foreignEvents, `${leafOf(machine)} ${move.type}`);
 }
 

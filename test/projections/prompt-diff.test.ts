@@ -79,6 +79,22 @@ describe("a message of a prompt", () => {
     expect(told(answered)).toEqual(["removed 2 user: continued", "added 2 user: new"]);
   });
 
+  it("is a note to conclude, which stays once it is told and goes when nobody was told it", () => {
+    const late: EventBody = {
+      type: "turn.limit-reached",
+      data: { turn: 1, limit: "time", lastStep: true },
+    };
+    const noted = between(looked, [late]);
+    expect(told(noted)).toEqual(["added 3 user: new"]);
+    const position = looked.length + 1;
+    expect(noted.changes[0]?.origin).toEqual({ kind: "note", position });
+    expect(told(between([...looked, late], [stepStarted(2)]))).toEqual([]);
+    const over: EventBody = { type: "turn.ended", data: { turn: 1, reason: "cancelled" } };
+    expect(told(between([...looked, late], [over]))).toEqual(["removed 3 user: continued"]);
+    const back = promptDiff(stateOf(...looked, late), stateOf(...looked));
+    expect(told(back)).toEqual(["removed 3 user: gone"]);
+  });
+
   it("was pruned, and restored, with its tool results", () => {
     const diff = between(looked, [pruned]);
     expect(told(diff)).toEqual(["changed 2 tool: pruned"]);

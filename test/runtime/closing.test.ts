@@ -108,6 +108,21 @@ describe("closing a runtime", () => {
     await expect(runtime.session("t")).rejects.toMatchObject({ code: "RUNTIME_CLOSED" });
   });
 
+  it("hurries a turn that was to stop after its tools", async () => {
+    const deaf = tool({ inputSchema: z.object({}), execute: () => new Promise<string>(() => {}) });
+    const agent = { tools: { deaf }, model: scriptedModel([calling(call("deaf", "1")), "I see."]) };
+    await using open = await openSession(agent);
+    await open.session.send("Go.");
+    await seen(open.session, "tool.started");
+    const cancelled = open.session.cancel({ mode: "after-tools" });
+    await seen(open.session, "turn.cancel-requested");
+    await open.runtime.close();
+    expect(await cancelled).toMatchObject({
+      ended: "cancelled",
+      kept: { calls: [{ status: "unknown" }] },
+    });
+  });
+
   it("does not wait for a tool that does not listen", async () => {
     const deaf = tool({ inputSchema: z.object({}), execute: () => new Promise<string>(() => {}) });
     const agent = { tools: { deaf }, model: scriptedModel([calling(call("deaf", "1")), "I see."]) };

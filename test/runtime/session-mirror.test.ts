@@ -22,6 +22,12 @@ it("shows a session to an actor system as one of its own: commands in, machine s
 
   actor.send({ type: "send", input: "Wait for me" });
   await waitFor(actor, (snapshot) => snapshot.matches({ streaming: "calling" }));
+  const waiting = await session.send("Later", { id: "later" });
+  expect(waiting.queued).toBe(true);
+  actor.send({ type: "reschedule", messageId: "later", delivery: "steer" });
+  await waitFor(actor, ({ context }) => context.queue[0]?.delivery === "steer");
+  actor.send({ type: "withdraw", messageId: "later" });
+  await waitFor(actor, ({ context }) => context.queue.length === 0);
   actor.send({ type: "cancel" });
   const idle = await waitFor(actor, (snapshot) => snapshot.matches({ idle: "waiting" }));
   expect(idle.context).toMatchObject({ turn: 1, step: 1 });

@@ -3,7 +3,7 @@
 import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { openMemoryLog, type EventLog } from "../../src/index.ts";
+import { createRuntime, openMemoryLog, type EventLog } from "../../src/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
@@ -123,4 +123,41 @@ describe("a session", () => {
     await open.session.resume();
     expect(await waiting.result).toMatchObject({ text: "Two." });
   });
+
+  it.each([1, 2])(
+    "is not let go of while its log is slow to write: append %i takes longer than the rest",
+    async (slow) => {
+      const log = await openMemoryLog();
+      const reached = Promise.withResolvers<void>();
+      const hold = Promise.withResolvers<void>();
+      let appends = 0;
+      const slowly: EventLog["append"] = async (...append) => {
+        appends += 1;
+        if (appends === slow) {
+          reached.resolve();
+          await hold.promise;
+        }
+        return await log.append(...append);
+      };
+      const runtime = await createRuntime({
+        log: wrapLog(log, { append: slowly }),
+        idleAfterMs: IDLE_AFTER_MS,
+        agent: { model: scriptedModel(["One."]) },
+      });
+      const user = async (): Promise<unknown> => {
+        const session = await runtime.session("s");
+        await session.close();
+        return (await session.view()).state.value;
+      };
+      const first = user();
+      await reached.promise;
+      vi.advanceTimersByTime(10 * IDLE_AFTER_MS);
+      const second = user();
+      hold.resolve();
+      expect(await Promise.all([first, second])).toEqual(["closed", "closed"]);
+      await runtime.close();
+      const types = (await Array.fromAsync(log.read("s"))).map(({ type }) => type);
+      expect(types).toEqual(["session.created", "session.closed"]);
+    },
+  );
 });

@@ -71,11 +71,11 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
     ["an error that is not the provider's", { failure: new TypeError("no such model") }],
     [
       "an error in the stream",
-      calling({ type: "text", deltas: ["So "] }, { type: "error", error: refusal(503) }),
+      calling({ type: "text", deltas: ["So "] }, { type: "error", error: refusal(400) }),
     ],
     [
       "a stream that breaks",
-      calling({ type: "text", deltas: ["So "] }, { type: "break", error: refusal(503) }),
+      calling({ type: "text", deltas: ["So "] }, { type: "break", error: refusal(400) }),
     ],
   ])("%s is not tried again: the turn fails, and what was said is kept", async (_, step) => {
     const model = scriptedModel([step, "After all."]);
@@ -94,6 +94,39 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
     ).toEqual(said);
     expect(await (await open.session.send("Again.")).result).toMatchObject({ text: "After all." });
   });
+
+  it.each(["error", "break"] as const)(
+    "after an error that may pass (%s), what was said is sealed, its calls are given up, and a new attempt goes on",
+    async (type) => {
+      const model = scriptedModel([
+        calling({ type: "text", deltas: ["So "] }, call("echo", "1", { value: 1 }), {
+          type,
+          error: refusal(503),
+        }),
+        calling({ type: "text", deltas: ["be it."] }, call("echo", "1", { value: 2 })),
+        "Done.",
+      ]);
+      await using open = await openSession(
+        { model, tools: { echo } },
+        { stepSource, random: () => 0 },
+      );
+      const turn = await open.session.send("Go.");
+      expect(await turn.result).toMatchObject({ text: "Done.", finishReason: "stop" });
+      const said = JSON.stringify(model.calls[1]?.prompt);
+      expect(said).toContain("So ");
+      expect(said).toContain("Not run");
+      const { toolCalls, usage } = await open.session.view();
+      expect(toolCalls.map(({ callId, status }) => [callId, status])).toEqual([
+        ["1", "skipped"],
+        ["1", "succeeded"],
+      ]);
+      const retrying = (await open.events()).find((event) => event.type === "step.retrying");
+      expect(retrying?.data).toMatchObject({ kind: "overloaded", attempt: 1 });
+      expect(usage.steps.map(({ step }) => step)).toEqual([1, 2]);
+      expect(usage.beside).toMatchObject([{ kind: "retry", turn: 1 }]);
+      expect(usage.beside[0]?.usage.outputTokens).toBeGreaterThan(0);
+    },
+  );
 
   it("a stream that ends without a finish fails the turn", async () => {
     const scripted = scriptedModel(["never said"]);

@@ -49,6 +49,18 @@ describe("what a tool answers", () => {
     expect(open.told).toEqual([modelOutput]);
   });
 
+  it("is kept whole and told whole, however large it is", async () => {
+    const large = "0123456789abcdef".repeat(50 * 2 ** 16);
+    const odd = tool({ inputSchema: nothing, execute: () => large });
+    await using open = await turnWith({ odd }, call("odd", "1"));
+    const all = await open.events();
+    const stored = all.find((event) => event.type === "tool.succeeded");
+    expect(stored?.data.output === large).toBe(true);
+    const [told] = open.told;
+    expect(typeof told === "object" && told !== null && "value" in told).toBe(true);
+    expect(JSON.stringify(told).length).toBeGreaterThan(large.length);
+  });
+
   it("is told to the model as `toModelOutput` has it, and kept whole in the log", async () => {
     const picture = tool({
       inputSchema: nothing,

@@ -52,7 +52,7 @@ describe("a tool whose time is up", () => {
     await using open = await openSession({
       model,
       tools: { deaf, echo },
-      toolTimeoutMs: { deaf: 1 },
+      toolPolicies: { deaf: { timeoutMs: 1 } },
     });
     await (
       await open.session.send("Go.")
@@ -87,7 +87,7 @@ describe("a tool whose time is up", () => {
     await using open = await openSession({
       model,
       tools: { patient, deaf },
-      toolTimeoutMs: { deaf: 1 },
+      toolPolicies: { deaf: { timeoutMs: 1 } },
     });
     const turn = await open.session.send("Go.");
     await seen(open.session, "tool.unknown", ({ callId }) => callId === "2");

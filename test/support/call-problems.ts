@@ -27,16 +27,21 @@ function isEnd(event: SessionEvent): event is CallEnd {
 /** Every call that is ours to answer, with what became of it, in the order in which they were made. */
 export function callRecords(events: readonly SessionEvent[]): readonly CallRecord[] {
   const calls = new Map<string, CallRecord>();
+  // Each attempt at a step makes its own calls, with ids that may be the same.
+  const attempts = new Map<number, number>();
   let step = 0;
   for (const event of events) {
-    if (event.type === "step.started") ({ step } = event.data);
+    if (event.type === "step.started") {
+      ({ step } = event.data);
+      attempts.set(step, event.data.attempt);
+    }
     if (event.type === "part.tool-call" && event.data.providerExecuted !== true) {
       const { toolCallId: callId } = event.data;
-      const key = `${step}/${callId}`;
+      const key = `${step}.${attempts.get(step)}/${callId}`;
       if (!calls.has(key)) calls.set(key, { step, callId, call: event, started: [], ends: [] });
     }
     if (event.type !== "tool.started" && !isEnd(event)) continue;
-    const key = `${event.data.step}/${event.data.callId}`;
+    const key = `${event.data.step}.${attempts.get(event.data.step)}/${event.data.callId}`;
     const call = calls.get(key);
     if (call === undefined) throw new Error(`${event.seq} ${event.type} is of no call: ${key}`);
     calls.set(

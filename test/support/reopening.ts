@@ -32,7 +32,7 @@ async function reopened(opening: Reopening, left: Replay): Promise<readonly stri
   const problems = [
     ...(await viewProblems(session, log)),
     ...lawProblems(recovered.events),
-    ...settledProblems(left, recovered, recovery),
+    ...settledProblems(left, recovered, opening),
   ];
   const turn = await session.send("Are you still there?");
   const { finishReason } = await turn.result;
@@ -46,22 +46,29 @@ async function reopened(opening: Reopening, left: Replay): Promise<readonly stri
   ];
 }
 
-/** Law 6: what the dead process had started is unknown; what it had not, is run only by policy. */
+/**
+ * Law 6: what the dead process had started is unknown, or is run again where its tool allows it;
+ * what it had not started is run only by policy.
+ */
 function settledProblems(
   left: Replay,
   recovered: Replay,
-  recovery: RecoveryPolicy,
+  { recovery, agent }: Pick<Reopening, "recovery" | "agent">,
 ): readonly string[] {
   const after = callRecords(recovered.events);
   const recovers = recovered.events
     .slice(left.events.length)
     .some((event) => event.type === "session.recovered");
-  return callRecords(left.events).flatMap(({ step, callId, started, ends }) => {
+  return callRecords(left.events).flatMap(({ step, callId, call, started, ends }) => {
     if (ends.length > 0) return [];
-    const end = after.find((one) => one.step === step && one.callId === callId)?.ends[0]?.type;
+    const end = after.find((one) => one.call.seq === call.seq)?.ends[0]?.type;
     const name = `call ${callId} of step ${step}`;
     if (started.length > 0) {
-      return end === "tool.unknown" ? [] : [`${name} had been started and is ${end ?? "open"}`];
+      const mayRepeat = agent.toolPolicies?.[call.data.toolName]?.idempotent === true;
+      const isRepeated = mayRepeat && recovery === "continue" && end === "tool.succeeded";
+      return end === "tool.unknown" || isRepeated
+        ? []
+        : [`${name} had been started and is ${end ?? "open"}`];
     }
     // A turn that only waited for approvals has nothing to recover from: it goes on.
     if (recovery === "continue" || !recovers) return [];

@@ -17,6 +17,7 @@ export type OpenOptions = Partial<
   Pick<
     RuntimeOptions,
     | "recovery"
+    | "maxRecoveries"
     | "stepSource"
     | "idleAfterMs"
     | "graceMs"

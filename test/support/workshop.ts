@@ -8,17 +8,22 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { tool, type ToolSet } from "ai";
 import { z } from "zod";
+import { callIdentity, type ToolPolicy } from "../../src/index.ts";
 
 export interface Work {
   readonly key: string;
   readonly toolName: string;
+  readonly effectId: string;
 }
 
 const inputSchema = z.object({ key: z.string() });
 type Input = z.infer<typeof inputSchema>;
 
 /** The names of the tools. */
-export const workTools = ["note", "toil", "report", "break", "guarded"] as const;
+export const workTools = ["note", "toil", "report", "break", "guarded", "settle"] as const;
+
+/** Only `settle` may be run again, with the same effect id. */
+export const workPolicies: Readonly<Record<string, ToolPolicy>> = { settle: { idempotent: true } };
 
 export interface WorkshopOptions {
   /** Where the work is noted. */
@@ -28,7 +33,8 @@ export interface WorkshopOptions {
 }
 
 export function workshop({ file, onWork }: WorkshopOptions): ToolSet {
-  const begin = (work: Work): void => {
+  const begin = (toolName: string, { key }: Input, options: unknown): void => {
+    const work: Work = { key, toolName, effectId: callIdentity(options).effectId };
     appendFileSync(file, `${JSON.stringify(work)}\n`);
     onWork?.(work);
   };
@@ -38,23 +44,23 @@ export function workshop({ file, onWork }: WorkshopOptions): ToolSet {
   return {
     note: tool({
       inputSchema,
-      execute: ({ key }: Input) => {
-        begin({ key, toolName: "note" });
+      execute: ({ key }: Input, options) => {
+        begin("note", { key }, options);
         return { noted: key };
       },
     }),
     toil: tool({
       inputSchema,
-      execute: async ({ key }: Input) => {
-        begin({ key, toolName: "toil" });
+      execute: async ({ key }: Input, options) => {
+        begin("toil", { key }, options);
         await toil();
         return `done with ${key}`;
       },
     }),
     report: tool({
       inputSchema,
-      execute: async function* ({ key }: Input) {
-        begin({ key, toolName: "report" });
+      execute: async function* ({ key }: Input, options) {
+        begin("report", { key }, options);
         for (let part = 1; part <= 3; part++) {
           await toil();
           yield { key, part };
@@ -63,8 +69,8 @@ export function workshop({ file, onWork }: WorkshopOptions): ToolSet {
     }),
     break: tool({
       inputSchema,
-      execute: async ({ key }: Input): Promise<string> => {
-        begin({ key, toolName: "break" });
+      execute: async ({ key }: Input, options): Promise<string> => {
+        begin("break", { key }, options);
         await toil();
         throw new Error(`It broke: ${key}`);
       },
@@ -74,9 +80,17 @@ export function workshop({ file, onWork }: WorkshopOptions): ToolSet {
       // Deprecated in favour of a setting of `streamText`; a tool that is taken unchanged has it.
       // oxlint-disable-next-line typescript/no-deprecated
       needsApproval: true,
-      execute: ({ key }: Input) => {
-        begin({ key, toolName: "guarded" });
+      execute: ({ key }: Input, options) => {
+        begin("guarded", { key }, options);
         return { done: key };
+      },
+    }),
+    settle: tool({
+      inputSchema,
+      execute: async ({ key }: Input, options) => {
+        begin("settle", { key }, options);
+        await toil();
+        return { settled: key };
       },
     }),
   };
@@ -88,9 +102,27 @@ export function wholeLines(file: string): readonly string[] {
   return readFileSync(file, "utf8").split("\n").slice(0, -1);
 }
 
-const workSchema: z.ZodType<Work> = z.object({ key: z.string(), toolName: z.string() });
+const workSchema: z.ZodType<Work> = z.object({
+  key: z.string(),
+  toolName: z.string(),
+  effectId: z.string(),
+});
 
 /** Every work that was begun, in order. */
 export function workDone(file: string): readonly Work[] {
   return wholeLines(file).map((line) => workSchema.parse(JSON.parse(line)));
+}
+
+/** Work that was done twice, although its tool does not allow it, or under another effect id. */
+export function repetitions(works: readonly Work[]): readonly string[] {
+  return works.flatMap(({ key, toolName, effectId }, index) => {
+    const before = works
+      .slice(0, index)
+      .find((work) => work.key === key || work.effectId === effectId);
+    if (before === undefined) return [];
+    if (workPolicies[toolName]?.idempotent !== true) return [`${toolName} ran twice for ${key}`];
+    return before.key === key && before.effectId === effectId
+      ? []
+      : [`${toolName} ran again for ${key} under another effect id`];
+  });
 }

@@ -16,6 +16,7 @@ import {
   scriptedModel,
   type ReplayedAgent,
 } from "../../src/testing/index.ts";
+import { limitedAgent } from "../laws/limit-sessions.ts";
 import { BRIEF, talkingAgent } from "../laws/long-sessions.ts";
 import { fixtureNames, readFixture, type FixtureName } from "../laws/session-fixture.ts";
 import { toolAgent } from "../laws/tool-sessions.ts";
@@ -29,6 +30,7 @@ import { workshop, workTools } from "../support/workshop.ts";
 const agents: Readonly<Record<FixtureName, (events: readonly SessionEvent[]) => ReplayedAgent>> = {
   tools: () => toolAgent(),
   trouble: () => troubledAgent([]),
+  limits: () => strictAgent(),
   "long-talk": (events) => {
     const [first] = events;
     return ({ digest }) => {
@@ -37,6 +39,16 @@ const agents: Readonly<Record<FixtureName, (events: readonly SessionEvent[]) => 
     };
   },
 };
+
+/** What the agents of the session `limits` were, one after the other. */
+function strictAgent(more: Partial<Agent> = {}): Agent {
+  return limitedAgent([], {
+    needsApproval: ({ toolName }) => toolName === "quick",
+    loopGuard: { calls: 2, texts: 2 },
+    timeLimits: { turnMs: 20, lastStep: true },
+    ...more,
+  });
+}
 
 describe.each(fixtureNames)("the session %s", (name) => {
   it("happens again as it was recorded, event by event", async () => {
@@ -132,6 +144,27 @@ describe("an agent that was changed", () => {
       withTool("book", { needsApproval: false }),
       71,
       { recorded: { type: "tool.approval-requested" }, replayed: { type: "tool.started" } },
+    ],
+    [
+      "may go in circles",
+      "limits",
+      strictAgent({ loopGuard: false }),
+      94,
+      { recorded: { type: "turn.limit-reached" }, replayed: { type: "step.started" } },
+    ],
+    [
+      "has no time limit",
+      "limits",
+      strictAgent({ timeLimits: {} }),
+      107,
+      { recorded: { type: "turn.limit-reached" }, replayed: undefined },
+    ],
+    [
+      "is granted no last step",
+      "limits",
+      strictAgent({ timeLimits: { turnMs: 1 } }),
+      107,
+      { recorded: { data: { lastStep: true } }, replayed: { data: { lastStep: false } } },
     ],
     [
       "does not try again",

@@ -2,7 +2,9 @@
 
 import type { JsonValue, SessionEvent } from "../../events/index.ts";
 import type { Style } from "../output.ts";
+import type { OpenCall } from "./conversation-state.ts";
 import { callLabel, outcomeLabel } from "./tool-line.ts";
+import { skippedWords, unknownWords } from "./trouble-words.ts";
 import { duration, excerpt, jsonExcerpt } from "../wording.ts";
 
 export interface CallLine {
@@ -32,17 +34,21 @@ const OUTCOME_LENGTH = 160;
 
 export class CallLines {
   readonly #columns: () => number | undefined;
-  #calls = new Map<string, Call>();
+  #calls: Map<string, Call>;
 
-  /** @param columns - Characters in a line, where that is known. */
-  constructor(columns: () => number | undefined) {
+  /**
+   * @param columns - Characters in a line, where that is known.
+   * @param open - Calls whose step has been shown by somebody else.
+   */
+  constructor(columns: () => number | undefined, open: readonly OpenCall[] = []) {
     this.#columns = columns;
+    this.#calls = new Map(open.map(({ callId, toolName, input }) => [callId, { toolName, input }]));
   }
 
   /** A call in words, for a question about it. */
-  describe(callId: string): string {
-    const call = this.#calls.get(callId);
-    return call === undefined ? callId : callLabel(call.toolName, call.input, 400);
+  describe(callId: string): { readonly call: string; readonly toolName: string } {
+    const { toolName, input } = this.#calls.get(callId) ?? { toolName: "call", input: {} };
+    return { call: callLabel(toolName, input, 400), toolName };
   }
 
   /** The line for an event; undefined where there is nothing to say. */
@@ -81,12 +87,15 @@ export class CallLines {
         const { callId, error } = event.data;
         return this.#ended(callId, event.at, "✗", excerpt(error.message, OUTCOME_LENGTH));
       }
-      case "tool.denied":
-        return this.#settled(event, "✗", "denied");
+      case "tool.denied": {
+        const { callId, reason } = event.data;
+        const why = reason === undefined ? "" : `: ${excerpt(reason, OUTCOME_LENGTH)}`;
+        return this.#ended(callId, event.at, "✗", `denied${why}`);
+      }
       case "tool.skipped":
-        return this.#settled(event, "-", "not started");
+        return this.#ended(event.data.callId, event.at, "-", skippedWords(event));
       case "tool.unknown":
-        return this.#settled(event, "?", "outcome unknown");
+        return this.#ended(event.data.callId, event.at, "?", unknownWords(event));
       default:
         return undefined;
     }
@@ -96,15 +105,6 @@ export class CallLines {
     const call = { ...(this.#calls.get(callId) ?? { toolName, input: {} }), startedAt };
     this.#calls.set(callId, call);
     return { text: `→ ${this.#label(call)}`, style: "cyan" };
-  }
-
-  #settled(
-    { at, data }: SessionEvent<"tool.denied" | "tool.skipped" | "tool.unknown">,
-    mark: Mark,
-    what: string,
-  ): CallLine {
-    const why = data.reason === undefined ? "" : ` (${excerpt(data.reason, OUTCOME_LENGTH)})`;
-    return this.#ended(data.callId, at, mark, `${what}${why}`);
   }
 
   #ended(callId: string, at: number, mark: Mark, outcome: string): CallLine {

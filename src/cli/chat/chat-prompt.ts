@@ -1,41 +1,46 @@
-/** Asks the person at the terminal. Loads the prompts, so only a chat in a terminal loads this file's imports. */
+/** Asks the person at the terminal about a call. Loads the prompts, so only who asks loads this file's imports. */
 
-import { confirm, isCancel, settings, text } from "@clack/prompts";
-
-/** What was typed, or that the person wants out (Ctrl-C, Ctrl-D). */
-export type Answer<Value> =
-  | { readonly kind: "answer"; readonly value: Value }
-  | { readonly kind: "left" };
+import { isCancel, selectKey, settings, text } from "@clack/prompts";
+import type { Answer } from "./chat-line.ts";
+import type { AskApproval, Asked } from "./turn-view.ts";
 
 // Escape is pressed by mistake, Ctrl-D to leave: the prompts see it the other way round.
 settings.aliases.delete("escape");
 settings.aliases.set("\u0004", "cancel");
 
-/**
- * @param typedAhead - Stands in the line already.
- * @param signal - Takes the question back.
- */
-export async function askMessage(typedAhead: string, signal: AbortSignal): Promise<Answer<string>> {
-  const typed = await text({
-    message: "You",
-    initialValue: typedAhead,
-    placeholder: "Ask about this folder. Ctrl-C leaves.",
-    validate: (value) => (value?.trim() ? undefined : "Type a message, or press Ctrl-C to leave."),
-    withGuide: false,
-    output: process.stderr,
-    signal,
-  });
-  return isCancel(typed) ? { kind: "left" } : { kind: "answer", value: typed.trim() };
-}
+const answers = {
+  y: { approved: true, always: false },
+  n: { approved: false, always: false },
+  a: { approved: true, always: true },
+  v: { approved: false, always: true },
+} as const satisfies Readonly<Record<string, Answer>>;
 
-/** @param signal - Takes the question back. */
-export async function askApproval(call: string, signal: AbortSignal): Promise<Answer<boolean>> {
-  const answered = await confirm({
+/** Yes, no and why, always or never for the tool in this session. */
+export const askApproval: AskApproval = async ({ call, toolName }, signal) => {
+  const common = { withGuide: false, output: process.stderr, signal };
+  const key = await selectKey<keyof typeof answers>({
+    ...common,
     message: `Run ${call} ?`,
-    initialValue: false,
-    withGuide: false,
-    output: process.stderr,
-    signal,
+    initialValue: "n",
+    options: [
+      { value: "y", label: "yes" },
+      { value: "n", label: "no" },
+      { value: "a", label: `always run ${toolName} in this session` },
+      { value: "v", label: `never run ${toolName} in this session` },
+    ],
   });
-  return isCancel(answered) ? { kind: "left" } : { kind: "answer", value: answered };
+  if (isCancel(key)) return { kind: "left" };
+  const answer = answers[key];
+  if (answer.approved) return { kind: "answered", answer };
+  const why = await text({
+    ...common,
+    message: "Why? The model is told.",
+    placeholder: "(nothing)",
+  });
+  return isCancel(why) ? { kind: "left" } : answered(answer, why);
+};
+
+function answered(answer: Answer, why: string | undefined): Asked {
+  const reason = why?.trim() ?? "";
+  return { kind: "answered", answer: reason === "" ? answer : { ...answer, reason } };
 }

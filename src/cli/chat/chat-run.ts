@@ -6,11 +6,12 @@ import { chatAgent } from "./chat-agent.ts";
 import { DEFAULT_DIR } from "../default-dir.ts";
 import { reportError } from "../error-report.ts";
 import { DONE, INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
+import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { modelLabel, type ModelChoice } from "./model-choice.ts";
 import { loadModel } from "./model-loader.ts";
 import { writeLine, type Output } from "../output.ts";
-import { runTurn } from "./run-turn.ts";
+import { finishTurn, runTurn } from "./run-turn.ts";
 import { introduceSession } from "./session-introduction.ts";
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
@@ -75,8 +76,8 @@ async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output)
   const { session: id, choice, message } = run;
   const isNew = (await runtime.log.revision(id)) === 0;
   const session = await runtime.session(id);
-  // What a dead process left unfinished is being settled.
-  await session.idle();
+  // What a dead process left unfinished is being settled; a call that waits for an answer waits on.
+  if (!(await isAsking(session))) await session.idle();
   await introduceSession(progress, {
     session: id,
     resume: resumeCommand(run),
@@ -85,6 +86,13 @@ async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output)
     recall: message === undefined,
   });
   return session;
+}
+
+/** Whether a turn stands still until a person has answered for a call. */
+async function isAsking(session: Session): Promise<boolean> {
+  const { state, toolCalls } = await session.view();
+  const asks = toolCalls.some(({ status }) => status === "awaiting-approval");
+  return state.value === "tools" && asks && state.context.stopping === undefined;
 }
 
 function resumeCommand({ session, startedBy, dir }: ChatRun): string {
@@ -101,20 +109,27 @@ async function talk(
   const { message, json, canAsk, debug } = run;
   if (message === undefined) {
     const { converse } = await import("./conversation.ts");
-    await converse({ session, output, interrupts, debug });
+    const view = await session.view();
+    await converse({ session, view, output, interrupts, debug });
     if (interrupts.ending.aborted) return TERMINATED;
     const { progress } = output;
     await writeLine(progress, progress.style("dim", `Go on later with: ${resumeCommand(run)}`));
     return DONE;
   }
-  const view = json ? jsonView(output) : textView(output, canAsk ? askWhenNeeded : undefined);
+  const { calls } = conversationOf(await session.view());
+  const ask = canAsk ? askWhenNeeded : undefined;
+  const view = json ? jsonView(output) : textView(output, ask, calls);
+  if (await isAsking(session)) {
+    const ended = await finishTurn(session, view, interrupts);
+    if (ended === "cancelled") return INTERRUPTED;
+  }
   const { finishReason } = await runTurn(session, message, view, interrupts);
   // A turn that failed has thrown; one that came to a limit has an answer all the same.
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
 }
 
 /** The prompts are loaded when there is something to ask. */
-const askWhenNeeded: AskApproval = async (call, signal) => {
+const askWhenNeeded: AskApproval = async (question, signal) => {
   const { askApproval } = await import("./chat-prompt.ts");
-  return await askApproval(call, signal);
+  return await askApproval(question, signal);
 };

@@ -1,6 +1,6 @@
 /**
- * Ctrl-C and requests from outside to end, while a chat is open. The first Ctrl-C cancels the turn
- * that runs, a second one leaves at once; SIGTERM and SIGHUP close the store and leave.
+ * Ctrl-C and requests from outside to end, while a chat is open. Ctrl-C is for what runs, if that
+ * takes it, and leaves at once if not; SIGTERM and SIGHUP close the store and leave.
  */
 
 import { INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
@@ -8,9 +8,9 @@ import { INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
 export interface Interrupts extends Disposable {
   /** Aborts when the process is told from outside to end. */
   readonly ending: AbortSignal;
-  /** While `work` runs, Ctrl-C calls `cancel`. */
-  during<Done>(cancel: () => void, work: () => Promise<Done>): Promise<Done>;
-  /** Ctrl-C as a prompt has seen it: a terminal that is asked key by key makes no signal of it. */
+  /** While `work` runs, each Ctrl-C asks `onPress` what becomes of it. */
+  during<Done>(onPress: () => "taken" | "leave", work: () => Promise<Done>): Promise<Done>;
+  /** Ctrl-C as a prompt has seen it: a terminal that is read key by key makes no signal of it. */
   press(): void;
 }
 
@@ -33,17 +33,14 @@ const ECHO_MS = 100;
 
 export function takeInterrupts({ signals, close, leave, now }: InterruptOptions): Interrupts {
   const ending = new AbortController();
-  let cancel: (() => void) | undefined;
+  let take: () => "taken" | "leave" = () => "leave";
   let pressedAt = Number.NEGATIVE_INFINITY;
 
   function press(): void {
     const echoes = now() - pressedAt < ECHO_MS;
     if (echoes) return;
     pressedAt = now();
-    if (cancel === undefined) leave(INTERRUPTED);
-    // Once only: whoever presses again wants to leave.
-    cancel?.();
-    cancel = undefined;
+    if (take() === "leave") leave(INTERRUPTED);
   }
 
   function end(): void {
@@ -59,12 +56,12 @@ export function takeInterrupts({ signals, close, leave, now }: InterruptOptions)
   return {
     ending: ending.signal,
     press,
-    async during(onCancel, work) {
-      cancel = onCancel;
+    async during(onPress, work) {
+      take = onPress;
       try {
         return await work();
       } finally {
-        cancel = undefined;
+        take = () => "leave";
       }
     },
     [Symbol.dispose]() {

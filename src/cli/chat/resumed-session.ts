@@ -20,12 +20,21 @@ export function lastMessages({ history }: SessionView): readonly RecalledMessage
 /** What is to be known before going on, a sentence each. */
 export function standing({ history, queue }: SessionView): readonly string[] {
   const last = history.findLast((item) => item.kind === "turn-end");
+  const step = history.findLast((item) => item.kind === "step");
+  const lost = (step?.parts ?? []).filter(
+    (part) => part.kind === "call" && part.outcome.status === "unknown",
+  );
   return [
     ...(last?.reason === "interrupted"
       ? [
           "The last turn was interrupted: its process ended before it did. What had come by then is kept; send a message to go on.",
         ]
       : []),
+    ...(last?.reason !== "interrupted" || lost.length === 0
+      ? []
+      : [
+          `${amount(lost.length, "call")} had been started and may have done its work: nobody saw the outcome. The model is told to check.`,
+        ]),
     ...(queue.length === 0
       ? []
       : [
@@ -43,6 +52,7 @@ function messageOf(item: HistoryItem): readonly RecalledMessage[] {
       const text = excerpt(said, MESSAGE_LENGTH);
       return text === "" ? [] : [{ who: "Reply", text }];
     }
+    case "note":
     case "turn-end":
       return [];
   }

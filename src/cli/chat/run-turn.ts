@@ -1,7 +1,8 @@
 /** Runs one turn: sends the message, shows the events as they are logged, asks where a call waits for it. */
 
-import { TurnlogError } from "../../events/index.ts";
+import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
 import type { Session, TurnResult } from "../../runtime/index.ts";
+import { settle } from "./approval-settlement.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { TurnView } from "./turn-view.ts";
 
@@ -12,36 +13,82 @@ export async function runTurn(
   view: TurnView,
   interrupts: Interrupts,
 ): Promise<TurnResult> {
-  const stop = new AbortController();
-  let cancelled: Promise<unknown> = Promise.resolve();
-  const cancel = (): void => {
-    stop.abort();
-    const done = Promise.all([view.cancelling(), session.cancel({ reason: "Ctrl-C" })]);
-    // Kept until the turn has been shown: an error is then thrown there, not into nowhere.
-    cancelled = done.catch((error: unknown) => error);
-  };
-  const unwanted = AbortSignal.any([stop.signal, interrupts.ending]);
-  return await interrupts.during(cancel, async () => {
+  return await watched(session, view, interrupts, async (answerAfter) => {
     const turn = await session.send(message);
-    for await (const event of turn) {
-      await view.show(event);
-      if (event.type !== "tool.approval-requested" || unwanted.aborted) continue;
-      const answer = await view.approve?.(event.data.callId, unwanted);
-      if (answer?.kind === "answer") await settle(session, event.data.callId, answer.value);
-      else if (answer?.kind === "left" && !unwanted.aborted) interrupts.press();
-    }
-    const trouble = await cancelled;
-    if (trouble instanceof Error) throw trouble;
+    for await (const event of turn) await answerAfter(event);
     return await turn.result;
   });
 }
 
-async function settle(session: Session, callId: string, mayRun: boolean): Promise<void> {
-  try {
-    if (mayRun) await session.approve(callId);
-    else await session.deny(callId, { reason: "the user said no" });
-  } catch (error) {
-    // While the question stood, the turn was cancelled: nobody waits for the answer any more.
-    if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
-  }
+/**
+ * Shows the rest of a turn that a former process has left because its calls wait for an answer, and
+ * asks for the answers. Answers why it ended; undefined where the process is told to end before.
+ */
+export async function finishTurn(
+  session: Session,
+  view: TurnView,
+  interrupts: Interrupts,
+): Promise<TurnEndReason | undefined> {
+  const { position, toolCalls } = await session.view();
+  const waiting = toolCalls.filter(({ status }) => status === "awaiting-approval");
+  return await watched(session, view, interrupts, async (answerAfter, ask) => {
+    for (const { callId } of waiting) await ask(callId);
+    for await (const event of session.events({ from: position + 1, signal: interrupts.ending })) {
+      await answerAfter(event);
+      if (event.type === "turn.ended") return event.data.reason;
+    }
+    return undefined;
+  });
 }
+
+/** Cancels what runs at the first Ctrl-C, and leaves at the second. */
+async function watched<Done>(
+  session: Session,
+  view: TurnView,
+  interrupts: Interrupts,
+  work: (
+    answerAfter: (event: SessionEvent) => Promise<void>,
+    ask: (callId: string) => Promise<void>,
+  ) => Promise<Done>,
+): Promise<Done> {
+  const stop = new AbortController();
+  let cancelled: Promise<unknown> = Promise.resolve();
+  const press = (): "taken" | "leave" => {
+    if (stop.signal.aborted) return "leave";
+    stop.abort();
+    const done = Promise.all([view.cancelling(), session.cancel({ reason: "Ctrl-C" })]);
+    // Kept until the turn has been shown: an error is then thrown there, not into nowhere.
+    cancelled = done.catch((error: unknown) => error);
+    return "taken";
+  };
+  const unwanted = AbortSignal.any([stop.signal, interrupts.ending]);
+  const ask = async (callId: string): Promise<void> => {
+    // An answer for good may have settled it already.
+    if (unwanted.aborted || !(await waits(session, callId))) return;
+    const asked = await view.approve?.(callId, unwanted);
+    if (asked === undefined) await settle(session, callId, nobodyThere);
+    else if (asked.kind === "answered") await settle(session, callId, asked.answer);
+    else if (!unwanted.aborted) interrupts.press();
+  };
+  const answerAfter = async (event: SessionEvent): Promise<void> => {
+    await view.show(event);
+    if (event.type === "tool.approval-requested") await ask(event.data.callId);
+  };
+  return await interrupts.during(press, async () => {
+    const done = await work(answerAfter, ask);
+    const trouble = await cancelled;
+    if (trouble instanceof Error) throw trouble;
+    return done;
+  });
+}
+
+async function waits(session: Session, callId: string): Promise<boolean> {
+  const { toolCalls } = await session.view();
+  return toolCalls.some((call) => call.callId === callId && call.status === "awaiting-approval");
+}
+
+const nobodyThere = {
+  approved: false,
+  always: false,
+  reason: "nobody is at a terminal to answer",
+} as const;

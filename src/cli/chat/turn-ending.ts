@@ -15,6 +15,10 @@ export function endingSentence(reason: TurnEndReason, tally: TurnTally): string 
       return "The provider's content filter has ended the reply.";
     case "max-steps":
       return "The turn ends here: it has taken as many steps as it may.";
+    case "timed-out":
+      return `The turn's time was up. ${keptOf(tally)}`;
+    case "repeating":
+      return `The turn was ended: the model did or said the same again and again. ${keptOf(tally)}`;
     case "cancelled":
       return `Cancelled. ${keptOf(tally)}`;
     case "failed":
@@ -33,12 +37,19 @@ export function costLine(
   return `tokens: ${tokens(usage)} · ${amount(steps, "step")}${took}`;
 }
 
-function keptOf({ text, reasoning, results }: TurnTally): string {
+function keptOf({ text, reasoning, results, skipped, unknown }: TurnTally): string {
   const kept = [
     "your message",
     ...(text === 0 ? [] : [`${amount(text, "character")} of the reply`]),
     ...(reasoning === 0 ? [] : [`${amount(reasoning, "character")} of reasoning`]),
     ...(results === 0 ? [] : [amount(results, "tool result")]),
   ];
-  return `Kept in the session: ${kept.join(", ")}.`;
+  const sentences = [
+    `Kept in the session: ${kept.join(", ")}.`,
+    ...(skipped === 0 ? [] : [`${amount(skipped, "call")} not started.`]),
+    ...(unknown === 0
+      ? []
+      : [`Of ${amount(unknown, "call")} nobody knows the outcome; the model will be told so.`]),
+  ];
+  return sentences.join(" ");
 }

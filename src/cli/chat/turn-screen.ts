@@ -2,24 +2,35 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import { CallLines } from "./call-lines.ts";
-import type { Output } from "../output.ts";
+import type { OpenCall } from "./conversation-state.ts";
+import type { Output, Style } from "../output.ts";
 import { Pen } from "../pen.ts";
 import { costLine, endingSentence } from "./turn-ending.ts";
+import { limitSentence, retrySentence } from "./trouble-words.ts";
 import { emptyTally, tally, type TurnTally } from "./turn-tally.ts";
-import { duration, excerpt, jsonExcerpt } from "../wording.ts";
+import { jsonExcerpt } from "../wording.ts";
+
+export interface TurnScreenOptions {
+  /** Whether a word on what is waited for stands where the next line will. Default true. */
+  readonly tellsActivity?: boolean;
+  /** Calls of a step that began before this screen. */
+  readonly open?: readonly OpenCall[];
+}
 
 export class TurnScreen {
   readonly #pen: Pen;
   readonly #calls: CallLines;
+  readonly #tellsActivity: boolean;
   #tally: TurnTally = emptyTally;
 
-  constructor(output: Output) {
+  constructor(output: Output, { tellsActivity = true, open = [] }: TurnScreenOptions = {}) {
     this.#pen = new Pen(output);
-    this.#calls = new CallLines(() => output.progress.columns);
+    this.#tellsActivity = tellsActivity;
+    this.#calls = new CallLines(() => output.progress.columns, open);
   }
 
-  /** A call in words, for a question about it. */
-  describeCall(callId: string): string {
+  /** A call, for a question about it. */
+  describeCall(callId: string): { readonly call: string; readonly toolName: string } {
     return this.#calls.describe(callId);
   }
 
@@ -28,19 +39,22 @@ export class TurnScreen {
     await this.#pen.endBlock();
   }
 
-  async note(line: string): Promise<void> {
-    await this.#pen.note(line);
+  async note(line: string, style: Style = "dim"): Promise<void> {
+    await this.#pen.note(line, style);
   }
 
   async show(event: SessionEvent): Promise<void> {
-    this.#tally = tally(this.#tally, event);
+    this.#tally = tally(event.type === "turn.started" ? emptyTally : this.#tally, event);
     const line = this.#calls.take(event);
     if (line !== undefined) return await this.#pen.note(line.text, line.style);
     switch (event.type) {
       case "step.started":
+        if (!this.#tellsActivity) return;
         return await this.#pen.status(`${event.data.model.modelId} …`);
       case "step.retrying":
-        return await this.#showRetry(event);
+        return await this.#pen.note(retrySentence(event), "yellow");
+      case "turn.limit-reached":
+        return await this.#say(limitSentence(event));
       case "part.start-step":
         for (const warning of event.data.warnings) {
           await this.#pen.note(`warning: ${jsonExcerpt(warning, 200)}`, "yellow");
@@ -56,17 +70,14 @@ export class TurnScreen {
       case "part.source":
         return await this.#pen.note(`source: ${jsonExcerpt(event.data, 160)}`);
       case "turn.ended": {
-        const sentence = endingSentence(event.data.reason, this.#tally);
-        if (sentence !== undefined) await this.#pen.note(sentence, "yellow");
+        await this.#say(endingSentence(event.data.reason, this.#tally));
         return await this.#pen.note(costLine(event, this.#tally));
       }
       default:
     }
   }
 
-  async #showRetry({ data }: SessionEvent<"step.retrying">): Promise<void> {
-    const { error, delayMs, attempt } = data;
-    const next = `Trying again in ${duration(delayMs)} (attempt ${attempt + 1}).`;
-    await this.#pen.note(`The provider failed: ${excerpt(error.message, 200)} ${next}`, "yellow");
+  async #say(sentence: string | undefined): Promise<void> {
+    if (sentence !== undefined) await this.#pen.note(sentence, "yellow");
   }
 }

@@ -12,6 +12,9 @@ export interface TurnTally {
   readonly reasoning: number;
   /** Calls whose result is known. */
   readonly results: number;
+  /** Calls that were not started, and those whose end nobody saw. */
+  readonly skipped: number;
+  readonly unknown: number;
   readonly usage: TokenUsage;
 }
 
@@ -21,6 +24,8 @@ export const emptyTally: TurnTally = {
   text: 0,
   reasoning: 0,
   results: 0,
+  skipped: 0,
+  unknown: 0,
   usage: noUsage,
 };
 
@@ -36,6 +41,14 @@ export function tally(state: TurnTally, event: SessionEvent): TurnTally {
     case "tool.succeeded":
     case "tool.failed":
       return { ...next, results: state.results + 1 };
+    case "tool.skipped":
+      return { ...next, skipped: state.skipped + 1 };
+    case "tool.unknown":
+      return { ...next, unknown: state.unknown + 1 };
+    case "step.retrying": {
+      const { usage } = event.data;
+      return usage === undefined ? next : { ...next, usage: addUsage(state.usage, usage) };
+    }
     case "step.finished":
     case "step.failed":
     case "step.interrupted":

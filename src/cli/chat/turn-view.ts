@@ -1,7 +1,8 @@
 /** How a turn is shown: as text on a terminal or in a pipe, or as its events, one JSON value a line. */
 
 import type { SessionEvent } from "../../events/index.ts";
-import type { Answer } from "./chat-prompt.ts";
+import type { Answer } from "./chat-line.ts";
+import type { OpenCall } from "./conversation-state.ts";
 import { writeLine, type Output } from "../output.ts";
 import { TurnScreen } from "./turn-screen.ts";
 
@@ -10,16 +11,33 @@ export interface TurnView {
   /** Told when Ctrl-C has asked for the end of the turn. */
   cancelling(): Promise<void>;
   /** Asks whether a call may run, until the signal takes the question back; absent where nobody is there. */
-  approve?(callId: string, signal: AbortSignal): Promise<Answer<boolean>>;
+  approve?(callId: string, signal: AbortSignal): Promise<Asked>;
 }
 
-/** Asks whether a call, put into words, may run. */
-export type AskApproval = (call: string, signal: AbortSignal) => Promise<Answer<boolean>>;
+/** What was answered, or that the person wants out (Ctrl-C, Ctrl-D). */
+export type Asked =
+  | { readonly kind: "answered"; readonly answer: Answer }
+  | { readonly kind: "left" };
+
+/** Asks whether a call may run. */
+export type AskApproval = (
+  question: {
+    /** In words. */
+    readonly call: string;
+    readonly toolName: string;
+  },
+  signal: AbortSignal,
+) => Promise<Asked>;
 
 const CANCELLING = "Cancelling. Ctrl-C again leaves at once.";
 
-export function textView(output: Output, ask: AskApproval | undefined): TurnView {
-  const screen = new TurnScreen(output);
+/** @param open - Calls of a step that began before. */
+export function textView(
+  output: Output,
+  ask: AskApproval | undefined,
+  open: readonly OpenCall[] = [],
+): TurnView {
+  const screen = new TurnScreen(output, { open });
   return {
     show: (event) => screen.show(event),
     cancelling: () => screen.note(CANCELLING),

@@ -38,6 +38,11 @@ function itemLines(item: HistoryItem, data: Channel): readonly string[] {
         ...item.parts.flatMap((part) => partLines(part, data)),
         ...(item.error === undefined ? [] : [errorLine(item.error, data)]),
       ];
+    case "note":
+      return [
+        `${data.style("bold", "Told to the model")}${where}`,
+        ...indented(shown(data, item.text)),
+      ];
     case "turn-end":
       return [data.style("dim", `Turn ${item.turn} ended: ${item.reason}`)];
   }

@@ -7,7 +7,7 @@ import type { SessionEvent } from "../catalogue.ts";
 import type { EventRow } from "./event-row.ts";
 
 /** Rows that are kept at least, of at most 256 events each. */
-const CAPACITY = 512;
+const CAPACITY = 64;
 
 interface TailRow {
   readonly from: number;

@@ -1,7 +1,7 @@
 /**
- * Law 6: every call of our own tools ends once, in one of five ways, and before the next step and
- * the end of its turn; a tool is started at most once, and only `skipped`, `denied` and `failed`
- * may come without a start.
+ * Law 6: every call of our own tools ends once, in one of five ways, and before the next attempt or
+ * step and the end of its turn; a tool is started once, and again only after its process died, with
+ * the same effect id. Only `skipped`, `denied` and `failed` may come without a start.
  */
 
 import type { SessionEvent } from "../../events/index.ts";
@@ -13,36 +13,55 @@ type CallEnd = SessionEvent<
 
 interface Call {
   readonly name: string;
-  starts: number;
+  /** The last of its starts. */
+  start?: SessionEvent<"tool.started">;
   ends: number;
 }
 
 export function callCheck(): Check {
+  /** Each attempt at a step makes its own calls, with ids that may be the same. */
+  const attempts = new Map<number, number>();
   const calls = new Map<string, Call>();
   /** Those that have not ended, of the running step. */
   const open = new Set<Call>();
   let step = 0;
+  /** The position at which a process last went on after a death. */
+  let recovered = 0;
+
+  function keyOf(ofStep: number, callId: string): string {
+    return `${ofStep}.${attempts.get(ofStep)}/${callId}`;
+  }
 
   function made({ data }: SessionEvent<"part.tool-call">): readonly string[] {
-    const key = `${step}/${data.toolCallId}`;
+    const key = keyOf(step, data.toolCallId);
     if (data.providerExecuted === true || calls.has(key)) return nothing;
-    const call = { name: `call ${data.toolCallId} of step ${step}`, starts: 0, ends: 0 };
+    const call = { name: `call ${data.toolCallId} of step ${step}`, ends: 0 };
     calls.set(key, call);
     open.add(call);
     return nothing;
   }
 
-  function of(event: SessionEvent<"tool.started"> | CallEnd): Call | undefined {
-    return calls.get(`${event.data.step}/${event.data.callId}`);
+  function of({ data }: SessionEvent<"tool.started"> | CallEnd): Call | undefined {
+    return calls.get(keyOf(data.step, data.callId));
   }
 
   function started(event: SessionEvent<"tool.started">): readonly string[] {
     const call = of(event);
     if (call === undefined) return [`${event.type} is of no call`];
-    call.starts += 1;
+    const { name, start: before, ends } = call;
+    const { attempt, effectId } = event.data;
+    call.start = event;
     return [
-      ...(call.starts > 1 ? [`${call.name} is started ${call.starts} times`] : []),
-      ...(call.ends > 0 ? [`${call.name} is started after its end`] : []),
+      ...(attempt === (before?.data.attempt ?? 0) + 1
+        ? []
+        : [`${name} is started as attempt ${attempt}`]),
+      ...(before === undefined || effectId === before.data.effectId
+        ? []
+        : [`${name} changes its effect id`]),
+      ...(before === undefined || recovered > before.seq
+        ? []
+        : [`${name} is started again although nobody died`]),
+      ...(ends > 0 ? [`${name} is started after its end`] : []),
     ];
   }
 
@@ -56,8 +75,10 @@ export function callCheck(): Check {
     const needsStart = type === "tool.succeeded" || type === "tool.unknown";
     return [
       ...(call.ends > 1 ? [`${call.name} ends ${call.ends} times`] : []),
-      ...(call.starts === 0 && needsStart ? [`${call.name} was never started and is ${type}`] : []),
-      ...(call.starts > 0 && neverRan ? [`${call.name} was started and is ${type}`] : []),
+      ...(call.start === undefined && needsStart
+        ? [`${call.name} was never started and is ${type}`]
+        : []),
+      ...(call.start !== undefined && neverRan ? [`${call.name} was started and is ${type}`] : []),
     ];
   }
 
@@ -71,11 +92,13 @@ export function callCheck(): Check {
     rule: "calls",
     see(event) {
       switch (event.type) {
-        case "step.started": {
-          const problems = event.data.step === step ? nothing : leftOpen();
+        case "session.recovered":
+          recovered = event.seq;
+          return nothing;
+        case "step.started":
           ({ step } = event.data);
-          return problems;
-        }
+          attempts.set(step, event.data.attempt);
+          return leftOpen();
         case "turn.ended":
           return leftOpen();
         case "part.tool-call":

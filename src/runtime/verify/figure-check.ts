@@ -1,7 +1,7 @@
 /** Law 7: the figures of the steps add up to those of the turns, of the session and of its summary. */
 
 import type { TokenUsage } from "../../events/index.ts";
-import { noUsage, turnUsage } from "../../projections/index.ts";
+import { noUsage, spending, turnUsage } from "../../projections/index.ts";
 import type { SessionState } from "../session-state.ts";
 import { nothing, type Check } from "./check.ts";
 
@@ -24,8 +24,16 @@ function sum(figures: readonly Figures[]): string {
   return told(figures.reduce(plus, noUsage));
 }
 
+function differing(sums: Readonly<Record<string, string>>, logged: Figures): readonly string[] {
+  return Object.entries(sums).flatMap(([where, figures]) =>
+    figures === told(logged) ? [] : [`${where} says ${figures}; the log says ${told(logged)}`],
+  );
+}
+
 export function figureCheck(): Check {
-  let all: Figures = noUsage;
+  let ofSteps: Figures = noUsage;
+  /** What was spent beside the steps too: on attempts that were repeated, and on summaries. */
+  let ofAll: Figures = noUsage;
   let steps = 0;
   return {
     rule: "figures",
@@ -35,8 +43,14 @@ export function figureCheck(): Check {
         case "step.finished":
         case "step.failed":
         case "step.interrupted":
-          all = plus(all, event.data.usage);
+          ofSteps = plus(ofSteps, event.data.usage);
+          ofAll = plus(ofAll, event.data.usage);
           steps += 1;
+          return nothing;
+        case "step.retrying":
+        case "context.compacted":
+        case "context.compaction-rejected":
+          if (event.data.usage !== undefined) ofAll = plus(ofAll, event.data.usage);
           return nothing;
         default:
           return nothing;
@@ -45,17 +59,20 @@ export function figureCheck(): Check {
 
     end({ usage, summary }: SessionState) {
       const turns = [...new Set(usage.steps.map(({ turn }) => turn))];
-      const sums = {
-        "the usage": told(usage.total),
-        "the summary": told(summary.total),
-        "its steps": sum(usage.steps.map((step) => step.usage)),
-        "its turns": sum(turns.map((turn) => turnUsage(usage, turn))),
-      };
-      const wrong = Object.entries(sums).flatMap(([where, figures]) =>
-        figures === told(all)
-          ? []
-          : [`${where} says ${figures}; the steps of the log say ${told(all)}`],
-      );
+      const wrong = [
+        ...differing(
+          {
+            "the usage of the steps": told(usage.total),
+            "each step": sum(usage.steps.map((step) => step.usage)),
+            "each turn": sum(turns.map((turn) => turnUsage(usage, turn))),
+          },
+          ofSteps,
+        ),
+        ...differing(
+          { "the spending": told(spending(usage).total), "the summary": told(summary.total) },
+          ofAll,
+        ),
+      ];
       return usage.steps.length === steps
         ? wrong
         : [...wrong, `the usage has ${usage.steps.length} steps, and ${steps} ended`];

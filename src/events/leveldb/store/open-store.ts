@@ -22,6 +22,7 @@ import { FORMAT, newStore, readStoreFile, writeStoreFile, type StoreFile } from 
 import { assertOurs, isUnused } from "./store-files.ts";
 import { takeLock, type StoreLock } from "./store-lock.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
+import { sumTables, type TableSums } from "./table-sums.ts";
 
 export interface OpenLogOptions {
   /** The store's folder; created when there is none. */
@@ -35,6 +36,8 @@ interface Opened {
   readonly database: LevelDb;
   readonly generation: number;
   readonly chain: CheckedChain;
+  /** Sums of tables that are known. */
+  readonly tables: TableSums;
 }
 
 /**
@@ -71,12 +74,12 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
     const unused = await isUnused(paths, store);
     if (!unused) {
       const files = await liveFiles(paths.log);
-      await checkFiles(paths, files);
+      await checkFiles(paths, files, store.tables ?? {});
       guard ??= await guardLog(paths, files);
     }
     database = levelAt(paths.log, unused);
     await database.open();
-    opened = { database, ...(await check(database, paths, store)) };
+    opened = { database, tables: store.tables ?? {}, ...(await check(database, paths, store)) };
   } catch (error) {
     await database?.close();
     await guard?.restore();
@@ -101,7 +104,7 @@ async function check(
   database: LevelDb,
   { dir }: StorePaths,
   store: StoreFile,
-): Promise<Omit<Opened, "database">> {
+): Promise<Omit<Opened, "database" | "tables">> {
   let format = await readFormat(database, dir);
   if (format === "foreign" || (format === "none" && store.reached.position > 0))
     throw formatDamage(dir);
@@ -115,7 +118,7 @@ async function check(
 function closer(
   paths: StorePaths,
   lock: StoreLock,
-  { database, generation, chain }: Opened,
+  { database, generation, chain, tables: known }: Opened,
 ): (committer: Committer) => Promise<void> {
   return async ({ failure, written }) => {
     const moved = failure === undefined && written.position > chain.checked.position;
@@ -128,7 +131,11 @@ function closer(
         await flush(database);
       }
       await database.close();
-      if (moved) await writeStoreFile(paths, { format: FORMAT, generation, reached: written });
+      if (moved) {
+        const { tables: files } = await liveFiles(paths.log);
+        const tables = await sumTables(files, known);
+        await writeStoreFile(paths, { format: FORMAT, generation, reached: written, tables });
+      }
       await disclaim(paths);
     } catch (error) {
       throw storeFailure(error, paths.dir, "closed");

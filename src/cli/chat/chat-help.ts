@@ -1,0 +1,43 @@
+/** What can be pressed and typed in a chat, for `/help`. */
+
+const keys: readonly (readonly [string, string])[] = [
+  ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
+  ["Alt-Enter", "begins a new line in what you type"],
+  ["Tab", "steers: the message enters at the next step of the turn that runs"],
+  ["Esc, Ctrl-C", "cancels; while tools run it waits for them, and a second one does not"],
+  ["Ctrl-D", "leaves, as Ctrl-C does when nothing runs"],
+];
+
+const answers: readonly (readonly [string, string])[] = [
+  ["y", "runs the call (also: yes, /approve)"],
+  ["n, n <why>", "does not; the model is told why (also: no, /deny)"],
+  ["a", "runs it, and every later call of this tool in this session (/always)"],
+  ["v, v <why>", "refuses it, and every later one too (/never)"],
+];
+
+const commands: readonly (readonly [string, string])[] = [
+  ["/queue", "lists the waiting messages with their numbers"],
+  ["/steer <n>", "moves one to the next step; /steer <text> sends a new one there"],
+  ["/later <n>", "moves one behind the turn; /later <text> sends a new one there"],
+  ["/withdraw <n>", "takes waiting messages back; /withdraw all takes all"],
+  ["/resume", "delivers messages that a cancelled or failed turn has held back"],
+  ["/cancel", "stops the turn; after-tools waits for them; all takes the waiting messages back"],
+  ["/quit", "leaves; a turn that runs is cancelled, waiting messages stay"],
+  ["//…", "sends a message that begins with a slash"],
+];
+
+/** Blocks of lines, each row a key or a command and what it does. */
+export function helpLines(): readonly string[] {
+  return [
+    ...keys.map(row),
+    "",
+    "When a call waits for your answer:",
+    ...answers.map(row),
+    "",
+    ...commands.map(row),
+  ];
+}
+
+function row([name, what]: readonly [string, string]): string {
+  return `  ${name.padEnd(14)} ${what}`;
+}

@@ -1,0 +1,130 @@
+/** What a line means that was typed in a chat: a message, an answer to a question, or a command. Pure. */
+
+import type { CancelMode, Delivery } from "../../events/index.ts";
+
+export interface Answer {
+  readonly approved: boolean;
+  /** For every later call of the tool in this session too. */
+  readonly always: boolean;
+  readonly reason?: string;
+}
+
+export type ChatLine =
+  | { readonly kind: "message"; readonly text: string; readonly delivery?: Delivery }
+  | { readonly kind: "answer"; readonly answer: Answer }
+  /** Waiting messages by their numbers. */
+  | { readonly kind: "withdraw"; readonly which: readonly number[] | "all" }
+  | { readonly kind: "move"; readonly number: number; readonly delivery: Delivery }
+  | { readonly kind: "cancel"; readonly mode: CancelMode; readonly withdraw: boolean }
+  | { readonly kind: "queue" }
+  | { readonly kind: "resume" }
+  | { readonly kind: "help" }
+  | { readonly kind: "quit" }
+  | { readonly kind: "nothing" }
+  | { readonly kind: "wrong"; readonly why: string };
+
+const ANSWERS = "a call waits for your answer: y, n, n <why>, a (always) or v (never)";
+
+/** @param isAsked - Whether a call waits for an answer. */
+export function readLine(typed: string, isAsked: boolean): ChatLine {
+  const text = typed.trim();
+  if (text === "") return { kind: "nothing" };
+  // A path begins with a slash too; `//` says that what follows is no command.
+  if (text.startsWith("//")) return { kind: "message", text: text.slice(1) };
+  const command = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text);
+  if (command !== null) return readCommand(command[1] ?? "", (command[2] ?? "").trim());
+  if (!isAsked) return { kind: "message", text };
+  const answer = readAnswer(text);
+  if (answer !== undefined) return { kind: "answer", answer };
+  return { kind: "wrong", why: `Not sent: ${ANSWERS}. Tab sends what you have typed.` };
+}
+
+/** The words `yes`, `no`, `always` and `never`, their letters, and a reason after a no. */
+function readAnswer(text: string): Answer | undefined {
+  const [, word = "", rest] = /^(\p{L}+)(?:[\s:,.]+(\S.*))?$/su.exec(text.trim()) ?? [];
+  const reason = rest === undefined ? {} : { reason: rest };
+  switch (word.toLowerCase()) {
+    case "n":
+    case "no":
+      return { approved: false, always: false, ...reason };
+    case "v":
+    case "never":
+      return { approved: false, always: true, ...reason };
+    // A yes with more behind it is not meant for the question.
+    case "y":
+    case "yes":
+      return rest === undefined ? { approved: true, always: false } : undefined;
+    case "a":
+    case "always":
+      return rest === undefined ? { approved: true, always: true } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function readCommand(name: string, rest: string): ChatLine {
+  const reason = rest === "" ? {} : { reason: rest };
+  switch (name) {
+    case "help":
+    case "queue":
+    case "resume":
+    case "quit":
+      return { kind: name };
+    case "approve":
+      return answered({ approved: true, always: false });
+    case "always":
+      return answered({ approved: true, always: true });
+    case "deny":
+      return answered({ approved: false, always: false, ...reason });
+    case "never":
+      return answered({ approved: false, always: true, ...reason });
+    case "steer":
+      return placed(rest, "steer");
+    case "later":
+      return placed(rest, "follow-up");
+    case "withdraw":
+      return readWithdraw(rest);
+    case "cancel":
+      return readCancel(rest);
+    default:
+      return { kind: "wrong", why: `There is no /${name}; /help lists the commands.` };
+  }
+}
+
+function answered(answer: Answer): ChatLine {
+  return { kind: "answer", answer };
+}
+
+/** A number moves a waiting message, text is a new one. */
+function placed(rest: string, delivery: Delivery): ChatLine {
+  if (/^\d{1,6}$/.test(rest)) return { kind: "move", number: Number(rest), delivery };
+  if (rest !== "") return { kind: "message", text: rest, delivery };
+  const name = delivery === "steer" ? "/steer" : "/later";
+  return {
+    kind: "wrong",
+    why: `${name} <number> moves a waiting message, ${name} <text> sends one.`,
+  };
+}
+
+function readWithdraw(rest: string): ChatLine {
+  if (rest === "all") return { kind: "withdraw", which: "all" };
+  const numbers = rest.split(/[\s,]+/).filter((word) => word !== "");
+  if (numbers.length === 0 || !numbers.every((word) => /^\d{1,6}$/.test(word))) {
+    return {
+      kind: "wrong",
+      why: "/withdraw <number> or /withdraw all takes waiting messages back.",
+    };
+  }
+  return { kind: "withdraw", which: [...new Set(numbers.map(Number))] };
+}
+
+function readCancel(rest: string): ChatLine {
+  const words = new Set(rest.split(/\s+/).filter((word) => word !== ""));
+  const withdraw = words.delete("all");
+  const mode = words.delete("after-tools") ? "after-tools" : "now";
+  words.delete("now");
+  if (words.size > 0) {
+    return { kind: "wrong", why: "/cancel, /cancel after-tools; with all, waiting messages too." };
+  }
+  return { kind: "cancel", mode, withdraw };
+}

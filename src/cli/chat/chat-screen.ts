@@ -1,0 +1,134 @@
+/** The screen of a chat: what the session's events tell above, the panel below. Shows events and nothing else. */
+
+import { TurnlogError, type SessionEvent } from "../../events/index.ts";
+import { reportError } from "../error-report.ts";
+import type { Channel, Output } from "../output.ts";
+import type { Draft } from "../terminal/draft.ts";
+import { LiveScreen } from "../terminal/live-screen.ts";
+import { contentText } from "../wording.ts";
+import { panel } from "./conversation-panel.ts";
+import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
+import { questionLines } from "./question-lines.ts";
+import { TurnScreen } from "./turn-screen.ts";
+
+export interface ChatScreenOptions {
+  readonly output: Output;
+  readonly debug: boolean;
+  /** How the session stands. */
+  readonly state: ConversationState;
+}
+
+export class ChatScreen {
+  readonly #options: ChatScreenOptions;
+  readonly #live: LiveScreen;
+  readonly #above: Output;
+  readonly #turn: TurnScreen;
+  #state: ConversationState;
+
+  constructor(options: ChatScreenOptions) {
+    const { output, state } = options;
+    this.#options = options;
+    this.#state = state;
+    this.#live = new LiveScreen({
+      write: (text) => output.progress.write(text),
+      columns: () => windowOf(output.progress).columns,
+    });
+    const above = (channel: Channel): Channel => ({
+      ...channel,
+      get columns() {
+        return channel.columns;
+      },
+      get rows() {
+        return channel.rows;
+      },
+      write: (text) => this.#live.write(text),
+    });
+    // What the model says goes into a file where stdout is one.
+    const data = output.data.isTerminal ? above(output.data) : output.data;
+    this.#above = { data, progress: above(output.progress) };
+    this.#turn = new TurnScreen(this.#above, { tellsActivity: false, open: state.calls });
+  }
+
+  get state(): ConversationState {
+    return this.#state;
+  }
+
+  /** Asks again what was being asked when the session was left. */
+  async begin(): Promise<void> {
+    for (const question of questionsOf(this.#state)) {
+      await this.notes(questionLines(question), "yellow");
+    }
+  }
+
+  async show(event: SessionEvent): Promise<void> {
+    const before = this.#state;
+    this.#state = foldConversation(before, event);
+    await this.#turn.show(event);
+    switch (event.type) {
+      case "message.delivered":
+        for (const { id, content } of before.queue) {
+          if (!event.data.ids.includes(id)) continue;
+          const text = contentText(content).replaceAll("\n", "\n  ");
+          await this.notes(["", `> ${text}`, ""], "bold");
+        }
+        return;
+      case "message.withdrawn":
+        for (const { id, content } of before.queue) {
+          if (event.data.ids.includes(id))
+            await this.notes([`Taken back: ${contentText(content)}`]);
+        }
+        return;
+      case "tool.approval-requested": {
+        const call = this.#state.calls.find(({ callId }) => callId === event.data.callId);
+        if (call !== undefined) await this.notes(questionLines(call), "yellow");
+        return;
+      }
+      case "tool.approval-answered": {
+        const call = before.calls.find(({ callId }) => callId === event.data.callId);
+        if (call === undefined || event.data.always !== true) return;
+        const how = event.data.approved ? "runs without being asked about" : "is refused";
+        await this.notes([`From now on ${call.toolName} ${how} in this session.`]);
+        return;
+      }
+      case "turn.ended": {
+        const { error } = event.data;
+        if (error === undefined) return;
+        const { message } = error;
+        await this.tellError(new TurnlogError("TURN_FAILED", message, { cause: error }));
+        return;
+      }
+      default:
+    }
+  }
+
+  async notes(lines: readonly string[], style: "dim" | "yellow" | "bold" = "dim"): Promise<void> {
+    for (const line of lines) await this.#turn.note(line, style);
+  }
+
+  async tellError(error: unknown): Promise<void> {
+    await this.#turn.rest();
+    await reportError(this.#above.progress, error, this.#options.debug);
+  }
+
+  /** Draws the panel as things stand. */
+  async draw(draft: Draft, hint: string | undefined): Promise<void> {
+    const { progress } = this.#options.output;
+    const style = progress.style.bind(progress);
+    const { state } = this;
+    await this.#live.draw(panel({ state, draft, hint, ...windowOf(progress), style }));
+  }
+
+  /** Leaves the screen with what was told on it. */
+  async close(): Promise<void> {
+    await this.#turn.rest();
+    await this.#live.close();
+  }
+}
+
+/** A terminal that does not know its size says that it is 0. */
+function windowOf({ columns, rows }: Channel): {
+  readonly columns: number;
+  readonly rows: number;
+} {
+  return { columns: Math.max(2, columns || 80), rows: rows || 24 };
+}

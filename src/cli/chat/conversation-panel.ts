@@ -1,0 +1,124 @@
+/** The last rows of a chat: the question that stands, the queue, what can be pressed, and the line that is typed. Pure. */
+
+import type { Style } from "../output.ts";
+import { cutToCells, rowsOfWords } from "../terminal/cells.ts";
+import { draftRow, type Draft } from "../terminal/draft.ts";
+import type { Panel } from "../terminal/live-screen.ts";
+import { visibleText } from "../visible-text.ts";
+import { amount, contentText } from "../wording.ts";
+import { questionsOf, runningCalls, type ConversationState } from "./conversation-state.ts";
+import { callLabel } from "./tool-line.ts";
+
+export interface PanelOptions {
+  readonly state: ConversationState;
+  readonly draft: Draft;
+  /** What the person is told about the last key or line; gone with the next one. */
+  readonly hint: string | undefined;
+  readonly columns: number;
+  readonly rows: number;
+  readonly style: (style: Style, text: string) => string;
+}
+
+const PROMPT = "> ";
+
+export function panel({ state, draft, hint, columns, rows, style }: PanelOptions): Panel {
+  // The last cell stays free: a terminal differs from the next in what it does behind it.
+  const cells = Math.max(1, columns - 1);
+  const typed = draftRow(
+    { before: visibleText(draft.before), after: visibleText(draft.after) },
+    cells - PROMPT.length,
+  );
+  const said = [
+    ...(hint === undefined
+      ? []
+      : rowsOfWords(hint.split(" "), cells, " ").map((row) => style("yellow", row))),
+    ...rowsOfWords(pressable(state), cells, " · ").map((row) => style("dim", row)),
+  ];
+  const asked = questionRow(state, cells);
+  const fixed = (asked === undefined ? 0 : 1) + said.length + 1;
+  const queue = queueRows(state, cells, Math.max(0, rows - fixed - 3));
+  const lines = [
+    "",
+    ...(asked === undefined ? [] : [style("yellow", asked)]),
+    ...queue.map((row) => style("cyan", row)),
+    ...said,
+    `${PROMPT}${typed.text}`,
+  ];
+  return {
+    // Whatever is above the window's first row could not be drawn again.
+    lines: lines.slice(-Math.max(1, rows - 1)),
+    column: PROMPT.length + typed.column,
+  };
+}
+
+function questionRow(state: ConversationState, cells: number): string | undefined {
+  const questions = questionsOf(state);
+  const [question] = questions;
+  if (question === undefined) return undefined;
+  const more = questions.length > 1 ? ` (1 of ${questions.length})` : "";
+  const label = visibleText(callLabel(question.toolName, question.input, 400));
+  return `${cutToCells(`? Run ${label}`, cells - more.length - 1)}?${more}`;
+}
+
+function queueRows(
+  { queue, held, activity }: ConversationState,
+  cells: number,
+  most: number,
+): readonly string[] {
+  const shown = queue.length > most ? queue.slice(0, Math.max(0, most - 1)) : queue;
+  const rows = shown.map(({ number, delivery, content }) => {
+    const when = whenDelivered(delivery, held, activity === "idle");
+    return cutToCells(`${number} ${when}: ${oneLine(contentText(content))}`, cells);
+  });
+  const left = queue.length - shown.length;
+  return left > 0 && most > 0
+    ? [...rows, cutToCells(`… ${amount(left, "message")} more, /queue`, cells)]
+    : rows;
+}
+
+/** When a waiting message goes to the model. */
+export function whenDelivered(
+  delivery: "steer" | "follow-up",
+  held: boolean,
+  isIdle: boolean,
+): string {
+  if (held && isIdle) return "held back";
+  return delivery === "steer" ? "next step" : "after the turn";
+}
+
+/** What can be pressed now, the most important first. */
+function pressable(state: ConversationState): readonly string[] {
+  const { activity, queue, held, stopping } = state;
+  if (activity === "idle") {
+    if (held && queue.length > 0) {
+      return [`Enter delivers ${queue.length === 1 ? "it" : "them"}`, "/withdraw", "/help"];
+    }
+    return ["Ask about this folder", "Enter sends", "/help", "Ctrl-D leaves"];
+  }
+  if (stopping === "after-tools") return ["Stopping after the tools", "Esc stops them now"];
+  if (stopping === "now") return ["Stopping", "Ctrl-C leaves at once"];
+  const [question] = questionsOf(state);
+  if (question !== undefined) {
+    return [
+      "y yes",
+      "n no, n <why>",
+      `a always, v never ${visibleText(question.toolName)}`,
+      "Tab steers",
+      "Esc cancels",
+    ];
+  }
+  return [doing(state), "Enter queues", "Tab steers", "Esc cancels"];
+}
+
+function doing(state: ConversationState): string {
+  const running = runningCalls(state);
+  const [first] = running;
+  if (running.length > 1) return `Running ${amount(running.length, "tool")}`;
+  if (first !== undefined) return `Running ${visibleText(first.toolName)}`;
+  if (state.activity === "retrying") return "Waiting to try again";
+  return state.activity === "compacting" ? "Compacting" : "Working";
+}
+
+function oneLine(text: string): string {
+  return visibleText(text.replaceAll(/\s+/g, " ").trim());
+}

@@ -1,0 +1,68 @@
+/** No model is asked: the requests, word by word, and where the plan and the documents are to be found. */
+
+import type { CompactionStrategy } from "./compaction-strategy.ts";
+import { covering, cuttable, type Cuttable } from "./cut.ts";
+import { firstRequest, latestRequests, requestText } from "./request-text.ts";
+import { messageCount } from "./shown-units.ts";
+
+export interface CheckpointOptions {
+  /** Where the work stands written down: names as the model knows them, for instance paths. */
+  readonly documents?: readonly string[];
+  /** Names of the tools that read them. */
+  readonly tools?: readonly string[];
+  /** Messages that are kept; more where a cut there would part a call from its result. Default 6. */
+  readonly keepMessages?: number;
+}
+
+/**
+ * Keeps the newest messages and puts the original request, the latest one, and how to find the rest
+ * in the place of all others. For agents that write down their plan and their results.
+ */
+export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy {
+  const { keepMessages = 6 } = options;
+  return {
+    name: "checkpoint",
+    plan(history, view, ground) {
+      const prompt = cuttable(history, view, ground);
+      const first = keptMessages(prompt, keepMessages);
+      const original = firstRequest(history.items);
+      const before = prompt.units[first - 1]?.to;
+      if (original === undefined || before === undefined) return undefined;
+      // Those that are kept are seen anyway.
+      const latest = latestRequests(history.items, before).filter((one) => one !== original);
+      const summary = [
+        "[This conversation was cut down to what is needed to go on. Earlier messages are no longer shown.]",
+        `The original request:\n\n${requestText(original)}`,
+        ...(latest.length === 0
+          ? []
+          : [`The latest request:\n\n${latest.map(requestText).join("\n\n")}`]),
+        whereabouts(options),
+      ].join("\n\n");
+      return covering(prompt, 0, first, summary);
+    },
+  };
+}
+
+function keptMessages({ units, openMessages }: Cuttable, least: number): number {
+  let kept = openMessages;
+  let first = units.length;
+  while (first > 0 && kept < least) {
+    first--;
+    const unit = units[first];
+    kept += unit === undefined ? 0 : messageCount(unit);
+  }
+  return first;
+}
+
+function whereabouts({ documents = [], tools = [] }: CheckpointOptions): string {
+  const what = documents.length === 0 ? "your plan and the documents" : list(documents);
+  const how = tools.length === 0 ? "the tools that you have" : list(tools);
+  return `How the work stands is written down in ${what}. Before you go on, read it with ${how}, and go on using them. Do not do again what is done.`;
+}
+
+function list(names: readonly string[]): string {
+  const quoted = names.map((name) => `\`${name}\``);
+  return quoted.length < 2
+    ? quoted.join("")
+    : `${quoted.slice(0, -1).join(", ")} and ${quoted.at(-1) ?? ""}`;
+}

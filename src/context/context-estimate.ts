@@ -1,0 +1,197 @@
+/**
+ * How large the next prompt is, for display and for every decision: what the provider billed last,
+ * and a guess of what changed since. Pure; costs what is new and one pass over what was measured.
+ */
+
+import type { ModelMessage } from "ai";
+import type { ModelName, PromptEstimate } from "../events/index.ts";
+import {
+  calibrationFactor,
+  promptMessages,
+  type CalibrationState,
+  type ContextView,
+  type EstimateError,
+  type HistoryState,
+  type UsageState,
+} from "../projections/index.ts";
+import { promptChange, type PromptChange } from "./prompt-change.ts";
+import { addSize, meter, noSize, type MessageSize, type Meter } from "./message-size.ts";
+import { modelFamily } from "./model-family.ts";
+import type { ModelLimits } from "./model-limits.ts";
+import { defaultEstimator, type TokenEstimator } from "./token-estimator.ts";
+
+/** Room that is kept for the reply, at most. */
+const OUTPUT_BUFFER = 32_000;
+
+/** What an estimate looks at. The states are those of the session at one position. */
+export interface EstimateInput {
+  readonly model: ModelName;
+  /** The parts of every prompt that stay: the instructions, and the tool definitions as JSON. */
+  readonly instructions: string;
+  readonly tools: string;
+  readonly history: HistoryState;
+  readonly view: ContextView;
+  readonly usage: UsageState;
+  readonly calibration: CalibrationState;
+  readonly limits?: ModelLimits;
+  /** Default: `defaultEstimator`. */
+  readonly estimator?: TokenEstimator;
+}
+
+export interface ContextEstimate {
+  /** Tokens of the whole prompt. */
+  readonly tokens: number;
+  /**
+   * `measured`: what the provider billed, nothing having changed since; `anchored`: that and a
+   * guess of what changed; `estimated`: a guess of everything.
+   */
+  readonly basis: "measured" | "anchored" | "estimated";
+  /** Tokens by what they are for. They add up to `tokens`, unless there is a warning. */
+  readonly breakdown: {
+    readonly instructions: number;
+    readonly tools: number;
+    readonly messages: number;
+    readonly media: number;
+  };
+  /** How an anchored figure came about: input + output + added − removed. */
+  readonly since?: {
+    readonly step: number;
+    readonly input: number;
+    readonly output: number;
+    readonly added: number;
+    readonly removed: number;
+  };
+  /** The window and what is left of it, where it is known. */
+  readonly room?: {
+    readonly window: number;
+    readonly outputBuffer: number;
+    /** Below 0 when the prompt is too long. */
+    readonly free: number;
+    /** Of the window without the buffer; above 1 when the prompt is too long. */
+    readonly used: number;
+  };
+  /** Of the last step whose bill came. */
+  readonly lastError?: EstimateError;
+  /** Of the prompt as UTF-8, files as base64. */
+  readonly bytes: number;
+  readonly warnings: readonly string[];
+  /** What is recorded with the step, and what a later calibration learns from. */
+  readonly recorded: PromptEstimate;
+}
+
+interface Fixed {
+  readonly instructions: MessageSize;
+  readonly tools: MessageSize;
+}
+
+const fixedSizes = new WeakMap<Meter, Map<string, MessageSize>>();
+
+function fixedSize(meter: Meter, text: string): MessageSize {
+  const known = fixedSizes.get(meter) ?? new Map<string, MessageSize>();
+  fixedSizes.set(meter, known);
+  const size = known.get(text) ?? meter.text(text);
+  known.set(text, size);
+  return size;
+}
+
+/** The tokens of a size, its text multiplied by the model's factor. */
+function tokensOf({ text, media, around }: MessageSize, factor: number): number {
+  return text * factor + media + around;
+}
+
+/** Estimates the prompt that the next step would send. */
+export function estimateContext(input: EstimateInput): ContextEstimate {
+  const { model, history, view, usage, calibration, limits } = input;
+  const estimator = input.estimator ?? defaultEstimator;
+  const measure = meter(estimator, model);
+  const family = modelFamily(model);
+  const factor = calibrationFactor(calibration, model, estimator.exact ? 1 : family.factor);
+  const fixed: Fixed = {
+    instructions: fixedSize(measure, input.instructions),
+    tools: fixedSize(measure, input.tools),
+  };
+  const messages = sizeOf(promptMessages(history, view), measure);
+  const change = promptChange({ history, view, usage, family }, measure);
+  const total =
+    change === undefined
+      ? tokensOf([fixed.instructions, fixed.tools, messages].reduce(addSize), factor)
+      : anchored(change, factor);
+  const tokens = Math.max(0, Math.round(total));
+  const guessed =
+    change === undefined
+      ? fixed.instructions.text + fixed.tools.text + messages.text
+      : change.added.text;
+  return {
+    tokens,
+    basis: basisOf(change),
+    ...divided(tokens, fixed, messages, factor),
+    ...(change === undefined ? {} : { since: since(change, factor) }),
+    ...room(tokens, limits),
+    ...(calibration.last === undefined ? {} : { lastError: calibration.last }),
+    bytes: messages.bytes + fixed.instructions.bytes + fixed.tools.bytes,
+    recorded: {
+      tokens,
+      basis: change === undefined ? "length" : "anchored",
+      guessedTokens: guessed,
+      factor,
+    },
+  };
+}
+
+function sizeOf(messages: readonly ModelMessage[], measure: Meter): MessageSize {
+  return messages.map((message) => measure.message(message)).reduce(addSize, noSize);
+}
+
+function anchored({ input, output, added, removed }: PromptChange, factor: number): number {
+  return input + output + tokensOf(added, factor) - tokensOf(removed, factor);
+}
+
+function since(change: PromptChange, factor: number): NonNullable<ContextEstimate["since"]> {
+  const { step, input, output } = change;
+  const added = Math.round(tokensOf(change.added, factor));
+  const removed = Math.round(tokensOf(change.removed, factor));
+  return { step, input, output, added, removed };
+}
+
+function basisOf(change: PromptChange | undefined): ContextEstimate["basis"] {
+  if (change === undefined) return "estimated";
+  const { added, removed } = change;
+  return tokensOf(added, 1) === 0 && tokensOf(removed, 1) === 0 ? "measured" : "anchored";
+}
+
+/** Counts backwards: what is neither instructions nor tools nor media is messages. */
+function divided(
+  tokens: number,
+  fixed: Fixed,
+  messages: MessageSize,
+  factor: number,
+): Pick<ContextEstimate, "breakdown" | "warnings"> {
+  const instructions = Math.round(tokensOf(fixed.instructions, factor));
+  const tools = Math.round(tokensOf(fixed.tools, factor));
+  const media = Math.round(messages.media);
+  const rest = tokens - instructions - tools - media;
+  return {
+    breakdown: { instructions, tools, messages: Math.max(0, rest), media },
+    warnings:
+      rest < 0
+        ? [
+            `Instructions, tools and media are estimated at ${tokens - rest} tokens, more than the ${tokens} of the whole prompt.`,
+          ]
+        : [],
+  };
+}
+
+/** Tokens that are kept free for the reply. */
+function outputBuffer({ maxOutputTokens }: ModelLimits): number {
+  return Math.min(maxOutputTokens ?? OUTPUT_BUFFER, OUTPUT_BUFFER);
+}
+
+function room(tokens: number, limits: ModelLimits | undefined): Pick<ContextEstimate, "room"> {
+  if (limits?.contextWindow === undefined) return {};
+  const { contextWindow: window } = limits;
+  const buffer = Math.min(outputBuffer(limits), Math.floor(window / 2));
+  const usable = window - buffer;
+  return {
+    room: { window, outputBuffer: buffer, free: usable - tokens, used: tokens / usable },
+  };
+}

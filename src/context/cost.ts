@@ -1,0 +1,58 @@
+/** What a session has cost in money, where the prices of its models are known. */
+
+import type { ModelName, TokenUsage } from "../events/index.ts";
+import type { UsageState } from "../projections/index.ts";
+import { callCost, type KnownLimits } from "./model-limits.ts";
+
+export interface Cost {
+  /** US dollars of the calls whose price is known. */
+  readonly dollars: number;
+  /** `estimated` where the tokens of a call were. */
+  readonly basis: "measured" | "estimated";
+  /** Calls that nobody knows a price of: they are not in the sum. */
+  readonly unpriced: number;
+}
+
+export interface SessionCost {
+  readonly steps: Cost;
+  readonly retries: Cost;
+  readonly compactions: Cost;
+  /** The sum of the other three. */
+  readonly total: Cost;
+}
+
+interface Call {
+  readonly model?: ModelName;
+  readonly at: number;
+  readonly usage: TokenUsage;
+}
+
+const free: Cost = { dollars: 0, basis: "measured", unpriced: 0 };
+
+function add(left: Cost, right: Cost): Cost {
+  const measured = left.basis === "measured" && right.basis === "measured";
+  return {
+    dollars: left.dollars + right.dollars,
+    basis: measured ? "measured" : "estimated",
+    unpriced: left.unpriced + right.unpriced,
+  };
+}
+
+function costOf({ model, at, usage }: Call, known: KnownLimits): Cost {
+  const dollars = model === undefined ? undefined : callCost(model, usage, at, known);
+  return dollars === undefined
+    ? { ...free, unpriced: 1 }
+    : { dollars, basis: usage.basis, unpriced: 0 };
+}
+
+/** The money of a session, or of one of its turns. */
+export function sessionCost(state: UsageState, known: KnownLimits, turn?: number): SessionCost {
+  const sum = (calls: readonly (Call & { readonly turn: number })[]): Cost =>
+    calls
+      .filter((call) => turn === undefined || call.turn === turn)
+      .reduce((total, call) => add(total, costOf(call, known)), free);
+  const steps = sum(state.steps);
+  const retries = sum(state.beside.filter(({ kind }) => kind === "retry"));
+  const compactions = sum(state.beside.filter(({ kind }) => kind === "compaction"));
+  return { steps, retries, compactions, total: [retries, compactions].reduce(add, steps) };
+}

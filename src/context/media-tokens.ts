@@ -1,0 +1,152 @@
+/**
+ * Tokens of images, sound, films and documents by what the providers publish; where a figure
+ * depends on what cannot be read from the file (its length in seconds, say), it follows the bytes.
+ */
+
+import { imageSize } from "image-size";
+import type { ModelName } from "../events/index.ts";
+import { modelFamily } from "./model-family.ts";
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A picture whose size cannot be read is taken for this: a screenshot's. */
+const USUAL: Size = { width: 1280, height: 720 };
+
+/** The headers of every picture format come before this; a JPEG's may lie behind a preview. */
+const HEADER_CHARACTERS = 400_000;
+
+function bytesOf(base64: string): number {
+  return Math.floor((base64.length * 3) / 4);
+}
+
+function sizeOf(base64: string): Size {
+  try {
+    const { width, height } = imageSize(Buffer.from(base64.slice(0, HEADER_CHARACTERS), "base64"));
+    return width > 0 && height > 0 ? { width, height } : USUAL;
+  } catch {
+    // Not a picture that can be read, or cut off before its size is told.
+    return USUAL;
+  }
+}
+
+function within({ width, height }: Size, longEdge: number): Size {
+  const scale = Math.min(1, longEdge / Math.max(width, height));
+  return { width: width * scale, height: height * scale };
+}
+
+function shrunk({ width, height }: Size, shortEdge: number): Size {
+  const scale = Math.min(1, shortEdge / Math.min(width, height));
+  return { width: width * scale, height: height * scale };
+}
+
+function tiles({ width, height }: Size, edge: number): number {
+  return Math.ceil(width / edge) * Math.ceil(height / edge);
+}
+
+/** "Vision", platform.claude.com/docs/en/build-with-claude/vision: width × height / 750. */
+function claudeImage(size: Size, modelId: string): number {
+  const older = /claude-(2|3|instant)|(sonnet|opus|haiku)-4(-[0-6])?(\D|$)|4-\d{8}/.test(modelId);
+  const { width, height } = within(size, older ? 1568 : 2000);
+  const tokens = (width * height) / 750;
+  return older ? Math.min(tokens, 1600) : tokens;
+}
+
+/** "Images and vision", platform.openai.com/docs/guides/images-vision#calculating-costs. */
+function gptImage(size: Size, modelId: string): number {
+  const tiled = /gpt-4o|gpt-4\.1$|gpt-4\.1-20|gpt-4\.5|(^|[/:])o[13](-|$)|gpt-5(-chat|-20|$)/;
+  const small = /mini|nano/.test(modelId);
+  if (tiled.test(modelId) && !small) {
+    const [base, each] = /gpt-5/.test(modelId) ? [70, 140] : [85, 170];
+    return base + each * tiles(shrunk(within(size, 2048), 768), 512);
+  }
+  const patches = Math.min(tiles(size, 32), 1536);
+  if (/4\.1-nano/.test(modelId)) return patches * 2.46;
+  if (/4\.1-mini|o4-mini/.test(modelId)) return patches * 1.62;
+  return patches * 1.2;
+}
+
+/** "Token counting" and "Media resolution", ai.google.dev/gemini-api/docs. */
+function geminiImage(size: Size, modelId: string): number {
+  if (!/gemini-(1|2)/.test(modelId)) return 1120;
+  return size.width <= 384 && size.height <= 384 ? 258 : 258 * tiles(size, 768);
+}
+
+function imageTokens(base64: string, model: ModelName): number {
+  const size = sizeOf(base64);
+  switch (modelFamily(model).name) {
+    case "anthropic":
+      return claudeImage(size, model.modelId);
+    case "google":
+      return geminiImage(size, model.modelId);
+    default:
+      return gptImage(size, model.modelId);
+  }
+}
+
+/** Seconds by the usual rate: WAV of 16 kHz, 16 bit; else 128 kbit/s. */
+function seconds(base64: string, mediaType: string): number {
+  return bytesOf(base64) / (/wav|pcm|l16/.test(mediaType) ? 32_000 : 16_000);
+}
+
+/** Gemini: 32 tokens a second. OpenAI: one for each 100 ms. */
+function audioTokens(base64: string, mediaType: string, model: ModelName): number {
+  const rate = modelFamily(model).name === "google" ? 32 : 10;
+  return rate * seconds(base64, mediaType);
+}
+
+/** Gemini: 263 tokens a second; a film of 1 Mbit/s. */
+function videoTokens(base64: string): number {
+  return (263 * bytesOf(base64)) / 125_000;
+}
+
+/** Bytes of a page, where a document does not show how many it has. */
+const PAGE_BYTES = 50_000;
+
+function pages(base64: string): number {
+  const told = Buffer.from(base64, "base64")
+    .toString("latin1")
+    .match(/\/Type\s*\/Page\b(?!s)/g);
+  return told?.length ?? Math.max(1, Math.ceil(bytesOf(base64) / PAGE_BYTES));
+}
+
+/**
+ * Each page is a picture and its text. "PDF support", platform.claude.com: 1,500 to 3,000; "Document
+ * understanding", ai.google.dev: 258 and, in Gemini 3, 560.
+ */
+function pdfTokens(base64: string, { provider, modelId }: ModelName): number {
+  switch (modelFamily({ provider, modelId }).name) {
+    case "anthropic":
+      return 2300 * pages(base64);
+    case "google":
+      return (/gemini-(1|2)/.test(modelId) ? 258 : 560) * pages(base64);
+    default:
+      return 1000 * pages(base64);
+  }
+}
+
+/** What a file costs that lies elsewhere, of which only the address is known. */
+const REMOTE = { image: 1100, other: 2500 };
+
+/**
+ * Tokens of a file in a prompt, or undefined where it is text and to be counted as such. `data` is
+ * base64, a `data:` URL or an address.
+ */
+export function mediaTokens(data: string, mediaType: string, model: ModelName): number | undefined {
+  const [top] = mediaType.split("/");
+  if (top === "text" || mediaType === "application/json") return undefined;
+  if (/^https?:/i.test(data)) return top === "image" ? REMOTE.image : REMOTE.other;
+  const base64 = data.startsWith("data:") ? data.slice(data.indexOf(",") + 1) : data;
+  switch (top) {
+    case "image":
+      return imageTokens(base64, model);
+    case "audio":
+      return audioTokens(base64, mediaType, model);
+    case "video":
+      return videoTokens(base64);
+    default:
+      return mediaType === "application/pdf" ? pdfTokens(base64, model) : bytesOf(base64) / 4;
+  }
+}

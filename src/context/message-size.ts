@@ -1,0 +1,166 @@
+/** What a message costs in a prompt, by parts. Measured once for each message and remembered with it. */
+
+import type { ModelMessage, ToolResultPart } from "ai";
+import type { ModelName } from "../events/index.ts";
+import { mediaTokens } from "./media-tokens.ts";
+import { modelFamily } from "./model-family.ts";
+import type { TokenEstimator } from "./token-estimator.ts";
+
+/** Tokens before calibration, and bytes. */
+export interface MessageSize {
+  /** Tokens of text: what a model's factor is applied to. */
+  readonly text: number;
+  /** Tokens of images, sound and documents. */
+  readonly media: number;
+  /** Tokens of roles, separators and ids around the content. */
+  readonly around: number;
+  /** Bytes of the content as UTF-8; files by their base64. */
+  readonly bytes: number;
+}
+
+export const noSize: MessageSize = { text: 0, media: 0, around: 0, bytes: 0 };
+
+export function addSize(left: MessageSize, right: MessageSize): MessageSize {
+  return {
+    text: left.text + right.text,
+    media: left.media + right.media,
+    around: left.around + right.around,
+    bytes: left.bytes + right.bytes,
+  };
+}
+
+type Part = Exclude<ModelMessage["content"], string>[number];
+
+export interface Meter {
+  readonly model: ModelName;
+  readonly estimator: TokenEstimator;
+  message(message: ModelMessage): MessageSize;
+  text(text: string): MessageSize;
+  /** One tool result, with what is around it. */
+  result(result: ToolResultPart): MessageSize;
+}
+
+const meters = new WeakMap<TokenEstimator, Map<string, Meter>>();
+
+/** Measures messages for a model with an estimator; what was measured once is remembered. */
+export function meter(estimator: TokenEstimator, model: ModelName): Meter {
+  const known = meters.get(estimator) ?? new Map<string, Meter>();
+  meters.set(estimator, known);
+  const key = `${model.provider}:${model.modelId}`;
+  const made = known.get(key) ?? makeMeter(estimator, model);
+  known.set(key, made);
+  return made;
+}
+
+function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
+  const sizes = new WeakMap<ModelMessage, MessageSize>();
+  const results = new WeakMap<ToolResultPart, MessageSize>();
+  const { perMessage, perResult, readsCallIds } = modelFamily(model);
+
+  const text = (value: string): MessageSize => ({
+    ...noSize,
+    text: estimator.text(value),
+    bytes: Buffer.byteLength(value),
+  });
+  const file = (data: unknown, mediaType: string): MessageSize => {
+    const content = fileContent(data);
+    const media = content.text ? undefined : mediaTokens(content.value, mediaType, model);
+    if (media === undefined) return text(readable(content));
+    return { ...noSize, media, bytes: content.value.length };
+  };
+  const around = (tokens: number, id: string): MessageSize => ({
+    ...noSize,
+    around: tokens + (readsCallIds ? estimator.text(id) : 0),
+  });
+  const result = (part: ToolResultPart): MessageSize => {
+    const known = results.get(part);
+    if (known !== undefined) return known;
+    const size = addSize(around(perResult, part.toolCallId), outputSize(part.output));
+    results.set(part, size);
+    return size;
+  };
+  const outputSize = (output: ToolResultPart["output"]): MessageSize => {
+    switch (output.type) {
+      case "text":
+      case "error-text":
+        return text(output.value);
+      case "json":
+      case "error-json":
+        return text(JSON.stringify(output.value));
+      case "execution-denied":
+        return text(output.reason ?? "");
+      case "content":
+        return output.value.map(contentSize).reduce(addSize, noSize);
+    }
+  };
+  const contentSize = (
+    part: Extract<ToolResultPart["output"], { type: "content" }>["value"][number],
+  ): MessageSize => {
+    if ("text" in part) return text(part.text);
+    // Older forms of a file have other names and the same fields.
+    if ("data" in part && "mediaType" in part) return file(part.data, part.mediaType);
+    return text(JSON.stringify(part));
+  };
+  const size = (part: Part): MessageSize => {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        return text(part.text);
+      case "file":
+      case "reasoning-file":
+        return file(part.data, part.mediaType);
+      case "image":
+        return file(part.image, part.mediaType ?? "image/png");
+      case "tool-call":
+        return addSize(
+          around(perResult, part.toolCallId),
+          text(part.toolName + JSON.stringify(part.input ?? {})),
+        );
+      case "tool-result":
+        return result(part);
+      default:
+        return noSize;
+    }
+  };
+  return {
+    model,
+    estimator,
+    text,
+    result,
+    message: (message) => {
+      const known = sizes.get(message);
+      if (known !== undefined) return known;
+      const { content } = message;
+      const inside =
+        typeof content === "string" ? text(content) : content.map(size).reduce(addSize, noSize);
+      const whole = addSize(inside, { ...noSize, around: perMessage });
+      sizes.set(message, whole);
+      return whole;
+    },
+  };
+}
+
+interface FileContent {
+  readonly value: string;
+  /** Whether the value is the text itself, and not base64 or an address. */
+  readonly text: boolean;
+}
+
+function fileContent(data: unknown): FileContent {
+  if (typeof data === "string") return { value: data, text: false };
+  if (data instanceof URL) return { value: data.href, text: false };
+  if (data instanceof Uint8Array) {
+    return { value: Buffer.from(data).toString("base64"), text: false };
+  }
+  if (typeof data !== "object" || data === null) return { value: "", text: false };
+  if ("text" in data && typeof data.text === "string") return { value: data.text, text: true };
+  if ("data" in data) return fileContent(data.data);
+  return "url" in data ? fileContent(data.url) : { value: "", text: false };
+}
+
+/** The text of a text file: base64 as the wire has it, or as it is. */
+function readable({ value, text }: FileContent): string {
+  if (text || /^https?:/i.test(value)) return value;
+  const base64 = value.startsWith("data:") ? value.slice(value.indexOf(",") + 1) : value;
+  return Buffer.from(base64, "base64").toString("utf8");
+}

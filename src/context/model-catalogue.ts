@@ -1,0 +1,61 @@
+/** The catalogue of models that we ship: Pydantic's `genai-prices`, loaded when it is asked for. */
+
+import type { PriceCalculationResult } from "@pydantic/genai-prices";
+import type { ModelName, TokenUsage } from "../events/index.ts";
+import type { ModelCatalogue, ModelPrices } from "./model-limits.ts";
+
+type Calculation = NonNullable<PriceCalculationResult>;
+
+/** Tokens small enough for the lowest tier, whose price is the one that is told for all. */
+const SAMPLE = 1000;
+
+/**
+ * What is publicly known of models: context windows and prices, of the day that the installed
+ * version was made. Reads no network and no clock.
+ */
+export async function modelCatalogue(): Promise<ModelCatalogue> {
+  const { calcPrice } = await import("@pydantic/genai-prices");
+  const calculate = (
+    model: ModelName,
+    usage: Parameters<typeof calcPrice>[0],
+    at: number,
+  ): Calculation | undefined => {
+    const timestamp = new Date(at);
+    const { provider, modelId } = model;
+    return (
+      calcPrice(usage, modelId, { providerId: provider, timestamp }) ??
+      // A gateway: `openai/gpt-5` by somebody who is not OpenAI.
+      calcPrice(usage, modelId.slice(modelId.lastIndexOf("/") + 1), { timestamp }) ??
+      undefined
+    );
+  };
+  const dollars = (model: ModelName, usage: Record<string, number>, at: number): number =>
+    ((calculate(model, usage, at)?.total_price ?? 0) / SAMPLE) * 1_000_000;
+  const pricesOf = (model: ModelName, at: number): ModelPrices => ({
+    input: dollars(model, { input_tokens: SAMPLE }, at),
+    output: dollars(model, { output_tokens: SAMPLE }, at),
+    cacheRead: dollars(model, { input_tokens: SAMPLE, cache_read_tokens: SAMPLE }, at),
+    cacheWrite: dollars(model, { input_tokens: SAMPLE, cache_write_tokens: SAMPLE }, at),
+  });
+  return {
+    limits: (model, at) => {
+      const found = calculate(model, { input_tokens: 0 }, at);
+      if (found === undefined) return undefined;
+      const { context_window: contextWindow } = found.model;
+      const prices = pricesOf(model, at);
+      return contextWindow === undefined ? { prices } : { contextWindow, prices };
+    },
+    cost: (model, usage, at) => calculate(model, counted(usage), at)?.total_price,
+  };
+}
+
+/** In the catalogue's words: input is all of it, the cached parts are told beside it. */
+function counted(usage: TokenUsage): Record<string, number> {
+  const { cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
+  return {
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    cache_read_tokens: cacheReadTokens,
+    cache_write_tokens: cacheWriteTokens,
+  };
+}

@@ -1,0 +1,45 @@
+/** The model sees the newest messages, as many as have room. */
+
+import type { CompactionStrategy } from "./compaction-strategy.ts";
+import { covering, cuttable, keptByDefault, keptWithin, tokensFrom, type Cuttable } from "./cut.ts";
+import { latestRequests, requestText } from "./request-text.ts";
+
+/** Stands before what is kept of a turn whose request is not. */
+const REQUEST_NOTE =
+  "[Earlier messages are no longer shown. The request that is being worked on was:]";
+
+export interface SlidingWindowOptions {
+  /** Tokens of messages that are kept. Default: half of what messages may have, or 40,000. */
+  readonly tokens?: number;
+}
+
+/**
+ * Shows the newest messages only. It begins where a user speaks if that leaves at least half of
+ * what may be kept; within a long turn it begins anywhere, with the request of that turn repeated word by word.
+ */
+export function slidingWindow({ tokens }: SlidingWindowOptions = {}): CompactionStrategy {
+  return {
+    name: "sliding-window",
+    plan(history, view, ground) {
+      const prompt = cuttable(history, view, ground);
+      const most = tokens ?? keptByDefault(ground);
+      const first = keptWithin(prompt, most);
+      if (first === 0) return undefined;
+      const atRequest = nextRequest(prompt, first);
+      if (atRequest !== undefined && tokensFrom(prompt, atRequest) >= most / 2) {
+        return covering(prompt, 0, atRequest, "");
+      }
+      const before = prompt.units[first - 1]?.to ?? 0;
+      const requests = latestRequests(history.items, before).map(requestText);
+      return covering(prompt, 0, first, [REQUEST_NOTE, ...requests].join("\n\n"));
+    },
+  };
+}
+
+/** The next piece that opens a turn: what is said while a turn runs does not tell what it is about. */
+function nextRequest({ units }: Cuttable, from: number): number | undefined {
+  const found = units.findIndex(
+    (unit, index) => index >= from && unit.kind === "user" && unit.turn !== units[index - 1]?.turn,
+  );
+  return found === -1 ? undefined : found;
+}

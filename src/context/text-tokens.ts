@@ -1,0 +1,183 @@
+/**
+ * How many tokens a text has, without a tokenizer: one pass that cuts it where a byte-pair tokenizer
+ * would (words, camel humps, digits, punctuation, indentation, scripts) and weighs each piece. The
+ * weights were fitted to o200k counts on one half of the texts of each kind and checked on the
+ * other (docs/decisions/0010). Called for every new message; must stay linear.
+ */
+
+const LOWER = 1;
+const UPPER = 2;
+const DIGIT = 3;
+const SPACE = 4;
+const BREAK = 5;
+const TAB = 6;
+const SIGN = 7;
+
+const classes: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
+  if (code >= 97 && code <= 122) return LOWER;
+  if (code >= 65 && code <= 90) return UPPER;
+  if (code >= 48 && code <= 57) return DIGIT;
+  if (code === 32) return SPACE;
+  if (code === 10 || code === 13) return BREAK;
+  return code === 9 ? TAB : SIGN;
+});
+
+function classAt(text: string, index: number): number {
+  const code = text.charCodeAt(index);
+  // Past the end it is NaN, which is in no class.
+  return code < 128 ? (classes[code] ?? 0) : 0;
+}
+
+/** The end of the run of one class that begins here. */
+function runEnd(text: string, from: number, kind: number): number {
+  let end = from + 1;
+  while (classAt(text, end) === kind) end++;
+  return end;
+}
+
+/** Tokens a character, by the first code of the next script. Han has the most, letters of one byte pair fewer. */
+const scripts: readonly (readonly [below: number, tokens: number])[] = [
+  [0x250, 0.9], // Latin with diacritics
+  [0x370, 1],
+  [0x400, 0.6], // Greek
+  [0x530, 0.38], // Cyrillic
+  [0x600, 0.6], // Hebrew, Armenian
+  [0x780, 0.34], // Arabic
+  [0x2000, 0.6], // Indic and South-East Asian
+  [0x2e00, 1.1], // punctuation, arrows, box drawing
+  [0x3040, 0.94], // CJK punctuation
+  [0x3100, 0.58], // Kana
+  [0x3400, 0.9],
+  [0xa000, 0.8], // Han
+  [0xac00, 1],
+  [0xd7b0, 0.68], // Hangul
+  [0xd800, 1],
+  [0xe000, 1], // halves of emoji and rare characters
+  [0xff00, 1],
+  [0x10000, 0.94], // full width
+];
+
+function beyondAscii(code: number): number {
+  for (const [below, tokens] of scripts) if (code < below) return tokens;
+  return 1;
+}
+
+/** Base64, hashes and ids: long runs in which letters and digits keep changing places. */
+const DENSE_LENGTH = 20;
+const DENSE_CHANGES = 0.28;
+const DENSE_TOKENS = { mixed: 0.65, lower: 0.56 };
+
+interface Run {
+  readonly end: number;
+  /** Undefined where it is words. */
+  readonly tokens: number | undefined;
+}
+
+function denseRun(text: string, from: number): Run {
+  let changes = 0;
+  let upper = 0;
+  let before = 0;
+  let end = from;
+  for (; ; end++) {
+    let kind = classAt(text, end);
+    if (kind === SIGN) {
+      const code = text.charCodeAt(end);
+      // `+`, `/` and `=` belong to base64.
+      if (code !== 43 && code !== 47 && code !== 61) kind = 0;
+    }
+    if (kind === 0 || (kind > DIGIT && kind !== SIGN)) break;
+    // A capital and what follows it is how words in camel case begin.
+    const begins = before === UPPER && kind === LOWER;
+    if (before !== 0 && kind !== before && !begins) changes++;
+    if (kind === UPPER) upper++;
+    before = kind;
+  }
+  const length = end - from;
+  if (length < DENSE_LENGTH || changes <= DENSE_CHANGES * length) return { end, tokens: undefined };
+  return { end, tokens: length * (upper > length / 10 ? DENSE_TOKENS.mixed : DENSE_TOKENS.lower) };
+}
+
+/** A word by its length, after a space (which it takes in) and after anything else. */
+function wordTokens(length: number, afterSpace: boolean): number {
+  if (length === 1) return afterSpace ? 0.8 : 0.6;
+  if (length <= 4) return afterSpace ? 1.05 : 0.8;
+  if (length <= 7) return afterSpace ? 0.95 : 0.65;
+  if (length <= 10) return afterSpace ? 1.2 : 1.4;
+  if (length <= 13) return afterSpace ? 1.55 : 2.05;
+  return (afterSpace ? 2.05 : 2.5) + 0.35 * (length - 13);
+}
+
+function signTokens(text: string, from: number, end: number): number {
+  const length = end - from;
+  if (length === 1) {
+    const next = classAt(text, end);
+    return next === LOWER || next === UPPER ? 0.65 : 0.75;
+  }
+  if (length === 2) return 1.1;
+  const first = text.charCodeAt(from);
+  for (let index = from + 1; index < end; index++) {
+    if (text.charCodeAt(index) !== first) return 0.9 + 0.3 * (length - 2);
+  }
+  return 1;
+}
+
+function isSign(text: string, index: number): boolean {
+  return index >= 0 && classAt(text, index) === SIGN;
+}
+
+/** Estimated tokens of a text, as GPT's o200k vocabulary counts them. Not rounded. */
+export function textTokens(text: string): number {
+  let tokens = 0;
+  let index = 0;
+  // A run that was found to be words is not looked at again from each of them.
+  let looked = 0;
+  while (index < text.length) {
+    const kind = classAt(text, index);
+    if ((kind === LOWER || kind === UPPER || kind === DIGIT) && index >= looked) {
+      const run = denseRun(text, index);
+      looked = run.end;
+      if (run.tokens !== undefined) {
+        tokens += run.tokens;
+        index = run.end;
+        continue;
+      }
+    }
+    const end = pieceEnd(text, index, kind);
+    tokens += pieceTokens(text, index, end, kind);
+    index = end;
+  }
+  return tokens;
+}
+
+function pieceEnd(text: string, from: number, kind: number): number {
+  if (kind === 0) return from + 1;
+  const end = runEnd(text, from, kind);
+  if (kind !== UPPER || classAt(text, end) !== LOWER) return end;
+  // `Word` is one piece; of `XMLFile` the last capital belongs to the next.
+  return end - from === 1 ? runEnd(text, end, LOWER) : end - 1;
+}
+
+function pieceTokens(text: string, from: number, end: number, kind: number): number {
+  const length = end - from;
+  switch (kind) {
+    case LOWER:
+      return wordTokens(length, classAt(text, from - 1) === SPACE);
+    case UPPER:
+      return length > 1 && classAt(text, from + 1) === UPPER
+        ? 1 + 0.3 * Math.max(0, length - 2)
+        : wordTokens(length, classAt(text, from - 1) === SPACE);
+    case DIGIT:
+      return 1.35 * Math.ceil(length / 3);
+    case SPACE:
+      if (length > 1) return 1.1;
+      return classAt(text, end) === DIGIT ? 1.2 : 0;
+    case BREAK:
+      return isSign(text, from - 1) ? 0.02 : 1.2;
+    case TAB:
+      return 0.8;
+    case SIGN:
+      return signTokens(text, from, end);
+    default:
+      return beyondAscii(text.charCodeAt(from));
+  }
+}

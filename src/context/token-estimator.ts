@@ -1,0 +1,39 @@
+/**
+ * The small interface behind which tokens are counted or guessed. Ours is `defaultEstimator`; a
+ * user's tokenizer takes its place where exactness is worth its time.
+ */
+
+import { textTokens } from "./text-tokens.ts";
+
+export interface TokenEstimator {
+  readonly name: string;
+  /** Tokens of a text; need not be whole. Pure, and linear in the text. */
+  text(text: string): number;
+  /**
+   * Whether the figures are those of the model's own tokenizer, so that they are not multiplied by
+   * how its tokenizer compares with another.
+   */
+  readonly exact: boolean;
+}
+
+/** Cuts a text as a tokenizer would and weighs the pieces; knows code, JSON, base64 and scripts. */
+export const defaultEstimator: TokenEstimator = {
+  name: "default",
+  exact: false,
+  text: textTokens,
+};
+
+/** Four characters a token: OpenAI, "What are tokens and how to count them?". */
+export const lengthEstimator: TokenEstimator = {
+  name: "length",
+  exact: false,
+  text: (text) => text.length / 4,
+};
+
+/** An estimator of a tokenizer, for instance `tokenizer((text) => encode(text).length)`. */
+export function tokenizer(
+  count: (text: string) => number,
+  { name = "tokenizer", exact = true }: { readonly name?: string; readonly exact?: boolean } = {},
+): TokenEstimator {
+  return { name, exact, text: count };
+}

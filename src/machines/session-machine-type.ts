@@ -1,0 +1,39 @@
+/** The statechart's type, spelled out: declarations are emitted without inference. */
+
+import type {
+  EventObject,
+  MetaObject,
+  NonReducibleUnknown,
+  ParameterizedObject,
+  StateMachine,
+  StateSchema,
+} from "xstate";
+import type { SessionContext } from "./session-context.ts";
+import type { StructuralEvent } from "./structural-events.ts";
+
+/** The states by name: what DESIGN calls idle, streaming, tools, compacting and closed, and their parts. */
+export type SessionStateValue =
+  | "tools"
+  | "compacting"
+  | "resuming"
+  | "closed"
+  | { idle: "waiting" | "starting" }
+  | { streaming: "deciding" | "boundary" | "calling" | "backingOff" | "stepped" | "ending" };
+
+export type SessionMachine = StateMachine<
+  SessionContext,
+  StructuralEvent,
+  // XState's own type for "no children" is the empty object.
+  {},
+  never,
+  ParameterizedObject,
+  ParameterizedObject,
+  never,
+  SessionStateValue,
+  string,
+  NonReducibleUnknown,
+  NonReducibleUnknown,
+  EventObject,
+  MetaObject,
+  StateSchema
+>;

@@ -1,0 +1,46 @@
+/** Answers that a person gave once and for all: they hold for every later call of the tool in the session. */
+
+import { z } from "zod";
+import { byId, byIdSchema } from "../events/index.ts";
+import { defineProjection, type Projection } from "./projection.ts";
+
+export interface ApprovalsState {
+  /** By tool name. */
+  readonly always: Readonly<
+    Record<string, { readonly approved: boolean; readonly reason?: string }>
+  >;
+  /** The tools whose calls wait for an answer, by call id of the running step. */
+  readonly asked: Readonly<Record<string, string>>;
+}
+
+/** What was answered for good about the tool of a call that approval was asked for. */
+export function answerForGood(
+  { always, asked }: ApprovalsState,
+  callId: string,
+): ApprovalsState["always"][string] | undefined {
+  const toolName = byId(asked, callId);
+  return toolName === undefined ? undefined : byId(always, toolName);
+}
+
+export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsState>({
+  name: "approvals",
+  version: 1,
+  schema: z.object({
+    always: byIdSchema(z.object({ approved: z.boolean(), reason: z.string().exactOptional() })),
+    asked: byIdSchema(z.string()),
+  }),
+  initial: { always: {}, asked: {} },
+  on: {
+    "step.started": (state) => ({ ...state, asked: {} }),
+    "tool.approval-requested": (state, { data }) => ({
+      ...state,
+      asked: { ...state.asked, [data.callId]: data.toolName },
+    }),
+    "tool.approval-answered": (state, { data: { callId, approved, reason, always } }) => {
+      const toolName = byId(state.asked, callId);
+      if (always !== true || toolName === undefined) return state;
+      const answer = { approved, ...(reason === undefined ? {} : { reason }) };
+      return { ...state, always: { ...state.always, [toolName]: answer } };
+    },
+  },
+});

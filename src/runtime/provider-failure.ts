@@ -1,0 +1,142 @@
+/**
+ * Tells the errors of providers apart: what kind they are, and whether trying again may help.
+ * Reads what the AI SDK's errors carry (status, type, code, headers); never the text alone where
+ * the provider says more. Pure.
+ */
+
+import { z } from "zod";
+import type { FailureKind } from "../events/index.ts";
+
+export interface ProviderFailure {
+  readonly kind: FailureKind;
+  readonly isRetryable: boolean;
+  /** Milliseconds that the provider asked to be left alone, where it said so. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** What the SDK's `APICallError` and `StreamProviderError` have in common. */
+const errorSchema = z.looseObject({
+  name: z.string().catch(""),
+  message: z.string().catch(""),
+  statusCode: z.number().optional().catch(undefined),
+  isRetryable: z.boolean().optional().catch(undefined),
+  type: z.string().optional().catch(undefined),
+  code: z.union([z.string(), z.number()]).optional().catch(undefined),
+  responseBody: z.string().optional().catch(undefined),
+  responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
+});
+
+type ErrorFields = z.infer<typeof errorSchema>;
+
+const retryable: Readonly<Record<FailureKind, boolean>> = {
+  "rate-limit": true,
+  overloaded: true,
+  network: true,
+  server: true,
+  timeout: true,
+  "invalid-request": false,
+  authentication: false,
+  quota: false,
+  "content-filter": false,
+  "context-overflow": false,
+  unknown: false,
+};
+
+/**
+ * How providers say that a prompt is too long: OpenAI (`context_length_exceeded`), Anthropic
+ * ("prompt is too long: … tokens > … maximum"), Google ("input token count … exceeds the maximum"),
+ * and the servers that speak OpenAI's protocol (vLLM, Ollama, llama.cpp).
+ */
+const overflowPatterns: readonly RegExp[] = [
+  /context_length_exceeded/,
+  /maximum context length/i,
+  /prompt is too long/i,
+  /input (token count|length).*exceed/i,
+  /exceeds? (the |its )?(maximum |available )?context( size| window| length)?/i,
+  /too many (input )?tokens/i,
+];
+
+const quotaPatterns: readonly RegExp[] = [/insufficient_quota/, /exceeded your current quota/i];
+const filterPatterns: readonly RegExp[] = [
+  /content_filter/,
+  /content_policy/,
+  /prohibited_content/i,
+];
+const overloadPatterns: readonly RegExp[] = [/overloaded/i, /slow_down/, /model is overloaded/i];
+const networkCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+  "UND_ERR_SOCKET",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** The kind of whatever a model call threw or streamed as an error. */
+export function providerFailure(error: unknown, now: number): ProviderFailure {
+  const fields = errorSchema.safeParse(ownFields(error));
+  if (!fields.success) return { kind: "unknown", isRetryable: false, retryAfterMs: undefined };
+  const kind = kindOf(fields.data, error);
+  return {
+    kind,
+    // A kind that we know decides; otherwise the SDK may know better.
+    isRetryable: kind === "unknown" ? fields.data.isRetryable === true : retryable[kind],
+    retryAfterMs: retryAfterMs(fields.data.responseHeaders ?? {}, now),
+  };
+}
+
+/** An error's fields are its own, its name and message its prototype's. */
+function ownFields(error: unknown): unknown {
+  return error instanceof Error
+    ? Object.assign({}, error, { name: error.name, message: error.message })
+    : typeof error === "string"
+      ? { message: error }
+      : error;
+}
+
+function kindOf(fields: ErrorFields, error: unknown): FailureKind {
+  const { statusCode, name } = fields;
+  const said = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
+  const says = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(said));
+  if (name === "TimeoutError") return "timeout";
+  if (says(overflowPatterns) || statusCode === 413) return "context-overflow";
+  if (says(quotaPatterns) || statusCode === 402) return "quota";
+  if (says(filterPatterns)) return "content-filter";
+  if (statusCode === 429 || says([/rate_limit/, /RESOURCE_EXHAUSTED/])) return "rate-limit";
+  if (statusCode === 529 || statusCode === 503 || says(overloadPatterns)) return "overloaded";
+  if (statusCode === 401 || statusCode === 403 || name === "AI_LoadAPIKeyError") {
+    return "authentication";
+  }
+  if (statusCode === 408 || statusCode === 409) return "server";
+  if (statusCode !== undefined && statusCode >= 500) return "server";
+  if (statusCode !== undefined && statusCode >= 400) return "invalid-request";
+  return isNetworkError(error) ? "network" : "unknown";
+}
+
+/** A connection that failed or broke: Node puts its code on the error or on a cause of it. */
+function isNetworkError(error: unknown): boolean {
+  const seen = new Set<unknown>();
+  let cause = error;
+  while (cause instanceof Error && !seen.has(cause)) {
+    seen.add(cause);
+    if ("code" in cause && typeof cause.code === "string" && networkCodes.has(cause.code))
+      return true;
+    if (cause instanceof TypeError && /fetch failed|terminated|network/i.test(cause.message))
+      return true;
+    cause = cause.cause;
+  }
+  return false;
+}
+
+/** From `retry-after-ms`, or `retry-after` in seconds or as a date. */
+function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const milliseconds = Number.parseFloat(headers["retry-after-ms"] ?? "");
+  if (Number.isFinite(milliseconds)) return Math.max(0, milliseconds);
+  const after = headers["retry-after"];
+  if (after === undefined) return undefined;
+  const seconds = Number.parseFloat(after);
+  const delay = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - now;
+  return Number.isFinite(delay) ? Math.max(0, delay) : undefined;
+}

@@ -1,0 +1,228 @@
+/** What the estimate of the next prompt builds on, and what it says of itself. */
+
+import { describe, expect, it } from "vitest";
+import {
+  defaultEstimator,
+  estimateContext,
+  tokenizer,
+  type ContextEstimate,
+  type EstimateInput,
+} from "../../src/context/index.ts";
+import { gpt, Session } from "./session.ts";
+
+const instructions = "You are careful. ".repeat(20);
+const tools = JSON.stringify([{ name: "read", description: "Reads a file." }]);
+
+function estimate(session: Session, more: Partial<EstimateInput> = {}): ContextEstimate {
+  const { history, view, usage, calibration } = session;
+  return estimateContext({
+    model: gpt,
+    instructions,
+    tools,
+    history,
+    view,
+    usage,
+    calibration,
+    ...more,
+  });
+}
+
+const around = (tokens: number): [number, number] => [tokens * 0.9, tokens * 1.1 + 20];
+
+function expectAbout(actual: number, tokens: number): void {
+  const [least, most] = around(tokens);
+  expect(actual).toBeGreaterThanOrEqual(least);
+  expect(actual).toBeLessThanOrEqual(most);
+}
+
+const prose = "The ship leaves the harbour at dawn and comes back in the evening. ".repeat(40);
+const proseTokens = defaultEstimator.text(prose);
+
+describe("the estimate", () => {
+  it("is a guess of everything before the first bill, and says so", () => {
+    const session = new Session();
+    session.ask(prose);
+    const made = estimate(session);
+    expect(made.basis).toBe("estimated");
+    expect(made.since).toBeUndefined();
+    expect(made.recorded).toMatchObject({ tokens: made.tokens, basis: "length", factor: 1 });
+    expectAbout(
+      made.tokens,
+      proseTokens + defaultEstimator.text(instructions) + defaultEstimator.text(tools),
+    );
+  });
+
+  it("is what was billed when nothing came after it", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.start();
+    session.say("Gone.");
+    session.finish({ inputTokens: 5000, outputTokens: 7 });
+    session.end();
+    expect(estimate(session)).toMatchObject({
+      tokens: 5007,
+      basis: "measured",
+      since: { step: 1, input: 5000, output: 7, added: 0, removed: 0 },
+    });
+  });
+
+  it("adds to the last bill what tools and users said since", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.start();
+    session.call("a");
+    session.finish({ inputTokens: 5000, outputTokens: 50 }, "tool-calls");
+    session.answer("a", prose);
+    const afterTool = estimate(session);
+    expect(afterTool.basis).toBe("anchored");
+    expectAbout(afterTool.tokens - 5050, proseTokens);
+    const { since } = afterTool;
+    expect(5050 + (since?.added ?? 0)).toBe(afterTool.tokens);
+    session.end();
+    session.ask(prose);
+    expectAbout(estimate(session).tokens - 5050, 2 * proseTokens);
+  });
+
+  it("takes off what was pruned since", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.work(prose);
+    session.start();
+    session.say("Read.");
+    session.finish({ inputTokens: 5000, outputTokens: 10 });
+    session.record({
+      type: "context.pruned",
+      data: { calls: [{ step: 1, callId: "c0" }], savedTokens: 1 },
+    });
+    const made = estimate(session);
+    expectAbout(5010 - made.tokens, proseTokens);
+    expect(made.since?.removed).toBe(5010 - made.tokens);
+  });
+
+  it("counts a result that was pruned before it was ever sent as what stands in its place", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.work(prose);
+    session.record({
+      type: "context.pruned",
+      data: { calls: [{ step: 1, callId: "c0" }], savedTokens: 1 },
+    });
+    expect(estimate(session).since?.removed).toBe(0);
+    expect(estimate(session).tokens).toBeLessThan(1100 + 40);
+  });
+
+  it("starts anew after another model, a compaction and an undoing, and says so", () => {
+    const session = new Session();
+    session.ask(prose);
+    session.start();
+    session.say("Read.");
+    session.finish({ inputTokens: 99_000 });
+    const other = { provider: "anthropic", modelId: "claude-opus-4-6" };
+    expect(estimate(session, { model: other })).toMatchObject({ basis: "estimated" });
+    session.record({
+      type: "context.compacted",
+      data: {
+        strategy: "s",
+        covers: { from: 3, to: 3 },
+        summary: "A tale.",
+        beforeTokens: 9,
+        afterTokens: 1,
+      },
+    });
+    const compacted = estimate(session);
+    expect(compacted.basis).toBe("estimated");
+    expect(compacted.tokens).toBeLessThan(proseTokens);
+    session.record({ type: "context.restored", data: { position: session.position } });
+    expect(estimate(session).basis).toBe("estimated");
+    expect(estimate(session).tokens).toBeGreaterThan(proseTokens);
+  });
+
+  it("leaves reasoning out that is not sent back, or only within its turn", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.start();
+    session.say("Done.");
+    session.finish({ inputTokens: 1000, outputTokens: 500, reasoningTokens: 480 });
+    expect(estimate(session).tokens).toBe(1020);
+    session.end();
+    session.ask("Think.");
+    session.start();
+    session.think("Well.");
+    session.call("a");
+    session.finish({ inputTokens: 1100, outputTokens: 300, reasoningTokens: 250 }, "tool-calls");
+    session.answer("a", "");
+    expect(estimate(session).since).toMatchObject({ input: 1100, output: 300 });
+    session.end();
+    session.ask("Again.");
+    expect(estimate(session).since).toMatchObject({ input: 1100, output: 50 });
+  });
+
+  it("divides into parts that add up, counting backwards to the messages", () => {
+    const session = new Session();
+    const data =
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+    session.record({
+      type: "message.queued",
+      data: {
+        id: "m",
+        content: [
+          { type: "text", text: prose },
+          { type: "file", data, mediaType: "image/png" },
+        ],
+        delivery: "steer",
+      },
+    });
+    session.record({ type: "message.delivered", data: { ids: ["m"], turn: 1, boundary: "turn" } });
+    const { breakdown, tokens, warnings, bytes } = estimate(session);
+    expect(breakdown.media).toBe(210);
+    const sum = breakdown.instructions + breakdown.tools + breakdown.messages + breakdown.media;
+    expect(sum).toBe(tokens);
+    expect(warnings).toEqual([]);
+    expect(bytes).toBe(prose.length + data.length + instructions.length + tools.length);
+  });
+
+  it("warns when the parts that are known would be more than the whole", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.start();
+    session.finish({ inputTokens: 20, outputTokens: 1 });
+    const { breakdown, warnings } = estimate(session);
+    expect(breakdown.messages).toBe(0);
+    expect(warnings).toHaveLength(1);
+  });
+
+  it("tells how much room is left beside the reply, and how far the last estimate was off", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.start();
+    session.say("Gone.");
+    session.finish({ inputTokens: 70_000, outputTokens: 0 });
+    const { room, lastError } = estimate(session, {
+      limits: { contextWindow: 200_000, maxOutputTokens: 60_000 },
+    });
+    expect(room).toEqual({
+      window: 200_000,
+      outputBuffer: 32_000,
+      free: 98_000,
+      used: 70_000 / 168_000,
+    });
+    expect(lastError).toEqual({ step: 1, basis: "length", estimated: 1, billed: 70_000 });
+    expect(estimate(session).room).toBeUndefined();
+  });
+
+  it("counts with a user's tokenizer where there is one, and does not correct it", () => {
+    const session = new Session();
+    session.ask("one two three four");
+    const estimator = tokenizer((text) => text.split(" ").length);
+    const model = { provider: "anthropic", modelId: "claude-opus-4-6" };
+    const made = estimate(session, { estimator, instructions: "a b", tools: "c", model });
+    expect(made.recorded).toMatchObject({ guessedTokens: 4 + 2 + 1, factor: 1 });
+  });
+
+  it("is the same for the same states", () => {
+    const session = new Session();
+    session.ask(prose);
+    session.work(prose, prose);
+    expect(estimate(session)).toEqual(estimate(session));
+  });
+});

@@ -1,0 +1,23 @@
+// What the next prompt would be, and what is wrong with it.
+import type { ModelMessage } from "ai";
+import { CUT_OFF_NOTE, promptMessages } from "../../src/projections/index.ts";
+import { promptProblems, type PromptProblem } from "../../src/testing/index.ts";
+import type { Session } from "./session.ts";
+
+const next: ModelMessage = { role: "user", content: "Next." };
+
+/** After a turn, a user says something first: no prompt ends with the model's own words. */
+export function nextPrompt({ history, view }: Session): readonly ModelMessage[] {
+  const messages = promptMessages(history, view);
+  return messages.at(-1)?.role === "assistant" ? [...messages, next] : messages;
+}
+
+/** What a provider would not accept. */
+export function problems(session: Session): readonly PromptProblem[] {
+  return promptProblems(nextPrompt(session));
+}
+
+/** What was said, without our notes between two replies and what is added above. */
+export function withoutNotes(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  return messages.filter((message) => message !== next && message.content !== CUT_OFF_NOTE);
+}

@@ -1,0 +1,76 @@
+/** What one cut takes away as a whole. */
+
+import { describe, expect, it } from "vitest";
+import { dropMiddle, slidingWindow } from "../../src/context/index.ts";
+import { nextPrompt, problems } from "./next-prompt.ts";
+import { Session } from "./session.ts";
+
+const long = (tokens: number): string => "word ".repeat(tokens / 1.05);
+
+describe("a cut", () => {
+  it("takes a parallel batch as a whole or not at all", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.work(long(500), long(500), long(500));
+    session.work(long(500), long(500), long(500));
+    const plan = slidingWindow({ tokens: 2300 }).plan(session.history, session.view);
+    const steps = session.history.items.filter(({ kind }) => kind === "step");
+    expect(plan?.covers.to).toBe(steps[0]?.position);
+  });
+
+  it("takes a call of the provider's own together with its result of a later step", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.work(long(1000));
+    session.start();
+    session.ownCall("search");
+    session.say(long(300));
+    session.finish();
+    session.start();
+    session.ownResult("search");
+    session.say(long(1000));
+    session.finish();
+    session.work("Last.");
+    const [before, , result] = session.history.items.filter(({ kind }) => kind === "step");
+    const coveredWithin = (tokens: number): number | undefined =>
+      slidingWindow({ tokens }).plan(session.history, session.view)?.covers.to;
+    expect(coveredWithin(1500)).toBe(before?.position);
+    // By the tokens alone the cut would lie between the two.
+    expect(coveredWithin(1200)).toBe(result?.position);
+  });
+
+  it("never takes a call that the provider has yet to answer", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.work(long(1000));
+    session.start();
+    session.ownCall("search");
+    session.say(long(2000));
+    session.finish();
+    session.steer("Hurry.");
+    const plan = slidingWindow({ tokens: 10 }).plan(session.history, session.view);
+    expect(plan?.covers.to).toBeLessThan(session.history.items.at(-2)?.position ?? 0);
+  });
+
+  it("takes what was compacted before as one piece, and nothing of it twice", () => {
+    const session = new Session();
+    session.ask("The beginning.");
+    for (let step = 0; step < 6; step++) session.work(`${step} ${long(500)}`);
+    const strategy = dropMiddle({ headTokens: 100, tailTokens: 1200 });
+    const first = strategy.plan(session.history, session.view);
+    if (first === undefined) throw new Error("Nothing was planned.");
+    const figures = { strategy: "s", beforeTokens: 9, afterTokens: 1 };
+    session.record({ type: "context.compacted", data: { ...first, ...figures } });
+    expect(strategy.plan(session.history, session.view)).toBeUndefined();
+    for (let step = 0; step < 3; step++) session.work(`${step} ${long(500)}`);
+    const second = strategy.plan(session.history, session.view);
+    expect(second?.covers.from).toBe(first.covers.from);
+    expect(second?.covers.to).toBeGreaterThan(first.covers.to);
+    session.record({
+      type: "context.compacted",
+      data: { ...(second ?? first), ...figures },
+    });
+    expect(nextPrompt(session).filter(({ role }) => role === "user")).toHaveLength(2);
+    expect(problems(session)).toEqual([]);
+  });
+});

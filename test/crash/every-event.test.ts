@@ -1,0 +1,89 @@
+/**
+ * Sessions with tools, approvals, steering, cancels and retries, run again and again from the start,
+ * each time killed after one event more: right after it was shown, or between its being handed to
+ * the log and its being written. `TURNLOG_LONG` takes every event, `npm test` each by lot.
+ */
+
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { seededRandom } from "../support/random.ts";
+import { long } from "../support/runs.ts";
+import type { CrashPlan } from "./crash-plan.ts";
+import { compileInto, crashRun } from "./crash-run.ts";
+import { crashVerdict } from "./crash-verdict.ts";
+
+const sessions = [
+  { name: "stopping", recovery: "stop", stepSource: "language-model-call" },
+  { name: "going on", recovery: "continue", stepSource: "language-model-call" },
+  { name: "going on by streamText", recovery: "continue", stepSource: "stream-text" },
+] as const;
+const places = ["shown", "append"] as const;
+
+let folder: string;
+let kills = 0;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "turnlog-every-event-"));
+  await compileInto(join(folder, "compiled"));
+});
+afterAll(async () => {
+  console.log(`killed ${kills} processes with SIGKILL, each after another event`);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Kills a session after an event; `killed` is false when it had fewer. */
+async function kill(
+  { name, recovery, stepSource }: (typeof sessions)[number],
+  die: NonNullable<CrashPlan["die"]>,
+): Promise<{ readonly killed: boolean; readonly problems: readonly string[] }> {
+  const home = join(folder, `${name}-${die.at}-${die.after}`);
+  await mkdir(home);
+  const plan: CrashPlan = {
+    store: join(home, "store"),
+    works: join(home, "works"),
+    calls: join(home, "calls"),
+    session: "talk",
+    process: name,
+    from: 1,
+    durability: "os",
+    recovery,
+    stepSource,
+  };
+  const run = await crashRun(plan, { by: "itself", die }, join(folder, "compiled"));
+  const { problems, position } = await crashVerdict(plan, run.told, join(home, "copy"));
+  const where = `${name}, killed at ${die.at} ${die.after}, position ${position}`;
+  await rm(home, { recursive: true });
+  return { killed: run.killed, problems: problems.map((problem) => `${where}: ${problem}`) };
+}
+
+/** Every event in the long run; else one of each forty. */
+function* moments(name: string): Generator<number> {
+  const random = seededRandom(name);
+  for (let after = 1; ; after += long ? 1 : 1 + random.below(80)) yield after;
+}
+
+describe.each(sessions)("a session that recovers by $name", (session) => {
+  it.each(places)(
+    "keeps every law when it is killed after any of its events (%s)",
+    async (at) => {
+      const remaining = moments(`${session.name} ${at}`);
+      // As many at once as there are cores: a process spends half of its life waiting for the disk.
+      const found: string[] = [];
+      let killed = 0;
+      const worker = async (): Promise<void> => {
+        for (const after of remaining) {
+          const end = await kill(session, { at, after });
+          found.push(...end.problems);
+          if (!end.killed) return;
+          killed += 1;
+        }
+      };
+      await Promise.all(Array.from({ length: availableParallelism() }, worker));
+      kills += killed;
+      expect(found).toEqual([]);
+      expect(killed).toBeGreaterThan(5);
+    },
+    long ? 3_600_000 : 300_000,
+  );
+});

@@ -1,0 +1,142 @@
+/** What providers say when a prompt is too long, and what is learned of their models from it. */
+
+import { describe, expect, it } from "vitest";
+import type { EventBody, StoredError } from "../../src/events/index.ts";
+import { learnedLimits, overflowOf, type LearnedLimits } from "../../src/projections/index.ts";
+
+const error = (message: string, more: Partial<StoredError> = {}): StoredError => ({
+  name: "AI_APICallError",
+  message,
+  ...more,
+});
+
+describe("an overflow", () => {
+  it.each<[string, string, object]>([
+    [
+      "Anthropic",
+      "prompt is too long: 213462 tokens > 200000 maximum",
+      { promptTokens: 213_462, contextWindow: 200_000 },
+    ],
+    [
+      "Anthropic, with the reply",
+      "input length and `max_tokens` exceed context limit: 198309 + 8192 > 200000, decrease input",
+      { promptTokens: 198_309, contextWindow: 200_000 },
+    ],
+    [
+      "OpenAI",
+      "This model's maximum context length is 128000 tokens. However, your messages resulted in 130001 tokens.",
+      { promptTokens: 130_001, contextWindow: 128_000 },
+    ],
+    ["OpenAI, responses", "Your input exceeds the context window of this model.", {}],
+    [
+      "OpenRouter",
+      "This endpoint's maximum context length is 1048576 tokens. However, you requested about 1293741 tokens",
+      { promptTokens: 1_293_741, contextWindow: 1_048_576 },
+    ],
+    [
+      "Google",
+      "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+      { promptTokens: 1_196_265, contextWindow: 1_048_575 },
+    ],
+    [
+      "xAI",
+      "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+      { promptTokens: 537_812, contextWindow: 131_072 },
+    ],
+    [
+      "Mistral",
+      "Prompt contains 65673 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+      { promptTokens: 65_673, contextWindow: 32_768 },
+    ],
+    ["Bedrock", "Input is too long for requested model.", {}],
+    ["Groq", "Please reduce the length of the messages or completion.", {}],
+    [
+      "Moonshot",
+      "Your request exceeded model token limit: 131072 (requested: 140000)",
+      { contextWindow: 131_072, promptTokens: 140_000 },
+    ],
+  ])("of %s is recognised", (_, message, found) => {
+    expect(overflowOf(error(message))).toEqual(found);
+  });
+
+  it("is found in the body of the answer, in the code and in the error beneath", () => {
+    const body = '{"error":{"message":"prompt is too long: 9 tokens > 8 maximum"}}';
+    expect(overflowOf(error("Bad Request", { responseBody: body }))).toMatchObject({
+      contextWindow: 8,
+    });
+    expect(overflowOf(error("Bad Request", { code: "context_length_exceeded" }))).toEqual({});
+    const beneath = error("Failed after 3 attempts", { cause: error("prompt is too long") });
+    expect(overflowOf(beneath)).toEqual({});
+  });
+
+  it.each([
+    "Rate limit reached: too many tokens per minute",
+    "Invalid API key",
+    "The maximum length of the tool name is 64",
+    "max_tokens is too large: 200000. This model supports at most 128000 completion tokens",
+  ])("is not seen in another error: %s", (message) => {
+    expect(overflowOf(error(message))).toBeUndefined();
+  });
+});
+
+describe("the limits of a model", () => {
+  const model = { provider: "p", modelId: "m" };
+  const started: EventBody = {
+    type: "step.started",
+    data: {
+      turn: 1,
+      step: 1,
+      attempt: 1,
+      model,
+      promptDigest: "",
+      estimate: { tokens: 1, basis: "length" },
+    },
+  };
+  const fold = (...bodies: readonly EventBody[]): LearnedLimits =>
+    bodies.reduce(
+      (state, body, index) => learnedLimits.fold(state, { seq: index + 1, at: 0, ...body }),
+      learnedLimits.initial,
+    );
+  const tooLong = error("prompt is too long: 9 tokens > 8000 maximum");
+
+  it.each<[string, EventBody]>([
+    ["an overflow", { type: "context.overflowed", data: { step: 1, error: tooLong } }],
+    [
+      "a step that failed",
+      {
+        type: "step.failed",
+        data: {
+          step: 1,
+          error: tooLong,
+          usage: { basis: "estimated", inputTokens: 9, outputTokens: 0 },
+        },
+      },
+    ],
+    [
+      "an attempt that failed",
+      { type: "step.retrying", data: { step: 1, attempt: 1, delayMs: 0, error: tooLong } },
+    ],
+  ])("are learned from %s", (_, body) => {
+    expect(fold(started, body).windows).toEqual({ "p:m": 8000 });
+  });
+
+  it("are at least what was billed, and not what was guessed", () => {
+    const finished = (basis: "measured" | "estimated", inputTokens: number): EventBody => ({
+      type: "step.finished",
+      data: {
+        step: 1,
+        finishReason: "stop",
+        usage: { basis, inputTokens, outputTokens: 0 },
+        response: {},
+      },
+    });
+    const state = fold(
+      started,
+      finished("measured", 900),
+      finished("measured", 700),
+      finished("estimated", 5000),
+    );
+    expect(state.largest).toEqual({ "p:m": 900 });
+    expect(learnedLimits.schema.parse(structuredClone(state))).toEqual(state);
+  });
+});

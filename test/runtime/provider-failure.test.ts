@@ -1,0 +1,96 @@
+/** Errors of providers: each is told apart by what the provider said, not by how the SDK wrapped it. */
+
+import { APICallError } from "ai";
+import { describe, expect, it } from "vitest";
+import { providerFailure } from "../../src/runtime/provider-failure.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+
+function refused(
+  statusCode: number | undefined,
+  {
+    message = "Refused.",
+    body = "",
+    headers = {},
+  }: Readonly<{ message?: string; body?: string; headers?: Record<string, string> }> = {},
+): APICallError {
+  return new APICallError({
+    message,
+    url: "http://provider.invalid",
+    requestBodyValues: {},
+    responseBody: body,
+    responseHeaders: headers,
+    ...(statusCode === undefined ? {} : { statusCode }),
+  });
+}
+
+describe("an error of a provider", () => {
+  it.each([
+    [refused(429), "rate-limit", true],
+    [refused(429, { body: '{"error":{"code":"insufficient_quota"}}' }), "quota", false],
+    [refused(529), "overloaded", true],
+    [refused(503), "overloaded", true],
+    [refused(500), "server", true],
+    [refused(504), "server", true],
+    [refused(408), "server", true],
+    [refused(401), "authentication", false],
+    [refused(403), "authentication", false],
+    [refused(400), "invalid-request", false],
+    [refused(404), "invalid-request", false],
+    [
+      refused(400, { body: '{"error":{"code":"context_length_exceeded"}}' }),
+      "context-overflow",
+      false,
+    ],
+    [
+      refused(400, { message: "prompt is too long: 210000 tokens > 200000 maximum" }),
+      "context-overflow",
+      false,
+    ],
+    [
+      refused(400, {
+        message:
+          "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+      }),
+      "context-overflow",
+      false,
+    ],
+    [refused(413), "context-overflow", false],
+    [refused(400, { body: '{"error":{"code":"content_filter"}}' }), "content-filter", false],
+    [{ type: "overloaded_error", message: "Overloaded" }, "overloaded", true],
+    [{ code: "rate_limit_exceeded", message: "Slow." }, "rate-limit", true],
+    [
+      new TypeError("fetch failed", {
+        cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }),
+      }),
+      "network",
+      true,
+    ],
+    [new TypeError("terminated"), "network", true],
+    [Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }), "network", true],
+    [new DOMException("It took too long.", "TimeoutError"), "timeout", true],
+    [new Error("Something else."), "unknown", false],
+    ["a bare text", "unknown", false],
+    [undefined, "unknown", false],
+  ] as const)("%s is of the kind %s", (error, kind, isRetryable) => {
+    expect(providerFailure(error, NOW)).toMatchObject({ kind, isRetryable });
+  });
+
+  it("tells how long the provider wants to be left alone, in whichever way it says so", () => {
+    const after = (headers: Record<string, string>): number | undefined =>
+      providerFailure(refused(429, { headers }), NOW).retryAfterMs;
+    expect(after({ "retry-after-ms": "1500" })).toBe(1500);
+    expect(after({ "retry-after": "2" })).toBe(2000);
+    expect(after({ "retry-after": new Date(NOW + 7000).toUTCString() })).toBe(7000);
+    expect(after({ "retry-after": new Date(NOW - 7000).toUTCString() })).toBe(0);
+    expect(after({ "retry-after": "soon" })).toBeUndefined();
+    expect(after({})).toBeUndefined();
+  });
+
+  it("trusts the SDK about an error of a kind that we do not know", () => {
+    expect(providerFailure({ message: "odd", isRetryable: true }, NOW)).toMatchObject({
+      kind: "unknown",
+      isRetryable: true,
+    });
+  });
+});
