@@ -25,7 +25,7 @@ import type { SessionDoor } from "./session-door.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 import type { StepSource } from "./step-source.ts";
 import { ToolRunner } from "./tool-runner.ts";
-import { repetition, TurnClock } from "./turn-limits.ts";
+import { repetition, TurnClock, type Timer } from "./turn-limits.ts";
 
 export interface SessionActorOptions {
   readonly session: string;
@@ -37,6 +37,7 @@ export interface SessionActorOptions {
   readonly maxRecoveries: number;
   readonly graceMs: number;
   readonly clock: () => number;
+  readonly turnTimer: Timer;
   readonly random: () => number;
   /** Told once when the log no longer accepts what happens here. The actor is of no use afterwards. */
   readonly onFailure: (error: TurnlogError) => void;
@@ -77,7 +78,7 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#options = options;
     this.#state = state;
     this.#written = state.position;
-    this.#clock = new TurnClock(this, options.prepared.agent);
+    this.#clock = new TurnClock(this, options.prepared.agent, options.turnTimer);
   }
 
   get state(): SessionState {

@@ -79,6 +79,12 @@ export async function viewSession(
   session: string,
   at?: number,
 ): Promise<SessionView> {
+  await checkPosition(log, session, at);
+  return viewOf(session, await readSessionState(log, session, at));
+}
+
+/** @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not. */
+export async function checkPosition(log: EventLog, session: string, at?: number): Promise<void> {
   const last = await log.revision(session);
   if (last === 0) {
     throw new TurnlogError(
@@ -94,7 +100,6 @@ export async function viewSession(
       { session, position: at },
     );
   }
-  return viewOf(session, await readSessionState(log, session, at));
 }
 
 export interface ListedSession extends SessionSummary {

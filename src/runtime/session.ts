@@ -12,6 +12,7 @@ import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
 import { requestCancel, type Cancelled, type CancelOptions } from "./cancellation.ts";
 import type { SessionActor } from "./session-actor.ts";
+import { diffSession, type SessionDiff } from "./session-diff.ts";
 import { viewOf, viewSession, type SessionView } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
@@ -49,6 +50,8 @@ export interface Session {
   view(): Promise<SessionView>;
   /** The session as it stood at a position. @throws TurnlogError `INVALID_INPUT` */
   at(position: number): Promise<SessionView>;
+  /** What the model is shown at one position and not at another. @throws TurnlogError `INVALID_INPUT` */
+  diff(before: number, after: number): Promise<SessionDiff>;
   /** Events from a position (default 1) on: those that were, then live, without a gap. */
   events(options?: {
     readonly from?: number;
@@ -178,6 +181,7 @@ export function createSession(id: string, host: SessionHost): Session {
     },
 
     at: (position) => viewSession(log, id, position),
+    diff: (before, after) => diffSession(log, id, before, after),
     events: (options) => log.subscribe(id, options),
     idle: async () => untilIdle(await host.actor(id), host),
 
