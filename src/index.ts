@@ -80,6 +80,8 @@ export {
   type CancelOptions,
   type Cancelled,
   type CompactionEvent,
+  type ContextFigures,
+  type ContextOptions,
   type ListedSession,
   type Runtime,
   type MirrorOptions,

@@ -15,9 +15,10 @@ import {
   type UsageState,
 } from "../projections/index.ts";
 import { promptChange, type PromptChange } from "./prompt-change.ts";
-import { addSize, meter, noSize, type MessageSize, type Meter } from "./message-size.ts";
+import { addSize, meter, type MessageSize, type Meter } from "./message-size.ts";
 import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
+import { promptSize } from "./prompt-size.ts";
 import { defaultEstimator, type TokenEstimator } from "./token-estimator.ts";
 
 /** Room that is kept for the reply, at most. */
@@ -31,6 +32,8 @@ export interface EstimateInput {
   readonly tools: string;
   readonly history: HistoryState;
   readonly view: ContextView;
+  /** The messages of the prompt, where they are made already. */
+  readonly messages?: readonly ModelMessage[];
   readonly usage: UsageState;
   readonly calibration: CalibrationState;
   readonly limits?: ModelLimits;
@@ -110,7 +113,7 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
     instructions: fixedSize(measure, input.instructions),
     tools: fixedSize(measure, input.tools),
   };
-  const messages = sizeOf(promptMessages(history, view), measure);
+  const messages = promptSize(input.messages ?? promptMessages(history, view), measure);
   const change = promptChange({ history, view, usage, family }, measure);
   const total =
     change === undefined
@@ -136,10 +139,6 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
       factor,
     },
   };
-}
-
-function sizeOf(messages: readonly ModelMessage[], measure: Meter): MessageSize {
-  return messages.map((message) => measure.message(message)).reduce(addSize, noSize);
 }
 
 function anchored({ input, output, added, removed }: PromptChange, factor: number): number {

@@ -40,4 +40,4 @@ export {
   tokenizer,
   type TokenEstimator,
 } from "./token-estimator.ts";
-export { estimatePrompt, estimateSpent } from "./estimate.ts";
+export { estimateSpent } from "./spent.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { ModelMessage, UserContent } from "ai";
-import type { ContextView } from "./context-view.ts";
+import type { Compaction, ContextView } from "./context-view.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { stepMessages } from "./prompt-step.ts";
 
@@ -28,7 +28,7 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
   const items = itemsFrom(history, 0);
   const messages: ModelMessage[] = [];
   for (const shown of shownItems(items, view)) {
-    const own = "summary" in shown ? summaryMessages(shown.summary) : itemMessages(shown);
+    const own = isCompaction(shown) ? summaryMessages(shown) : itemMessages(shown);
     for (const message of own) {
       if (message.role === "assistant" && messages.at(-1)?.role === "assistant") {
         messages.push(cutOffNote);
@@ -52,7 +52,7 @@ export function messagesSince(
 ): readonly ModelMessage[] {
   const first = history.items.findLastIndex((item) => item.position <= after);
   return shownItems(itemsFrom(history, Math.max(0, first)), view).flatMap((shown) => {
-    if ("summary" in shown) return summaryMessages(shown.summary);
+    if (isCompaction(shown)) return summaryMessages(shown);
     const messages = itemMessages(shown);
     if (shown.position > after) return messages;
     return shown.position === after ? messages.filter(({ role }) => role === "tool") : [];
@@ -73,7 +73,11 @@ function wasCutOff(items: readonly HistoryItem[]): boolean {
   return last?.status === "interrupted" || last?.status === "failed";
 }
 
-type Shown = HistoryItem | { readonly summary: string };
+type Shown = HistoryItem | Compaction;
+
+function isCompaction(shown: Shown): shown is Compaction {
+  return "summary" in shown;
+}
 
 /** The items that a compaction covers give way to its summary, at the place of the first of them. */
 function shownItems(items: readonly HistoryItem[], view: ContextView): readonly Shown[] {
@@ -86,7 +90,7 @@ function shownItems(items: readonly HistoryItem[], view: ContextView): readonly 
     if (by === undefined) return [withPruned(item, view)];
     if (told.has(by.position)) return [];
     told.add(by.position);
-    return [{ summary: by.summary }];
+    return [by];
   });
 }
 
@@ -142,8 +146,15 @@ function withPruned(item: HistoryItem, view: ContextView): HistoryItem {
   return pruned;
 }
 
-function summaryMessages(summary: string): readonly ModelMessage[] {
-  return summary === "" ? [] : [{ role: "user", content: summary }];
+const summaries = new WeakMap<Compaction, readonly ModelMessage[]>();
+
+/** One object for each compaction, so that it is measured and hashed once. */
+function summaryMessages(by: Compaction): readonly ModelMessage[] {
+  const known = summaries.get(by);
+  if (known !== undefined) return known;
+  const messages = by.summary === "" ? [] : [{ role: "user", content: by.summary } as const];
+  summaries.set(by, messages);
+  return messages;
 }
 
 /** The messages of one item; the same objects each time, as items never change once they are over. */

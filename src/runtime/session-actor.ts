@@ -7,7 +7,7 @@
 import { setImmediate } from "node:timers/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ModelMessage } from "ai";
-import { estimatePrompt, estimateSpent, type CompactionStrategy } from "../context/index.ts";
+import { estimateSpent, type CompactionStrategy, type ModelCatalogue } from "../context/index.ts";
 import {
   TurnlogError,
   type EventBody,
@@ -19,6 +19,12 @@ import type { Effect } from "../machines/index.ts";
 import { promptDigest, promptMessages } from "../projections/index.ts";
 import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
 import { compaction } from "./compactor.ts";
+import {
+  contextFigures,
+  nextEstimate,
+  type ContextFigures,
+  type ContextGround,
+} from "./context-figures.ts";
 import { runModelStep } from "./model-step.ts";
 import { inFlight, isInTurn, settlement } from "./recovery.ts";
 import type { SessionDoor } from "./session-door.ts";
@@ -32,6 +38,7 @@ export interface SessionActorOptions {
   readonly log: EventLog;
   readonly prepared: PreparedAgent;
   readonly source: StepSource;
+  readonly catalogue: ModelCatalogue;
   readonly recovery: RecoveryPolicy;
   /** How often one turn may be gone on with after the process died. */
   readonly maxRecoveries: number;
@@ -55,6 +62,7 @@ const MOST_UNWRITTEN = 256;
 export class SessionActor implements SessionDoor, Disposable {
   readonly session: string;
   readonly #options: SessionActorOptions;
+  readonly #ground: ContextGround;
   #state: SessionState;
   #failure: TurnlogError | undefined;
   /** Deltas that are recorded and not handed to the log yet. */
@@ -75,6 +83,7 @@ export class SessionActor implements SessionDoor, Disposable {
   constructor(options: SessionActorOptions, state: SessionState) {
     this.session = options.session;
     this.#options = options;
+    this.#ground = { prepared: options.prepared, catalogue: options.catalogue };
     this.#state = state;
     this.#written = state.position;
     this.#clock = new TurnClock(this, options.prepared.agent);
@@ -178,6 +187,11 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#clock[Symbol.dispose]();
   }
 
+  /** The size of the next prompt, and what was spent so far. */
+  context(): ContextFigures {
+    return contextFigures(this.#state, this.#ground, this.#options.clock());
+  }
+
   /** Begins a compaction; refused unless the session is idle. */
   compact(strategy: CompactionStrategy): void {
     if (!this.isIdle) throw this.refusal("compact", "it is running a turn; cancel it or wait");
@@ -258,7 +272,8 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   #beginAttempt(step: number, attempt: number): void {
-    const { description, fixedCharacters } = this.#options.prepared;
+    const { prepared, clock } = this.#options;
+    const { description } = prepared;
     const { turn } = this.#state.machine.context;
     this.#stop = new AbortController();
     this.#tools = undefined;
@@ -272,7 +287,7 @@ export class SessionActor implements SessionDoor, Disposable {
         attempt,
         model: description.model,
         promptDigest: promptDigest(description.digest, this.#messages),
-        estimate: estimatePrompt(fixedCharacters, this.#messages),
+        estimate: nextEstimate(this.#state, this.#ground, clock(), this.#messages).recorded,
       },
     });
   }
@@ -327,7 +342,13 @@ export class SessionActor implements SessionDoor, Disposable {
     const strategy = this.#strategy;
     this.#strategy = undefined;
     if (strategy === undefined) return;
-    this.record(compaction(this.#state, strategy, this.#options.prepared.fixedCharacters));
+    this.record(
+      compaction(
+        this.#state,
+        strategy,
+        (state) => nextEstimate(state, this.#ground, this.#options.clock()).tokens,
+      ),
+    );
   }
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {

@@ -10,8 +10,10 @@ import { jsonObjectSchema, jsonSchema, type EventLog, type JsonValue } from "../
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
   approvals,
+  calibration,
   contextView,
   history,
+  learnedLimits,
   queue,
   sessionSummary,
   toolCalls,
@@ -37,6 +39,8 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
   toolCalls,
   queue,
   approvals,
+  calibration,
+  learnedLimits,
   sessionSummary,
 ];
 
@@ -56,6 +60,8 @@ const stateSchema = z.object({
   toolCalls: toolCalls.schema,
   queue: queue.schema,
   approvals: approvals.schema,
+  calibration: calibration.schema,
+  learnedLimits: learnedLimits.schema,
   summary: sessionSummary.schema,
 });
 
@@ -111,19 +117,16 @@ export async function saveSessionSnapshot(
 
 function headOf({ state, chunks }: KeptState): JsonValue {
   const { value, context } = state.machine;
-  const { history, view, usage, toolCalls, queue, approvals, summary } = state;
+  const { position: _, history, usage, toolCalls, ...whole } = state;
   return toJson({
     shape,
     chunks,
     state: {
+      ...whole,
       machine: { value, context },
       history: { ...history, items: [] },
-      view,
       usage: { ...usage, steps: [] },
       toolCalls: { ...toolCalls, ended: [] },
-      queue,
-      approvals,
-      summary,
     },
   });
 }

@@ -11,6 +11,7 @@ import {
 import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
 import { requestCancel, type Cancelled, type CancelOptions } from "./cancellation.ts";
+import type { ContextFigures } from "./context-figures.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { viewOf, viewSession, type SessionView } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
@@ -45,6 +46,8 @@ export interface Session {
   resume(): Promise<void>;
   /** Compacts between turns; answers the event that says what came of it. @throws TurnlogError `COMMAND_REFUSED` */
   compact(strategy: CompactionStrategy): Promise<CompactionEvent>;
+  /** How large the next prompt is and what it is made of, and what was spent so far. */
+  context(): Promise<ContextFigures>;
   /** The session as it stands now. */
   view(): Promise<SessionView>;
   /** The session as it stood at a position. @throws TurnlogError `INVALID_INPUT` */
@@ -66,6 +69,8 @@ export type CompactionEvent = SessionEvent<"context.compacted" | "context.compac
 export interface SessionHost {
   readonly log: EventLog;
   readonly newId: () => string;
+  /** Resolves when everything is loaded that a step needs. */
+  ready(): Promise<void>;
   /** The live actor, woken up from the log if need be. */
   actor(session: string): Promise<SessionActor>;
   /** Resolves with what `look` finds once it finds something; it looks after every event. */
@@ -77,6 +82,7 @@ export function createSession(id: string, host: SessionHost): Session {
 
   /** The live actor of a session that is not closed: nothing is recorded after `session.closed`. */
   async function opened(command: string): Promise<SessionActor> {
+    await host.ready();
     const actor = await host.actor(id);
     if (actor.state.machine.matches("closed")) throw actor.refusal(command, "it is closed");
     return actor;
@@ -169,6 +175,11 @@ export function createSession(id: string, host: SessionHost): Session {
       throw new TurnlogError("SESSION_FAILED", `The compaction of session ${id} left no trace.`, {
         session: id,
       });
+    },
+
+    async context() {
+      await host.ready();
+      return (await host.actor(id)).context();
     },
 
     async view() {

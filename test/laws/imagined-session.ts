@@ -8,7 +8,12 @@ import type { CompactionStrategy } from "../../src/context/index.ts";
 import { dropOldest } from "../../src/context/index.ts";
 import type { EventBody, FinishReason, SessionEvent, TokenUsage } from "../../src/events/index.ts";
 import type { Effect } from "../../src/machines/index.ts";
-import { noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
+import {
+  noUsage,
+  promptCharacters,
+  promptDigest,
+  promptMessages,
+} from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/index.ts";
 import { compaction } from "../../src/runtime/compactor.ts";
 import { inFlight, settlement } from "../../src/runtime/recovery.ts";
@@ -101,7 +106,11 @@ export class ImaginedSession {
         this.#said = false;
         return;
       case "compact":
-        return this.#record(compaction(this.#state, this.#strategy, 0));
+        return this.#record(
+          compaction(this.#state, this.#strategy, ({ history, view }) =>
+            promptCharacters(promptMessages(history, view)),
+          ),
+        );
       case "abort":
         this.#aborted = true;
         return;
