@@ -19,6 +19,7 @@ export {
   promptCache,
   sessionCost,
   slidingWindow,
+  summarize,
   threshold,
   tokenizer,
   tokens,
@@ -44,6 +45,10 @@ export {
   type PruningPlan,
   type SessionCost,
   type SlidingWindowOptions,
+  type SummarizeOptions,
+  type SummaryReply,
+  type SummaryRequest,
+  type SummaryWriter,
   type TokenEstimator,
 } from "./context/index.ts";
 export {
@@ -79,6 +84,7 @@ export {
   type CallIdentity,
   type CancelOptions,
   type Cancelled,
+  type CompactionChoice,
   type CompactionEvent,
   type ContextFigures,
   type ContextOptions,

@@ -95,7 +95,8 @@ export const DEFAULT_MAX_STEPS = 50;
 export const DEFAULT_TOOL_CONCURRENCY = 8;
 export const DEFAULT_MAX_ATTEMPTS = 3;
 
-function nameOf(model: LanguageModel): ModelName {
+/** What a model is called in the log. */
+export function nameOf(model: LanguageModel): ModelName {
   return typeof model === "string"
     ? { provider: "gateway", modelId: model }
     : { provider: model.provider, modelId: model.modelId };

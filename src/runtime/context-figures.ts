@@ -12,7 +12,7 @@ import {
   type SessionCost,
 } from "../context/index.ts";
 import type { ModelName } from "../events/index.ts";
-import { spending, type Spending } from "../projections/index.ts";
+import { promptMessages, spending, usage, type Spending } from "../projections/index.ts";
 import type { PreparedAgent } from "./agent.ts";
 import type { SessionState } from "./session-state.ts";
 
@@ -40,9 +40,14 @@ function knownLimits({ learnedLimits }: SessionState, ground: ContextGround): Kn
 }
 
 /** What is known of the agent's model now (epoch milliseconds); a reply's limit that was set is it. */
-export function limitsNow(state: SessionState, ground: ContextGround, now: number): ModelLimits {
-  const { agent, description } = ground.prepared;
-  const limits = modelLimits(description.model, now, knownLimits(state, ground));
+export function limitsNow(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+  model: ModelName = ground.prepared.description.model,
+): ModelLimits {
+  const { agent } = ground.prepared;
+  const limits = modelLimits(model, now, knownLimits(state, ground));
   const asked = agent.settings?.maxOutputTokens;
   if (asked === undefined) return limits;
   return { ...limits, maxOutputTokens: Math.min(asked, limits.maxOutputTokens ?? asked) };
@@ -56,7 +61,7 @@ export function nextEstimate(
   messages?: readonly ModelMessage[],
 ): ContextEstimate {
   const { agent, description, instructions, tools } = ground.prepared;
-  const { history, view, usage, calibration } = state;
+  const { history, view, calibration } = state;
   const { estimator } = agent.context ?? {};
   return estimateContext({
     model: description.model,
@@ -64,12 +69,33 @@ export function nextEstimate(
     tools,
     history,
     view,
-    usage,
+    usage: state.usage,
     calibration,
     limits: limitsNow(state, ground, now),
     ...(estimator === undefined ? {} : { estimator }),
     ...(messages === undefined ? {} : { messages }),
   });
+}
+
+/** A prompt with its estimate. */
+export interface EstimatedPrompt {
+  readonly messages: readonly ModelMessage[];
+  readonly estimate: ContextEstimate;
+}
+
+/** The next prompt; made and estimated at once, as both look at every message. */
+export function nextPrompt(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+): EstimatedPrompt {
+  const messages = promptMessages(state.history, state.view);
+  return { messages, estimate: nextEstimate(state, ground, now, messages) };
+}
+
+/** Tokens of the next prompt by the same measure before and after something is left out: no bill is looked at. */
+export function plainTokens(state: SessionState, ground: ContextGround, now: number): number {
+  return nextEstimate({ ...state, usage: usage.initial }, ground, now).tokens;
 }
 
 /** What `session.context()` answers. */

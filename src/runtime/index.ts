@@ -3,7 +3,7 @@
 export type { Agent, ApprovalQuestion, TimeLimits, ToolPolicy } from "./agent.ts";
 export { callIdentity, type CallIdentity } from "./call-identity.ts";
 export type { ContextFigures } from "./context-figures.ts";
-export type { ContextOptions } from "./context-options.ts";
+export type { CompactionChoice, ContextOptions } from "./context-options.ts";
 export { createRuntime, type Runtime } from "./create-runtime.ts";
 export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";

@@ -18,16 +18,11 @@ import {
 import type { Effect } from "../machines/index.ts";
 import { promptDigest, promptMessages } from "../projections/index.ts";
 import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
-import { compaction } from "./compactor.ts";
-import {
-  contextFigures,
-  nextEstimate,
-  type ContextFigures,
-  type ContextGround,
-} from "./context-figures.ts";
+import type { ContextFigures, EstimatedPrompt } from "./context-figures.ts";
 import { runModelStep } from "./model-step.ts";
 import { inFlight, isInTurn, settlement } from "./recovery.ts";
 import type { SessionDoor } from "./session-door.ts";
+import { SessionPrompts } from "./session-prompts.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 import type { StepSource } from "./step-source.ts";
 import { ToolRunner } from "./tool-runner.ts";
@@ -62,7 +57,6 @@ const MOST_UNWRITTEN = 256;
 export class SessionActor implements SessionDoor, Disposable {
   readonly session: string;
   readonly #options: SessionActorOptions;
-  readonly #ground: ContextGround;
   #state: SessionState;
   #failure: TurnlogError | undefined;
   /** Deltas that are recorded and not handed to the log yet. */
@@ -78,15 +72,17 @@ export class SessionActor implements SessionDoor, Disposable {
   #inputs = new Map<string, unknown>();
   #tools: ToolRunner | undefined;
   readonly #clock: TurnClock;
-  #strategy: CompactionStrategy | undefined;
+  readonly #prompts: SessionPrompts;
 
   constructor(options: SessionActorOptions, state: SessionState) {
     this.session = options.session;
     this.#options = options;
-    this.#ground = { prepared: options.prepared, catalogue: options.catalogue };
     this.#state = state;
     this.#written = state.position;
-    this.#clock = new TurnClock(this, options.prepared.agent);
+    const { prepared, catalogue, source, clock, random } = options;
+    this.#clock = new TurnClock(this, prepared.agent);
+    const around = { door: this, source, clock, random };
+    this.#prompts = new SessionPrompts(around, { prepared, catalogue });
   }
 
   get state(): SessionState {
@@ -189,17 +185,13 @@ export class SessionActor implements SessionDoor, Disposable {
 
   /** The size of the next prompt, and what was spent so far. */
   context(): ContextFigures {
-    return contextFigures(this.#state, this.#ground, this.#options.clock());
+    return this.#prompts.figures();
   }
 
   /** Begins a compaction; refused unless the session is idle. */
-  compact(strategy: CompactionStrategy): void {
+  compact(how?: CompactionStrategy): void {
     if (!this.isIdle) throw this.refusal("compact", "it is running a turn; cancel it or wait");
-    this.#strategy = strategy;
-    this.record({
-      type: "context.compaction-started",
-      data: { trigger: "asked", strategy: strategy.name },
-    });
+    this.#prompts.ask(how);
   }
 
   refusal(command: string, why: string): TurnlogError {
@@ -236,7 +228,9 @@ export class SessionActor implements SessionDoor, Disposable {
       case "runTools":
         return this.#runTools();
       case "compact":
-        return this.#compact();
+        return this.#background(() => this.#compact());
+      case "makeRoom":
+        return this.#makeRoom();
       case "abort":
         return this.#stop.abort(this.refusal("go on", "its turn was stopped"));
       case "settle":
@@ -268,17 +262,21 @@ export class SessionActor implements SessionDoor, Disposable {
         data: { ids, turn, boundary: stepsInTurn === 0 ? "turn" : "step" },
       });
     }
-    this.#beginAttempt(step + 1, 1);
+    const next = this.#prompts.beforeStep();
+    if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
   }
 
-  #beginAttempt(step: number, attempt: number): void {
-    const { prepared, clock } = this.#options;
-    const { description } = prepared;
+  #beginAttempt(
+    step: number,
+    attempt: number,
+    { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
+  ): void {
+    const { description } = this.#options.prepared;
     const { turn } = this.#state.machine.context;
     this.#stop = new AbortController();
     this.#tools = undefined;
     this.#inputs = new Map();
-    this.#messages = promptMessages(this.#state.history, this.#state.view);
+    this.#messages = messages;
     this.record({
       type: "step.started",
       data: {
@@ -286,8 +284,8 @@ export class SessionActor implements SessionDoor, Disposable {
         step,
         attempt,
         model: description.model,
-        promptDigest: promptDigest(description.digest, this.#messages),
-        estimate: nextEstimate(this.#state, this.#ground, clock(), this.#messages).recorded,
+        promptDigest: promptDigest(description.digest, messages),
+        estimate: estimate.recorded,
       },
     });
   }
@@ -338,17 +336,14 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#tools.run();
   }
 
-  #compact(): void {
-    const strategy = this.#strategy;
-    this.#strategy = undefined;
-    if (strategy === undefined) return;
-    this.record(
-      compaction(
-        this.#state,
-        strategy,
-        (state) => nextEstimate(state, this.#ground, this.#options.clock()).tokens,
-      ),
-    );
+  async #compact(): Promise<void> {
+    this.#stop = new AbortController();
+    await this.#prompts.compact(this.#stop.signal);
+  }
+
+  #makeRoom(): void {
+    const { step, attempt } = this.#state.machine.context;
+    if (this.#prompts.retries()) this.#beginAttempt(step, attempt + 1);
   }
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {

@@ -11,6 +11,7 @@ import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
   approvals,
   calibration,
+  compactions,
   contextView,
   history,
   learnedLimits,
@@ -40,6 +41,7 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
   queue,
   approvals,
   calibration,
+  compactions,
   learnedLimits,
   sessionSummary,
 ];
@@ -61,6 +63,7 @@ const stateSchema = z.object({
   queue: queue.schema,
   approvals: approvals.schema,
   calibration: calibration.schema,
+  compactions: compactions.schema,
   learnedLimits: learnedLimits.schema,
   summary: sessionSummary.schema,
 });

@@ -10,6 +10,7 @@ import {
 import {
   approvals,
   calibration,
+  compactions,
   contextView,
   history,
   learnedLimits,
@@ -19,6 +20,7 @@ import {
   usage,
   type ApprovalsState,
   type CalibrationState,
+  type CompactionsState,
   type ContextView,
   type HistoryState,
   type LearnedLimits,
@@ -39,6 +41,7 @@ export interface SessionState {
   readonly queue: QueueState;
   readonly approvals: ApprovalsState;
   readonly calibration: CalibrationState;
+  readonly compactions: CompactionsState;
   readonly learnedLimits: LearnedLimits;
   readonly summary: SessionSummary;
 }
@@ -53,6 +56,7 @@ export const initialSessionState: SessionState = {
   queue: queue.initial,
   approvals: approvals.initial,
   calibration: calibration.initial,
+  compactions: compactions.initial,
   learnedLimits: learnedLimits.initial,
   summary: sessionSummary.initial,
 };
@@ -89,6 +93,7 @@ export function foldSession(
       queue: queue.fold(state.queue, event),
       approvals: approvals.fold(state.approvals, event),
       calibration: calibration.fold(state.calibration, event),
+      compactions: compactions.fold(state.compactions, event),
       learnedLimits: learnedLimits.fold(state.learnedLimits, event),
       summary: sessionSummary.fold(state.summary, event),
     },

@@ -44,8 +44,11 @@ export interface Session {
   reschedule(messageId: string, delivery: Delivery): Promise<void>;
   /** Delivers waiting messages that a cancelled, failed or interrupted turn has held back. */
   resume(): Promise<void>;
-  /** Compacts between turns; answers the event that says what came of it. @throws TurnlogError `COMMAND_REFUSED` */
-  compact(strategy: CompactionStrategy): Promise<CompactionEvent>;
+  /**
+   * Compacts between turns, as the agent is set up to or as is said here; answers the event that
+   * says what came of it. @throws TurnlogError `COMMAND_REFUSED`
+   */
+  compact(strategy?: CompactionStrategy): Promise<CompactionEvent>;
   /** How large the next prompt is and what it is made of, and what was spent so far. */
   context(): Promise<ContextFigures>;
   /** The session as it stands now. */

@@ -15,6 +15,7 @@ import {
   promptMessages,
 } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/index.ts";
+import { afterOverflow } from "../../src/runtime/prompt-room.ts";
 import { compaction } from "../../src/runtime/compactor.ts";
 import { inFlight, settlement } from "../../src/runtime/recovery.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
@@ -111,6 +112,11 @@ export class ImaginedSession {
             promptCharacters(promptMessages(history, view)),
           ),
         );
+      case "makeRoom": {
+        const next = afterOverflow(this.#state, undefined);
+        if (next === "retry") return this.#attempt(step, this.#state.machine.context.attempt + 1);
+        return this.#record(next);
+      }
       case "abort":
         this.#aborted = true;
         return;
@@ -241,8 +247,21 @@ export class ImaginedSession {
         this.#record({ type: "step.failed", data: { step, error, usage: this.#usage() } });
       }
     };
+    const refused = !this.#said && this.#state.compactions.overflows === 0;
+    const overflow = (): void => {
+      this.#strategy = this.#choices.pick([dropOldest({ keepTurns: 1 }), summary]);
+      this.#record({ type: "context.overflowed", data: { step, error } });
+    };
     const parts = Array.from({ length: 12 }, () => part);
-    return [...parts, finish, finish, finish, fail, ...this.#stop()];
+    return [
+      ...parts,
+      finish,
+      finish,
+      finish,
+      fail,
+      ...(refused ? [overflow] : []),
+      ...this.#stop(),
+    ];
   }
 
   #interruptStep(step: number): void {

@@ -19,6 +19,7 @@ function beside(event: SessionEvent): readonly TokenUsage[] {
   const { usage } =
     event.type === "step.retrying" ||
     event.type === "context.compacted" ||
+    event.type === "context.summary-rejected" ||
     event.type === "context.compaction-rejected"
       ? event.data
       : {};

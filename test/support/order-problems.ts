@@ -5,6 +5,8 @@ import type { Replay } from "./replay.ts";
 export function orderProblems({ events }: Replay): readonly string[] {
   const problems: string[] = [];
   let turn = { number: 0, open: false };
+  /** Whether the step that has no attempt running was refused as too long: it may still fail. */
+  let overflowed = false;
   let step = { number: 0, attempt: 0, open: false };
   for (const event of events) {
     const say = (what: string): void => {
@@ -31,15 +33,23 @@ export function orderProblems({ events }: Replay): readonly string[] {
         if (attempt > 1 && attempt !== step.attempt + 1)
           say(`attempt ${attempt} after ${step.attempt}`);
         step = { number, attempt, open: true };
+        overflowed = false;
         break;
       }
+      case "context.overflowed":
+        if (event.data.step !== step.number || !step.open) say(`step ${step.number} is the one`);
+        step = { ...step, open: false };
+        overflowed = true;
+        break;
       case "step.retrying":
       case "step.finished":
       case "step.failed":
       case "step.interrupted":
         // An interruption may end a step while it waits for its next attempt.
         if (event.data.step !== step.number) say(`step ${step.number} is the one that runs`);
-        else if (!step.open && event.type !== "step.interrupted") say("it had ended");
+        else if (!step.open && event.type !== "step.interrupted" && !overflowed)
+          say("it had ended");
+        overflowed = false;
         step = { ...step, open: false };
         break;
       case "message.delivered":
