@@ -86,6 +86,8 @@ export {
   type Cancelled,
   type CompactionChoice,
   type CompactionEvent,
+  type CompactionPreview,
+  type PreviewOptions,
   type ContextFigures,
   type ContextOptions,
   type ListedSession,

@@ -115,7 +115,7 @@ function shorter(
   plan: CompactionPlan,
   tokensOf: (state: SessionState) => number,
   origin: Origin,
-): EventBody | undefined {
+): EventBody<"context.compacted"> | undefined {
   const beforeTokens = tokensOf(state);
   const body: EventBody<"context.compacted"> = {
     type: "context.compacted",
@@ -127,6 +127,9 @@ function shorter(
   return { ...body, data: { ...body.data, afterTokens } };
 }
 
+/** How a compaction ends. */
+type CompactionEnd = EventBody<"context.compacted"> | EventBody<"context.compaction-rejected">;
+
 /** What the strategy makes of this state without asking a model; `tokensOf` estimates the prompt of one. */
 export function compaction(
   state: SessionState,
@@ -134,7 +137,7 @@ export function compaction(
   tokensOf: (state: SessionState) => number,
   planning?: PlanningGround,
   origin: Origin = {},
-): EventBody {
+): CompactionEnd {
   const { name } = strategy;
   const beforeTokens = tokensOf(state);
   try {

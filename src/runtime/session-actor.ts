@@ -18,7 +18,7 @@ import {
 import type { Effect } from "../machines/index.ts";
 import { promptDigest, promptMessages } from "../projections/index.ts";
 import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
-import type { ContextFigures, EstimatedPrompt } from "./context-figures.ts";
+import type { EstimatedPrompt } from "./context-figures.ts";
 import { runModelStep } from "./model-step.ts";
 import { inFlight, isInTurn, settlement } from "./recovery.ts";
 import type { SessionDoor } from "./session-door.ts";
@@ -183,9 +183,22 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#clock[Symbol.dispose]();
   }
 
-  /** The size of the next prompt, and what was spent so far. */
-  context(): ContextFigures {
-    return this.#prompts.figures();
+  /** What is known of the session's prompts, and what might be done about them. */
+  get prompts(): Pick<SessionPrompts, "figures" | "preview"> {
+    return this.#prompts;
+  }
+
+  /** Undoes the pruning or the compaction at a position; refused unless the session is idle. */
+  restore(position: number): void {
+    if (!this.isIdle) throw this.refusal("restore", "it is running a turn; cancel it or wait");
+    const { compactions, prunings } = this.#state.view;
+    if (![...compactions, ...prunings].some((one) => one.position === position)) {
+      throw this.refusal(
+        "restore",
+        `nothing was pruned or compacted at position ${position}, or it was undone before`,
+      );
+    }
+    this.record({ type: "context.restored", data: { position } });
   }
 
   /** Begins a compaction; refused unless the session is idle. */

@@ -14,7 +14,9 @@ import {
 } from "./context-figures.ts";
 import { compactionHow } from "./context-options.ts";
 import { afterOverflow, compactionNow } from "./prompt-room.ts";
+import { previewCompaction, type CompactionPreview } from "./preview.ts";
 import { PruningWatch } from "./pruning-watch.ts";
+import type { SessionState } from "./session-state.ts";
 
 type Surroundings = Pick<CompactionRun, "door" | "source" | "clock" | "random">;
 
@@ -54,6 +56,12 @@ export class SessionPrompts {
     if (compaction === undefined) return next;
     door.record(compaction);
     return undefined;
+  }
+
+  /** What a compaction would leave of a state. */
+  preview(state: SessionState, how: CompactionStrategy | undefined): CompactionPreview {
+    const strategy = how ?? this.#usual();
+    return previewCompaction(state, strategy, this.#ground, this.#around.clock());
   }
 
   /** Begins a compaction that was asked for. */

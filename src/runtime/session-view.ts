@@ -70,15 +70,8 @@ export async function foldOnwards(
   return state;
 }
 
-/**
- * A session as it stood at a position, read from a log. Runs nothing and writes nothing.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
- */
-export async function viewSession(
-  log: EventLog,
-  session: string,
-  at?: number,
-): Promise<SessionView> {
+/** As `readSessionState`, for a position that somebody names. */
+export async function stateAt(log: EventLog, session: string, at?: number): Promise<SessionState> {
   const last = await log.revision(session);
   if (last === 0) {
     throw new TurnlogError(
@@ -94,7 +87,19 @@ export async function viewSession(
       { session, position: at },
     );
   }
-  return viewOf(session, await readSessionState(log, session, at));
+  return await readSessionState(log, session, at);
+}
+
+/**
+ * A session as it stood at a position, read from a log. Runs nothing and writes nothing.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
+ */
+export async function viewSession(
+  log: EventLog,
+  session: string,
+  at?: number,
+): Promise<SessionView> {
+  return viewOf(session, await stateAt(log, session, at));
 }
 
 export interface ListedSession extends SessionSummary {

@@ -12,8 +12,9 @@ import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
 import { requestCancel, type Cancelled, type CancelOptions } from "./cancellation.ts";
 import type { ContextFigures } from "./context-figures.ts";
+import type { CompactionPreview, PreviewOptions } from "./preview.ts";
 import type { SessionActor } from "./session-actor.ts";
-import { viewOf, viewSession, type SessionView } from "./session-view.ts";
+import { stateAt, viewOf, viewSession, type SessionView } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
 import { toStoredContent, type UserInput } from "./user-input.ts";
@@ -49,6 +50,16 @@ export interface Session {
    * says what came of it. @throws TurnlogError `COMMAND_REFUSED`
    */
   compact(strategy?: CompactionStrategy): Promise<CompactionEvent>;
+  /**
+   * Undoes the pruning or compaction whose event is at that position: the prompt is byte for byte
+   * what it was without it. @throws TurnlogError `COMMAND_REFUSED`
+   */
+  restore(position: number): Promise<void>;
+  /**
+   * What a compaction would leave of the prompt, now or at a position: nothing is written.
+   * @throws TurnlogError `INVALID_INPUT` for a position that there is not.
+   */
+  preview(options?: PreviewOptions): Promise<CompactionPreview>;
   /** How large the next prompt is and what it is made of, and what was spent so far. */
   context(): Promise<ContextFigures>;
   /** The session as it stands now. */
@@ -180,9 +191,23 @@ export function createSession(id: string, host: SessionHost): Session {
       });
     },
 
+    async restore(position) {
+      const actor = await opened("restore");
+      actor.restore(position);
+      await actor.durable();
+    },
+
+    async preview({ compact, at } = {}) {
+      await host.ready();
+      const actor = await host.actor(id);
+      if (at === undefined) return actor.prompts.preview(actor.state, compact);
+      await actor.durable();
+      return actor.prompts.preview(await stateAt(log, id, at), compact);
+    },
+
     async context() {
       await host.ready();
-      return (await host.actor(id)).context();
+      return (await host.actor(id)).prompts.figures();
     },
 
     async view() {
