@@ -2,6 +2,7 @@
 
 import type { ModelMessage } from "ai";
 import {
+  compactionDue,
   estimateContext,
   modelLimits,
   sessionCost,
@@ -13,6 +14,7 @@ import {
 } from "../context/index.ts";
 import type { ModelName } from "../events/index.ts";
 import { promptMessages, spending, usage, type Spending } from "../projections/index.ts";
+import { compactionChoice } from "./context-options.ts";
 import type { PreparedAgent } from "./agent.ts";
 import type { SessionState } from "./session-state.ts";
 
@@ -26,6 +28,8 @@ export interface ContextGround {
 export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {
   readonly model: ModelName;
   readonly limits: ModelLimits;
+  /** What is to be done about its size before the next step; `wait` is nothing. */
+  readonly due: "compact" | "warn" | "wait";
   readonly spending: Spending;
   readonly cost: SessionCost;
 }
@@ -104,11 +108,15 @@ export function contextFigures(
   ground: ContextGround,
   now: number,
 ): ContextFigures {
-  const { recorded: _, ...estimate } = nextEstimate(state, ground, now);
+  const next = nextEstimate(state, ground, now);
+  const { recorded: _, ...estimate } = next;
+  const choice = compactionChoice(ground.prepared.agent.context);
+  const due = choice && compactionDue(choice.when, next, state.compactions.settled);
   return {
     ...estimate,
     model: ground.prepared.description.model,
     limits: limitsNow(state, ground, now),
+    due: due ?? "wait",
     spending: spending(state.usage),
     cost: sessionCost(state.usage, knownLimits(state, ground)),
   };

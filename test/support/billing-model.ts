@@ -55,8 +55,9 @@ export function billingModel(
     if (given === undefined) throw new Error(`The script has no step ${index}.`);
     const step = typeof given === "string" ? saying(given) : given;
     const said = Math.max(1, Math.round(defaultEstimator.text(JSON.stringify(step.parts ?? []))));
+    const cached = Math.floor(input / 2);
     const usage = {
-      inputTokens: { total: input, noCache: input, cacheRead: undefined, cacheWrite: undefined },
+      inputTokens: { total: input, noCache: input - cached, cacheRead: cached, cacheWrite: 0 },
       outputTokens: { total: said, text: said, reasoning: 0 },
     };
     return { usage, ...step };

@@ -2,6 +2,7 @@
 
 import type { SessionEvent } from "../../src/events/index.ts";
 import { callProblems } from "./call-problems.ts";
+import { compactionProblems } from "./compaction-problems.ts";
 import { figureProblems } from "./figure-problems.ts";
 import { messageProblems } from "./message-problems.ts";
 import { orderProblems } from "./order-problems.ts";
@@ -13,7 +14,7 @@ export interface LawOptions {
   readonly cutOff?: boolean;
 }
 
-/** Laws 4, 5, 6, 7, 11 and the order of turns and steps. */
+/** Laws 4, 5, 6, 7, 8, 11 and the order of turns and steps. */
 export function lawProblems(
   events: readonly SessionEvent[],
   { cutOff = false }: LawOptions = {},
@@ -25,5 +26,6 @@ export function lawProblems(
     ...messageProblems(replayed),
     ...callProblems(replayed, { cutOff }),
     ...figureProblems(replayed),
+    ...compactionProblems(replayed),
   ];
 }
