@@ -125,7 +125,8 @@ describe("a reply", () => {
   });
 
   it("is refused by what is wrong with it", () => {
-    const { read } = request(worked());
+    const asked = request(worked());
+    const read = (given: SummaryReply): ReturnType<SummaryRequest["read"]> => asked.read(given);
     const good = summaryOf(["FACT-1"]);
     expect(read(reply(good))).toHaveProperty("summary");
     expect(read(reply(" \n"))).toEqual({ problem: "empty" });
@@ -139,7 +140,8 @@ describe("a reply", () => {
   });
 
   it("that lacks a heading, has them in another order or leaves one empty is never taken", () => {
-    const { read } = request(worked());
+    const asked = request(worked());
+    const read = (given: SummaryReply): ReturnType<SummaryRequest["read"]> => asked.read(given);
     const sections = fc
       .shuffledSubarray([...HEADINGS], { minLength: 0 })
       .chain((headings) =>
