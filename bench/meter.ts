@@ -9,8 +9,9 @@ export interface Cost {
   /** Milliseconds of user and system time a step, over the whole session. */
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** CPU of a typical step (the median) among the last tenth of them over that of one among the first. */
-  readonly growth: number;
+  /** CPU of a typical step (the median) among the first tenth of them, and among the last. */
+  readonly firstCpuMs: number;
+  readonly lastCpuMs: number;
   /** Bytes that the process has handed to the disk; undefined where the system does not tell. */
   readonly writtenBytes: number | undefined;
 }
@@ -88,7 +89,8 @@ export class Meter {
     return {
       cpuMs: (end.cpuMs - this.#start.cpuMs) / steps,
       wallMs: (end.wallMs - this.#start.wallMs) / steps,
-      growth: median(steply.slice(-tenth)) / median(steply.slice(0, tenth)),
+      firstCpuMs: median(steply.slice(0, tenth)),
+      lastCpuMs: median(steply.slice(-tenth)),
       writtenBytes:
         written === undefined || this.#writtenBefore === undefined
           ? undefined

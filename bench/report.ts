@@ -1,6 +1,6 @@
 /** The figures as text for people. */
 
-import type { Bar } from "./bars.ts";
+import { growthOf, type Bar } from "./bars.ts";
 import { CROWD, type Crowd } from "./crowd.ts";
 import type { Reopening } from "./reopening.ts";
 import type { ContenderName, Round, Run } from "./rounds.ts";
@@ -62,7 +62,7 @@ function costs({ rounds, contentBytes }: Report): string {
     ],
     ...contenders.map(([name, label]) => {
       const runs = rounds.map((round) => round[name]);
-      const growth = known(runs, (run) => run.growth);
+      const growth = known(runs, growthOf);
       return [
         label,
         ranged(spread(runs.map((run) => run.cpuMs)), 2),

@@ -21,7 +21,9 @@ export type ContenderName =
 export interface Run {
   readonly cpuMs: number;
   readonly wallMs: number;
-  readonly growth?: number;
+  /** Of a typical step among the first tenth, and among the last. */
+  readonly firstCpuMs?: number;
+  readonly lastCpuMs?: number;
   readonly writtenBytes?: number | undefined;
   readonly diskBytes?: number;
 }

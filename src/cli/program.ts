@@ -104,6 +104,54 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("diff")
+    .description("say what the model is shown at one position of a session and not at another")
+    .argument("<session>", "its id")
+    .argument("<before>", "a position, counted from 1", position)
+    .argument("<after>", "another one", position)
+    .action(async (...given: readonly [string, number, number, unknown, Command]) => {
+      const [session, before, after, , command] = given;
+      const { diff } = await import("./diff-command.ts");
+      await diff(session, [before, after], command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("verify")
+    .description("hold a session, or all of them, against the laws; exit code 1 if one is broken")
+    .argument("[session]", "its id (default: every session of the store)")
+    .option("--every <n>", "compare states at every n-th position (default: 16 of them)", position)
+    .action(async (session: string | undefined, _options: unknown, command: Command) => {
+      const { verify } = await import("./verify-command.ts");
+      end(await verify(session, command.optsWithGlobals(), output));
+    });
+
+  program
+    .command("export")
+    .description("write a session as JSON Lines: a header, then one event a line")
+    .argument("<session>", "its id")
+    .option("--out <file>", "where to (default: stdout)")
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { exportTo } = await import("./export-command.ts");
+      await exportTo(session, command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("import")
+    .description("bring a session from a file into the store, all of it or nothing")
+    .argument("<file>", "what 'turnlog export' wrote, or a JSON array of messages")
+    .addOption(
+      new Option("--from <kind>", "what is in the file: messages are those of the AI SDK")
+        .choices(["session", "model-messages", "ui-messages"])
+        .default("session"),
+    )
+    .option("--as <name>", "the session's name here (default: the one it had; messages need one)")
+    .option("--no-verify", "take it although it breaks a law")
+    .action(async (file: string, _options: unknown, command: Command) => {
+      const { importFrom } = await import("./import-command.ts");
+      await importFrom(file, command.optsWithGlobals(), output);
+    });
+
+  program
     .command("repair")
     .description("mend a damaged store as far as it can be mended, and say what is gone")
     .action(async (_options: unknown, command: Command) => {
@@ -129,10 +177,14 @@ Models: with OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY that provider answer
 offline model. OPENAI_BASE_URL names any compatible server (Ollama, vLLM), which is spoken to by
 chat completions; openai-responses:<model> asks for the other protocol.
 
+In a conversation you can type while the agent works: Enter queues, Tab steers, Esc or Ctrl-C
+cancels. /help, typed there, lists the keys and the commands.
+
 The agent's tools see this folder and nothing outside it. --allow-write offers write_file too: in a
 terminal each write is asked for; without a terminal the option itself is the consent.
 
---json prints every event of the turn, one a line. Ctrl-C cancels the turn; a second one leaves.
+--json prints every event of the turn, one a line. With a single message Ctrl-C cancels the turn,
+and a second one leaves.
 Exit codes: 0 done, 1 error, 2 wrong usage, 130 cancelled, 143 ended from outside.`;
 
 function position(text: string): number {

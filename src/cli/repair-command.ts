@@ -1,9 +1,9 @@
 /** `turnlog repair`: mends a damaged store and says what was wrong, what is kept and what is gone. */
 
+import { resolve } from "node:path";
 import { z } from "zod";
 import { repairLog, type RepairReport } from "../events/leveldb/index.ts";
 import { writeLines, type Output } from "./output.ts";
-import { storeFolder } from "./store-folder.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({ dir: z.string(), json: z.boolean().default(false) });
@@ -11,7 +11,7 @@ const optionsSchema = z.object({ dir: z.string(), json: z.boolean().default(fals
 /** @throws TurnlogError `LOG_NOT_FOUND`, and what `repairLog` throws */
 export async function repair(given: unknown, { data }: Output): Promise<void> {
   const { dir, json } = optionsSchema.parse(given);
-  const report = await repairLog({ dir: storeFolder(dir) });
+  const report = await repairLog({ dir: resolve(dir) });
   await writeLines(data, json ? [JSON.stringify(report)] : reportLines(report));
 }
 

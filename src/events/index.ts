@@ -37,6 +37,13 @@ export {
   type StoredUserContent,
   type StoredUserPart,
 } from "./message-events.ts";
+export {
+  eventLine,
+  headerLine,
+  parseEventLine,
+  parseHeaderLine,
+  type SessionFileHeader,
+} from "./session-file.ts";
 export { parseSessionId } from "./session-id.ts";
 export {
   modelNameSchema,

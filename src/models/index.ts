@@ -10,3 +10,5 @@ export type {
   ScriptedStep,
   ScriptedToolCall,
 } from "./scripted-step.ts";
+export { recordedError } from "./recorded-error.ts";
+export { atOnce, replayModel, type ReplayModel, type ReplayPace } from "./replay-model.ts";

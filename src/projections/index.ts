@@ -42,11 +42,21 @@ export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
 export { overflowOf, type Overflow } from "./overflow.ts";
 export { promptCharacters, promptDigest } from "./prompt-digest.ts";
 export {
+  promptDiff,
+  type PromptChange,
+  type PromptChangeReason,
+  type PromptDiff,
+  type PromptSource,
+} from "./prompt-diff.ts";
+export {
   CUT_OFF_NOTE,
   itemMessages,
   messagesSince,
+  promptEntries,
   promptMessages,
   PRUNED_PLACEHOLDER,
+  type PromptEntry,
+  type PromptOrigin,
 } from "./prompt.ts";
 export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
 export { sessionSummary, type SessionSummary } from "./session-summary.ts";

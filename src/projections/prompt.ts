@@ -23,22 +23,79 @@ export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
 
 const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
+/** Where a message of a prompt comes from: the same for as long as it stands for the same thing. */
+export type PromptOrigin =
+  | { readonly kind: "user"; readonly position: number; readonly id: string }
+  /** What the model said in a step, or what its calls came to. */
+  | { readonly kind: "step"; readonly position: number; readonly role: ModelMessage["role"] }
+  /** What the model is told by us: that it is to conclude. */
+  | { readonly kind: "note"; readonly position: number }
+  /** The summary that a compaction (by its position) put in the place of what it covers. */
+  | { readonly kind: "summary"; readonly position: number }
+  /** The note after a step that was cut off. */
+  | { readonly kind: "cut-off-note"; readonly position: number };
+
+export interface PromptEntry {
+  readonly message: ModelMessage;
+  readonly origin: PromptOrigin;
+}
+
 /** The messages of a prompt at this point, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
+  return gather(history, view);
+}
+
+/** The same, each with where it comes from. */
+export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
+  const entries: PromptEntry[] = [];
+  gather(history, view, (message, shown) => {
+    entries.push({ message, origin: originOf(message, shown) });
+  });
+  return entries;
+}
+
+/** The messages; `tell` is told of each what it is of, of a note after a reply that reply. */
+function gather(
+  history: HistoryState,
+  view: ContextView,
+  tell?: (message: ModelMessage, shown: Shown) => void,
+): readonly ModelMessage[] {
   const items = itemsFrom(history, 0);
   const messages: ModelMessage[] = [];
+  let reply: Shown | undefined;
   for (const shown of shownItems(items, view)) {
-    const own = isCompaction(shown) ? summaryMessages(shown) : itemMessages(shown);
-    for (const message of own) {
-      if (message.role === "assistant" && messages.at(-1)?.role === "assistant") {
+    for (const message of messagesOf(shown)) {
+      const isReply = message.role === "assistant";
+      if (isReply && reply !== undefined) {
         messages.push(cutOffNote);
+        tell?.(cutOffNote, reply);
       }
       messages.push(message);
+      tell?.(message, shown);
+      reply = isReply ? shown : undefined;
     }
   }
   // A prompt never ends with the model's own words.
-  if (messages.at(-1)?.role === "assistant" && wasCutOff(items)) messages.push(cutOffNote);
+  if (reply !== undefined && wasCutOff(items)) {
+    messages.push(cutOffNote);
+    tell?.(cutOffNote, reply);
+  }
   return messages;
+}
+
+function originOf(message: ModelMessage, shown: Shown): PromptOrigin {
+  const { position } = shown;
+  if (message === cutOffNote) return { kind: "cut-off-note", position };
+  if ("summary" in shown) return { kind: "summary", position };
+  switch (shown.kind) {
+    case "user":
+      return { kind: "user", position, id: shown.id };
+    case "note":
+      return { kind: "note", position };
+    case "step":
+    case "turn-end":
+      return { kind: "step", position, role: message.role };
+  }
 }
 
 /**
@@ -52,9 +109,8 @@ export function messagesSince(
 ): readonly ModelMessage[] {
   const first = history.items.findLastIndex((item) => item.position <= after);
   return shownItems(itemsFrom(history, Math.max(0, first)), view).flatMap((shown) => {
-    if (isCompaction(shown)) return summaryMessages(shown);
-    const messages = itemMessages(shown);
-    if (shown.position > after) return messages;
+    const messages = messagesOf(shown);
+    if (isCompaction(shown) || shown.position > after) return messages;
     return shown.position === after ? messages.filter(({ role }) => role === "tool") : [];
   });
 }
@@ -73,6 +129,7 @@ function wasCutOff(items: readonly HistoryItem[]): boolean {
   return last?.status === "interrupted" || last?.status === "failed";
 }
 
+/** An item; or a compaction in the place of those that it covers. */
 type Shown = HistoryItem | Compaction;
 
 function isCompaction(shown: Shown): shown is Compaction {
@@ -144,6 +201,10 @@ function withPruned(item: HistoryItem, view: ContextView): HistoryItem {
   };
   prunedItems.set(item, { calls, item: pruned });
   return pruned;
+}
+
+function messagesOf(shown: Shown): readonly ModelMessage[] {
+  return isCompaction(shown) ? summaryMessages(shown) : itemMessages(shown);
 }
 
 const summaries = new WeakMap<Compaction, readonly ModelMessage[]>();

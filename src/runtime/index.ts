@@ -7,6 +7,24 @@ export type { CompactionPreview, PreviewOptions } from "./preview.ts";
 export type { CompactionChoice, ContextOptions } from "./context-options.ts";
 export { createRuntime, type Runtime } from "./create-runtime.ts";
 export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
+export { exportSession } from "./exchange/export-session.ts";
+export {
+  appendImported,
+  importSession,
+  readSessionFile,
+  type Imported,
+  type ImportOptions,
+  type SessionFile,
+} from "./exchange/import-session.ts";
+export {
+  importModelMessages,
+  importUIMessages,
+  transcriptOfModelMessages,
+  transcriptOfUIMessages,
+  type ImportedMessages,
+  type MessageImportOptions,
+} from "./exchange/import-messages.ts";
+export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
 export type { ApprovalAnswer } from "./approval-answer.ts";
@@ -16,3 +34,11 @@ export type { Turn } from "./turn.ts";
 export type { TurnResult } from "./turn-outcome.ts";
 export type { UserInput } from "./user-input.ts";
 export { mirrorSession, type MirrorOptions, type SessionCommand } from "./session-mirror.ts";
+export type { LogRule } from "./verify/check.ts";
+export { verifyLog, type LogVerification, type StoreProblem } from "./verify/verify-log.ts";
+export {
+  verifySession,
+  type LogProblem,
+  type SessionVerification,
+  type VerifyOptions,
+} from "./verify/verify-session.ts";

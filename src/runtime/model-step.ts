@@ -9,7 +9,7 @@ import { TurnlogError, type EventBody, type TokenUsage } from "../events/index.t
 import { DEFAULT_MAX_ATTEMPTS, type Agent } from "./agent.ts";
 import { CallWatch } from "./call-limits.ts";
 import { toStoredError } from "./json-value.ts";
-import { providerFailure } from "./provider-failure.ts";
+import { brokenStream, providerFailure } from "./provider-failure.ts";
 import { retryDelayMs } from "./retry.ts";
 import type { SessionDoor } from "./session-door.ts";
 import type { StepOutput, StepSource } from "./step-source.ts";
@@ -121,7 +121,7 @@ function ending(
     return [{ type: "step.interrupted", data: { step, reason: "cancelled", usage } }];
   }
   const cause = error ?? brokenOff(door.session, step);
-  const failure = providerFailure(cause, clock());
+  const failure = error === undefined ? brokenStream : providerFailure(error, clock());
   const { kind } = failure;
   const stored = toStoredError(cause);
   if (kind === "context-overflow" && !said && door.state.compactions.overflows === 0) {

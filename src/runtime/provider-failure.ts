@@ -44,6 +44,13 @@ const retryable: Readonly<Record<FailureKind, boolean>> = {
   unknown: false,
 };
 
+/** A stream that ended before the provider had said that it ends: the connection broke somewhere. */
+export const brokenStream: ProviderFailure = {
+  kind: "network",
+  isRetryable: retryable.network,
+  retryAfterMs: undefined,
+};
+
 const quotaPatterns: readonly RegExp[] = [/insufficient_quota/, /exceeded your current quota/i];
 const filterPatterns: readonly RegExp[] = [
   /content_filter/,

@@ -26,7 +26,7 @@ import { SessionPrompts } from "./session-prompts.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 import type { StepSource } from "./step-source.ts";
 import { ToolRunner } from "./tool-runner.ts";
-import { repetition, TurnClock } from "./turn-limits.ts";
+import { repetition, TurnClock, type Timer } from "./turn-limits.ts";
 
 export interface SessionActorOptions {
   readonly session: string;
@@ -39,6 +39,7 @@ export interface SessionActorOptions {
   readonly maxRecoveries: number;
   readonly graceMs: number;
   readonly clock: () => number;
+  readonly turnTimer: Timer;
   readonly random: () => number;
   /** Told once when the log no longer accepts what happens here. The actor is of no use afterwards. */
   readonly onFailure: (error: TurnlogError) => void;
@@ -80,7 +81,7 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#state = state;
     this.#written = state.position;
     const { prepared, catalogue, source, clock, random } = options;
-    this.#clock = new TurnClock(this, prepared.agent);
+    this.#clock = new TurnClock(this, prepared.agent, options.turnTimer);
     const around = { door: this, source, clock, random };
     this.#prompts = new SessionPrompts(around, { prepared, catalogue });
   }

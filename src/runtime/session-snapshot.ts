@@ -30,6 +30,9 @@ export interface KeptState {
   readonly chunks: readonly number[];
 }
 
+/** The part of a log that snapshots need. */
+export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot">;
+
 /** Of a session of which nothing is stored. */
 export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
 
@@ -92,7 +95,7 @@ const uncompiled = { jitless: true };
 
 /** Stores a state, of which `kept` is an earlier one that is stored. Writes what is new since. */
 export async function saveSessionSnapshot(
-  log: EventLog,
+  log: SnapshotShelf,
   session: string,
   state: SessionState,
   kept: KeptState,
@@ -153,7 +156,7 @@ function gained(earlier: readonly unknown[], later: readonly unknown[]): readonl
 }
 
 /** The newest stored state, or {@link nothingKept} when there is none that fits. */
-export async function loadSessionSnapshot(log: EventLog, session: string): Promise<KeptState> {
+export async function loadSessionSnapshot(log: SnapshotShelf, session: string): Promise<KeptState> {
   const snapshot = await log.loadSnapshot(session, NAME);
   if (snapshot === undefined || snapshot.version !== version) return nothingKept;
   const head = headSchema.safeParse(snapshot.state, uncompiled);
@@ -178,7 +181,7 @@ export async function loadSessionSnapshot(log: EventLog, session: string): Promi
 
 /** All chunks, or undefined when one is missing or does not follow the one before it. */
 async function loadChunks(
-  log: EventLog,
+  log: SnapshotShelf,
   session: string,
   positions: readonly number[],
 ): Promise<readonly Chunk[] | undefined> {

@@ -70,8 +70,26 @@ export async function foldOnwards(
   return state;
 }
 
-/** As `readSessionState`, for a position that somebody names. */
+/** As `readSessionState`, for a position that somebody names. Throws as {@link checkPosition}. */
 export async function stateAt(log: EventLog, session: string, at?: number): Promise<SessionState> {
+  await checkPosition(log, session, at);
+  return await readSessionState(log, session, at);
+}
+
+/**
+ * A session as it stood at a position, read from a log. Runs nothing and writes nothing.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
+ */
+export async function viewSession(
+  log: EventLog,
+  session: string,
+  at?: number,
+): Promise<SessionView> {
+  return viewOf(session, await stateAt(log, session, at));
+}
+
+/** @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not. */
+export async function checkPosition(log: EventLog, session: string, at?: number): Promise<void> {
   const last = await log.revision(session);
   if (last === 0) {
     throw new TurnlogError(
@@ -87,19 +105,6 @@ export async function stateAt(log: EventLog, session: string, at?: number): Prom
       { session, position: at },
     );
   }
-  return await readSessionState(log, session, at);
-}
-
-/**
- * A session as it stood at a position, read from a log. Runs nothing and writes nothing.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
- */
-export async function viewSession(
-  log: EventLog,
-  session: string,
-  at?: number,
-): Promise<SessionView> {
-  return viewOf(session, await stateAt(log, session, at));
 }
 
 export interface ListedSession extends SessionSummary {

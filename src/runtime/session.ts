@@ -14,6 +14,7 @@ import { requestCancel, type Cancelled, type CancelOptions } from "./cancellatio
 import type { ContextFigures } from "./context-figures.ts";
 import type { CompactionPreview, PreviewOptions } from "./preview.ts";
 import type { SessionActor } from "./session-actor.ts";
+import { diffSession, type SessionDiff } from "./session-diff.ts";
 import { stateAt, viewOf, viewSession, type SessionView } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
@@ -66,6 +67,8 @@ export interface Session {
   view(): Promise<SessionView>;
   /** The session as it stood at a position. @throws TurnlogError `INVALID_INPUT` */
   at(position: number): Promise<SessionView>;
+  /** What the model is shown at one position and not at another. @throws TurnlogError `INVALID_INPUT` */
+  diff(before: number, after: number): Promise<SessionDiff>;
   /** Events from a position (default 1) on: those that were, then live, without a gap. */
   events(options?: {
     readonly from?: number;
@@ -217,6 +220,7 @@ export function createSession(id: string, host: SessionHost): Session {
     },
 
     at: (position) => viewSession(log, id, position),
+    diff: (before, after) => diffSession(log, id, before, after),
     events: (options) => log.subscribe(id, options),
     idle: async () => untilIdle(await host.actor(id), host),
 

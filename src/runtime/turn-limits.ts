@@ -3,27 +3,40 @@
 import { DEFAULT_LOOP_LIMITS, isLooping } from "../context/index.ts";
 import type { EventBody } from "../events/index.ts";
 import type { Agent } from "./agent.ts";
+import { defer } from "./defer.ts";
 import { isInTurn } from "./recovery.ts";
 import type { SessionDoor } from "./session-door.ts";
 import type { SessionState } from "./session-state.ts";
+
+/** Calls `due` once after so many milliseconds, unless it is disposed of before. */
+export type Timer = (milliseconds: number, due: () => void) => Disposable;
+
+export const systemTimer: Timer = (milliseconds, due) => {
+  const timer = setTimeout(due, milliseconds);
+  return defer(() => {
+    clearTimeout(timer);
+  });
+};
 
 /** Counts the time of a turn while its session is awake, and says in the log when it is up. */
 export class TurnClock implements Disposable {
   readonly #door: SessionDoor;
   readonly #agent: Agent;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer: Timer;
+  #counting: Disposable | undefined;
 
-  constructor(door: SessionDoor, agent: Agent) {
+  constructor(door: SessionDoor, agent: Agent, timer: Timer) {
     this.#door = door;
     this.#agent = agent;
+    this.#timer = timer;
   }
 
   /** Begins to count for a turn; with a step granted after the time is up, once more for that step. */
   begin(turn: number): void {
     const { turnMs, lastStep = false } = this.#agent.timeLimits ?? {};
     if (turnMs === undefined) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
+    this[Symbol.dispose]();
+    this.#counting = this.#timer(turnMs, () => {
       const { machine } = this.#door.state;
       const { context } = machine;
       if (context.turn !== turn || !isInTurn(machine)) return;
@@ -35,11 +48,11 @@ export class TurnClock implements Disposable {
         data: { turn, limit: "time", lastStep: grant },
       });
       if (grant) this.begin(turn);
-    }, turnMs);
+    });
   }
 
   [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
+    this.#counting?.[Symbol.dispose]();
   }
 }
 

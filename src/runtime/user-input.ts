@@ -30,9 +30,11 @@ function storedData(data: unknown): unknown {
 }
 
 /** Providers refuse a message without content, and text of white space only counts as none. */
-function saysSomething(content: StoredUserContent): boolean {
+export function saysSomething(
+  content: string | readonly { readonly type: string; readonly text?: string }[],
+): boolean {
   if (typeof content === "string") return content.trim() !== "";
-  return content.some((part) => part.type !== "text" || part.text.trim() !== "");
+  return content.some((part) => part.type !== "text" || part.text?.trim() !== "");
 }
 
 /** @throws TurnlogError `INVALID_INPUT` when it is empty or not user content. */

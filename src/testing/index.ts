@@ -2,8 +2,11 @@
 
 export {
   gate,
+  replayModel,
   scriptedModel,
   type Gate,
+  type ReplayModel,
+  type ReplayPace,
   type Script,
   type ScriptedBlock,
   type ScriptedDelta,
@@ -15,3 +18,12 @@ export {
 } from "../models/index.ts";
 export { eventLogContract, type ContractRunner } from "./event-log-contract.ts";
 export { promptProblems, type PromptProblem, type PromptRule } from "./prompt-problems.ts";
+export { replay, type ReplayedAgent, type ReplayOptions, type ReplayResult } from "./replay.ts";
+export { differenceText, type ReplayDifference } from "./replay-difference.ts";
+export { replayTools } from "./replay-tools.ts";
+export {
+  sessionMatchers,
+  type ExpectedCall,
+  type MatcherAnswer,
+  type SessionMatchers,
+} from "./session-matchers.ts";

@@ -14,7 +14,7 @@ const question = `which files mention zod?${ENTER}`;
 const slow = ["--session", "one", "--offline-delay-ms", "40"];
 
 // Only Linux's `script` makes terminals in this way; the turns behind the prompt are tested everywhere.
-describe.skipIf(!hasTerminals)("a conversation", () => {
+describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-linux)", () => {
   it("answers one message after the other until Ctrl-D, and says how to come back", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });

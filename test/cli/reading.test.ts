@@ -168,6 +168,34 @@ describe("show", () => {
   });
 });
 
+describe("diff", () => {
+  it("says what the model is shown at one position and not at another, and what is still cached", async () => {
+    const [before, after] = ["part.tool-call", "tool.succeeded"].map(positionOf);
+    const args = ["diff", session, String(before), String(after)];
+    const text = await run(args, { cwd: folder.path });
+    expect(text).toMatchObject({ code: 0, stderr: "" });
+    expect(text.stdout).toContain(
+      `${session} from ${before} (3 messages) to ${after} (3 messages)`,
+    );
+    expect(text.stdout).toMatch(
+      /^~ 3 tool, continued\n- {2}\(result .* not been started.*\n\+ {2}\(result .*b\.ts/m,
+    );
+    expect(text.stdout).toContain("fits up to message 2, and no longer from message 3 on.");
+    const { stdout } = await run([...args, "--json"], { cwd: folder.path });
+    expect(jsonLines(stdout)).toMatchObject([
+      { session, before, after, cacheBreak: 2, changes: [{ kind: "changed", why: "continued" }] },
+    ]);
+  });
+
+  it("refuses a position that there is not", async () => {
+    const ended = await run(["diff", session, "1", "99999"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toContain("[INVALID_INPUT]");
+    const nonsense = await run(["diff", session, "1", "two"], { cwd: folder.path });
+    expect(nonsense).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
 describe("what cannot be shown", () => {
   it("refuses a session that there is not, with the code and how to find one", async () => {
     const ended = await run(["show", "nobody"], { cwd: folder.path });

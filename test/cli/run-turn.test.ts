@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Asked } from "../../src/cli/chat/turn-view.ts";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
-import { runTurn } from "../../src/cli/chat/run-turn.ts";
+import { finishTurn, runTurn } from "../../src/cli/chat/run-turn.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type TurnResult } from "../../src/runtime/index.ts";
 
@@ -19,6 +19,7 @@ interface Ran {
 /** A turn in which the model writes twice; the tool asks first. */
 async function turn(
   approve?: (callId: string, signal: AbortSignal, press: () => void) => Promise<Asked>,
+  { isLeftOpen = false }: { readonly isLeftOpen?: boolean } = {},
 ): Promise<Ran> {
   const ran: string[] = [];
   const events: string[] = [];
@@ -57,8 +58,18 @@ async function turn(
         approve(callId, signal, () => interrupts.press()),
     }),
   };
-  const result = await runTurn(await runtime.session("one"), "go", view, interrupts);
-  return { result, events, ran };
+  const session = await runtime.session("one");
+  if (!isLeftOpen) {
+    return { result: await runTurn(session, "go", view, interrupts), events, ran };
+  }
+  const { result } = await session.send("go");
+  let asked = 0;
+  for await (const { type } of session.events()) {
+    if (type === "tool.approval-requested") asked++;
+    if (asked === calls.length) break;
+  }
+  await finishTurn(session, view, interrupts);
+  return { result: await result, events, ran };
 }
 
 const said = (approved: boolean): Asked => ({
@@ -97,6 +108,21 @@ describe("a call that waits for approval", () => {
     expect(ran).toEqual([]);
     expect(events.filter((type) => type === "tool.denied")).toHaveLength(2);
     expect(result).toMatchObject({ finishReason: "stop", text: "done" });
+  });
+
+  it("is asked about when somebody else has left it open, and the rest of its turn is shown", async () => {
+    const asked: string[] = [];
+    const { result, events, ran } = await turn(
+      async (callId) => {
+        asked.push(callId);
+        return said(callId === "c-a");
+      },
+      { isLeftOpen: true },
+    );
+    expect([asked, ran]).toEqual([["c-a", "c-b"], ["a"]]);
+    expect(events).not.toContain("turn.started");
+    expect(events.at(-1)).toBe("turn.ended");
+    expect(result.text).toBe("done");
   });
 
   it("takes its question back when the turn is cancelled meanwhile, and asks no other", async () => {

@@ -4,21 +4,20 @@ import { isStepCount, streamText, type ModelMessage } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { openMemoryLog } from "../../src/events/leveldb/index.ts";
-import { TurnlogError, type EventLog, type SessionEvent } from "../../src/events/index.ts";
-import { createRuntime, viewSession, type RuntimeOptions } from "../../src/runtime/index.ts";
+import { TurnlogError, type SessionEvent } from "../../src/events/index.ts";
+import { viewSession } from "../../src/runtime/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
 import { comparableParts } from "./comparable-parts.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { expectedParts, wireMessages } from "./expected-parts.ts";
+import { recordedTurn, wireFamilies, type Source } from "./recorded-turn.ts";
 import { wireRows, type WireRow } from "./wire-manifest.ts";
 import { wireModel } from "./wire-model.ts";
 import { serveWire, type WireServer } from "./wire-server.ts";
 
-type Source = NonNullable<RuntimeOptions["stepSource"]>;
 const partSchema = z.looseObject({ type: z.string() });
 type AnyPart = z.infer<typeof partSchema>;
 
-const families = ["openai-responses", "openai-chat", "google", "anthropic"] as const;
 const sources: readonly Source[] = ["language-model-call", "stream-text"];
 
 // OpenAI gives reasoning back as a reference by id unless it is told not to store: then as encrypted content.
@@ -43,7 +42,7 @@ const severalResponses = ["programmatic-tool-calling", "tool-search"];
 
 describeWithCorpus("a recorded stream, run as a turn", () => {
   for (const source of sources) {
-    for (const row of wireRows([...families], ["ok", "errors"])) {
+    for (const row of wireRows([...wireFamilies], ["ok", "errors"])) {
       it(`keeps what streamText yields: ${row.file} (${source})`, async () => {
         await using server = await serveWire(row, { seed: 7 });
         const { events, error } = await recordedTurn(row, server, source);
@@ -71,7 +70,7 @@ describeWithCorpus("a recorded stream, run as a turn", () => {
     }
   }
 
-  for (const row of wireRows([...families], ["ok"])) {
+  for (const row of wireRows([...wireFamilies], ["ok"])) {
     if (row.finish !== "tool-calls" || severalResponses.some((name) => row.file.includes(name)))
       continue;
     it(`asks again as the SDK's own loop does: ${row.file}`, async () => {
@@ -93,41 +92,6 @@ describeWithCorpus("a recorded stream, run as a turn", () => {
     });
   }
 });
-
-interface RecordedTurn {
-  readonly events: readonly SessionEvent[];
-  readonly error: unknown;
-}
-
-async function recordedTurn(
-  row: WireRow,
-  server: WireServer,
-  stepSource: Source,
-  providerOptions?: typeof storeNothing,
-): Promise<RecordedTurn> {
-  const { model, tools } = wireModel(row, server.url);
-  const log: EventLog = await openMemoryLog();
-  await using runtime = await createRuntime({
-    log,
-    stepSource,
-    agent: {
-      model,
-      tools: Object.fromEntries(
-        Object.entries(tools).map(([name, tool]) => [name, { ...tool, needsApproval: false }]),
-      ),
-      maxSteps: 2,
-      maxAttempts: 1,
-      ...(providerOptions === undefined ? {} : { providerOptions }),
-    },
-  });
-  const session = await runtime.session("recorded");
-  const turn = await session.send("Please go on.");
-  const error = await turn.result.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  return { events: await Array.fromAsync(log.read("recorded")), error };
-}
 
 /** The events of the first step. */
 function firstStep(events: readonly SessionEvent[]): readonly SessionEvent[] {

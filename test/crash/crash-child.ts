@@ -59,7 +59,7 @@ const showing = show(session);
 for (const { callId, status } of (await session.view()).toolCalls) {
   if (status === "awaiting-approval") answer(session, callId);
 }
-for (let turn = 0; turn < 4; turn++) await converse(session);
+for (let turn = 0; turn < plan.turns; turn++) await converse(session);
 await Promise.all(side);
 await session.idle();
 const { position } = await session.view();

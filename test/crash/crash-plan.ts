@@ -11,6 +11,8 @@ export interface CrashPlan {
   readonly session: string;
   /** Different for each process: names its messages and seeds what it does. */
   readonly process: string;
+  /** How many turns its user takes. */
+  readonly turns: number;
   /** The position from which on events are shown. */
   readonly from: number;
   readonly durability: "sync" | "os";
@@ -32,6 +34,7 @@ export const crashPlanSchema: z.ZodType<CrashPlan> = z.object({
   calls: z.string(),
   session: z.string(),
   process: z.string(),
+  turns: z.int(),
   from: z.int(),
   durability: z.enum(["sync", "os"]),
   recovery: z.enum(["stop", "continue"]),

@@ -54,6 +54,7 @@ describe.concurrent.each(kinds)(
             calls: join(home, "calls"),
             session: "talk",
             process: `${seed}-${name}-${life}`,
+            turns: 4,
             from: position + 1,
             durability,
             recovery,

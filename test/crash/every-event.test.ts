@@ -45,6 +45,7 @@ async function kill(
     calls: join(home, "calls"),
     session: "talk",
     process: name,
+    turns: 2,
     from: 1,
     durability: "os",
     recovery,
@@ -57,10 +58,10 @@ async function kill(
   return { killed: run.killed, problems: problems.map((problem) => `${where}: ${problem}`) };
 }
 
-/** Every event in the long run; else one of each forty. */
+/** Every event in the long run; else one of each twenty. */
 function* moments(name: string): Generator<number> {
   const random = seededRandom(name);
-  for (let after = 1; ; after += long ? 1 : 1 + random.below(80)) yield after;
+  for (let after = 1; ; after += long ? 1 : 1 + random.below(40)) yield after;
 }
 
 describe.each(sessions)("a session that recovers by $name", (session) => {

@@ -4,10 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { structuralTypes } from "../../src/machines/index.ts";
-import { figureProblems } from "../support/figure-problems.ts";
-import { lawProblems } from "../support/law-problems.ts";
-import { messageProblems } from "../support/message-problems.ts";
-import { replay } from "../support/replay.ts";
+import { inspectionProblems, lawProblems } from "../support/law-problems.ts";
 import { patience, runs } from "../support/runs.ts";
 import { Choices } from "./choices.ts";
 import { ImaginedSession } from "./imagined-session.ts";
@@ -31,9 +28,7 @@ describe("a log that the runtime may record", () => {
   it("accounts for every message and every token wherever it is cut off", () => {
     fc.assert(
       fc.property(imagined, fc.nat(), (events, at) => {
-        const beginning = replay(events.slice(0, at % (events.length + 1)));
-        expect(messageProblems(beginning)).toEqual([]);
-        expect(figureProblems(beginning)).toEqual([]);
+        expect(inspectionProblems(events.slice(0, at % (events.length + 1)))).toEqual([]);
       }),
       runs(200),
     );

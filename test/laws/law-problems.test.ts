@@ -24,6 +24,20 @@ function twice(type: EventType): Change {
   };
 }
 
+/** Starts the last tool that was started once more, as a process does that recovers. */
+function restarted(more: { readonly attempt?: number; readonly effectId?: string }): Change {
+  return (events) => {
+    const start = events.findLast((event) => event.type === "tool.started");
+    if (start?.type !== "tool.started") throw new Error("The recording has no tool.started.");
+    const recovered: EventBody = {
+      type: "session.recovered",
+      data: { policy: "continue", inFlight: { kind: "nothing" } },
+    };
+    const again: EventBody = { ...start, data: { ...start.data, attempt: 2, ...more } };
+    return [...events.slice(0, start.seq), recovered, again, ...events.slice(start.seq)];
+  };
+}
+
 /** Has the first message say something else. */
 function reworded(events: readonly SessionEvent[]): readonly EventBody[] {
   const first = events.find((event) => event.type === "message.queued");
@@ -50,6 +64,13 @@ describe("a log in which", () => {
       twice("tool.started"),
       "is started again although nobody died",
     ],
+    ["an attempt is left out", "long-talk", restarted({ attempt: 3 }), "is started as attempt 3"],
+    [
+      "an attempt has another effect",
+      "long-talk",
+      restarted({ effectId: "another" }),
+      "changes its effect id",
+    ],
     ["a tool was never started", "long-talk", without("tool.started"), "was never started"],
     [
       "a message is delivered twice",
@@ -75,7 +96,8 @@ describe("a log in which", () => {
     expect(problems).toContain(words);
   });
 
-  it("nothing was changed has no problems", async () => {
+  it("nothing was changed, or nothing but a second attempt, has no problems", async () => {
     expect(await problemsOf("tools", (events) => events)).toBe("");
+    expect(await problemsOf("long-talk", restarted({}))).toBe("");
   });
 });

@@ -12,7 +12,7 @@ import {
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
 
-function agent(steps: readonly ScriptedStep[], more: Partial<Agent> = {}): Agent {
+export function limitedAgent(steps: readonly ScriptedStep[], more: Partial<Agent> = {}): Agent {
   const inputSchema = z.object({});
   return {
     instructions: "You know no measure.",
@@ -40,7 +40,7 @@ const dropped = new APICallError({
 /** A reply that breaks off after a call is gone on with; a person allows a tool for good. */
 async function answersForGood({ open, die }: Stage): Promise<void> {
   const session = await open(
-    agent(
+    limitedAgent(
       [
         {
           parts: [
@@ -67,7 +67,7 @@ async function answersForGood({ open, die }: Stage): Promise<void> {
 async function changes({ open, die }: Stage): Promise<void> {
   const pause = gate();
   const session = await open(
-    agent([
+    limitedAgent([
       { parts: [{ type: "text", deltas: ["Let ", pause, "me see."] }, call("quick", "1")] },
       "Never said.",
     ]),
@@ -89,13 +89,15 @@ async function changes({ open, die }: Stage): Promise<void> {
 /** A turn that goes in circles; a turn whose time is up, with a step to conclude in; and one without. */
 async function limits({ open, die }: Stage): Promise<Session> {
   const again: ScriptedStep = { parts: [call("quick", "1")] };
-  const circling = await open(agent([again, again, again], { loopGuard: { calls: 2, texts: 2 } }));
+  const circling = await open(
+    limitedAgent([again, again, again], { loopGuard: { calls: 2, texts: 2 } }),
+  );
   await (
     await circling.send("Round and round.", { id: "m4" })
   ).result;
   die();
   const timed = await open(
-    agent(
+    limitedAgent(
       [
         { parts: [call("deaf", "1")] },
         { parts: [{ type: "text", deltas: ["In short: no."] }, call("quick", "2")] },

@@ -7,6 +7,9 @@ import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
 
+/** What the second of its two agents is told. */
+export const BRIEF = "You are brief.";
+
 const look = {
   parts: [
     { type: "text", deltas: ["I ", "look ", "it up."] },
@@ -14,7 +17,7 @@ const look = {
   ],
 } satisfies ScriptedStep;
 
-function agent(steps: readonly ScriptedStep[]): Agent {
+export function talkingAgent(steps: readonly ScriptedStep[]): Agent {
   return {
     instructions: "You talk at length.",
     maxSteps: 3,
@@ -32,7 +35,7 @@ function agent(steps: readonly ScriptedStep[]): Agent {
 export async function longSession({ open, die }: Stage): Promise<Session> {
   const pause = gate();
   const first = await open(
-    agent([
+    talkingAgent([
       { parts: [{ type: "text", deltas: ["One ", pause, "moment."] }, ...look.parts] },
       look,
       "A log is a piece of wood.",
@@ -69,7 +72,7 @@ export async function longSession({ open, die }: Stage): Promise<Session> {
     ],
     finishReason: "length",
   };
-  const second = await open({ ...agent([cutOff, "Good bye."]), instructions: "You are brief." });
+  const second = await open({ ...talkingAgent([cutOff, "Good bye."]), instructions: BRIEF });
   await (
     await second.send("Go on.", { id: "m7" })
   ).result;

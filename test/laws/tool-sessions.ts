@@ -58,7 +58,7 @@ const thinking: ScriptedPart = {
   providerMetadata: { turnlog: { signature: "s1gn3d" } },
 };
 
-function agent(): Agent {
+export function toolAgent(): Agent {
   return {
     instructions: "You plan journeys.",
     toolConcurrency: 2,
@@ -147,7 +147,7 @@ function agent(): Agent {
 }
 
 export async function toolSession({ open }: Stage): Promise<Session> {
-  const session = await open(agent());
+  const session = await open(toolAgent());
   const turn = await session.send("Plan a journey to Ulm.", { id: "m1" });
   await seen(session, "tool.approval-requested", ({ callId }) => callId === "2");
   await session.approve("1", { reason: "within the budget" });

@@ -26,7 +26,7 @@ function providerError(statusCode: number, message: string): APICallError {
 
 const deaf = (): Promise<string> => new Promise<string>(() => {});
 
-function agent(steps: readonly ScriptedStep[]): Agent {
+export function troubledAgent(steps: readonly ScriptedStep[]): Agent {
   return {
     instructions: "You fare badly.",
     model: scriptedModel(steps),
@@ -45,7 +45,7 @@ function call(toolName: string, toolCallId: string): ScriptedPart {
 async function refusals({ open, die }: Stage): Promise<void> {
   const pause = gate();
   const session = await open(
-    agent([
+    troubledAgent([
       { failure: providerError(503, "Overloaded") },
       "At last.",
       {
@@ -83,7 +83,7 @@ function expectFailure(error: unknown): void {
 async function deaths({ open, die }: Stage): Promise<void> {
   const pause = gate();
   const speaking = await open(
-    agent([
+    troubledAgent([
       {
         parts: [
           { type: "reasoning", deltas: ["Well"] },
@@ -97,7 +97,7 @@ async function deaths({ open, die }: Stage): Promise<void> {
   await speaking.send("A long one.", { id: "m6", delivery: "steer" });
   await seen(speaking, "part.text-delta", ({ text }) => text === "ce ");
   die();
-  const working = await open(agent([{ parts: [call("quick", "1"), call("deaf", "2")] }]));
+  const working = await open(troubledAgent([{ parts: [call("quick", "1"), call("deaf", "2")] }]));
   await working.resume();
   await seen(working, "tool.succeeded", ({ callId }) => callId === "1");
   await seen(working, "tool.started", ({ callId }) => callId === "2");
@@ -107,7 +107,10 @@ async function deaths({ open, die }: Stage): Promise<void> {
 /** Goes on where tools were running, then a cancel while a tool does not listen. */
 async function afterwards({ open }: Stage): Promise<Session> {
   const session = await open(
-    agent(["I do not know what became of it.", { parts: [call("deaf", "1"), call("quick", "2")] }]),
+    troubledAgent([
+      "I do not know what became of it.",
+      { parts: [call("deaf", "1"), call("quick", "2")] },
+    ]),
     "continue",
   );
   await session.idle();

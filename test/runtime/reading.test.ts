@@ -60,6 +60,38 @@ describe("a session at a position", () => {
   });
 });
 
+describe("two positions of a session", () => {
+  it("are told apart by what the model is shown there, in either order", async () => {
+    const model = scriptedModel(script);
+    await using open = await openSession({ model, tools: { echo } });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    const steps = (await open.events()).filter(({ type }) => type === "step.started");
+    const [first = 0, second = 0] = steps.map(({ seq }) => seq);
+    const forwards = await open.session.diff(first, second);
+    expect(forwards).toMatchObject({ session: "s", before: first, after: second });
+    expect(forwards.changes.map(({ kind, index }) => [kind, index])).toEqual([
+      ["added", 1],
+      ["added", 2],
+    ]);
+    const backwards = await open.session.diff(second, first);
+    expect(backwards.changes.map(({ kind, index }) => [kind, index])).toEqual([
+      ["removed", 1],
+      ["removed", 2],
+    ]);
+  });
+
+  it.each([
+    [0, 1],
+    [1, 99],
+  ])("are refused when there is no position: %d, %d", async (before, after) => {
+    await using open = await openSession({ model: scriptedModel([]) });
+    const refused = open.session.diff(before, after);
+    await expect(refused).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  });
+});
+
 it("events come from any position on, the past and then live, without a gap", async () => {
   const hold = gate();
   await using open = await openSession({ model: scriptedModel([saying("One ", hold, "two.")]) });

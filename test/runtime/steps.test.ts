@@ -1,5 +1,6 @@
 /** Model calls: how often, tried again when, and how a turn ends. By both step sources. */
 
+import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { APICallError } from "ai";
 import { describe, expect, it } from "vitest";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
@@ -128,27 +129,43 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
     },
   );
 
-  it("a stream that ends without a finish fails the turn", async () => {
-    const scripted = scriptedModel(["never said"]);
-    const model = {
-      ...scripted,
-      doStream: async () => ({
-        stream: new ReadableStream({
-          start: (controller) => {
-            controller.enqueue({ type: "stream-start" as const, warnings: [] });
-            controller.enqueue({ type: "text-start" as const, id: "t" });
-            controller.enqueue({ type: "text-delta" as const, id: "t", delta: "So" });
-            controller.close();
-          },
-        }),
-      }),
-    };
-    await using open = await openSession({ model }, { stepSource });
-    await expect((await open.session.send("Go.")).result).rejects.toMatchObject({
-      code: "TURN_FAILED",
-    });
-    expect(JSON.stringify((await open.session.view()).history)).toContain('"text":"So"');
-  });
+  it.each([1, 2])(
+    "a stream that ends without a finish is a connection that broke: what came is kept, and it is tried again (%i times broken)",
+    async (broken) => {
+      const scripted = scriptedModel(["Done."]);
+      let calls = 0;
+      const model: LanguageModelV4 = {
+        ...scripted,
+        doStream: async (options) => {
+          calls += 1;
+          if (calls > broken) return await scripted.doStream(options);
+          return {
+            stream: new ReadableStream({
+              start: (controller) => {
+                controller.enqueue({ type: "stream-start", warnings: [] });
+                controller.enqueue({ type: "text-start", id: "t" });
+                controller.enqueue({ type: "text-delta", id: "t", delta: "So" });
+                controller.close();
+              },
+            }),
+          };
+        },
+      };
+      await using open = await openSession(
+        { model, maxAttempts: 2 },
+        { stepSource, random: () => 0 },
+      );
+      await open.session.send("Go.");
+      await open.session.idle();
+      const { lastEnd } = (await open.session.view()).summary;
+      expect(lastEnd).toBe(broken === 1 ? "stop" : "failed");
+      const kinds = (await open.events()).flatMap(({ type, data }) =>
+        type === "step.retrying" || type === "step.failed" ? [data.kind] : [],
+      );
+      expect(kinds).toEqual(Array.from({ length: broken }, () => "network"));
+      expect(JSON.stringify((await open.session.view()).history)).toContain('"text":"So"');
+    },
+  );
 
   it.each(["length", "content-filter"] as const)(
     "a reply that is cut off by %s ends the turn, and its calls are not run",

@@ -1,11 +1,6 @@
-/**
- * Law 6: every call of our own tools ends once, in one of five ways; a tool is started once, and
- * again only after its process died, with the same effect id. Only `skipped`, `denied` and `failed`
- * may come without a start.
- */
+/** The tool calls of a log, each with what became of it. */
 
 import type { SessionEvent } from "../../src/events/index.ts";
-import type { Replay } from "./replay.ts";
 
 export interface CallRecord {
   readonly step: number;
@@ -59,48 +54,9 @@ export function callRecords(events: readonly SessionEvent[]): readonly CallRecor
   return [...calls.values()];
 }
 
-/** A second start is an attempt more at the same effect, by a process that recovered from a death. */
-function startProblems(
-  events: readonly SessionEvent[],
-  name: string,
-  start: SessionEvent<"tool.started">,
-  before: SessionEvent<"tool.started"> | undefined,
-): readonly string[] {
-  const problems: string[] = [];
-  if (start.data.attempt !== (before?.data.attempt ?? 0) + 1) {
-    problems.push(`${name} is started as attempt ${start.data.attempt}`);
-  }
-  if (before === undefined) return problems;
-  if (start.data.effectId !== before.data.effectId) problems.push(`${name} changes its effect id`);
-  const died = events.some(
-    ({ type, seq }) => type === "session.recovered" && seq > before.seq && seq < start.seq,
+/** Calls without an end, of a log that is over. */
+export function openCallProblems(events: readonly SessionEvent[]): readonly string[] {
+  return callRecords(events).flatMap(({ step, callId, ends }) =>
+    ends.length === 0 ? [`call ${callId} of step ${step} has no end`] : [],
   );
-  if (!died) problems.push(`${name} is started again although nobody died`);
-  return problems;
-}
-
-export function callProblems(
-  { events }: Pick<Replay, "events">,
-  { cutOff }: { readonly cutOff: boolean },
-): readonly string[] {
-  return callRecords(events).flatMap(({ step, callId, started, ends }) => {
-    const name = `call ${callId} of step ${step}`;
-    const [start, end] = [started[0], ends[0]];
-    const problems: string[] = [];
-    if (ends.length > 1) problems.push(`${name} ends ${ends.length} times`);
-    if (end === undefined && !cutOff) problems.push(`${name} has no end`);
-    problems.push(
-      ...started.flatMap((one, index) => startProblems(events, name, one, started[index - 1])),
-    );
-    if (end === undefined) return problems;
-    if (start === undefined && (end.type === "tool.succeeded" || end.type === "tool.unknown")) {
-      problems.push(`${name} was never started and is ${end.type}`);
-    }
-    if (start !== undefined && (end.type === "tool.skipped" || end.type === "tool.denied")) {
-      problems.push(`${name} was started and is ${end.type}`);
-    }
-    if (start !== undefined && start.seq > end.seq)
-      problems.push(`${name} is started after its end`);
-    return problems;
-  });
 }

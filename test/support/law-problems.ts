@@ -1,12 +1,10 @@
 /** Everything that is wrong with a session's log by the laws of DESIGN, in words. Empty is right. */
 
 import type { SessionEvent } from "../../src/events/index.ts";
-import { callProblems } from "./call-problems.ts";
+import { Inspection } from "../../src/runtime/verify/inspection.ts";
+import { openCallProblems } from "./call-problems.ts";
 import { compactionProblems } from "./compaction-problems.ts";
-import { figureProblems } from "./figure-problems.ts";
-import { messageProblems } from "./message-problems.ts";
-import { orderProblems } from "./order-problems.ts";
-import { promptLawProblems } from "./prompt-law-problems.ts";
+import { promptRuleProblems } from "./prompt-rule-problems.ts";
 import { replay } from "./replay.ts";
 
 export interface LawOptions {
@@ -14,18 +12,23 @@ export interface LawOptions {
   readonly cutOff?: boolean;
 }
 
-/** Laws 4, 5, 6, 7, 8, 11 and the order of turns and steps. */
+/** What `turnlog verify` would say of the events: laws 5, 6, 7, 11 and the order of turns and steps. */
+export function inspectionProblems(events: readonly SessionEvent[]): readonly string[] {
+  const inspection = new Inspection();
+  const findings = [...events.flatMap((event) => inspection.see(event)), ...inspection.end()];
+  return findings.map(({ position, rule, what }) => `${position} ${rule}: ${what}`);
+}
+
+/** Those, and laws 4 and 8. */
 export function lawProblems(
   events: readonly SessionEvent[],
   { cutOff = false }: LawOptions = {},
 ): readonly string[] {
   const replayed = replay(events);
   return [
-    ...orderProblems(replayed),
-    ...promptLawProblems(replayed),
-    ...messageProblems(replayed),
-    ...callProblems(replayed, { cutOff }),
-    ...figureProblems(replayed),
+    ...inspectionProblems(events),
+    ...promptRuleProblems(replayed),
     ...compactionProblems(replayed),
+    ...(cutOff ? [] : openCallProblems(events)),
   ];
 }

@@ -2,6 +2,7 @@
 
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
+  ["Alt-Enter", "begins a new line in what you type"],
   ["Tab", "steers: the message enters at the next step of the turn that runs"],
   ["Esc, Ctrl-C", "cancels; while tools run it waits for them, and a second one does not"],
   ["Ctrl-D", "leaves, as Ctrl-C does when nothing runs"],

@@ -40,7 +40,7 @@ export function readLine(typed: string, isAsked: boolean): ChatLine {
 }
 
 /** The words `yes`, `no`, `always` and `never`, their letters, and a reason after a no. */
-export function readAnswer(text: string): Answer | undefined {
+function readAnswer(text: string): Answer | undefined {
   const [, word = "", rest] = /^(\p{L}+)(?:[\s:,.]+(\S.*))?$/su.exec(text.trim()) ?? [];
   const reason = rest === undefined ? {} : { reason: rest };
   switch (word.toLowerCase()) {

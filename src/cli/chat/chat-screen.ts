@@ -31,7 +31,7 @@ export class ChatScreen {
     this.#state = state;
     this.#live = new LiveScreen({
       write: (text) => output.progress.write(text),
-      columns: () => output.progress.columns ?? 80,
+      columns: () => windowOf(output.progress).columns,
     });
     const above = (channel: Channel): Channel => ({
       ...channel,
@@ -113,9 +113,9 @@ export class ChatScreen {
   /** Draws the panel as things stand. */
   async draw(draft: Draft, hint: string | undefined): Promise<void> {
     const { progress } = this.#options.output;
-    const { columns = 80, rows = 24 } = progress;
     const style = progress.style.bind(progress);
-    await this.#live.draw(panel({ state: this.#state, draft, hint, columns, rows, style }));
+    const { state } = this;
+    await this.#live.draw(panel({ state, draft, hint, ...windowOf(progress), style }));
   }
 
   /** Leaves the screen with what was told on it. */
@@ -123,4 +123,12 @@ export class ChatScreen {
     await this.#turn.rest();
     await this.#live.close();
   }
+}
+
+/** A terminal that does not know its size says that it is 0. */
+function windowOf({ columns, rows }: Channel): {
+  readonly columns: number;
+  readonly rows: number;
+} {
+  return { columns: Math.max(2, columns || 80), rows: rows || 24 };
 }

@@ -23,7 +23,7 @@ const PROMPT = "> ";
 
 export function panel({ state, draft, hint, columns, rows, style }: PanelOptions): Panel {
   // The last cell stays free: a terminal differs from the next in what it does behind it.
-  const cells = Math.max(8, columns - 1);
+  const cells = Math.max(1, columns - 1);
   const typed = draftRow(
     { before: visibleText(draft.before), after: visibleText(draft.after) },
     cells - PROMPT.length,
@@ -102,7 +102,7 @@ function pressable(state: ConversationState): readonly string[] {
     return [
       "y yes",
       "n no, n <why>",
-      `a always, v never ${question.toolName}`,
+      `a always, v never ${visibleText(question.toolName)}`,
       "Tab steers",
       "Esc cancels",
     ];

@@ -1,260 +1,29 @@
-/**
- * A conversation at a terminal: keys come in and become commands to the session, its events come in
- * and become the screen, side by side, until the person leaves.
- */
+/** A conversation at the terminal of this process: a chat with its keyboard and its window. */
 
-import {
-  TurnlogError,
-  type CancelMode,
-  type Delivery,
-  type SessionEvent,
-} from "../../events/index.ts";
-import type { Session, SessionView } from "../../runtime/index.ts";
-import type { Output } from "../output.ts";
-import { draftText, edit, emptyDraft, type Draft } from "../terminal/draft.ts";
-import type { Key } from "../terminal/key.ts";
 import { holdKeyboard } from "../terminal/keyboard.ts";
-import { cancelSentences, nextCancel } from "./cancel-words.ts";
-import { helpLines } from "./chat-help.ts";
-import { readLine, type ChatLine } from "./chat-line.ts";
-import { carryOut } from "./chat-orders.ts";
-import { ChatScreen } from "./chat-screen.ts";
-import { conversationOf, questionsOf } from "./conversation-state.ts";
-import type { Interrupts } from "./interrupts.ts";
-
-export interface ConversationOptions {
-  readonly session: Session;
-  /** How the session stands. */
-  readonly view: SessionView;
-  readonly output: Output;
-  readonly interrupts: Interrupts;
-  /** Whether errors are told with their stacks. */
-  readonly debug: boolean;
-}
+import { Chat, type ChatOptions } from "./chat.ts";
 
 /** @throws TurnlogError when the session cannot go on; a turn that fails is told, and the next one waited for */
-export async function converse(options: ConversationOptions): Promise<void> {
+export async function converse(options: ChatOptions): Promise<void> {
   const { interrupts } = options;
-  const conversation = new Conversation(options);
-  const redraw = (): void => conversation.redraw();
+  const chat = new Chat(options);
+  const redraw = (): void => chat.redraw();
   const { stdin, stderr } = process;
   using _ = holdKeyboard({
     input: stdin,
     onKey: (key) => {
       if (key.kind === "press" && key.name === "ctrl-c") interrupts.press();
-      else conversation.press(key);
+      else chat.press(key);
     },
     tell: (sequence) => stderr.write(sequence),
   });
   stderr.on("resize", redraw);
   try {
     await interrupts.during(
-      () => conversation.interrupt(),
-      () => conversation.run(),
+      () => chat.interrupt(),
+      () => chat.run(),
     );
   } finally {
     stderr.off("resize", redraw);
   }
 }
-
-export class Conversation {
-  readonly #options: ConversationOptions;
-  readonly #screen: ChatScreen;
-  readonly #left: PromiseWithResolvers<void> = Promise.withResolvers();
-  #draft: Draft = emptyDraft;
-  #hint: string | undefined;
-  /** What has been asked for of the turn that runs, before its event has come. */
-  #cancel: CancelMode | undefined;
-  /** Told when the turn has been shown to its end. */
-  #shown: (() => void)[] = [];
-
-  constructor(options: ConversationOptions) {
-    const { output, debug, view } = options;
-    this.#options = options;
-    this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
-  }
-
-  /** Shows the session's events until the person leaves or the process is told to end. */
-  async run(): Promise<void> {
-    const { session, view, interrupts } = this.#options;
-    const over = new AbortController();
-    const signal = AbortSignal.any([over.signal, interrupts.ending]);
-    interrupts.ending.addEventListener("abort", () => this.#left.resolve(), {
-      signal: over.signal,
-    });
-    await this.#screen.begin();
-    this.redraw();
-    // A log that gives up tells nobody; the session does.
-    if (!this.#isIdle) this.#watch(session.idle());
-    const events = session.events({ from: view.position + 1, signal });
-    const showing = (async (): Promise<void> => {
-      for await (const event of events) await this.#show(event);
-    })();
-    showing.catch((error: unknown) => this.#left.reject(error));
-    try {
-      await this.#left.promise;
-    } finally {
-      over.abort();
-      await showing.catch(() => {});
-      await this.#screen.close();
-    }
-  }
-
-  press(key: Key): void {
-    this.#hint = undefined;
-    if (key.kind === "press" && this.#pressed(key.name)) return;
-    this.#draft = edit(this.#draft, key);
-    this.redraw();
-  }
-
-  /** Ctrl-C: cancels what runs; where nothing does, gives up the line, then leaves. */
-  interrupt(): "taken" | "leave" {
-    this.#hint = undefined;
-    if (!this.#isIdle) return this.#cancelNext() ? "taken" : "leave";
-    if (draftText(this.#draft) === "") this.#left.resolve();
-    this.#draft = emptyDraft;
-    this.redraw();
-    return "taken";
-  }
-
-  redraw(): void {
-    this.#background(() => this.#screen.draw(this.#draft, this.#hint));
-  }
-
-  get #isIdle(): boolean {
-    return this.#screen.state.activity === "idle";
-  }
-
-  /** Whether the key was for more than the line. */
-  #pressed(name: Extract<Key, { readonly kind: "press" }>["name"]): boolean {
-    switch (name) {
-      case "enter":
-        this.#enter("follow-up");
-        return true;
-      case "tab":
-        this.#enter("steer");
-        return true;
-      case "escape":
-        if (!this.#isIdle) this.#cancelNext();
-        this.redraw();
-        return true;
-      case "ctrl-d":
-        if (draftText(this.#draft) !== "") return false;
-        this.#leave();
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  #enter(delivery: Delivery): void {
-    const typed = this.#draft;
-    const isAsked = delivery === "follow-up" && questionsOf(this.#screen.state).length > 0;
-    const line = readLine(draftText(typed), isAsked);
-    if (line.kind !== "wrong") this.#draft = emptyDraft;
-    this.#background(async () => {
-      try {
-        await this.#obey(line, delivery);
-      } catch (error) {
-        if (!TurnlogError.isInstance(error) || !toTell.has(error.code)) throw error;
-        // What could not be sent is not lost.
-        if (draftText(this.#draft) === "") this.#draft = typed;
-        await this.#screen.tellError(error);
-      }
-      this.redraw();
-    });
-    this.redraw();
-  }
-
-  async #obey(line: ChatLine, delivery: Delivery): Promise<void> {
-    switch (line.kind) {
-      case "wrong":
-        this.#hint = line.why;
-        return;
-      case "help":
-        return await this.#screen.notes(helpLines());
-      case "quit":
-        return await this.#quit();
-      case "cancel":
-        return await this.#stop(line.mode, line.withdraw);
-      default: {
-        const { session } = this.#options;
-        const outcome = await carryOut(line, session, this.#screen.state, delivery);
-        if (outcome.kind === "hint") this.#hint = outcome.text;
-        else if (outcome.kind === "lines") await this.#screen.notes(outcome.lines);
-        else if (outcome.kind === "sent") this.#watch(outcome.turn.result);
-      }
-    }
-  }
-
-  async #show(event: SessionEvent): Promise<void> {
-    await this.#screen.show(event);
-    if (event.type === "turn.ended") {
-      this.#hint = undefined;
-      this.#cancel = undefined;
-      for (const tell of this.#shown.splice(0)) tell();
-    }
-    // Deltas change nothing in the panel, which stands below what they have brought.
-    if (!event.type.endsWith("-delta")) this.redraw();
-  }
-
-  /** Whether there was anything left to ask for. */
-  #cancelNext(): boolean {
-    const mode = nextCancel(this.#screen.state, this.#cancel);
-    if (mode === undefined) return false;
-    this.#background(() => this.#stop(mode, false));
-    return true;
-  }
-
-  async #stop(mode: CancelMode, withdraw: boolean): Promise<void> {
-    const isFirst = this.#cancel === undefined;
-    if (!this.#isIdle) this.#cancel = mode;
-    const cancelled = await this.#options.session.cancel({ mode, withdraw, reason: "the user" });
-    if (cancelled.turn !== undefined && !this.#isIdle) {
-      await new Promise<void>((resolve) => this.#shown.push(resolve));
-    }
-    if (!isFirst) return;
-    const { queue, held } = this.#screen.state;
-    const waiting = queue.filter(({ id }) => !cancelled.withdrawn.includes(id)).length;
-    await this.#screen.notes(cancelSentences(cancelled, held ? waiting : 0));
-    this.redraw();
-  }
-
-  #leave(): void {
-    const { state } = this.#screen;
-    if (this.#isIdle || questionsOf(state).length > 0) {
-      this.#background(() => this.#quit());
-      return;
-    }
-    this.#hint = "A turn is running: Esc cancels it, /quit cancels it and leaves.";
-    this.redraw();
-  }
-
-  async #quit(): Promise<void> {
-    const { state } = this.#screen;
-    const isAtRest = state.calls.length > 0 && state.calls.length === questionsOf(state).length;
-    if (isAtRest) await this.#screen.notes(["The call waits on; it can be answered another time."]);
-    else if (!this.#isIdle) await this.#stop("now", false);
-    this.#left.resolve();
-  }
-
-  /** What a turn comes to is told by its events; a session that cannot go on ends the conversation. */
-  #watch(ended: Promise<unknown>): void {
-    ended.catch((error: unknown) => {
-      if (!TurnlogError.isInstance(error) || !toldByEvents.has(error.code))
-        this.#left.reject(error);
-    });
-  }
-
-  #background(work: () => Promise<void>): void {
-    work().catch((error: unknown) => this.#left.reject(error));
-  }
-}
-
-const toldByEvents: ReadonlySet<string> = new Set([
-  "TURN_FAILED",
-  "COMMAND_REFUSED",
-  "RUNTIME_CLOSED",
-]);
-/** What is wrong with a command, not with the session. */
-const toTell: ReadonlySet<string> = new Set(["COMMAND_REFUSED", "INVALID_INPUT"]);

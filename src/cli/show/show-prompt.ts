@@ -8,15 +8,19 @@ type Message = SessionView["prompt"][number];
 type Part = Exclude<Message["content"], string>[number];
 
 export function promptLines({ prompt }: SessionView, data: Channel): readonly string[] {
-  const lines = prompt.flatMap(({ role, content }) => [
-    data.style("bold", role),
-    ...indented(
-      shown(data, typeof content === "string" ? content : content.map(partText).join("\n")),
-    ),
+  const lines = prompt.flatMap((message) => [
+    data.style("bold", message.role),
+    ...messageLines(message, data),
     "",
   ]);
   const size = amount(JSON.stringify(prompt).length, "character");
   return [...lines, data.style("dim", `${amount(prompt.length, "message")}, ${size} of JSON`)];
+}
+
+/** What a message says, a little to the right. */
+export function messageLines({ content }: Message, data: Channel): readonly string[] {
+  const text = typeof content === "string" ? content : content.map(partText).join("\n");
+  return indented(shown(data, text));
 }
 
 function partText(part: Part): string {

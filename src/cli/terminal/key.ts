@@ -142,6 +142,8 @@ function nextKey(rest: string): readonly [Key | undefined, number] {
   if (text !== undefined) return [{ kind: "text", text }, text.length];
   if (!rest.startsWith(ESCAPE)) return [pressOf(controls, rest.charAt(0)), 1];
   const [whole, name] = sequence.exec(rest) ?? [];
+  // Alt-Enter: a line end that sends nothing.
+  if (name === "\r") return [{ kind: "text", text: "\n" }, whole?.length ?? 1];
   // Escape, and then another one that begins something.
   if (whole === undefined || name === undefined) return [{ kind: "press", name: "escape" }, 1];
   return [pressOf(sequences, name), whole.length];

@@ -103,6 +103,20 @@ describe("a folder that is not a store", () => {
     expect(await readFile(join(dir, "file"), "utf8")).toBe("mine");
   });
 
+  it("is left alone, and not made, by who only reads", async () => {
+    const dir = await temporaryFolder();
+    await writeFile(join(dir, "notes.txt"), "mine");
+    for (const folder of [dir, join(dir, "none")]) {
+      await expect(openLog({ dir: folder, create: false })).rejects.toMatchObject({
+        code: "LOG_NOT_FOUND",
+      });
+    }
+    expect(Object.keys(await fingerprint(dir))).toEqual(["notes.txt"]);
+    await smallStore(join(dir, "store"));
+    await using log = await openLog({ dir: join(dir, "store"), create: false });
+    expect(await log.revision("s")).toBe(20);
+  });
+
   it.each(["", "log"])(
     "is refused when it holds somebody else's LevelDB (in %j)",
     async (below) => {

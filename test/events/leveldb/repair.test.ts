@@ -225,9 +225,9 @@ it("puts a lost or unreadable store.json back, when the log says that it is ours
 
 it("says that there is nothing to repair where there is no log", async () => {
   const dir = await temporaryFolder();
-  await expect(repairLog({ dir })).rejects.toMatchObject({ code: "LOG_FOREIGN" });
+  await expect(repairLog({ dir })).rejects.toMatchObject({ code: "LOG_NOT_FOUND" });
   await expect(repairLog({ dir: join(dir, "none") })).rejects.toMatchObject({
-    code: "LOG_FOREIGN",
+    code: "LOG_NOT_FOUND",
   });
   expect(await fingerprint(dir)).toEqual({});
 });

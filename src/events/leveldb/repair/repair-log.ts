@@ -17,7 +17,7 @@ import { linkFolder, liveFiles } from "../store/log-folder.ts";
 import { putRepaired, settle, takeBack } from "../store/open-guard.ts";
 import { reportOf, type RepairReport } from "./repair-report.ts";
 import { FORMAT, readStoreFile, writeStoreFile, type StoreFile } from "../store/store-file.ts";
-import { foreign } from "../store/store-files.ts";
+import { assertThere, foreign } from "../store/store-files.ts";
 import { takeLock } from "../store/store-lock.ts";
 import { namesIn, storePaths, type StorePaths } from "../store/store-paths.ts";
 import { surveyStore, type Survey } from "./survey.ts";
@@ -25,7 +25,7 @@ import { surveyStore, type Survey } from "./survey.ts";
 /**
  * Mends what can be mended and says what is gone. Each session keeps its events up to the first
  * that is missing or altered; later ones are set aside in the store, under keys of their own.
- * @throws TurnlogError `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
+ * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
 export async function repairLog({ dir }: { readonly dir: string }): Promise<RepairReport> {
   const paths = storePaths(dir);
@@ -46,11 +46,12 @@ export async function repairLog({ dir }: { readonly dir: string }): Promise<Repa
   }
 }
 
-/** @throws TurnlogError `LOG_FOREIGN` */
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN` */
 async function assertLog(paths: StorePaths): Promise<void> {
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
     if ((await namesIn(folder)).length > 0) return;
   }
+  await assertThere(paths);
   throw foreign(paths.dir, "there is no log in it");
 }
 

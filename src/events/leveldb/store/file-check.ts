@@ -11,30 +11,34 @@ import { parseEventKey } from "../keys.ts";
 import { bytesOf, type LiveFiles } from "./log-folder.ts";
 import { diedAs } from "./owner.ts";
 import type { StorePaths } from "./store-paths.ts";
+import { isAsClosed, type TableSums } from "./table-sums.ts";
 
-/** Some 15 ms. What is older was read at its turn by an opening before. */
+/** Some 10 ms, as long as their sums are known. What is older was read at its turn by an opening before. */
 const BYTES_AFTER_CLOSE = 16 * 1024 * 1024;
 /** About a second: an assertion that ended the process shall not do it again and again. */
 const BYTES_AFTER_DEATH = 1024 * 1024 * 1024;
 
 /** @throws TurnlogError `LOG_DAMAGED` */
-export async function checkFiles(paths: StorePaths, { tables, logs }: LiveFiles): Promise<void> {
+export async function checkFiles(
+  paths: StorePaths,
+  { tables, logs }: LiveFiles,
+  sums: TableSums,
+): Promise<void> {
   const died = await diedAs(paths);
   // Without syncing, a power cut leaves what was written last in any order: the chain of commits tells.
-  if (died === "sync") for (const { path } of logs) await check(path, damageInLog);
+  if (died === "sync") {
+    for (const { path } of logs) assertGood(path, damageInLog(await bytesOf(path)));
+  }
   let left = died === undefined ? BYTES_AFTER_CLOSE : BYTES_AFTER_DEATH;
   for (const { path, size } of tables) {
     left -= size;
     if (left < 0) return;
-    await check(path, damageInTable);
+    const bytes = await bytesOf(path);
+    if (!isAsClosed(path, bytes, sums)) assertGood(path, damageInTable(bytes));
   }
 }
 
-async function check(
-  path: string,
-  damageIn: (file: Uint8Array) => FileDamage | undefined,
-): Promise<void> {
-  const damage = damageIn(await bytesOf(path));
+function assertGood(path: string, damage: FileDamage | undefined): void {
   if (damage !== undefined) throw fileDamage(path, damage);
 }
 

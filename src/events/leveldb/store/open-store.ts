@@ -19,15 +19,18 @@ import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
 import { claim, disclaim, type Durability } from "./owner.ts";
 import { seal } from "../sealed-row.ts";
 import { FORMAT, newStore, readStoreFile, writeStoreFile, type StoreFile } from "./store-file.ts";
-import { assertOurs, isUnused } from "./store-files.ts";
+import { assertOurs, assertThere, isUnused } from "./store-files.ts";
 import { takeLock, type StoreLock } from "./store-lock.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
+import { sumTables, type TableSums } from "./table-sums.ts";
 
 export interface OpenLogOptions {
   /** The store's folder; created when there is none. */
   readonly dir: string;
   /** What a resolved append means, for the whole store. Default `sync`. */
   readonly durability?: Durability;
+  /** Whether a store is made where there is none. Default true; who only reads says false. */
+  readonly create?: boolean;
 }
 
 /** A database that was opened and checked. */
@@ -35,18 +38,22 @@ interface Opened {
   readonly database: LevelDb;
   readonly generation: number;
   readonly chain: CheckedChain;
+  /** Sums of tables that are known. */
+  readonly tables: TableSums;
 }
 
 /**
  * Opens the log of a store.
- * @throws TurnlogError `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`,
- * `LOG_FAILED`. The files of a store that is refused are as they were.
+ * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false`), `LOG_LOCKED`, `LOG_FOREIGN`,
+ * `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
  */
-export async function openLog({ dir, durability = "sync" }: OpenLogOptions): Promise<EventLog> {
+export async function openLog(options: OpenLogOptions): Promise<EventLog> {
+  const { dir, durability = "sync", create = true } = options;
   const paths = storePaths(dir);
   let lock: StoreLock | undefined;
   try {
     await assertOurs(paths);
+    if (!create) await assertThere(paths);
     await mkdir(dir, { recursive: true });
     lock = await takeLock(paths);
     await settle(paths);
@@ -71,12 +78,12 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
     const unused = await isUnused(paths, store);
     if (!unused) {
       const files = await liveFiles(paths.log);
-      await checkFiles(paths, files);
+      await checkFiles(paths, files, store.tables ?? {});
       guard ??= await guardLog(paths, files);
     }
     database = levelAt(paths.log, unused);
     await database.open();
-    opened = { database, ...(await check(database, paths, store)) };
+    opened = { database, tables: store.tables ?? {}, ...(await check(database, paths, store)) };
   } catch (error) {
     await database?.close();
     await guard?.restore();
@@ -101,7 +108,7 @@ async function check(
   database: LevelDb,
   { dir }: StorePaths,
   store: StoreFile,
-): Promise<Omit<Opened, "database">> {
+): Promise<Omit<Opened, "database" | "tables">> {
   let format = await readFormat(database, dir);
   if (format === "foreign" || (format === "none" && store.reached.position > 0))
     throw formatDamage(dir);
@@ -115,7 +122,7 @@ async function check(
 function closer(
   paths: StorePaths,
   lock: StoreLock,
-  { database, generation, chain }: Opened,
+  { database, generation, chain, tables: known }: Opened,
 ): (committer: Committer) => Promise<void> {
   return async ({ failure, written }) => {
     const moved = failure === undefined && written.position > chain.checked.position;
@@ -128,7 +135,11 @@ function closer(
         await flush(database);
       }
       await database.close();
-      if (moved) await writeStoreFile(paths, { format: FORMAT, generation, reached: written });
+      if (moved) {
+        const { tables: files } = await liveFiles(paths.log);
+        const tables = await sumTables(files, known);
+        await writeStoreFile(paths, { format: FORMAT, generation, reached: written, tables });
+      }
       await disclaim(paths);
     } catch (error) {
       throw storeFailure(error, paths.dir, "closed");

@@ -5,6 +5,7 @@ import { TurnlogError } from "../../errors.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import type { StorePaths } from "./store-paths.ts";
+import { tableSumsSchema, type TableSums } from "./table-sums.ts";
 
 export const FORMAT = 1;
 
@@ -13,12 +14,15 @@ export interface StoreFile {
   /** Counts repairs: a mark of another generation says nothing about this log. */
   readonly generation: number;
   readonly reached: ChainMark;
+  /** Of the tables that there were when the store was last closed. */
+  readonly tables?: TableSums;
 }
 
 const storeSchema: z.ZodType<StoreFile> = z.object({
   format: z.int().positive(),
   generation: z.int().positive(),
   reached: z.object({ position: z.int().nonnegative(), seal: z.string() }),
+  tables: tableSumsSchema.exactOptional(),
 });
 
 export const newStore: StoreFile = { format: FORMAT, generation: 1, reached: chainStart };

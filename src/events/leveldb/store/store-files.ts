@@ -25,6 +25,20 @@ export async function assertOurs(paths: StorePaths): Promise<void> {
 }
 
 /**
+ * Parts of a store count, and a database of something else: what is wrong with them is said by who looks closer.
+ * @throws TurnlogError `LOG_NOT_FOUND` when there is no store in the folder
+ */
+export async function assertThere({ dir }: StorePaths): Promise<void> {
+  const names = await namesIn(dir);
+  if (["store.json", "log", "CURRENT"].some((name) => names.includes(name))) return;
+  throw new TurnlogError(
+    "LOG_NOT_FOUND",
+    `There is no store in ${dir}. A chat makes one in the folder where it is started, \`createRuntime\` in the folder that it is given; name that one.`,
+    { details: { dir } },
+  );
+}
+
+/**
  * Whether LevelDB has to create the log.
  * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take what is left of a log for a new one
  */

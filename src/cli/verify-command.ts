@@ -1,0 +1,63 @@
+/** `turnlog verify`: holds one session, or every session of a store, against the laws. */
+
+import { z } from "zod";
+import { verifyLog, verifySession, type LogVerification } from "../runtime/index.ts";
+import { DONE, FAILED, type ExitCode } from "./exit-code.ts";
+import { shown, writeLines, type Channel, type Output } from "./output.ts";
+import { openStore } from "./store-folder.ts";
+import { amount } from "./wording.ts";
+
+const optionsSchema = z.object({
+  dir: z.string(),
+  json: z.boolean().default(false),
+  every: z.int().positive().exactOptional(),
+});
+
+type Verified = LogVerification["sessions"][number];
+
+/**
+ * Answers 1 when anything is wrong.
+ * @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
+ */
+export async function verify(
+  session: string | undefined,
+  given: unknown,
+  { data }: Output,
+): Promise<ExitCode> {
+  const { dir, json, ...options } = optionsSchema.parse(given);
+  await using log = await openStore(dir);
+  const found: LogVerification =
+    session === undefined
+      ? await verifyLog(log, options)
+      : { sessions: [await verifySession(log, session, options)], problems: [] };
+  await writeLines(data, json ? jsonLines(found) : textLines(found, data));
+  const all = [...found.problems, ...found.sessions.flatMap(({ problems }) => problems)];
+  return all.length === 0 ? DONE : FAILED;
+}
+
+/** One session a line; before them what is wrong with the store, where there is anything. */
+function jsonLines({ sessions, problems }: LogVerification): readonly string[] {
+  const store = problems.length === 0 ? [] : [JSON.stringify({ problems })];
+  return [...store, ...sessions.map((one) => JSON.stringify(one))];
+}
+
+function textLines({ sessions, problems }: LogVerification, data: Channel): readonly string[] {
+  const store = problems.map(({ what }) => data.style("red", shown(data, `the store: ${what}`)));
+  if (sessions.length === 0 && store.length === 0) return ["The store has no sessions."];
+  return [...store, ...sessions.flatMap((one) => sessionLines(one, data))];
+}
+
+function sessionLines(found: Verified, data: Channel): readonly string[] {
+  const { session, events, prompts, problems } = found;
+  const size = `${amount(events, "event")}, ${amount(prompts, "prompt")}`;
+  const verdict =
+    problems.length === 0
+      ? data.style("green", "sound")
+      : data.style("red", amount(problems.length, "problem"));
+  return [
+    `${session}: ${size}: ${verdict}`,
+    ...problems.map(
+      ({ position, rule, what }) => `  at ${position}, ${rule}: ${shown(data, what)}`,
+    ),
+  ];
+}

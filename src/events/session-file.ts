@@ -1,0 +1,109 @@
+/**
+ * A session as a file: a header line, then one event a line, all of them JSON. What the export writes
+ * and the import reads; an event looks the same in both. Pure.
+ */
+
+import { z } from "zod";
+import { eventVersions, type SessionEvent } from "./catalogue.ts";
+import { createCodec, type RowKey } from "./codec.ts";
+import { TurnlogError } from "./errors.ts";
+import { jsonSchema } from "./json.ts";
+
+/** The first line. A file that has fewer events than it says was cut off. */
+export interface SessionFileHeader {
+  readonly session: string;
+  readonly events: number;
+}
+
+/** Raised when an older release could not read the file any more. */
+const FORMAT = 1;
+
+const headerSchema = z.object({
+  turnlog: z.literal("session"),
+  format: z.int().positive(),
+  session: z.string(),
+  events: z.int().positive(),
+});
+
+const lineSchema = z.strictObject({
+  seq: z.int().positive(),
+  at: z.number(),
+  type: z.string(),
+  /** The version of the event's schema. */
+  version: z.int().positive(),
+  data: jsonSchema,
+  id: z.string().exactOptional(),
+});
+
+const codec = createCodec();
+
+/** The header as a line, without its end. */
+export function headerLine({ session, events }: SessionFileHeader): string {
+  return JSON.stringify({ turnlog: "session", format: FORMAT, session, events });
+}
+
+/** @throws TurnlogError `INVALID_INPUT`, `EVENT_TOO_NEW` */
+export function parseHeaderLine(line: string): SessionFileHeader {
+  const header = headerSchema.safeParse(jsonOf(line));
+  if (!header.success) {
+    const what = "The first line is not the header of an exported session";
+    throw new TurnlogError("INVALID_INPUT", `${what}: ${z.prettifyError(header.error)}`, {
+      cause: header.error,
+    });
+  }
+  const { format, session, events } = header.data;
+  if (format > FORMAT) {
+    throw new TurnlogError(
+      "EVENT_TOO_NEW",
+      `The file is of format ${format}; this release of turnlog reads up to format ${FORMAT}. Import it with the release that wrote it, or a later one.`,
+    );
+  }
+  return { session, events };
+}
+
+/** An event as a line, without its end. An unknown one is written as it came. */
+export function eventLine(event: SessionEvent): string {
+  const { seq, at, id } = event;
+  const { type, version, data } =
+    event.type === "unknown"
+      ? event.data
+      : { type: event.type, version: eventVersions[event.type] ?? 1, data: event.data };
+  return JSON.stringify({ seq, at, type, version, data, ...(id === undefined ? {} : { id }) });
+}
+
+/**
+ * The event of a line, upcast to the current version.
+ * @throws TurnlogError `INVALID_INPUT` (not an event, or not the one of this position),
+ * `EVENT_INVALID`, `EVENT_TOO_NEW`
+ */
+export function parseEventLine(line: string, key: RowKey): SessionEvent {
+  const parsed = lineSchema.safeParse(jsonOf(line));
+  const place = { session: key.session, position: key.seq };
+  if (!parsed.success) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `The line of event ${key.seq} is not an event: ${z.prettifyError(parsed.error)}`,
+      { ...place, cause: parsed.error },
+    );
+  }
+  const { seq, at, type, version, data, id } = parsed.data;
+  if (seq !== key.seq) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Where event ${key.seq} is due, the file has event ${seq}: lines are missing or out of order.`,
+      place,
+    );
+  }
+  const fields = [type, version, at, data] as const;
+  return codec.eventOf(id === undefined ? fields : [...fields, id], key);
+}
+
+/** A line that is no JSON is for the schemas to refuse: nothing they accept is undefined. */
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

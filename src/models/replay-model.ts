@@ -1,0 +1,131 @@
+/**
+ * A language model that answers from a log: each call gets what the provider sent at the same call
+ * of the recorded session. Exported to users through `turnlog/testing`.
+ */
+
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import { TurnlogError, type SessionEvent } from "../events/index.ts";
+import { gatherParts } from "./gathered-parts.ts";
+import { streamParts } from "./part-stream.ts";
+import { recordedError } from "./recorded-error.ts";
+import { recordedCalls, type RecordedCall, type StepEnd } from "./recorded-step.ts";
+import { replayedFinish, replayedPart, replayedResponse, writtenInputs } from "./replayed-parts.ts";
+
+/** When what was recorded may happen again. */
+export interface ReplayPace {
+  /** Resolves when everything before this position has happened. Rejects to end the replay. */
+  due(position: number): Promise<void>;
+}
+
+/** At once. */
+export const atOnce: ReplayPace = { due: () => Promise.resolve() };
+
+/** A {@link LanguageModelV4} that remembers its calls. */
+export interface ReplayModel extends LanguageModelV4 {
+  /** The options of every call so far. */
+  readonly calls: readonly LanguageModelV4CallOptions[];
+}
+
+/**
+ * Makes a model of a session's events. Refusals, broken streams and streams that were cancelled come
+ * again too; the last ones hang until they are. It has the name of the recorded model.
+ * @param events - All of a session, or from any `step.started` on.
+ * @throws TurnlogError `INVALID_INPUT` from the call for which the log has no step left.
+ */
+export function replayModel(
+  events: readonly SessionEvent[],
+  pace: ReplayPace = atOnce,
+): ReplayModel {
+  const recorded = recordedCalls(events);
+  const calls: LanguageModelV4CallOptions[] = [];
+
+  async function nextParts(options: LanguageModelV4CallOptions) {
+    const call = recorded[calls.push(options) - 1];
+    if (call === undefined) throw runOut(calls.length, recorded.length);
+    options.abortSignal?.throwIfAborted();
+    const [first, second] = call.parts;
+    // Nothing else was streamed: the call itself was refused.
+    if (first?.type === "part.error" && second === undefined) {
+      await pace.due(first.seq);
+      throw errorOf(call, first);
+    }
+    return streamParts(partsOf(call, pace), options.abortSignal);
+  }
+
+  return {
+    specificationVersion: "v4",
+    ...nameOf(events),
+    supportedUrls: {},
+    calls,
+    doStream: async (options) => ({ stream: await nextParts(options) }),
+    doGenerate: async (options) => gatherParts(await nextParts(options)),
+  };
+}
+
+async function* partsOf(
+  call: RecordedCall,
+  pace: ReplayPace,
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  const { parts, end } = call;
+  const inputs = writtenInputs(parts);
+  const finish = end === undefined ? undefined : replayedFinish(end);
+  for (const event of parts) {
+    if (event.type === "part.error") {
+      await pace.due(event.seq);
+      const error = errorOf(call, event);
+      // An error within the stream did not end it.
+      if (event === parts.at(-1) && finish === undefined) throw error;
+      yield { type: "error", error };
+      continue;
+    }
+    const part = replayedPart(event, inputs);
+    if (part === undefined) continue;
+    await pace.due(event.seq);
+    yield part;
+    if (event.type !== "part.start-step" || end?.type !== "step.finished") continue;
+    const response = replayedResponse(end);
+    if (response !== undefined) yield response;
+  }
+  // A stream that was cancelled, was late or was cut off with its process hangs until it is again.
+  if (end === undefined || end.type === "step.interrupted" || wasLate(end)) {
+    await new Promise<never>(() => {});
+  } else await pace.due(end.seq);
+  if (finish !== undefined) yield finish;
+}
+
+/** Nobody waits in a replay for the next attempt; for more than is waited for there was none. */
+function errorOf({ end }: RecordedCall, { data }: SessionEvent<"part.error">): Error {
+  return recordedError(data.error, end?.type === "step.failed");
+}
+
+/** Whether it was not the provider that ended the call, but a limit on its time. */
+function wasLate(end: StepEnd): boolean {
+  const isFailure = end.type === "step.failed" || end.type === "step.retrying";
+  return isFailure && end.data.kind === "timeout" && end.data.error.name === "TimeoutError";
+}
+
+/** The name is part of what an agent is. */
+function nameOf(events: readonly SessionEvent[]): {
+  readonly provider: string;
+  readonly modelId: string;
+} {
+  for (const event of events) {
+    if (event.type === "session.created" || event.type === "session.configured") {
+      return event.data.agent.model;
+    }
+    if (event.type === "step.started") return event.data.model;
+  }
+  return { provider: "turnlog", modelId: "replay" };
+}
+
+function runOut(call: number, steps: number): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `The replay model was called for the ${call}. time, and the log has ${steps} model calls. What runs now does more than what was recorded.`,
+    { details: { call, steps } },
+  );
+}

@@ -1,0 +1,175 @@
+/** What a provider sent, made of the parts that were recorded of it. Pure. */
+
+import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
+import type { SessionEvent, TokenUsage } from "../events/index.ts";
+import type { RecordedCall } from "./recorded-step.ts";
+
+/** The inputs of tool calls as the model wrote them, by call id: a schema may have changed what was recorded. */
+export function writtenInputs(parts: readonly SessionEvent[]): ReadonlyMap<string, string> {
+  const inputs = new Map<string, string>();
+  const texts = new Set<string>();
+  for (const { type, data } of parts) {
+    // What is text is streamed as it is, and called with as JSON.
+    if (type === "part.tool-input-start" && data.inputEncoding === "text") texts.add(data.id);
+    if (type !== "part.tool-input-delta" || texts.has(data.id)) continue;
+    inputs.set(data.id, (inputs.get(data.id) ?? "") + data.delta);
+  }
+  return inputs;
+}
+
+/** The part of a provider's stream; undefined for what the AI SDK or the runtime adds by itself. */
+export function replayedPart(
+  event: SessionEvent,
+  inputs: ReadonlyMap<string, string>,
+): LanguageModelV4StreamPart | undefined {
+  switch (event.type) {
+    case "part.start-step":
+      return stated({ type: "stream-start", warnings: event.data.warnings });
+    case "part.text-end": {
+      const { id, citations, providerMetadata } = event.data;
+      return stated({ type: "text-end", id, citations, providerMetadata });
+    }
+    case "part.text-start":
+    case "part.reasoning-start":
+    case "part.reasoning-end":
+    case "part.tool-input-end": {
+      const { id, providerMetadata } = event.data;
+      return stated({ type: typeOf(event), id, providerMetadata });
+    }
+    case "part.text-delta":
+    case "part.reasoning-delta": {
+      const { id, text, providerMetadata } = event.data;
+      return stated({ type: typeOf(event), id, delta: text, providerMetadata });
+    }
+    case "part.tool-input-start": {
+      const { toolMetadata: _, dynamic, ...start } = event.data;
+      // That it is not, the SDK adds by itself.
+      return stated({
+        type: "tool-input-start",
+        ...start,
+        dynamic: dynamic === true ? dynamic : undefined,
+      });
+    }
+    case "part.tool-input-delta": {
+      const { id, delta, providerMetadata } = event.data;
+      return stated({ type: "tool-input-delta", id, delta, providerMetadata });
+    }
+    case "part.tool-call": {
+      const { toolCallId, toolName, providerExecuted, dynamic, providerMetadata } = event.data;
+      const input = inputs.get(toolCallId) ?? inputText(event.data);
+      // Of an invalid call the SDK says by itself that it is dynamic.
+      const own = event.data.invalid === true ? undefined : dynamic;
+      const call = { toolCallId, toolName, input, providerExecuted, dynamic: own };
+      return stated({ type: "tool-call", ...call, providerMetadata });
+    }
+    case "part.tool-result":
+    case "part.tool-error": {
+      const { toolCallId, toolName, providerExecuted, dynamic, providerMetadata } = event.data;
+      // The SDK answers invalid calls by itself.
+      if (providerExecuted !== true) return undefined;
+      const result =
+        event.type === "part.tool-result"
+          ? { result: event.data.output, preliminary: event.data.preliminary }
+          : { result: event.data.error, isError: true };
+      return stated({
+        type: "tool-result",
+        toolCallId,
+        toolName,
+        ...result,
+        dynamic,
+        providerMetadata,
+      });
+    }
+    case "part.file":
+    case "part.reasoning-file": {
+      const { data, mediaType, providerMetadata } = event.data;
+      return stated({
+        type: typeOf(event),
+        mediaType,
+        data: { type: "data", data },
+        providerMetadata,
+      });
+    }
+    case "part.tool-approval-request": {
+      const { approvalId, toolCallId } = event.data;
+      return stated({ type: "tool-approval-request", approvalId, toolCallId });
+    }
+    case "part.source":
+      return stated({ type: "source", ...event.data });
+    case "part.custom":
+      return stated({ type: "custom", ...event.data });
+    case "part.raw":
+      return stated({ type: "raw", ...event.data });
+    default:
+      return undefined;
+  }
+}
+
+function typeOf({ type }: SessionEvent): string {
+  return type.slice("part.".length);
+}
+
+/** Of an invalid call the input may be what the model wrote, which need not be JSON. */
+function inputText({ input, invalid }: SessionEvent<"part.tool-call">["data"]): string {
+  return invalid === true && typeof input === "string" ? input : JSON.stringify(input ?? {});
+}
+
+/** What is undefined was not said. */
+function stated(part: Readonly<Record<string, unknown>>): LanguageModelV4StreamPart {
+  const said = Object.entries(part).filter(([, value]) => value !== undefined);
+  // It was a part of this type when it was recorded, and its event has been parsed since.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(said) as unknown as LanguageModelV4StreamPart;
+}
+
+/** What a provider says before it speaks, where it said anything. */
+export function replayedResponse({
+  data: { response },
+}: SessionEvent<"step.finished">): LanguageModelV4StreamPart | undefined {
+  const { id, modelId, timestamp } = response;
+  if (id === undefined && modelId === undefined && timestamp === undefined) return undefined;
+  const time = timestamp === undefined ? undefined : new Date(timestamp);
+  return stated({ type: "response-metadata", id, modelId, timestamp: time });
+}
+
+/** The end of a stream; undefined where it had none, as when it broke off. */
+export function replayedFinish({
+  type,
+  data,
+}: NonNullable<RecordedCall["end"]>): LanguageModelV4StreamPart | undefined {
+  // A step in whose stream there was an error has failed, however the stream ended.
+  if (type === "step.failed" && data.usage.basis === "measured") {
+    const finishReason = { unified: "error", raw: undefined };
+    return stated({ type: "finish", finishReason, usage: replayedUsage(data.usage) });
+  }
+  if (type !== "step.finished") return undefined;
+  const { finishReason: unified, rawFinishReason: raw, providerMetadata } = data;
+  return stated({
+    type: "finish",
+    finishReason: { unified, raw },
+    usage: replayedUsage(data.usage),
+    providerMetadata,
+  });
+}
+
+/** What was estimated was not told. */
+function replayedUsage(usage: TokenUsage): LanguageModelV4Usage {
+  const isTold = usage.basis === "measured";
+  const raw = usage.raw;
+  return {
+    inputTokens: {
+      total: isTold ? usage.inputTokens : undefined,
+      noCache: usage.uncachedInputTokens,
+      cacheRead: usage.cacheReadTokens,
+      cacheWrite: usage.cacheWriteTokens,
+    },
+    outputTokens: {
+      total: isTold ? usage.outputTokens : undefined,
+      text: usage.textTokens,
+      reasoning: usage.reasoningTokens,
+    },
+    // It came from a provider as an object.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    ...(raw === undefined ? {} : { raw: raw as NonNullable<LanguageModelV4Usage["raw"]> }),
+  };
+}

@@ -1,0 +1,205 @@
+/**
+ * What lies between two prompts of a session: which messages came, went or read differently, why,
+ * and up to where the provider's prompt cache still fits. Pure.
+ */
+
+import type { ModelMessage } from "ai";
+import type { ContextView } from "./context-view.ts";
+import type { HistoryItem, HistoryState } from "./history-item.ts";
+import { promptEntries, type PromptEntry, type PromptOrigin } from "./prompt.ts";
+
+/** What a prompt is made from: the state of a session at a position has all of it. */
+export interface PromptSource {
+  readonly history: HistoryState;
+  readonly view: ContextView;
+  readonly summary: { readonly agentDigest?: string };
+}
+
+/**
+ * Why a message is not the same in both prompts:
+ * - `new`: it was said in between; `gone`: it had not been said yet (the second prompt is the earlier).
+ * - `continued`: its step was still running; or, of a note to the model, the talk went on and it is
+ *   not needed.
+ * - `cut-off`: its step failed or was interrupted; or it is the note that says so.
+ * - `pruned`: the content of tool results gave way to a placeholder.
+ * - `compacted`: it gave way to a summary, or is one.
+ * - `restored`: a pruning or compaction was undone.
+ */
+export type PromptChangeReason =
+  | "new"
+  | "gone"
+  | "continued"
+  | "cut-off"
+  | "pruned"
+  | "compacted"
+  | "restored";
+
+interface Change {
+  readonly why: PromptChangeReason;
+  readonly origin: PromptOrigin;
+}
+
+/** One message that is not the same. An index counts from 0, in the prompt that has the message. */
+export type PromptChange =
+  | (Change & {
+      readonly kind: "added" | "removed";
+      readonly index: number;
+      readonly message: ModelMessage;
+    })
+  | (Change & {
+      readonly kind: "changed";
+      /** In the second prompt. */
+      readonly index: number;
+      readonly before: ModelMessage;
+      readonly after: ModelMessage;
+    });
+
+export interface PromptDiff {
+  /** Messages of either prompt. */
+  readonly lengths: { readonly before: number; readonly after: number };
+  /** In the order of the prompts. */
+  readonly changes: readonly PromptChange[];
+  /** Whether model, instructions or tool definitions, which stand before every message, are others. */
+  readonly agentChanged: boolean;
+  /**
+   * The index in the second prompt of the first message from which a provider that has cached the
+   * first prompt finds something else. Absent while all that was cached still fits.
+   */
+  readonly cacheBreak?: number;
+}
+
+interface Prompt extends PromptSource {
+  readonly entries: readonly PromptEntry[];
+  /** Where the message of an origin stands. */
+  readonly places: ReadonlyMap<string, number>;
+}
+
+/** Compares the prompts that a step would send here and there. */
+export function promptDiff(before: PromptSource, after: PromptSource): PromptDiff {
+  const [one, other] = [promptOf(before), promptOf(after)];
+  const agentChanged = before.summary.agentDigest !== after.summary.agentDigest;
+  const cacheBreak = agentChanged ? 0 : firstDifference(one.entries, other.entries);
+  return {
+    lengths: { before: one.entries.length, after: other.entries.length },
+    changes: changesBetween(one, other),
+    agentChanged,
+    ...(cacheBreak === undefined ? {} : { cacheBreak }),
+  };
+}
+
+function promptOf(source: PromptSource): Prompt {
+  const entries = promptEntries(source.history, source.view);
+  const places = new Map(entries.map(({ origin }, index) => [keyOf(origin), index]));
+  return { ...source, entries, places };
+}
+
+/** Two messages with the same key stand for the same thing. */
+function keyOf(origin: PromptOrigin): string {
+  switch (origin.kind) {
+    case "user":
+      return `user ${origin.position} ${origin.id}`;
+    case "step":
+      return `step ${origin.position} ${origin.role}`;
+    case "note":
+    case "summary":
+    case "cut-off-note":
+      return `${origin.kind} ${origin.position}`;
+  }
+}
+
+function firstDifference(
+  before: readonly PromptEntry[],
+  after: readonly PromptEntry[],
+): number | undefined {
+  const index = after.findIndex((entry, at) => {
+    const cached = before[at];
+    return cached !== undefined && !isSame(cached.message, entry.message);
+  });
+  return index === -1 ? undefined : index;
+}
+
+/** To the byte, as a provider's cache compares them. */
+function isSame(one: ModelMessage, other: ModelMessage): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+function changesBetween(before: Prompt, after: Prompt): readonly PromptChange[] {
+  const changes: PromptChange[] = [];
+  let index = 0;
+  const addUpTo = (end: number): void => {
+    for (const { message, origin } of after.entries.slice(index, end)) {
+      changes.push({ kind: "added", index, message, origin, why: whyAdded(origin, before) });
+      index += 1;
+    }
+  };
+  for (const [place, { message, origin }] of before.entries.entries()) {
+    const kept = after.places.get(keyOf(origin));
+    // Summaries that overlap may change places: what would have to go backwards counts as removed.
+    const entry = kept === undefined || kept < index ? undefined : after.entries[kept];
+    if (kept === undefined || entry === undefined) {
+      const why = whyRemoved(origin, after);
+      changes.push({ kind: "removed", index: place, message, origin, why });
+      continue;
+    }
+    addUpTo(kept);
+    if (!isSame(message, entry.message)) {
+      const why = whyChanged(origin, before, after);
+      changes.push({ kind: "changed", index, before: message, after: entry.message, origin, why });
+    }
+    index += 1;
+  }
+  addUpTo(after.entries.length);
+  return changes;
+}
+
+function whyAdded(origin: PromptOrigin, before: Prompt): PromptChangeReason {
+  if (origin.kind === "cut-off-note") return "cut-off";
+  if (origin.kind === "summary") return hasCompaction(before, origin) ? "restored" : "compacted";
+  if (isCovered(before, origin)) return "restored";
+  return hasReached(before, origin) ? "continued" : "new";
+}
+
+function whyRemoved(origin: PromptOrigin, after: Prompt): PromptChangeReason {
+  if (origin.kind === "summary") return hasCompaction(after, origin) ? "compacted" : "restored";
+  if (isCovered(after, origin)) return "compacted";
+  return hasReached(after, origin) ? "continued" : "gone";
+}
+
+function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): PromptChangeReason {
+  const [old, item] = [itemAt(before, origin), itemAt(after, origin)];
+  const [was, is] = [countPruned(before, old), countPruned(after, item)];
+  if (is !== was) return is > was ? "pruned" : "restored";
+  return isCutOff(item) && !isCutOff(old) ? "cut-off" : "continued";
+}
+
+function itemsOf({ history: { items, open, note } }: Prompt): readonly HistoryItem[] {
+  return [...items, ...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
+}
+
+function itemAt(prompt: Prompt, { position }: PromptOrigin): HistoryItem | undefined {
+  return itemsOf(prompt).find((item) => item.position === position);
+}
+
+/** Whether a prompt is of a time when this, or something later, had been said. */
+function hasReached(prompt: Prompt, { position }: PromptOrigin): boolean {
+  return itemsOf(prompt).some((item) => item.position >= position);
+}
+
+function isCutOff(item: HistoryItem | undefined): boolean {
+  return item?.kind === "step" && (item.status === "failed" || item.status === "interrupted");
+}
+
+function hasCompaction({ view }: Prompt, { position }: PromptOrigin): boolean {
+  return view.compactions.some((compaction) => compaction.position === position);
+}
+
+function isCovered({ view }: Prompt, { position }: PromptOrigin): boolean {
+  return view.compactions.some(({ from, to }) => from <= position && position <= to);
+}
+
+/** Calls of a step whose results are pruned. */
+function countPruned({ view }: Prompt, item: HistoryItem | undefined): number {
+  if (item?.kind !== "step") return 0;
+  const calls = view.prunings.flatMap((pruning) => pruning.calls);
+  return new Set(calls.flatMap((call) => (call.step === item.step ? [call.callId] : []))).size;
+}

@@ -1,0 +1,113 @@
+/** Brings sessions into a log from outside: checked as a whole first, then appended in one piece. */
+
+import {
+  parseEventLine,
+  parseHeaderLine,
+  parseSessionId,
+  TurnlogError,
+  type EventLog,
+  type NewEvent,
+  type SessionEvent,
+} from "../../events/index.ts";
+import { Inspection } from "../verify/inspection.ts";
+
+export interface ImportOptions {
+  /** The name of the session. Default: the one that it had. */
+  readonly as?: string;
+  /** Whether a session that breaks a law is refused. Default true. */
+  readonly verify?: boolean;
+}
+
+/** A session that was read and checked and is in no log yet. */
+export interface SessionFile {
+  readonly session: string;
+  readonly events: readonly SessionEvent[];
+}
+
+/** What is in the log now. */
+export interface Imported {
+  readonly session: string;
+  readonly events: number;
+}
+
+/**
+ * Reads the lines of an exported session, to the last one, and checks everything: header, sequence,
+ * schemas, the number of events, and the laws ({@link verifySession} has them).
+ * @throws TurnlogError `INVALID_INPUT`, `EVENT_INVALID`, `EVENT_TOO_NEW`, with the position
+ */
+export async function readSessionFile(
+  lines: Iterable<string> | AsyncIterable<string>,
+  { as, verify = true }: ImportOptions = {},
+): Promise<SessionFile> {
+  const inspection = new Inspection();
+  const events: SessionEvent[] = [];
+  let header: ReturnType<typeof parseHeaderLine> | undefined;
+  let session = "";
+  for await (const line of lines) {
+    if (line.trim() === "") continue;
+    if (header === undefined) {
+      header = parseHeaderLine(line);
+      session = parseSessionId(as ?? header.session);
+      continue;
+    }
+    const event = parseEventLine(line, { session, seq: events.length + 1 });
+    events.push(event);
+    if (verify) assertLawful(session, inspection.see(event));
+  }
+  if (header === undefined) throw invalid(session, "it is empty");
+  if (header.events !== events.length) {
+    throw invalid(session, `it has ${events.length} events, and its header says ${header.events}`);
+  }
+  if (verify) assertLawful(session, inspection.end());
+  return { session, events };
+}
+
+/**
+ * Imports an exported session: all of it, or nothing. Nothing is written before the last line was
+ * checked; then all events are one append, which a log writes as a whole or not at all.
+ * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` when
+ * there is a session of this name
+ */
+export async function importSession(
+  log: EventLog,
+  lines: Iterable<string> | AsyncIterable<string>,
+  options: ImportOptions = {},
+): Promise<Imported> {
+  const { session, events } = await readSessionFile(lines, options);
+  return await appendImported(log, session, events);
+}
+
+/** Appends a whole session that is not in the log yet. */
+export async function appendImported(
+  log: EventLog,
+  session: string,
+  events: readonly NewEvent[],
+): Promise<Imported> {
+  try {
+    await log.append(session, "none", events);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
+    throw new TurnlogError(
+      "REVISION_CONFLICT",
+      `There is a session ${session} already, and nothing was imported. Import it under another name (\`as\`, \`--as\`).`,
+      { session, cause: error },
+    );
+  }
+  return { session, events: events.length };
+}
+
+function invalid(session: string, why: string): TurnlogError {
+  const what = `The file cannot be imported: ${why}. Nothing was imported.`;
+  return new TurnlogError("INVALID_INPUT", what, session === "" ? {} : { session });
+}
+
+function assertLawful(session: string, findings: ReturnType<Inspection["end"]>): void {
+  const [finding] = findings;
+  if (finding === undefined) return;
+  const { position, rule, what } = finding;
+  throw new TurnlogError(
+    "EVENT_INVALID",
+    `The file breaks a law at ${position} (${rule}): ${what}. Nothing was imported. To look at it all the same, import it without checking the laws (\`verify: false\`, \`--no-verify\`).`,
+    { session, position },
+  );
+}

@@ -1,0 +1,40 @@
+/** Messages of the AI SDK as plain JSON: binary data as base64, URLs as text, files in one form. */
+
+import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
+import type { AssistantContent } from "ai";
+import { TurnlogError } from "../../events/index.ts";
+import { toJson } from "../json-value.ts";
+
+/** One part of what the model said. */
+export type ReplyPart = Exclude<AssistantContent, string>[number];
+
+/** Everything binary in a value as base64, and URLs as text. */
+export function withPlainData(value: unknown): unknown {
+  if (value instanceof URL) return value.href;
+  if (value instanceof ArrayBuffer) return convertUint8ArrayToBase64(new Uint8Array(value));
+  if (value instanceof Uint8Array) return convertUint8ArrayToBase64(value);
+  if (Array.isArray(value)) return value.map(withPlainData);
+  if (typeof value !== "object" || value === null || value instanceof Date) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, withPlainData(inner)]),
+  );
+}
+
+/**
+ * The data of a file part as base64 or a URL.
+ * @throws TurnlogError `INVALID_INPUT` for a file that only its provider has
+ */
+export function fileData(data: unknown): string {
+  if (typeof data === "string") return data;
+  if (typeof data === "object" && data !== null && "type" in data) {
+    if ("data" in data && typeof data.data === "string") return data.data;
+    if ("url" in data && typeof data.url === "string") return data.url;
+    if ("text" in data && typeof data.text === "string") {
+      return convertUint8ArrayToBase64(new TextEncoder().encode(data.text));
+    }
+  }
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `A file in the messages is not there itself, but as ${JSON.stringify(toJson(data))}: a session keeps content, not a provider's reference to it.`,
+  );
+}

@@ -1,0 +1,32 @@
+/** What the model is shown at one position of a session and not at another. Runs and writes nothing. */
+
+import type { EventLog } from "../events/index.ts";
+import { promptDiff, type PromptDiff } from "../projections/index.ts";
+import { checkPosition, foldOnwards, readSessionState } from "./session-view.ts";
+
+export interface SessionDiff extends PromptDiff {
+  readonly session: string;
+  /** The two positions. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/**
+ * Compares the prompts at two positions of a session, in either order.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
+ */
+export async function diffSession(
+  log: EventLog,
+  session: string,
+  before: number,
+  after: number,
+): Promise<SessionDiff> {
+  await checkPosition(log, session, before);
+  await checkPosition(log, session, after);
+  const one = await readSessionState(log, session, before);
+  const other =
+    after < before
+      ? await readSessionState(log, session, after)
+      : await foldOnwards(log, session, one, after);
+  return { session, before, after, ...promptDiff(one, other) };
+}

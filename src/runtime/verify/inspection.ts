@@ -1,0 +1,54 @@
+/** Folds a session's events one by one and holds each against the laws. Pure: knows no log. */
+
+import type { SessionEvent } from "../../events/index.ts";
+import { foldSession, initialSessionState, type SessionState } from "../session-state.ts";
+import { callCheck } from "./call-check.ts";
+import type { Check, LogRule } from "./check.ts";
+import { figureCheck } from "./figure-check.ts";
+import { messageCheck } from "./message-check.ts";
+import { orderCheck } from "./order-check.ts";
+import { promptCheck } from "./prompt-check.ts";
+
+export interface Finding {
+  readonly position: number;
+  readonly rule: LogRule;
+  /** In words. */
+  readonly what: string;
+}
+
+export class Inspection {
+  #state: SessionState = initialSessionState;
+  readonly #checks: readonly Check[] = [
+    orderCheck(),
+    messageCheck(),
+    callCheck(),
+    figureCheck(),
+    promptCheck(),
+  ];
+
+  /** The state after the events so far. */
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  /** Takes the next event in; answers what is wrong with it. @throws TurnlogError `LOG_DAMAGED` after a gap */
+  see(event: SessionEvent): readonly Finding[] {
+    const before = this.#state;
+    this.#state = foldSession(before, event).state;
+    const findings: Finding[] = [];
+    for (const check of this.#checks) {
+      for (const what of check.see(event, before)) {
+        findings.push({ position: event.seq, rule: check.rule, what });
+      }
+    }
+    return findings;
+  }
+
+  /** What is wrong with the whole, when no more events come. */
+  end(): readonly Finding[] {
+    const { position } = this.#state;
+    return this.#checks.flatMap((check) =>
+      check.end(this.#state).map((what) => ({ position, rule: check.rule, what })),
+    );
+  }
+}

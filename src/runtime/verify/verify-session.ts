@@ -1,0 +1,87 @@
+/** Holds the log of one session against the laws. Reads, runs nothing and writes nothing. */
+
+import { TurnlogError, type EventLog, type TurnlogErrorCode } from "../../events/index.ts";
+import { checkPosition } from "../session-view.ts";
+import { Inspection, type Finding } from "./inspection.ts";
+import { openStateCheck } from "./state-check.ts";
+
+export interface VerifyOptions {
+  /**
+   * At every so many positions the state is kept as a snapshot, loaded again and compared with the
+   * fold from there on. 1 is every position. Default: a sixteenth of the session.
+   */
+  readonly every?: number;
+}
+
+/** What is wrong, and where it was found. */
+export interface LogProblem extends Finding {
+  readonly session: string;
+}
+
+export interface SessionVerification {
+  readonly session: string;
+  /** How many events were read and checked. */
+  readonly events: number;
+  /** How many prompts were made again and compared by their digests. */
+  readonly prompts: number;
+  /** Empty when the log keeps every law. */
+  readonly problems: readonly LogProblem[];
+}
+
+/** Of these the log itself is to blame: they are what is looked for. */
+const findings: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
+  "LOG_DAMAGED",
+  "EVENT_INVALID",
+  "EVENT_TOO_NEW",
+]);
+
+/**
+ * Reads all of a session's log and says what is wrong with it: sequence, checksums and schemas, the
+ * order of turns and steps, input exactly once, the end of every call, token sums, the digest of
+ * every prompt, and the stored states. After an event that cannot be read nothing more is checked.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
+ */
+export async function verifySession(
+  log: EventLog,
+  session: string,
+  options: VerifyOptions = {},
+): Promise<SessionVerification> {
+  checkEvery(options);
+  const inspection = new Inspection();
+  const problems: LogProblem[] = [];
+  const add = (found: readonly Finding[]): void => {
+    for (const finding of found) problems.push({ session, ...finding });
+  };
+  let prompts = 0;
+  try {
+    await checkPosition(log, session);
+    const last = await log.revision(session);
+    const every = options.every ?? Math.ceil(last / 16);
+    const states = await openStateCheck(log, session, { every, last });
+    for await (const event of log.read(session, { to: last })) {
+      add(inspection.see(event));
+      add(await states.see(event, inspection.state));
+      if (event.type === "step.started") prompts += 1;
+    }
+    add(inspection.end());
+    add(states.end());
+  } catch (error) {
+    add([unreadable(error, inspection.state.position + 1)]);
+  }
+  return { session, events: inspection.state.position, prompts, problems };
+}
+
+/** @throws TurnlogError `INVALID_INPUT` */
+export function checkEvery({ every = 1 }: VerifyOptions): void {
+  if (Number.isSafeInteger(every) && every > 0) return;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `States are compared at every so many positions, a whole number from 1 on; got ${every}.`,
+  );
+}
+
+/** The finding in an error of the log; any other error is thrown on. */
+export function unreadable(error: unknown, next: number): Finding {
+  if (!TurnlogError.isInstance(error) || !findings.has(error.code)) throw error;
+  return { position: error.position ?? next, rule: "readable", what: error.message };
+}

@@ -1,0 +1,117 @@
+/** What came from outside to a recorded session, said to a session again. */
+
+import type { CancelMode, EventType, SessionEvent } from "../events/index.ts";
+import type { CompactionStrategy, Session } from "../index.ts";
+import { recordedError } from "../models/index.ts";
+
+type CommandType =
+  | "message.queued"
+  | "message.rescheduled"
+  | "message.withdrawn"
+  | "turn.cancel-requested"
+  | "tool.approval-answered"
+  | "session.resumed"
+  | "session.closed"
+  | "context.compaction-started";
+
+const commandTypes: ReadonlySet<string> = new Set<CommandType>([
+  "message.queued",
+  "message.rescheduled",
+  "message.withdrawn",
+  "turn.cancel-requested",
+  "tool.approval-answered",
+  "session.resumed",
+  "session.closed",
+  "context.compaction-started",
+]);
+
+/** Whether somebody outside of the session made this happen. Everything else follows from it. */
+export function isCommand(event: SessionEvent): event is SessionEvent<CommandType> {
+  return commandTypes.has(event.type);
+}
+
+/** Whether a turn's time was up here: nothing that came before says so. */
+export function isTimeUp(event: SessionEvent): boolean {
+  return event.type === "turn.limit-reached" && event.data.limit === "time";
+}
+
+/** Whether a tool was left running here, by a cancel or because time was up. */
+export function leavesTool(event: SessionEvent, events: readonly SessionEvent[]): boolean {
+  if (event.type !== "turn.cancel-requested" && !isTimeUp(event)) return false;
+  const after = events
+    .slice(event.seq)
+    .find(({ type }) => leavings.has(type) || type === "tool.unknown");
+  return after?.type === "tool.unknown";
+}
+
+/** What comes once the calls of a step have ended. */
+const leavings: ReadonlySet<EventType> = new Set<EventType>(["step.started", "turn.ended"]);
+
+/** Says it again. @param next - The event that was recorded after it. */
+export async function repeatCommand(
+  session: Session,
+  event: SessionEvent<CommandType>,
+  next: SessionEvent | undefined,
+): Promise<void> {
+  switch (event.type) {
+    case "message.queued": {
+      const { id, content, delivery } = event.data;
+      const input = typeof content === "string" ? content : [...content];
+      await session.send(input, { id, delivery });
+      return;
+    }
+    case "message.rescheduled":
+      return await session.reschedule(event.data.id, event.data.delivery);
+    case "message.withdrawn": {
+      const [id, ...others] = event.data.ids;
+      const { reason } = event.data;
+      if (id !== undefined && others.length === 0) return await session.withdraw(id, reason);
+      // Several at once are taken back by a cancel; of a turn that was to stop, it said nothing else.
+      const mode = next?.type === "turn.cancel-requested" ? next.data.mode : "after-tools";
+      await session.cancel({ ...modeOf({ mode }), ...reasonOf(event.data), withdraw: true });
+      return;
+    }
+    case "turn.cancel-requested":
+      await session.cancel({ ...modeOf(event.data), ...reasonOf(event.data) });
+      return;
+    case "tool.approval-answered": {
+      const { callId, approved, always } = event.data;
+      const answer = { ...reasonOf(event.data), ...(always === undefined ? {} : { always }) };
+      await (approved ? session.approve(callId, answer) : session.deny(callId, answer));
+      return;
+    }
+    case "session.resumed":
+      return await session.resume();
+    case "session.closed":
+      return await session.close(event.data.reason);
+    case "context.compaction-started":
+      await session.compact(recordedStrategy(event.data.strategy, next));
+  }
+}
+
+function reasonOf({ reason }: { readonly reason?: string }): { readonly reason?: string } {
+  return reason === undefined ? {} : { reason };
+}
+
+function modeOf({ mode }: { readonly mode?: CancelMode | undefined }): {
+  readonly mode?: CancelMode;
+} {
+  return mode === undefined ? {} : { mode };
+}
+
+/** Plans what was planned. */
+function recordedStrategy(name: string, outcome: SessionEvent | undefined): CompactionStrategy {
+  return {
+    name,
+    plan: () => {
+      if (outcome?.type === "context.compacted") {
+        const { covers, summary } = outcome.data;
+        return { covers, summary };
+      }
+      if (outcome?.type !== "context.compaction-rejected") return undefined;
+      const { error } = outcome.data;
+      if (error !== undefined) throw recordedError(error);
+      return undefined;
+    },
+  };
+}

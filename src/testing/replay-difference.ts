@@ -1,0 +1,69 @@
+/** Whether an event happened again as it was recorded. Pure. */
+
+import { isDeepStrictEqual } from "node:util";
+import type { SessionEvent } from "../events/index.ts";
+
+/** The first event that is not the same. One side is absent where only the other went on. */
+export interface ReplayDifference {
+  readonly position: number;
+  readonly recorded: SessionEvent | undefined;
+  readonly replayed: SessionEvent | undefined;
+}
+
+/**
+ * All but what is never the same twice: the time, the stack of an error, for how long a refused call
+ * was put off (with the headers that asked for it), and what was guessed of tokens, which a later
+ * release guesses better.
+ */
+export function isSameEvent(recorded: SessionEvent, replayed: SessionEvent): boolean {
+  return isDeepStrictEqual(comparable(recorded), comparable(replayed));
+}
+
+function comparable({ seq, type, data, id }: SessionEvent): unknown {
+  const compared = withoutGuesses(type, { ...data });
+  const error = "error" in compared ? { error: withoutCircumstances(compared["error"]) } : {};
+  return { seq, type, id, data: { ...compared, ...error } };
+}
+
+/** Fields that hold what this release guessed. */
+const guesses = new Set(["estimate", "beforeTokens", "afterTokens", "savedTokens"]);
+
+/** An event's data without delays and guesses, as far as its type has them. */
+function withoutGuesses(
+  type: string,
+  said: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(said).filter(
+      ([field, value]) =>
+        !guesses.has(field) &&
+        !(field === "delayMs" && type === "step.retrying") &&
+        !(field === "usage" && isGuessed(value)),
+    ),
+  );
+}
+
+function isGuessed(usage: unknown): boolean {
+  return (
+    typeof usage === "object" && usage !== null && "basis" in usage && usage.basis === "estimated"
+  );
+}
+
+const circumstances = new Set(["stack", "responseHeaders"]);
+
+function withoutCircumstances(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutCircumstances);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) =>
+      circumstances.has(key) ? [] : [[key, withoutCircumstances(inner)]],
+    ),
+  );
+}
+
+/** Both sides in words, as a failing test shows them. */
+export function differenceText({ position, recorded, replayed }: ReplayDifference): string {
+  const side = (event: SessionEvent | undefined): string =>
+    event === undefined ? "nothing" : `${event.type} ${JSON.stringify(event.data)}`;
+  return `At position ${position} the session was\n  ${side(recorded)}\nand the replay has\n  ${side(replayed)}`;
+}

@@ -1,0 +1,204 @@
+/** Where a recorded session happens again: the processes that it had, one after the other, on one log. */
+
+import { setImmediate } from "node:timers/promises";
+import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
+import { createRuntime, type Agent, type Session } from "../index.ts";
+import { replayModel } from "../models/index.ts";
+import { isCommand, isTimeUp, leavesTool, repeatCommand } from "./replay-command.ts";
+import { isSameEvent, type ReplayDifference } from "./replay-difference.ts";
+import { ReplayPacer } from "./replay-pacer.ts";
+import { replayTools } from "./replay-tools.ts";
+
+export interface ReplayStageOptions {
+  readonly log: EventLog;
+  readonly events: readonly SessionEvent[];
+  readonly agentOf: (recorded: AgentDescription) => Agent;
+  readonly patienceMs: number;
+}
+
+/** In so many turns of the event loop whatever follows from the last event has happened. */
+const TURNS_TO_SETTLE = 20;
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < TURNS_TO_SETTLE; turn++) await setImmediate();
+}
+
+const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
+
+export class ReplayStage {
+  readonly #options: ReplayStageOptions;
+  readonly #pacer = new ReplayPacer();
+  readonly #name: string;
+  #difference: ReplayDifference | undefined;
+  #lastAppend: Promise<unknown> = Promise.resolve();
+  /** The number of the process that lives; what earlier ones do gets nowhere. */
+  #process = 0;
+  #session: Promise<Session> | undefined;
+  /** Ends the time of the turn that runs in it; it passes only where that was recorded. */
+  #timeUp: (() => void) | undefined;
+  /** What was recorded of the agent that runs it. */
+  #description: AgentDescription;
+
+  constructor(created: SessionEvent<"session.created">, options: ReplayStageOptions) {
+    this.#options = options;
+    this.#description = created.data.agent;
+    this.#name = sessionName(options.events);
+  }
+
+  /** The first difference; undefined when there is none. */
+  async play(): Promise<ReplayDifference | undefined> {
+    const { events } = this.#options;
+    for (const event of events) {
+      if (!isCommand(event) && !isTimeUp(event) && !isOpening(event, events[event.seq - 2])) {
+        continue;
+      }
+      if (!(await this.#reached(event.seq - 1))) return this.#difference;
+      // What one command made happen together is not repeated twice.
+      if (this.#pacer.position >= event.seq) continue;
+      // It had been started, and was run.
+      if (leavesTool(event, events)) await settled();
+      this.#repeat(event).catch(() => {
+        this.#refused(event);
+      });
+    }
+    if (await this.#reached(events.length)) await settled();
+    this.#process += 1;
+    this.#pacer.stop();
+    return this.#difference;
+  }
+
+  async #repeat(event: SessionEvent): Promise<void> {
+    if (isTimeUp(event)) {
+      this.#timeUp?.();
+      return;
+    }
+    if (!isCommand(event)) {
+      this.#session = this.#open(event);
+      await this.#session;
+      return;
+    }
+    const session = await this.#session;
+    if (session === undefined) return;
+    await repeatCommand(session, event, this.#options.events[event.seq]);
+  }
+
+  /** A new process opens the session, on what the one before it has written. */
+  async #open(event: SessionEvent): Promise<Session> {
+    const { log, events, agentOf } = this.#options;
+    this.#process += 1;
+    const process = this.#process;
+    this.#timeUp = undefined;
+    await this.#lastAppend;
+    if (event.type === "session.created" || event.type === "session.configured") {
+      this.#description = event.data.agent;
+    }
+    const agent = agentOf(this.#description);
+    const rest = events.slice(event.seq - 1);
+    const recovery = [event, events[event.seq]].find((one) => one?.type === "session.recovered");
+    const runtime = await createRuntime({
+      log: this.#door(log, process),
+      agent: {
+        ...agent,
+        model: { ...replayModel(rest, this.#pacer), ...nameOf(agent) },
+        ...(agent.tools === undefined
+          ? {}
+          : { tools: replayTools(rest, agent.tools, this.#pacer) }),
+      },
+      recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
+      maxRecoveries: Number.POSITIVE_INFINITY,
+      graceMs: 1,
+      clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.at ?? 0,
+      turnTimer: (_, due) => {
+        if (process === this.#process) this.#timeUp = due;
+        return { [Symbol.dispose]: () => {} };
+      },
+      random: () => 0,
+    });
+    return await runtime.session(this.#name);
+  }
+
+  /** The log as one process sees it. What a process that is gone writes gets nowhere. */
+  #door(log: EventLog, process: number): EventLog {
+    return {
+      append: (session, expected, events) => {
+        if (process !== this.#process) return never();
+        const revision = typeof expected === "number" ? expected : 0;
+        const timed = events.map((event, index) => this.#happened(revision + index + 1, event));
+        if (this.#difference !== undefined) return never();
+        const appended = log.append(session, expected, timed);
+        this.#lastAppend = appended;
+        this.#pacer.advance(revision + events.length);
+        return appended;
+      },
+      saveSnapshot: (...snapshot) =>
+        process === this.#process ? log.saveSnapshot(...snapshot) : never(),
+      read: (...read) => log.read(...read),
+      subscribe: (...subscription) => log.subscribe(...subscription),
+      readAll: (...read) => log.readAll(...read),
+      revision: (session) => log.revision(session),
+      list: (...list) => log.list(...list),
+      loadSnapshot: (...snapshot) => log.loadSnapshot(...snapshot),
+      close: () => log.close(),
+      [Symbol.asyncDispose]: () => log.close(),
+    };
+  }
+
+  /** Compares an event with the recorded one, whose time it takes. */
+  #happened(position: number, event: NewEvent): NewEvent {
+    const recorded = this.#options.events[position - 1];
+    // The position is all that it has not got yet.
+    const replayed = { ...event, seq: position } as SessionEvent;
+    if (recorded !== undefined && isSameEvent(recorded, replayed)) {
+      return { ...event, at: recorded.at };
+    }
+    this.#differ({ position, recorded, replayed });
+    return event;
+  }
+
+  /** A command that the session no longer takes: what it should have become is missing. */
+  #refused(event: SessionEvent): void {
+    if (this.#pacer.position >= event.seq) return;
+    this.#differ({ position: event.seq, recorded: event, replayed: undefined });
+  }
+
+  #differ(difference: ReplayDifference): void {
+    this.#difference ??= difference;
+    this.#pacer.stop();
+  }
+
+  /** Waits until everything up to a position has happened; false where it does not. */
+  async #reached(position: number): Promise<boolean> {
+    const { events, patienceMs } = this.#options;
+    while (this.#pacer.position < position && this.#difference === undefined) {
+      const before = this.#pacer.position;
+      await this.#pacer.moved(patienceMs);
+      if (this.#pacer.position > before || this.#difference !== undefined) continue;
+      const missing = before + 1;
+      this.#differ({ position: missing, recorded: events[before], replayed: undefined });
+    }
+    return this.#difference === undefined;
+  }
+}
+
+/** Whether a process opened the session here: once for a change of the agent and a recovery in a row. */
+function isOpening({ type }: SessionEvent, before: SessionEvent | undefined): boolean {
+  if (type === "session.created" || type === "session.configured") return true;
+  return type === "session.recovered" && before?.type !== "session.configured";
+}
+
+/** The name is part of what an agent is: a change of the model is found. */
+function nameOf({ model }: Agent): { readonly provider: string; readonly modelId: string } {
+  return typeof model === "string"
+    ? { provider: "gateway", modelId: model }
+    : { provider: model.provider, modelId: model.modelId };
+}
+
+/** Effect ids begin with the name of the session; nothing else of a session tells it. */
+function sessionName(events: readonly SessionEvent[]): string {
+  for (const { type, data } of events) {
+    if (type !== "tool.started") continue;
+    const end = `/${data.step}/${data.callId}`;
+    if (data.effectId.endsWith(end)) return data.effectId.slice(0, -end.length);
+  }
+  return "replay";
+}

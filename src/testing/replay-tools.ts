@@ -1,0 +1,134 @@
+/** Tools that answer from a log: each call gets what came of the same call in the recorded session. */
+
+import { jsonSchema, tool, type ToolSet } from "ai";
+import {
+  TurnlogError,
+  type JsonValue,
+  type ModelOutput,
+  type SessionEvent,
+} from "../events/index.ts";
+import { atOnce, recordedError, type ReplayPace } from "../models/index.ts";
+
+/** What a tool did once it was started. */
+interface RecordedRun {
+  readonly toolName: string;
+  readonly progress: SessionEvent<"tool.progressed">[];
+  /** Undefined where nobody saw how it ended. */
+  end?: SessionEvent<"tool.succeeded" | "tool.failed">;
+}
+
+/**
+ * The tools with `execute` replaced: progress, results and errors come from the log; a call of which
+ * nobody saw the end does not end. Schemas, approval and `toModelOutput` stay the tools' own, and
+ * `toModelOutput` is given the output as JSON has it.
+ * @param tools - The agent's. Without them, tools of the recorded names that take any input.
+ * @throws TurnlogError `INVALID_INPUT` from a run that the log does not have.
+ */
+export function replayTools(
+  events: readonly SessionEvent[],
+  tools?: ToolSet,
+  pace: ReplayPace = atOnce,
+): ToolSet {
+  const runs = recordedRuns(events);
+  const take = taking(runs);
+  const own = tools ?? anyTools([...runs.values()].flat());
+  return Object.fromEntries(
+    Object.entries(own).map(([name, one]) => [name, replayed(one, take, pace)]),
+  );
+}
+
+type AnyTool = ToolSet[string];
+
+function replayed(own: AnyTool, take: (callId: string) => RecordedRun, pace: ReplayPace): AnyTool {
+  if (own.execute === undefined) return own;
+  const execute = (_input: unknown, { toolCallId }: { readonly toolCallId: string }): unknown => {
+    const run = take(toolCallId);
+    // Only a tool that told of its progress is run as one that does.
+    return run.progress.length === 0 ? result(run, pace) : progress(run, pace);
+  };
+  return { ...own, execute };
+}
+
+async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> {
+  if (end === undefined) return await new Promise<never>(() => {});
+  await pace.due(end.seq);
+  if (end.type === "tool.failed") throw recordedError(end.data.error);
+  const { output, modelOutput } = end.data;
+  // A date, say, was text only in JSON, and the model was given JSON.
+  const becameText = typeof output === "string" && modelOutput?.type === "json";
+  return becameText ? { toJSON: (): JsonValue => output } : output;
+}
+
+async function* progress(run: RecordedRun, pace: ReplayPace): AsyncGenerator<JsonValue> {
+  for (const event of run.progress) {
+    await pace.due(event.seq);
+    yield event.data.output;
+  }
+  await result(run, pace);
+}
+
+/** By call id, in the order in which they were started: ids come again in later steps. */
+function recordedRuns(events: readonly SessionEvent[]): ReadonlyMap<string, RecordedRun[]> {
+  const runs = new Map<string, RecordedRun[]>();
+  for (const event of events) {
+    switch (event.type) {
+      case "tool.started": {
+        const { callId, toolName } = event.data;
+        runs.set(callId, [...(runs.get(callId) ?? []), { toolName, progress: [] }]);
+        break;
+      }
+      case "tool.progressed":
+        runs.get(event.data.callId)?.at(-1)?.progress.push(event);
+        break;
+      case "tool.succeeded":
+      case "tool.failed": {
+        // A call may fail without a start; its id may have been another call's before.
+        const run = runs.get(event.data.callId)?.at(-1);
+        if (run !== undefined && run.end === undefined) run.end = event;
+        break;
+      }
+      default:
+    }
+  }
+  return runs;
+}
+
+function taking(runs: ReadonlyMap<string, readonly RecordedRun[]>): (id: string) => RecordedRun {
+  const taken = new Map<string, number>();
+  return (callId) => {
+    const index = taken.get(callId) ?? 0;
+    taken.set(callId, index + 1);
+    const run = runs.get(callId)?.[index];
+    if (run !== undefined) return run;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Call ${callId} is run for the ${index + 1}. time, and the log has ${index} runs of it. What runs now does more than what was recorded.`,
+      { details: { callId, runs: index } },
+    );
+  };
+}
+
+/** For a log of which the tools are not at hand. */
+function anyTools(runs: readonly RecordedRun[]): ToolSet {
+  const names = [...new Set(runs.map(({ toolName }) => toolName))];
+  return Object.fromEntries(
+    names.map((name) => {
+      const shown = runs.flatMap(({ toolName, end }) =>
+        toolName === name && end?.type === "tool.succeeded" ? [end.data] : [],
+      );
+      const isConverted = shown.some(({ modelOutput }) => modelOutput !== undefined);
+      const convert = ({ toolCallId }: { readonly toolCallId: string }): ModelOutput => {
+        const one = shown.find(({ callId }) => callId === toolCallId);
+        return one?.modelOutput ?? { type: "json", value: one?.output ?? null };
+      };
+      return [
+        name,
+        tool({
+          inputSchema: jsonSchema({}),
+          execute: (): JsonValue => null,
+          ...(isConverted ? { toModelOutput: convert } : {}),
+        }),
+      ];
+    }),
+  );
+}

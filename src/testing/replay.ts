@@ -1,0 +1,55 @@
+/**
+ * Runs the runtime for real against a recorded session: its model and its tools answer from the log,
+ * what came from outside comes again at its position, and every event is compared with the recorded
+ * one. A session of which this finds no difference is what the agent would do again.
+ */
+
+import type { AgentDescription, SessionEvent } from "../events/index.ts";
+import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
+import type { ReplayDifference } from "./replay-difference.ts";
+import { ReplayStage } from "./replay-stage.ts";
+
+export interface ReplayOptions {
+  /** Milliseconds without any event after which the next one is no longer expected. Default 1,000. */
+  readonly patienceMs?: number;
+}
+
+export interface ReplayResult {
+  /** How many events were the same, from the first on. */
+  readonly events: number;
+  /** Absent when all of them were, and nothing else happened. */
+  readonly difference?: ReplayDifference;
+}
+
+/** The agent; or, for a session that several have run, the one that fits what was recorded of it. */
+export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
+
+/**
+ * Replays a session from its first event. Needs no network: the agent's model and its tools'
+ * `execute` are not called. Instructions, schemas, approvals, `toModelOutput` and limits are the
+ * agent's own, so that a change of them is found where it first tells. A turn's time is up where it
+ * was; a model call or a tool that was late is late again, for which `patienceMs` has to be longer
+ * than its limit. Not compared are times, stacks, how long a refused call was put off, and guesses of tokens.
+ * @param events - Of one session, as `EventLog.read` or `readSessionFile` gives them.
+ * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap
+ */
+export async function replay(
+  events: readonly SessionEvent[],
+  agent: ReplayedAgent,
+  { patienceMs = 1000 }: ReplayOptions = {},
+): Promise<ReplayResult> {
+  const [created] = events;
+  if (created?.type !== "session.created" || events.some(({ seq }, at) => seq !== at + 1)) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      "A session is replayed from its first event, which is session.created, and without a gap.",
+    );
+  }
+  await using log = await openMemoryLog();
+  const agentOf = typeof agent === "function" ? agent : () => agent;
+  const stage = new ReplayStage(created, { log, events, agentOf, patienceMs });
+  const difference = await stage.play();
+  return difference === undefined
+    ? { events: events.length }
+    : { events: difference.position - 1, difference };
+}

@@ -1,0 +1,89 @@
+/** What a line means that was typed in a chat. */
+import { describe, expect, it } from "vitest";
+import { helpLines } from "../../src/cli/chat/chat-help.ts";
+import { readLine, type ChatLine } from "../../src/cli/chat/chat-line.ts";
+
+const answer = (approved: boolean, always: boolean, reason?: string) => ({
+  kind: "answer",
+  answer: { approved, always, ...(reason === undefined ? {} : { reason }) },
+});
+
+/** Why a line is not understood; empty for one that is. */
+function wrong(line: ChatLine): string {
+  return line.kind === "wrong" ? line.why : "";
+}
+
+describe("a line in a chat", () => {
+  it.each([
+    ["which files?", { kind: "message", text: "which files?" }],
+    ["  ", { kind: "nothing" }],
+    ["/etc/hosts says?", { kind: "message", text: "/etc/hosts says?" }],
+    ["//queue", { kind: "message", text: "/queue" }],
+    ["/steer look in src", { kind: "message", text: "look in src", delivery: "steer" }],
+    ["/later look in src", { kind: "message", text: "look in src", delivery: "follow-up" }],
+    ["/steer 2", { kind: "move", number: 2, delivery: "steer" }],
+    ["/later 2", { kind: "move", number: 2, delivery: "follow-up" }],
+    ["/withdraw 1, 3 3", { kind: "withdraw", which: [1, 3] }],
+    ["/withdraw all", { kind: "withdraw", which: "all" }],
+    ["/cancel", { kind: "cancel", mode: "now", withdraw: false }],
+    ["/cancel after-tools all", { kind: "cancel", mode: "after-tools", withdraw: true }],
+    ["/queue", { kind: "queue" }],
+    ["/resume", { kind: "resume" }],
+    ["/help", { kind: "help" }],
+    ["/quit", { kind: "quit" }],
+    ["/approve", answer(true, false)],
+    ["/always", answer(true, true)],
+    ["/deny too risky", answer(false, false, "too risky")],
+    ["/never", answer(false, true)],
+    ["y", { kind: "message", text: "y" }],
+  ])("%j is understood", (typed, meant) => {
+    expect(readLine(typed, false)).toEqual(meant);
+  });
+
+  it.each(["/nope", "/steer", "/withdraw", "/withdraw x", "/cancel soon"])(
+    "%j is not, and why is said",
+    (typed) => {
+      expect(wrong(readLine(typed, false))).toMatch(/\/\w+/);
+    },
+  );
+
+  it.each([
+    ["y", answer(true, false)],
+    ["Yes", answer(true, false)],
+    ["n", answer(false, false)],
+    ["no, the other file", answer(false, false, "the other file")],
+    ["n not now", answer(false, false, "not now")],
+    ["a", answer(true, true)],
+    ["never: too risky", answer(false, true, "too risky")],
+  ])("%j answers a question that stands", (typed, meant) => {
+    expect(readLine(typed, true)).toEqual(meant);
+  });
+
+  it.each(["yes but not that file", "always do this", "ok", "yy", "y2", "nothing to say"])(
+    "%j does not: nothing runs on words that may have been meant otherwise",
+    (typed) => {
+      expect(wrong(readLine(typed, true))).toContain("y, n");
+    },
+  );
+
+  it("has a line in /help for each command", () => {
+    const help = helpLines().join("\n");
+    const names = [
+      "queue",
+      "steer",
+      "later",
+      "withdraw",
+      "resume",
+      "cancel",
+      "quit",
+      "approve",
+      "deny",
+      "always",
+      "never",
+    ];
+    for (const name of names) {
+      expect(wrong(readLine(`/${name} x`, false))).not.toContain("There is no");
+      expect(help).toContain(`/${name}`);
+    }
+  });
+});

@@ -1,0 +1,87 @@
+/** A chat whose keyboard and screen are in memory: keys go in, rows of a screen come out. */
+import { EventEmitter } from "node:events";
+import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
+import { Chat } from "../../src/cli/chat/chat.ts";
+import type { ExitCode } from "../../src/cli/exit-code.ts";
+import type { Output } from "../../src/cli/output.ts";
+import { endKeys, noKeys, readKeys } from "../../src/cli/terminal/key.ts";
+import { createRuntime, type Agent, type Runtime, type Session } from "../../src/runtime/index.ts";
+import { emulatedScreen } from "./emulated-screen.ts";
+
+export interface ChatStage extends AsyncDisposable {
+  readonly session: Session;
+  readonly runtime: Runtime;
+  /** Presses keys, as a terminal sends them. */
+  type(keys: string): void;
+  /** Ctrl-C; each comes long after the last one. */
+  interrupt(): void;
+  /** Resolves when the rows on the screen match. */
+  until(pattern: RegExp): Promise<void>;
+  screen(): string;
+  /** Exit codes with which the chat has left on its own. */
+  readonly left: readonly ExitCode[];
+  readonly ended: Promise<void>;
+}
+
+const COLUMNS = 80;
+
+/** Opens a chat about a session of this agent. */
+export async function chatStage(agent: Agent): Promise<ChatStage> {
+  const runtime = await createRuntime({ memory: true, graceMs: 0, random: () => 0, agent });
+  const session = await runtime.session("one");
+  const screen = emulatedScreen(COLUMNS);
+  const written = new EventEmitter();
+  const channel = {
+    isTerminal: true,
+    columns: COLUMNS,
+    rows: 40,
+    style: (_style: unknown, text: string) => text,
+    async write(text: string) {
+      await screen.write(text);
+      written.emit("written");
+    },
+  };
+  const output: Output = { data: channel, progress: channel };
+  const left: ExitCode[] = [];
+  let time = 0;
+  const interrupts = takeInterrupts({
+    signals: new EventEmitter(),
+    close: () => runtime.close(),
+    leave: (code) => left.push(code),
+    now: () => (time += 1000),
+  });
+  const view = await session.view();
+  const chat = new Chat({ session, view, output, interrupts, debug: false });
+  const ended = interrupts.during(
+    () => chat.interrupt(),
+    () => chat.run(),
+  );
+  const shown = (): string => screen.rows().join("\n");
+  return {
+    session,
+    runtime,
+    left,
+    ended,
+    screen: shown,
+    interrupt: () => interrupts.press(),
+    type(keys) {
+      const read = readKeys(noKeys, keys);
+      for (const key of [...read.keys, ...endKeys(read.reader).keys]) chat.press(key);
+    },
+    until: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!pattern.test(shown())) return;
+          written.off("written", look);
+          resolve();
+        };
+        written.on("written", look);
+        ended.then(() => reject(new Error(`It ended before ${pattern} came:\n${shown()}`)), reject);
+        look();
+      }),
+    async [Symbol.asyncDispose]() {
+      interrupts[Symbol.dispose]();
+      await runtime.close();
+    },
+  };
+}

@@ -1,0 +1,119 @@
+/** The rows at the bottom of a chat, by how the session stands and how large the window is. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { panel } from "../../src/cli/chat/conversation-panel.ts";
+import { newConversation, type ConversationState } from "../../src/cli/chat/conversation-state.ts";
+import { cellsOf } from "../../src/cli/terminal/cells.ts";
+import { emptyDraft } from "../../src/cli/terminal/draft.ts";
+
+const window = { columns: 80, rows: 24, style: (_style: unknown, text: string) => text };
+
+function rows(state: Partial<ConversationState>, more: Partial<Parameters<typeof panel>[0]> = {}) {
+  const all = { ...newConversation, ...state };
+  return panel({ state: all, draft: emptyDraft, hint: undefined, ...window, ...more }).lines;
+}
+
+function waiting(
+  ...messages: readonly (readonly [text: string, delivery: "steer" | "follow-up"])[]
+) {
+  return messages.map(([content, delivery], index) => {
+    const number = index + 1;
+    return { id: `m${number}`, content, delivery, position: number, at: 0, number };
+  });
+}
+
+const asked = {
+  callId: "c1",
+  toolName: "write_file",
+  input: { path: "a.txt" },
+  status: "awaiting-approval",
+} as const;
+
+describe("the panel of a chat", () => {
+  it("says what can be pressed when nothing runs", () => {
+    expect(rows({})).toEqual([
+      "",
+      "Ask about this folder · Enter sends · /help · Ctrl-D leaves",
+      "> ",
+    ]);
+  });
+
+  it("shows what waits, in its order, and when it goes to the model", () => {
+    const queue = waiting(["look in src", "follow-up"], ["only\nts files", "steer"]);
+    expect(rows({ activity: "turn", queue })).toEqual([
+      "",
+      "1 after the turn: look in src",
+      "2 next step: only ts files",
+      "Working · Enter queues · Tab steers · Esc cancels",
+      "> ",
+    ]);
+    expect(rows({ held: true, queue })).toEqual([
+      "",
+      "1 held back: look in src",
+      "2 held back: only ts files",
+      "Enter delivers them · /withdraw · /help",
+      "> ",
+    ]);
+  });
+
+  it("asks about one call at a time, and says how to answer", () => {
+    expect(rows({ activity: "turn", calls: [asked, { ...asked, callId: "c2" }] })).toEqual([
+      "",
+      '? Run write_file path="a.txt"? (1 of 2)',
+      "y yes · n no, n <why> · a always, v never write_file · Tab steers · Esc cancels",
+      "> ",
+    ]);
+    // Of a turn that stops, nobody is asked.
+    expect(rows({ activity: "turn", calls: [asked], stopping: "now" }).join()).not.toContain("?");
+  });
+
+  it.each<[Partial<ConversationState>, RegExp]>([
+    [{ activity: "turn", calls: [{ ...asked, status: "running" }] }, /^Running write_file · /],
+    [{ activity: "retrying" }, /^Waiting to try again · /],
+    [{ activity: "turn", stopping: "after-tools" }, /^Stopping after the tools · Esc stops them/],
+    [{ activity: "turn", stopping: "now" }, /^Stopping · Ctrl-C leaves at once/],
+  ])("says what is going on: %j", (state, said) => {
+    expect(rows(state).at(-2)).toMatch(said);
+  });
+
+  it("says how many more wait where there is no room for all", () => {
+    const queue = waiting(...Array.from({ length: 30 }, () => ["text", "steer"] as const));
+    const shown = rows({ activity: "turn", queue }, { rows: 12 });
+    expect(shown.length).toBeLessThan(12);
+    expect(shown.find((row) => row.startsWith("…"))).toBe("… 24 messages more, /queue");
+  });
+
+  it("never takes more than the window has, nor a row more cells, and shows the cursor", () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 120 });
+    const state = fc.record({
+      activity: fc.constantFrom("idle", "turn", "retrying", "compacting"),
+      held: fc.boolean(),
+      stopping: fc.constantFrom(undefined, "now", "after-tools"),
+      queue: fc
+        .array(text, { maxLength: 20 })
+        .map((texts) => waiting(...texts.map((one) => [one, "steer"] as const))),
+      calls: fc
+        .array(text, { maxLength: 3 })
+        .map((texts) =>
+          texts.map((of, index) => ({ ...asked, callId: `c${index}`, input: { of } })),
+        ),
+    }) satisfies fc.Arbitrary<ConversationState>;
+    const options = fc.record({
+      state,
+      draft: fc.record({ before: text, after: text }),
+      hint: fc.option(text, { nil: undefined }),
+      columns: fc.integer({ min: 12, max: 120 }),
+      rows: fc.integer({ min: 2, max: 50 }),
+    });
+    fc.assert(
+      fc.property(options, (given) => {
+        const { lines, column } = panel({ ...window, ...given });
+        expect(lines.length).toBeLessThan(given.rows);
+        for (const line of lines) expect(cellsOf(line)).toBeLessThan(given.columns);
+        for (const line of lines) expect(line).not.toMatch(/[\n\t]/);
+        expect(column).toBeLessThan(given.columns);
+        expect(lines.at(-1)).toMatch(/^> /);
+      }),
+    );
+  });
+});

@@ -1,0 +1,174 @@
+/** `export` and `import`: a session goes from one store to another as a file, all of it or nothing. */
+
+import { execFileSync } from "node:child_process";
+import { watch } from "node:fs";
+import { open, readdir, readFile } from "node:fs/promises";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { NewEvent } from "../../src/events/index.ts";
+import { exportSession, openLog, openMemoryLog, verifyLog } from "../../src/index.ts";
+import { readFixture } from "../laws/session-fixture.ts";
+import { long, patience } from "../support/runs.ts";
+import { jsonLines, run, start } from "./command-line.ts";
+import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
+
+async function folderWith(session: string, events: readonly NewEvent[]): Promise<TemporaryFolder> {
+  const folder = await temporaryFolder();
+  await using log = await openLog({ dir: folder.at(".turnlog"), durability: "os" });
+  await log.append(session, "none", events);
+  return folder;
+}
+
+/** A recording with a part that says what JSON leaves in strings and other readers break lines at. */
+async function events(): Promise<readonly NewEvent[]> {
+  const recorded = await readFixture("tools");
+  const later = { type: "later.happened", version: 2, data: "one\u2028two\u2029three\r\n" };
+  return [...recorded, { type: "unknown", at: 1, data: later }];
+}
+
+describe("export and import", () => {
+  it("bring a session into another store, under its name or a new one, exactly", async () => {
+    await using from = await folderWith("one", await events());
+    const written = await run(["export", "one", "--out", "one.jsonl"], { cwd: from.path });
+    expect(written).toMatchObject({ code: 0, stdout: "" });
+    const file = await readFile(from.at("one.jsonl"), "utf8");
+    expect((await run(["export", "one"], { cwd: from.path })).stdout).toBe(file);
+    expect((await readdir(from.path)).toSorted()).toEqual([".turnlog", "one.jsonl"]);
+
+    await using to = await temporaryFolder();
+    for (const args of [[], ["--as", "two"]]) {
+      const ended = await run(["import", from.at("one.jsonl"), ...args], { cwd: to.path });
+      expect(ended).toMatchObject({ code: 0, stdout: "" });
+    }
+    const [, ...lines] = file.split("\n");
+    for (const name of ["one", "two"]) {
+      const [, ...again] = (await run(["export", name], { cwd: to.path })).stdout.split("\n");
+      expect(again).toEqual(lines);
+    }
+    const third = ["import", from.at("one.jsonl"), "--as", "three", "--json"];
+    const { stdout } = await run(third, { cwd: to.path });
+    expect(jsonLines(stdout)).toEqual([{ session: "three", events: lines.length - 1 }]);
+    expect(await run(["verify"], { cwd: to.path })).toMatchObject({ code: 0 });
+  });
+
+  it("make no store of a file that cannot be imported", async () => {
+    await using folder = await temporaryFolder({ "broken.jsonl": "{}\n" });
+    const ended = await run(["import", "broken.jsonl"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toContain("[INVALID_INPUT]");
+    expect(await readdir(folder.path)).toEqual(["broken.jsonl"]);
+  });
+
+  it("leave a session alone that has the name already, and a file that was there when nothing can be exported", async () => {
+    await using folder = await folderWith("one", await events());
+    await run(["export", "one", "--out", "one.jsonl"], { cwd: folder.path });
+    const before = await readFile(folder.at("one.jsonl"), "utf8");
+    const again = await run(["import", "one.jsonl"], { cwd: folder.path });
+    expect(again).toMatchObject({ code: 1, stdout: "" });
+    expect(again.stderr).toMatch(/--as.*\[REVISION_CONFLICT\]/);
+    const nobody = await run(["export", "nobody", "--out", "one.jsonl"], { cwd: folder.path });
+    expect(nobody.stderr).toContain("[SESSION_NOT_FOUND]");
+    expect(await readFile(folder.at("one.jsonl"), "utf8")).toBe(before);
+    expect((await readdir(folder.path)).toSorted()).toEqual([".turnlog", "one.jsonl"]);
+  });
+});
+
+describe("messages of the AI SDK", () => {
+  const messages = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Hello." },
+    { role: "assistant", content: "Hello yourself." },
+  ];
+  const from = ["import", "messages.json", "--from", "model-messages"];
+
+  it("are imported as a session, and their system message is told", async () => {
+    await using folder = await temporaryFolder({ "messages.json": JSON.stringify(messages) });
+    const ended = await run([...from, "--as", "talk"], { cwd: folder.path });
+    expect(ended).toMatchObject({ code: 0, stdout: "" });
+    expect(ended.stderr).toContain("Be brief.");
+    const shown = await run(["show", "talk", "--view", "prompt", "--json"], { cwd: folder.path });
+    expect(jsonLines(shown.stdout)).toEqual([
+      { role: "user", content: "Hello." },
+      { role: "assistant", content: [{ type: "text", text: "Hello yourself." }] },
+    ]);
+    expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
+  });
+
+  it("need a name, and must be messages", async () => {
+    await using folder = await temporaryFolder({ "messages.json": JSON.stringify(messages) });
+    expect(await run(from, { cwd: folder.path })).toMatchObject({ code: 2, stdout: "" });
+    for (const wrong of ["{ not JSON", '[{ "role": "nobody" }]']) {
+      await folder.write("messages.json", wrong);
+      const ended = await run([...from, "--as", "talk"], { cwd: folder.path });
+      expect(ended).toMatchObject({ code: 1, stdout: "" });
+      expect(ended.stderr).toContain("[INVALID_INPUT]");
+    }
+    expect(await readdir(folder.path)).toEqual(["messages.json"]);
+  });
+});
+
+/** Imports the file and kills the process at the n-th change of the store's files. */
+async function importKilledAt(folder: TemporaryFolder, change: number): Promise<void> {
+  let changes = 0;
+  const importing = start(["import", "large.jsonl"], { cwd: folder.path });
+  const watcher = watch(folder.at(".turnlog/log"), () => {
+    changes += 1;
+    if (changes === change) importing.child.kill("SIGKILL");
+  });
+  await importing.ended;
+  watcher.close();
+}
+
+describe("an import that is killed", () => {
+  let recorded: readonly NewEvent[];
+  let length: number;
+  let file: string;
+
+  beforeAll(async () => {
+    const deltas = Array.from({ length: 20_000 }, (_, at): NewEvent => {
+      // Metadata keeps each of them in a row of its own.
+      const data = { id: "0", text: `${at} ${"word ".repeat(at % 20)}`, providerMetadata: {} };
+      return { type: "part.text-delta", at, data };
+    });
+    recorded = await readFixture("tools");
+    const last = recorded.findLastIndex(({ type }) => type === "part.text-end");
+    const large = [...recorded.slice(0, last), ...deltas, ...recorded.slice(last)];
+    length = large.length;
+    await using log = await openMemoryLog();
+    await log.append("large", "none", large);
+    const lines = await Array.fromAsync(exportSession(log, "large"));
+    file = `${lines.join("\n")}\n`;
+  });
+
+  it("before it has read the last line has written nothing", async () => {
+    await using folder = await folderWith("other", recorded);
+    // A pipe, so that the end of the file is for the test to give.
+    execFileSync("mkfifo", [folder.at("large.jsonl")]);
+    const importing = start(["import", "large.jsonl"], { cwd: folder.path });
+    const pipe = await open(folder.at("large.jsonl"), "w");
+    // Taken but for what a pipe holds.
+    await pipe.writeFile(file.slice(0, file.lastIndexOf("\n", file.length - 2)));
+    importing.child.kill("SIGKILL");
+    expect(await importing.ended).toMatchObject({ signal: "SIGKILL" });
+    await pipe.close();
+    await using log = await openLog({ dir: folder.at(".turnlog") });
+    expect(await log.revision("large")).toBe(0);
+    expect(await log.revision("other")).toBe(recorded.length);
+  });
+
+  it(
+    "while it writes has written the whole session or nothing of it",
+    async () => {
+      for (let kill = 1; kill <= (long ? 40 : 5); kill++) {
+        await using folder = await folderWith("other", recorded);
+        await folder.write("large.jsonl", file);
+        await importKilledAt(folder, kill * 3);
+        await using log = await openLog({ dir: folder.at(".turnlog") });
+        expect([0, length]).toContain(await log.revision("large"));
+        const { sessions, problems } = await verifyLog(log);
+        expect(problems).toEqual([]);
+        expect(sessions.flatMap((session) => session.problems)).toEqual([]);
+      }
+    },
+    patience,
+  );
+});

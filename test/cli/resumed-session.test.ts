@@ -1,0 +1,45 @@
+/** What a person is told who comes back to a session. */
+import { tool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { standing } from "../../src/cli/chat/resumed-session.ts";
+import { openMemoryLog } from "../../src/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { createRuntime } from "../../src/runtime/index.ts";
+
+const call = { type: "tool-call", toolCallId: "c1", toolName: "hang", input: {} } as const;
+
+describe("coming back to a session", () => {
+  it("says that a turn was cut off, that a call's outcome is unknown, and what still waits", async () => {
+    await using log = await openMemoryLog();
+    const hang = tool({
+      inputSchema: z.object({}),
+      execute: () => new Promise<string>(() => {}),
+    });
+    const agent = { model: scriptedModel([{ parts: [call] }]), tools: { hang } };
+    // Its process dies here: nothing of it is ever heard again.
+    const dead = await createRuntime({ log, agent });
+    const before = await dead.session("one");
+    await before.send("go");
+    for await (const { type } of before.events()) if (type === "tool.started") break;
+    await before.send("and then");
+    await using runtime = await createRuntime({ log, agent });
+    const session = await runtime.session("one");
+    await session.idle();
+    expect(standing(await session.view())).toEqual([
+      expect.stringMatching(/^The last turn was interrupted: .* send a message to go on\.$/),
+      expect.stringMatching(/^1 call had been started .* nobody saw the outcome/),
+      "1 message still waiting; delivered together with your next one.",
+    ]);
+  });
+
+  it("says nothing of a session that ended as it should", async () => {
+    const agent = { model: scriptedModel(["fine"]) };
+    await using runtime = await createRuntime({ memory: true, agent });
+    const session = await runtime.session("one");
+    await (
+      await session.send("go")
+    ).result;
+    expect(standing(await session.view())).toEqual([]);
+  });
+});

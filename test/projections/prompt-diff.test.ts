@@ -1,0 +1,145 @@
+/** Why a message is not the same in two prompts. */
+
+import { describe, expect, it } from "vitest";
+import type { EventBody } from "../../src/events/index.ts";
+import { promptDiff, type PromptDiff } from "../../src/projections/index.ts";
+import { asked, called, said, spent, stateOf, stepFinished, stepStarted } from "./session-of.ts";
+
+/** Between what was, and what was with more after it. */
+function between(before: readonly EventBody[], more: readonly EventBody[]): PromptDiff {
+  return promptDiff(stateOf(...before), stateOf(...before, ...more));
+}
+
+function told({ changes }: PromptDiff): readonly string[] {
+  return changes.map((change) => {
+    const { role } = change.kind === "changed" ? change.after : change.message;
+    return `${change.kind} ${change.index} ${role}: ${change.why}`;
+  });
+}
+
+const ended = (output: string): EventBody => ({
+  type: "tool.succeeded",
+  data: { step: 1, callId: "1", output },
+});
+const look: readonly EventBody[] = [
+  ...asked("Look."),
+  stepStarted(1),
+  called("1"),
+  stepFinished(1, "tool-calls"),
+];
+const looked = [...look, ended("a long result")];
+const pruned: EventBody = {
+  type: "context.pruned",
+  data: { calls: [{ step: 1, callId: "1" }], savedTokens: 3 },
+};
+
+function compacted(from: number, to: number, summary: string): EventBody {
+  const data = { strategy: "test", covers: { from, to }, summary, beforeTokens: 9, afterTokens: 1 };
+  return { type: "context.compacted", data };
+}
+
+function restored(position: number): EventBody {
+  return { type: "context.restored", data: { position } };
+}
+
+describe("a message of a prompt", () => {
+  it("is new when it was said in between, and all that was cached still fits", () => {
+    const diff = between(looked, [stepStarted(2), ...said("Found.")]);
+    expect(told(diff)).toEqual(["added 3 assistant: new"]);
+    expect(diff.cacheBreak).toBeUndefined();
+  });
+
+  it("is gone where the second position is the earlier one", () => {
+    const diff = promptDiff(stateOf(...looked), stateOf(...asked("Look.")));
+    expect(told(diff)).toEqual(["removed 1 assistant: gone", "removed 2 tool: gone"]);
+    expect(diff.cacheBreak).toBeUndefined();
+  });
+
+  it("was continued when its step or its call was still running", () => {
+    const speaking = [...asked("Go."), stepStarted(1), ...said("One ").slice(0, 2)];
+    const more: EventBody = { type: "part.text-delta", data: { id: "t", text: "two." } };
+    expect(told(between(speaking, [more]))).toEqual(["changed 1 assistant: continued"]);
+    const silent = [...asked("Go."), stepStarted(1)];
+    expect(told(between(silent, said("One ")))).toEqual(["added 1 assistant: continued"]);
+    const diff = between(look, [ended("a long result")]);
+    expect(told(diff)).toEqual(["changed 2 tool: continued"]);
+    expect(diff.cacheBreak).toBe(2);
+  });
+
+  it("was cut off with its step, and the note about it is there for that", () => {
+    const speaking = [...asked("Go."), stepStarted(1), ...said("One ").slice(0, 2)];
+    const cut: readonly EventBody[] = [
+      { type: "part.text-delta", data: { id: "t", text: "tw" } },
+      { type: "step.interrupted", data: { step: 1, reason: "cancelled", usage: spent } },
+    ];
+    const diff = between(speaking, cut);
+    expect(told(diff)).toEqual(["changed 1 assistant: cut-off", "added 2 user: cut-off"]);
+    expect(diff.cacheBreak).toBe(1);
+    const answered = between([...speaking, ...cut], asked("Go on.", 2));
+    expect(told(answered)).toEqual(["removed 2 user: continued", "added 2 user: new"]);
+  });
+
+  it("is a note to conclude, which stays once it is told and goes when nobody was told it", () => {
+    const late: EventBody = {
+      type: "turn.limit-reached",
+      data: { turn: 1, limit: "time", lastStep: true },
+    };
+    const noted = between(looked, [late]);
+    expect(told(noted)).toEqual(["added 3 user: new"]);
+    const position = looked.length + 1;
+    expect(noted.changes[0]?.origin).toEqual({ kind: "note", position });
+    expect(told(between([...looked, late], [stepStarted(2)]))).toEqual([]);
+    const over: EventBody = { type: "turn.ended", data: { turn: 1, reason: "cancelled" } };
+    expect(told(between([...looked, late], [over]))).toEqual(["removed 3 user: continued"]);
+    const back = promptDiff(stateOf(...looked, late), stateOf(...looked));
+    expect(told(back)).toEqual(["removed 3 user: gone"]);
+  });
+
+  it("was pruned, and restored, with its tool results", () => {
+    const diff = between(looked, [pruned]);
+    expect(told(diff)).toEqual(["changed 2 tool: pruned"]);
+    expect(diff.cacheBreak).toBe(2);
+    const back = between([...looked, pruned], [restored(looked.length + 1)]);
+    expect(told(back)).toEqual(["changed 2 tool: restored"]);
+  });
+
+  it("was compacted to a summary, and restored from it", () => {
+    const summary = compacted(1, looked.length, "They looked.");
+    const diff = between(looked, [summary]);
+    expect(told(diff)).toEqual([
+      "removed 0 user: compacted",
+      "removed 1 assistant: compacted",
+      "removed 2 tool: compacted",
+      "added 0 user: compacted",
+    ]);
+    expect(diff.cacheBreak).toBe(0);
+    const position = looked.length + 1;
+    expect(told(between([...looked, summary], [restored(position)]))).toEqual([
+      "removed 0 user: restored",
+      "added 0 user: restored",
+      "added 1 assistant: restored",
+      "added 2 tool: restored",
+    ]);
+    const again = between([...looked, summary], [compacted(1, position, "Nothing.")]);
+    expect(told(again)).toEqual(["removed 0 user: compacted", "added 0 user: compacted"]);
+  });
+
+  it("is removed and added again where summaries that overlap have changed places", () => {
+    const three = [...asked("A"), ...asked("B", 2), ...asked("C", 3)];
+    const outer = compacted(1, three.length, "Outer.");
+    const inner = compacted(6, 6, "Inner.");
+    const diff = between([...three, outer, inner], [compacted(3, 3, "First.")]);
+    expect(told(diff)).toEqual([
+      "added 0 user: compacted",
+      "added 1 user: restored",
+      "removed 1 user: compacted",
+    ]);
+    expect(diff.lengths).toEqual({ before: 2, after: 3 });
+  });
+
+  it("is not cached any more once model, instructions or tools are others", () => {
+    const agent = { digest: "other", model: { provider: "p", modelId: "m" }, tools: [] };
+    const diff = between(looked, [{ type: "session.configured", data: { agent } }]);
+    expect(diff).toMatchObject({ agentChanged: true, cacheBreak: 0, changes: [] });
+  });
+});

@@ -1,0 +1,295 @@
+/** Messages of the AI SDK as sessions: their prompts are valid, and say what the messages said. */
+
+import type { ModelMessage, UIMessage } from "ai";
+import * as fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import {
+  createRuntime,
+  importModelMessages,
+  importUIMessages,
+  openMemoryLog,
+  TurnlogError,
+  verifySession,
+  viewSession,
+} from "../../../src/index.ts";
+import { promptMessages } from "../../../src/projections/index.ts";
+import { transcriptOfModelMessages } from "../../../src/runtime/exchange/import-messages.ts";
+import { promptProblems, scriptedModel } from "../../../src/testing/index.ts";
+import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
+import { lawProblems } from "../../support/law-problems.ts";
+import { replay, stateAt } from "../../support/replay.ts";
+import { patience, runs } from "../../support/runs.ts";
+
+vi.setConfig({ testTimeout: patience });
+
+const asked: ModelMessage = { role: "user", content: "What is the weather in Ulm and Bonn?" };
+const talk: readonly ModelMessage[] = [
+  asked,
+  {
+    role: "assistant",
+    content: [
+      { type: "reasoning", text: "Both.", providerOptions: { p: { signature: "s" } } },
+      { type: "text", text: "I look." },
+      { type: "tool-call", toolCallId: "1", toolName: "weather", input: { city: "Ulm" } },
+      { type: "tool-call", toolCallId: "2", toolName: "weather", input: { city: "Bonn" } },
+    ],
+  },
+  {
+    role: "tool",
+    content: [
+      {
+        type: "tool-result",
+        toolCallId: "1",
+        toolName: "weather",
+        output: { type: "json", value: { degrees: 7 } },
+      },
+      {
+        type: "tool-result",
+        toolCallId: "2",
+        toolName: "weather",
+        output: { type: "error-text", value: "No such city." },
+      },
+    ],
+  },
+  { role: "assistant", content: [{ type: "text", text: "7 degrees in Ulm." }] },
+];
+
+async function imported(messages: readonly ModelMessage[]) {
+  const log = await openMemoryLog();
+  const found = await importModelMessages(log, messages, { as: "s", at: 5 });
+  return { log, found, view: await viewSession(log, "s") };
+}
+
+describe("imported messages", () => {
+  it("are the prompt of the session, message for message", async () => {
+    const { view, log, found } = await imported(talk);
+    expect(view.prompt).toEqual(talk);
+    expect(view).toMatchObject({ state: { value: { idle: "waiting" } }, queue: [] });
+    expect(view.toolCalls.map(({ status }) => status)).toEqual(["succeeded", "failed"]);
+    expect(found).toEqual({ session: "s", events: view.position, instructions: "" });
+    expect((await verifySession(log, "s", { every: 1 })).problems).toEqual([]);
+  });
+
+  it.each(fixtureNames)(
+    "come back as they are, out of any prompt that the session %s sent",
+    async (name) => {
+      const events = await readFixture(name);
+      const replayed = replay(events);
+      const sent = events.filter(({ type }) => type === "step.started");
+      for (const { seq } of sent) {
+        const { history, view } = stateAt(replayed, seq - 1);
+        const prompt = promptMessages(history, view);
+        const again = replay((await transcriptOfModelMessages(prompt, 0)).events).last;
+        expect(promptMessages(again.history, again.view)).toEqual(prompt);
+      }
+    },
+  );
+
+  it("go on in a runtime like any other session", async () => {
+    const { log } = await imported(talk);
+    const model = scriptedModel(["Gladly."]);
+    await using runtime = await createRuntime({ log, agent: { model } });
+    const session = await runtime.session("s");
+    await (
+      await session.send("Thank you.")
+    ).result;
+    expect(model.calls[0]?.prompt.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "user",
+    ]);
+    expect((await verifySession(log, "s")).problems).toEqual([]);
+  });
+
+  it("give their system messages back, which only an agent can hold", async () => {
+    const { found, view } = await imported([{ role: "system", content: "Be brief." }, ...talk]);
+    expect(found.instructions).toBe("Be brief.");
+    expect(view.prompt).toEqual(talk);
+  });
+
+  it("have an unknown outcome for a call without a result, and a note before words that nobody asked for", async () => {
+    const { view } = await imported(talk.slice(1, 2));
+    expect(view.toolCalls.map(({ status }) => status)).toEqual(["unknown", "unknown"]);
+    const [note, reply] = view.prompt;
+    expect([note?.role, reply?.role]).toEqual(["user", "assistant"]);
+    expect(note?.content).toMatch(/^\[The talk began/);
+    expect(JSON.stringify(view.prompt.at(-1))).toContain("Check before you repeat it.");
+  });
+
+  it("keep the answers to approvals, and skip what nobody answered", async () => {
+    const call = (id: string) =>
+      ({ type: "tool-call", toolCallId: id, toolName: "pay", input: {} }) as const;
+    const request = (id: string) =>
+      ({ type: "tool-approval-request", approvalId: `a${id}`, toolCallId: id }) as const;
+    const { view } = await imported([
+      asked,
+      { role: "assistant", content: [call("1"), call("2"), request("1"), request("2")] },
+      {
+        role: "tool",
+        content: [
+          { type: "tool-approval-response", approvalId: "a1", approved: false, reason: "no" },
+        ],
+      },
+    ]);
+    expect(view.toolCalls.map(({ status }) => status)).toEqual(["denied", "skipped"]);
+  });
+
+  it("of a chat are brought into model messages by the AI SDK first", async () => {
+    const messages: UIMessage[] = [
+      { id: "1", role: "user", parts: [{ type: "text", text: "List it." }] },
+      {
+        id: "2",
+        role: "assistant",
+        parts: [
+          { type: "step-start" },
+          { type: "text", text: "I list it." },
+          {
+            type: "dynamic-tool",
+            toolName: "list",
+            toolCallId: "c",
+            state: "output-available",
+            input: {},
+            output: ["a.ts"],
+          },
+          { type: "step-start" },
+          { type: "text", text: "One file." },
+        ],
+      },
+    ];
+    await using log = await openMemoryLog();
+    await importUIMessages(log, messages, { as: "chat" });
+    const { prompt } = await viewSession(log, "chat");
+    expect(prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(JSON.stringify(prompt)).toContain("a.ts");
+    expect((await verifySession(log, "chat")).problems).toEqual([]);
+  });
+
+  it.each<[string, unknown]>([
+    ["is no message", [{ role: "nobody", content: "x" }]],
+    ["is a result without its call", [asked, talk[2]]],
+    ["is a result of another call", [asked, { role: "assistant", content: "Hm." }, talk[2]]],
+    ["is a call id twice in one reply", [asked, talk[1], talk[1]]],
+    [
+      "is a file that only its provider has",
+      [
+        {
+          role: "user",
+          content: [
+            { type: "file", mediaType: "a/b", data: { type: "reference", reference: { p: "id" } } },
+          ],
+        },
+      ],
+    ],
+  ])("are refused, and nothing is written, when one %s", async (_, messages) => {
+    await using log = await openMemoryLog();
+    const refused = importModelMessages(log, messages as ModelMessage[], { as: "s" });
+    await expect(refused).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(await Array.fromAsync(log.list())).toEqual([]);
+  });
+
+  it("are refused or make a lawful session with valid prompts, whatever they are", async () => {
+    let taken = 0;
+    await fc.assert(
+      fc.asyncProperty(anyMessages, async (messages) => {
+        const events = await transcribed(messages);
+        if (events === undefined) return;
+        taken += 1;
+        expect(lawProblems(events)).toEqual([]);
+        const { history, view, machine } = replay(events).last;
+        const next: ModelMessage = { role: "user", content: "Go on." };
+        expect(promptProblems([...promptMessages(history, view), next])).toEqual([]);
+        expect(machine.matches({ idle: "waiting" })).toBe(true);
+      }),
+      runs(300),
+    );
+    expect(taken).toBeGreaterThan(50);
+  });
+});
+
+async function transcribed(messages: readonly ModelMessage[]) {
+  try {
+    const { events } = await transcriptOfModelMessages(messages, 0);
+    return events;
+  } catch (error) {
+    if (TurnlogError.isInstance(error) && error.code === "INVALID_INPUT") return undefined;
+    throw error;
+  }
+}
+
+const text = fc.constantFrom("", " ", "Hello.", "\n");
+const callId = fc.constantFrom("1", "2", "__proto__");
+const options = fc.constantFrom({}, { providerOptions: { p: { id: "i" } } });
+const withOptions = <Part extends object>(part: fc.Arbitrary<Part>) =>
+  fc.tuple(part, options).map(([one, more]) => ({ ...one, ...more }));
+
+const output = fc.constantFrom(
+  { type: "text", value: "done" },
+  { type: "json", value: { a: 1 } },
+  { type: "json", value: "text as JSON" },
+  { type: "content", value: [{ type: "text", text: "shown" }] },
+  { type: "error-text", value: "broken" },
+  { type: "error-json", value: { code: 7 } },
+  { type: "execution-denied", reason: "no" },
+);
+const result = fc.record({
+  type: fc.constant("tool-result"),
+  toolCallId: callId,
+  toolName: fc.constant("work"),
+  output,
+});
+const call = fc.record(
+  {
+    type: fc.constant("tool-call"),
+    toolCallId: callId,
+    toolName: fc.constant("work"),
+    input: fc.constantFrom({}, { a: [1] }),
+    providerExecuted: fc.boolean(),
+  },
+  { requiredKeys: ["type", "toolCallId", "toolName", "input"] },
+);
+const filePart = fc.constantFrom(
+  { type: "file", mediaType: "image/png", data: "aGk=" },
+  { type: "file", mediaType: "image/png", data: { type: "url", url: "https://a.invalid/b" } },
+  { type: "file", mediaType: "text/plain", data: new Uint8Array([1, 2]) },
+);
+const textPart = withOptions(text.map((said) => ({ type: "text", text: said })));
+const reply = fc.array(
+  fc.oneof(
+    textPart,
+    withOptions(text.map((said) => ({ type: "reasoning", text: said }))),
+    call,
+    withOptions(filePart),
+    fc.constant({ type: "custom", kind: "p.thing" }),
+  ),
+  { maxLength: 5 },
+);
+
+/** In any order; often a reply is followed by the results that it asks for. */
+const anyMessages = fc
+  .array(
+    fc.oneof(
+      fc
+        .oneof(text, fc.array(fc.oneof(textPart, filePart), { maxLength: 3 }))
+        .map((content) => [{ role: "user", content }]),
+      fc.oneof(text, reply).map((content) => [{ role: "assistant", content }]),
+      fc.tuple(reply, output).map(([content, given]) => {
+        const results = content.flatMap((part) =>
+          "toolCallId" in part && part.providerExecuted !== true
+            ? [{ ...part, type: "tool-result", output: given }]
+            : [],
+        );
+        return [
+          { role: "assistant", content },
+          ...(results.length === 0 ? [] : [{ role: "tool", content: results }]),
+        ];
+      }),
+      fc
+        .array(result, { minLength: 1, maxLength: 2 })
+        .map((content) => [{ role: "tool", content }]),
+      fc.constant([{ role: "system", content: "Be kind." }]),
+    ),
+    { maxLength: 8 },
+  )
+  .map((groups) => groups.flat() as ModelMessage[]);

@@ -1,0 +1,178 @@
+/** Export and import: what comes out goes in again exactly, and what is not whole does not go in at all. */
+
+import { deepStrictEqual } from "node:assert/strict";
+import * as fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
+import { exportSession, importSession, openMemoryLog, verifySession } from "../../../src/index.ts";
+import { anyEvents } from "../../laws/any-event.ts";
+import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
+import { patience, runs } from "../../support/runs.ts";
+import { wrapLog } from "../../support/wrapped-log.ts";
+
+vi.setConfig({ testTimeout: patience });
+
+async function logOf(events: readonly NewEvent[], session = "s"): Promise<EventLog> {
+  const log = await openMemoryLog();
+  await log.append(session, "none", events);
+  return log;
+}
+
+async function linesOf(events: readonly NewEvent[]): Promise<string[]> {
+  await using log = await logOf(events);
+  return await Array.fromAsync(exportSession(log, "s"));
+}
+
+/** The code with which an import is refused, and whether anything was written. */
+async function refusal(lines: readonly string[], options = {}): Promise<TurnlogError> {
+  await using log = await openMemoryLog();
+  const error: unknown = await importSession(log, lines, options).then(
+    () => undefined,
+    (failure: unknown) => failure,
+  );
+  expect(await Array.fromAsync(log.list())).toEqual([]);
+  if (!TurnlogError.isInstance(error)) throw new Error(`It was not refused: ${String(error)}`);
+  return error;
+}
+
+const fromLater: NewEvent = {
+  type: "unknown",
+  at: 5,
+  data: { type: "later.happened", version: 3, data: { "\u2028": ["__proto__", -0.5, null] } },
+};
+
+describe("a session that was exported", () => {
+  it.each(fixtureNames)("is the same once it is imported, under any name: %s", async (name) => {
+    const events = await readFixture(name);
+    await using log = await openMemoryLog();
+    const imported = await importSession(log, await linesOf(events), { as: "again" });
+    expect(imported).toEqual({ session: "again", events: events.length });
+    deepStrictEqual(await Array.fromAsync(log.read("again")), events);
+    expect((await verifySession(log, "again")).problems).toEqual([]);
+    const [, ...lines] = await Array.fromAsync(exportSession(log, "again"));
+    expect(lines).toEqual((await linesOf(events)).slice(1));
+  });
+
+  it("is to the byte the same, whatever is in it", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyEvents, async (events) => {
+        fc.pre(events.length > 0);
+        await using log = await openMemoryLog();
+        const lines = await linesOf(events);
+        await importSession(log, lines, { verify: false });
+        const stored = await Array.fromAsync(log.read("s"));
+        expect(JSON.stringify(stored)).toBe(JSON.stringify(events));
+        expect(lines.every((line) => !line.includes("\n"))).toBe(true);
+      }),
+      runs(150),
+    );
+  });
+
+  it("keeps the events of types that this release does not know, and ids of events", async () => {
+    const events = [...(await readFixture("tools")), fromLater, { ...fromLater, id: "once" }];
+    await using log = await openMemoryLog();
+    await importSession(log, await linesOf(events));
+    const stored = await Array.fromAsync(log.read("s"));
+    expect(stored.slice(-2)).toEqual([
+      { ...fromLater, seq: events.length - 1 },
+      { ...fromLater, seq: events.length, id: "once" },
+    ]);
+    expect((await log.append("s", "any", [{ ...fromLater, id: "once" }])).repeated).toBe(true);
+  });
+
+  it("says in its first line what it is, in which format, and how long", async () => {
+    const [header = "", first = ""] = await linesOf(await readFixture("tools"));
+    expect(JSON.parse(header)).toMatchObject({ turnlog: "session", format: 1, session: "s" });
+    expect(JSON.parse(first)).toMatchObject({ seq: 1, type: "session.created", version: 1 });
+  });
+
+  it("has what was recorded when the export began", async () => {
+    await using log = await logOf(await readFixture("tools"));
+    const before = await log.revision("s");
+    const lines = exportSession(log, "s");
+    const header = await lines.next();
+    await log.append("s", "any", [fromLater]);
+    expect(JSON.parse(String(header.value))).toMatchObject({ events: before });
+    expect(await Array.fromAsync(lines)).toHaveLength(before);
+  });
+});
+
+describe("an import", () => {
+  it("is all or nothing: no line may be missing, twice, in another place, or cut off", async () => {
+    const lines = await linesOf(await readFixture("trouble"));
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.nat(), fc.nat({ max: 3 }), async (one, other, how) => {
+        const at = 1 + (one % (lines.length - 1));
+        const line = lines[at] ?? "";
+        const changed = [
+          lines.toSpliced(at, 1),
+          lines.toSpliced(at, 0, line),
+          lines.toSpliced(at, 1).toSpliced(1 + (other % (lines.length - 1)), 0, line),
+          [...lines.slice(0, at), line.slice(0, other % line.length)],
+        ][how];
+        fc.pre(changed !== undefined && changed.join("\n") !== lines.join("\n"));
+        expect((await refusal(changed ?? [])).code).toBe("INVALID_INPUT");
+      }),
+      runs(100),
+    );
+  });
+
+  it.each<[string, (lines: readonly string[]) => readonly string[], object]>([
+    ["is empty", () => [], { code: "INVALID_INPUT" }],
+    ["has no header", (lines) => lines.slice(1), { code: "INVALID_INPUT" }],
+    [
+      "is of a later format",
+      ([header = "", ...rest]) => [header.replace('"format":1', '"format":2'), ...rest],
+      { code: "EVENT_TOO_NEW" },
+    ],
+    [
+      "has an event of a later version",
+      (lines) => lines.map((line) => line.replace('"version":2', '"version":3')),
+      { code: "EVENT_TOO_NEW", position: 2 },
+    ],
+    [
+      "has data that does not fit its type",
+      (lines) => lines.map((line) => line.replace('"turn.started"', '"turn.ended"')),
+      { code: "EVENT_INVALID", position: 3 },
+    ],
+    [
+      "breaks a law",
+      (lines) => lines.map((line) => line.replace("Plan a journey", "Plan a voyage")),
+      { code: "EVENT_INVALID", position: 5 },
+    ],
+  ])("is refused, and writes nothing, when the file %s", async (_, change, expected) => {
+    const error = await refusal(change(await linesOf(await readFixture("tools"))));
+    expect(error).toMatchObject(expected);
+  });
+
+  it("takes a session that breaks a law when it is told to", async () => {
+    const events = (await readFixture("tools")).slice(0, 3);
+    const twice = [...events, ...events.slice(1)];
+    const lines = await linesOf(twice);
+    expect((await refusal(lines)).message).toContain("verify: false");
+    await using log = await openMemoryLog();
+    expect(await importSession(log, lines, { verify: false })).toMatchObject({ events: 5 });
+  });
+
+  it("does not touch a session that is there", async () => {
+    const events = await readFixture("tools");
+    await using log = await logOf(events.slice(0, 3));
+    const refused = importSession(log, await linesOf(events));
+    await expect(refused).rejects.toMatchObject({ code: "REVISION_CONFLICT", session: "s" });
+    expect(await log.revision("s")).toBe(3);
+  });
+
+  it("is one append, so that whatever dies in between leaves all of it or nothing", async () => {
+    const events = await readFixture("long-talk");
+    await using log = await openMemoryLog();
+    const appends: number[] = [];
+    const counted = wrapLog(log, {
+      append: (session, expected, batch) => {
+        appends.push(batch.length);
+        return log.append(session, expected, batch);
+      },
+    });
+    await importSession(counted, await linesOf(events));
+    expect(appends).toEqual([events.length]);
+  });
+});

@@ -1,0 +1,39 @@
+/**
+ * Law 4. The prompt of every step that was begun breaks no rule at all. At any other position no
+ * prompt is sent, so only one thing may be missing there: that input comes last. A new message, or
+ * the next tool result, brings it.
+ */
+
+import { promptMessages } from "../../src/projections/index.ts";
+import type { SessionState } from "../../src/runtime/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
+import { stateAt, type Replay } from "./replay.ts";
+
+/** Deltas only lengthen a block: one of so many is looked at. */
+const DELTA_SAMPLE = 7;
+
+export function promptRuleProblems(replayed: Replay): readonly string[] {
+  return replayed.events.flatMap((event) => {
+    if (event.type === "step.started") return sentProblems(stateAt(replayed, event.seq - 1));
+    if (event.type.endsWith("-delta") && event.seq % DELTA_SAMPLE !== 0) return [];
+    return positionProblems(stateAt(replayed, event.seq));
+  });
+}
+
+/** What is wrong with the prompt at a position at which none is sent. */
+function positionProblems(state: SessionState): readonly string[] {
+  return problemsOf(state).flatMap(({ rule, words }) =>
+    rule === "ends-with-input" ? [] : [words],
+  );
+}
+
+function sentProblems(state: SessionState): readonly string[] {
+  return problemsOf(state).map(({ words }) => words);
+}
+
+function problemsOf({ position, history, view }: SessionState) {
+  return promptProblems(promptMessages(history, view)).map(({ rule, what }) => ({
+    rule,
+    words: `${position}: prompt breaks ${rule}: ${what}`,
+  }));
+}

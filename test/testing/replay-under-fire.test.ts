@@ -1,0 +1,95 @@
+/** Replays of what the recordings in `fixtures` have none of: limits of time, patience, deaths within a tool. */
+
+import { APICallError, tool } from "ai";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import type { SessionEvent } from "../../src/events/index.ts";
+import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
+import { differenceText, gate, replay, scriptedModel } from "../../src/testing/index.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { seen } from "../support/seen.ts";
+import { severableLog } from "../support/severed-log.ts";
+import { openSession } from "../support/with-runtime.ts";
+
+async function expectReplay(events: readonly SessionEvent[], agent: Agent): Promise<void> {
+  const { difference } = await replay(events, agent);
+  expect(difference && differenceText(difference)).toBeUndefined();
+}
+
+it("several messages that a cancel takes back are taken back at once again", async () => {
+  const pause = gate();
+  const model = scriptedModel([saying("Well, ", pause), "Here I am."]);
+  await using open = await openSession({ model });
+  const { session } = open;
+  await session.send("One.", { id: "m1" });
+  await pause.reached;
+  for (const id of ["m2", "m3"]) await session.send(id, { id });
+  await session.cancel({ withdraw: true, reason: "enough" });
+  await (
+    await session.send("Are you there?", { id: "m4" })
+  ).result;
+  const events = await open.events();
+  expect(events.find(({ type }) => type === "message.withdrawn")?.data).toMatchObject({
+    ids: ["m2", "m3"],
+  });
+  await expectReplay(events, { model });
+});
+
+it("a model call that was late is late again", async () => {
+  const agent: Agent = {
+    model: scriptedModel([saying("Once ", gate())]),
+    timeLimits: { betweenTokensMs: 20 },
+    maxAttempts: 1,
+  };
+  await using open = await openSession(agent);
+  const turn = await open.session.send("Tell me.");
+  await expect(turn.result).rejects.toMatchObject({ code: "TURN_FAILED" });
+  const events = await open.events();
+  expect(events.at(-2)).toMatchObject({ type: "step.failed", data: { kind: "timeout" } });
+  await expectReplay(events, agent);
+});
+
+it("a provider that asked for more patience than there is asks for it again", async () => {
+  const busy = new APICallError({
+    message: "Come back tomorrow",
+    statusCode: 429,
+    responseHeaders: { "retry-after": "86400" },
+    url: "https://provider.invalid",
+    requestBodyValues: {},
+  });
+  const agent: Agent = { model: scriptedModel([{ failure: busy }]) };
+  await using open = await openSession(agent);
+  const turn = await open.session.send("Tell me.");
+  await expect(turn.result).rejects.toMatchObject({ code: "TURN_FAILED" });
+  const events = await open.events();
+  expect(events.at(-2)).toMatchObject({ type: "step.failed", data: { kind: "rate-limit" } });
+  await expectReplay(events, agent);
+});
+
+it("an idempotent tool that a dead process had started is run again, and has its result then", async () => {
+  await using log = await openMemoryLog();
+  const settle = (execute: () => Promise<string>): Agent => ({
+    model: scriptedModel(["Settled."]),
+    tools: { settle: tool({ inputSchema: z.object({}), execute }) },
+    toolPolicies: { settle: { idempotent: true } },
+  });
+  const door = severableLog(log);
+  const first = await createRuntime({
+    log: door,
+    agent: {
+      ...settle(() => new Promise(() => {})),
+      model: scriptedModel([calling(call("settle", "1"))]),
+    },
+  });
+  const dying = await first.session("s");
+  await dying.send("Settle it.");
+  await seen(dying, "tool.started");
+  door.sever();
+  const agent = settle(async () => "done");
+  await using second = await createRuntime({ log, agent, recovery: "continue" });
+  await (await second.session("s")).idle();
+  const events = await Array.fromAsync(log.read("s"));
+  const starts = events.filter(({ type }) => type === "tool.started");
+  expect(starts.map(({ data }) => data)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
+  await expectReplay(events, agent);
+});

@@ -1,0 +1,279 @@
+/** A replayed session is the recorded one; a changed agent is found where the change first tells. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { tool, type ToolSet } from "ai";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import type { EventType, SessionEvent } from "../../src/events/index.ts";
+import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
+import {
+  differenceText,
+  replay,
+  replayModel,
+  replayTools,
+  scriptedModel,
+  type ReplayedAgent,
+} from "../../src/testing/index.ts";
+import { limitedAgent } from "../laws/limit-sessions.ts";
+import { BRIEF, talkingAgent } from "../laws/long-sessions.ts";
+import { fixtureNames, readFixture, type FixtureName } from "../laws/session-fixture.ts";
+import { toolAgent } from "../laws/tool-sessions.ts";
+import { troubledAgent } from "../laws/trouble-sessions.ts";
+import { clerk } from "../support/clerk.ts";
+import { improvisedModel } from "../support/improvised-model.ts";
+import { long, patience } from "../support/runs.ts";
+import { workshop, workTools } from "../support/workshop.ts";
+
+/** Those that were recorded. Their models have nothing to say: the log answers. */
+const agents: Readonly<Record<FixtureName, (events: readonly SessionEvent[]) => ReplayedAgent>> = {
+  tools: () => toolAgent(),
+  trouble: () => troubledAgent([]),
+  limits: () => strictAgent(),
+  "long-talk": (events) => {
+    const [first] = events;
+    return ({ digest }) => {
+      const isFirst = first?.type === "session.created" && first.data.agent.digest === digest;
+      return isFirst ? talkingAgent([]) : { ...talkingAgent([]), instructions: BRIEF };
+    };
+  },
+};
+
+/** What the agents of the session `limits` were, one after the other. */
+function strictAgent(more: Partial<Agent> = {}): Agent {
+  return limitedAgent([], {
+    needsApproval: ({ toolName }) => toolName === "quick",
+    loopGuard: { calls: 2, texts: 2 },
+    timeLimits: { turnMs: 20, lastStep: true },
+    ...more,
+  });
+}
+
+describe.each(fixtureNames)("the session %s", (name) => {
+  it("happens again as it was recorded, event by event", async () => {
+    const events = await readFixture(name);
+    const { difference } = await replay(events, agents[name](events));
+    expect(difference && differenceText(difference)).toBeUndefined();
+  });
+});
+
+/** What follows from what came before: nobody outside, no model and no tool says it. */
+const consequences: ReadonlySet<EventType> = new Set<EventType>([
+  "session.created",
+  "session.configured",
+  "turn.started",
+  "message.delivered",
+  "step.started",
+  "step.interrupted",
+  "tool.started",
+  "tool.approval-requested",
+  "tool.denied",
+  "tool.skipped",
+  "tool.unknown",
+  "context.compaction-rejected",
+  "turn.ended",
+]);
+
+describe("a recording in which something else follows from the same", () => {
+  it.each(fixtureNames)("is told from the session at that position: %s", async (name) => {
+    const events = await readFixture(name);
+    const changed = events.filter(({ type }) => consequences.has(type));
+    expect(changed.length).toBeGreaterThan(15);
+    for (const { seq } of changed) {
+      const altered = events.map((event) =>
+        event.seq === seq
+          ? ({ ...event, data: { ...event.data, other: 1 } } as SessionEvent)
+          : event,
+      );
+      const { difference } = await replay(altered, agents[name](events));
+      expect(difference?.position).toBe(seq);
+      expect(difference?.recorded).toEqual(altered[seq - 1]);
+      expect(difference?.replayed).toMatchObject({ seq, type: altered[seq - 1]?.type });
+    }
+  });
+
+  it("is told from it where the session goes on and the recording does not", async () => {
+    const events = await readFixture("tools");
+    const { difference } = await replay(events.slice(0, -1), toolAgent());
+    expect(difference).toMatchObject({
+      position: events.length,
+      recorded: undefined,
+      replayed: { type: "turn.ended" },
+    });
+  });
+});
+
+/** The agent of the session `tools` with one of its tools changed. */
+function withTool(name: string, change: object): Agent {
+  const agent = toolAgent();
+  const tools = { ...agent.tools };
+  tools[name] = { ...tools[name], ...change } as ToolSet[string];
+  return { ...agent, tools };
+}
+
+describe("an agent that was changed", () => {
+  it.each<[string, FixtureName, Agent, number, object]>([
+    ["has other instructions", "tools", { ...toolAgent(), instructions: "No." }, 1, {}],
+    ["has another model", "tools", { ...toolAgent(), model: "gpt-x" }, 1, {}],
+    [
+      "has a tool with another schema",
+      "tools",
+      withTool("map", { inputSchema: z.object({ city: z.string(), zoom: z.number() }) }),
+      1,
+      {},
+    ],
+    ["may take fewer steps", "tools", { ...toolAgent(), maxSteps: 7 }, 3, {}],
+    [
+      "runs its tools one by one",
+      "tools",
+      { ...toolAgent(), toolConcurrency: 1 },
+      30,
+      { replayed: undefined },
+    ],
+    [
+      "tells the model less of an output",
+      "tools",
+      withTool("weather", { toModelOutput: () => ({ type: "text", value: "fine" }) }),
+      33,
+      { replayed: { type: "tool.succeeded", data: { modelOutput: { value: "fine" } } } },
+    ],
+    [
+      "asks for no approval any more",
+      "tools",
+      withTool("book", { needsApproval: false }),
+      71,
+      { recorded: { type: "tool.approval-requested" }, replayed: { type: "tool.started" } },
+    ],
+    [
+      "may go in circles",
+      "limits",
+      strictAgent({ loopGuard: false }),
+      94,
+      { recorded: { type: "turn.limit-reached" }, replayed: { type: "step.started" } },
+    ],
+    [
+      "has no time limit",
+      "limits",
+      strictAgent({ timeLimits: {} }),
+      107,
+      { recorded: { type: "turn.limit-reached" }, replayed: undefined },
+    ],
+    [
+      "is granted no last step",
+      "limits",
+      strictAgent({ timeLimits: { turnMs: 1 } }),
+      107,
+      { recorded: { data: { lastStep: true } }, replayed: { data: { lastStep: false } } },
+    ],
+    [
+      "does not try again",
+      "trouble",
+      { ...troubledAgent([]), maxAttempts: 1 },
+      7,
+      { recorded: { type: "step.retrying" }, replayed: { type: "step.failed" } },
+    ],
+  ])("is found where the change first tells: it %s", async (_, name, agent, position, sides) => {
+    const events = await readFixture(name);
+    const found = await replay(events, agent, { patienceMs: 200 });
+    expect(found.events).toBe(position - 1);
+    expect(found.difference).toMatchObject({ position, ...sides });
+    const words = found.difference && differenceText(found.difference);
+    expect(words).toMatch(new RegExp(`^At position ${position} `));
+  });
+});
+
+describe("a replay", () => {
+  it("calls neither the agent's model nor its tools", async () => {
+    const events = await readFixture("tools");
+    const broken = (): never => {
+      throw new Error("It was called.");
+    };
+    const agent = toolAgent();
+    const tools = Object.fromEntries(
+      Object.entries(agent.tools ?? {}).map(([name, one]) => [name, { ...one, execute: broken }]),
+    );
+    const model = { ...scriptedModel([]), doStream: broken };
+    const found = await replay(events, { ...agent, model, tools: tools as ToolSet });
+    expect(found).toEqual({ events: events.length });
+  });
+
+  it("is of a whole session", async () => {
+    const events = await readFixture("tools");
+    for (const part of [[], events.slice(1), events.toSpliced(40, 1)]) {
+      const refused = replay(part, toolAgent());
+      await expect(refused).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    }
+  });
+
+  it(
+    "is the session also where the model improvises and a person approves",
+    { timeout: patience },
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), "turnlog-replay-"));
+      onTestFinished(() => rm(folder, { recursive: true, force: true }));
+      const agent: Agent = {
+        model: improvisedModel({ tools: workTools, rounds: 3 }),
+        tools: workshop({ file: join(folder, "works") }),
+      };
+      const seen = new Set<string>();
+      for (let number = 0; number < (long ? 300 : 20); number++) {
+        const name = `s${number}`;
+        await using log = await openMemoryLog();
+        await using runtime = await createRuntime({ log, agent });
+        const session = await runtime.session(name);
+        await using approver = clerk(session, (callId) => callId.endsWith("0"));
+        for (const text of ["One.", "Two.", "Three."]) await session.send(`${name} ${text}`);
+        await approver.idle();
+        const events = await Array.fromAsync(log.read(name));
+        for (const { type } of events) seen.add(type);
+        const { difference } = await replay(events, agent);
+        expect(difference && `${name}: ${differenceText(difference)}`).toBeUndefined();
+      }
+      const kinds = ["step.retrying", "tool.progressed", "tool.failed", "tool.denied"];
+      expect([...seen]).toEqual(expect.arrayContaining(kinds));
+    },
+  );
+});
+
+describe("a model and tools of a log", () => {
+  const call = { type: "tool-call", toolCallId: "1", toolName: "now", input: {} } as const;
+
+  async function recorded(): Promise<SessionEvent[]> {
+    const now = tool({ inputSchema: z.object({}), execute: () => new Date(0) });
+    await using log = await openMemoryLog();
+    await using runtime = await createRuntime({
+      log,
+      agent: { model: scriptedModel([{ parts: [call] }, "Long ago."]), tools: { now } },
+    });
+    const session = await runtime.session("s");
+    await (
+      await session.send("What time is it?")
+    ).result;
+    return await Array.fromAsync(log.read("s"));
+  }
+
+  it("answer an agent of one's own, without the agent that was recorded", async () => {
+    const events = await recorded();
+    const agent: Agent = { model: replayModel(events), tools: replayTools(events) };
+    await using runtime = await createRuntime({ memory: true, agent });
+    const session = await runtime.session("again");
+    const turn = await session.send("What time is it?");
+    expect(await turn.result).toMatchObject({ text: "Long ago.", finishReason: "stop" });
+    const { toolCalls, prompt } = await session.view();
+    expect(toolCalls).toMatchObject([{ toolName: "now", status: "succeeded" }]);
+    expect(JSON.stringify(prompt)).toContain("1970-01-01T00:00:00.000Z");
+  });
+
+  it("say so when they are asked for more than was recorded", async () => {
+    const events = await recorded();
+    const agent: Agent = { model: replayModel(events), tools: replayTools(events) };
+    await using runtime = await createRuntime({ memory: true, agent });
+    const session = await runtime.session("again");
+    await (
+      await session.send("What time is it?")
+    ).result;
+    const more = await session.send("And now?");
+    await expect(more.result).rejects.toThrow(/called for the 3\. time.*2 model calls/);
+  });
+});
