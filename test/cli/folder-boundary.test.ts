@@ -7,6 +7,7 @@ import { hasCode } from "../../src/cli/folder/folder-error.ts";
 import { openToRead, openToWrite } from "../../src/cli/folder/folder-file.ts";
 import { folderTools } from "../../src/cli/folder/folder-tools.ts";
 import { callTool } from "./call-tool.ts";
+import { long } from "../support/runs.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 describe("the boundary", () => {
@@ -187,6 +188,7 @@ describe("a path that changes while it is opened", () => {
     await folder.link("link", outside.path);
     const boundary = folderBoundary(folder.path);
     const { search_files } = folderTools(folder.path);
+    const rounds = long ? 400 : 100;
     const seen = new Set<string>();
     const refused = { reading: 0, writing: 0 };
 
@@ -200,7 +202,11 @@ describe("a path that changes while it is opened", () => {
       }
     })();
     try {
-      for (let round = 0; round < 400 || refused.reading === 0 || !seen.has("inside"); round += 1) {
+      for (
+        let round = 0;
+        round < rounds || refused.reading === 0 || !seen.has("inside");
+        round += 1
+      ) {
         try {
           await using handle = await openToRead(boundary, await boundary.locate("sub/a.txt"));
           seen.add(await handle.readFile("utf8"));
