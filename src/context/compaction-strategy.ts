@@ -3,7 +3,9 @@
  * show in its place. It changes nothing; the runtime decides and records.
  */
 
+import type { LanguageModel } from "ai";
 import type { ContextView, HistoryState } from "../projections/index.ts";
+import type { FinishReason, SummaryProblem, SummaryRung } from "../events/index.ts";
 import type { Meter } from "./message-size.ts";
 
 /** A stretch of the log (positions, both included) and the text that is to stand for it. */
@@ -34,4 +36,41 @@ export interface CompactionStrategy {
     view: ContextView,
     ground?: PlanningGround,
   ): CompactionPlan | undefined;
+  /** Asks a model for the words of the summary. What `plan` answers is the last resort then. */
+  readonly writer?: SummaryWriter;
+}
+
+/** How a model is asked for a summary, and what of its reply is taken. Pure. */
+export interface SummaryWriter {
+  /** Default: the agent's own. */
+  readonly model?: LanguageModel;
+  /**
+   * What to ask, undefined where there is nothing to summarise.
+   * @param room tokens that a request may have, where the window of the model is known.
+   */
+  request(
+    rung: SummaryRung,
+    history: HistoryState,
+    view: ContextView,
+    ground: PlanningGround,
+    room?: number,
+  ): SummaryRequest | undefined;
+}
+
+export interface SummaryRequest {
+  readonly covers: CompactionPlan["covers"];
+  readonly instructions: string;
+  readonly prompt: string;
+  /** Tokens of the two. */
+  readonly tokens: number;
+  /** Tokens that the reply may have. */
+  readonly maxTokens: number;
+  /** The summary as it is to stand in the prompt, or what is wrong with the reply. */
+  read(reply: SummaryReply): { readonly summary: string } | { readonly problem: SummaryProblem };
+}
+
+export interface SummaryReply {
+  readonly text: string;
+  readonly finishReason: FinishReason;
+  readonly calledTools: boolean;
 }

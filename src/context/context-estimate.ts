@@ -15,9 +15,10 @@ import {
   type UsageState,
 } from "../projections/index.ts";
 import { promptChange, type PromptChange } from "./prompt-change.ts";
-import { addSize, meter, noSize, type MessageSize, type Meter } from "./message-size.ts";
+import { addSize, meter, type MessageSize, type Meter } from "./message-size.ts";
 import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
+import { promptSize } from "./prompt-size.ts";
 import { defaultEstimator, type TokenEstimator } from "./token-estimator.ts";
 
 /** Room that is kept for the reply, at most. */
@@ -31,6 +32,8 @@ export interface EstimateInput {
   readonly tools: string;
   readonly history: HistoryState;
   readonly view: ContextView;
+  /** The messages of the prompt, where they are made already. */
+  readonly messages?: readonly ModelMessage[];
   readonly usage: UsageState;
   readonly calibration: CalibrationState;
   readonly limits?: ModelLimits;
@@ -94,6 +97,9 @@ function fixedSize(meter: Meter, text: string): MessageSize {
   return size;
 }
 
+/** Counts no text at all. */
+const outline: TokenEstimator = { name: "outline", exact: true, text: () => 0 };
+
 /** The tokens of a size, its text multiplied by the model's factor. */
 function tokensOf({ text, media, around }: MessageSize, factor: number): number {
   return text * factor + media + around;
@@ -110,25 +116,29 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
     instructions: fixedSize(measure, input.instructions),
     tools: fixedSize(measure, input.tools),
   };
-  const messages = sizeOf(promptMessages(history, view), measure);
   const change = promptChange({ history, view, usage, family }, measure);
+  // On a bill, only what is new is counted as text: of the rest, media and bytes are enough.
+  const size = promptSize(
+    input.messages ?? promptMessages(history, view),
+    change === undefined ? measure : meter(outline, model),
+  );
   const total =
     change === undefined
-      ? tokensOf([fixed.instructions, fixed.tools, messages].reduce(addSize), factor)
+      ? tokensOf([fixed.instructions, fixed.tools, size].reduce(addSize), factor)
       : anchored(change, factor);
   const tokens = Math.max(0, Math.round(total));
   const guessed =
     change === undefined
-      ? fixed.instructions.text + fixed.tools.text + messages.text
+      ? fixed.instructions.text + fixed.tools.text + size.text
       : change.added.text;
   return {
     tokens,
     basis: basisOf(change),
-    ...divided(tokens, fixed, messages, factor),
+    ...divided(tokens, fixed, size, factor),
     ...(change === undefined ? {} : { since: since(change, factor) }),
     ...room(tokens, limits),
     ...(calibration.last === undefined ? {} : { lastError: calibration.last }),
-    bytes: messages.bytes + fixed.instructions.bytes + fixed.tools.bytes,
+    bytes: size.bytes + fixed.instructions.bytes + fixed.tools.bytes,
     recorded: {
       tokens,
       basis: change === undefined ? "length" : "anchored",
@@ -136,10 +146,6 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
       factor,
     },
   };
-}
-
-function sizeOf(messages: readonly ModelMessage[], measure: Meter): MessageSize {
-  return messages.map((message) => measure.message(message)).reduce(addSize, noSize);
 }
 
 function anchored({ input, output, added, removed }: PromptChange, factor: number): number {

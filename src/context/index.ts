@@ -5,6 +5,9 @@ export {
   type CompactionPlan,
   type CompactionStrategy,
   type PlanningGround,
+  type SummaryReply,
+  type SummaryRequest,
+  type SummaryWriter,
 } from "./compaction-strategy.ts";
 export {
   compactionDue,
@@ -33,6 +36,7 @@ export { meter, type MessageSize, type Meter } from "./message-size.ts";
 export { planningGround } from "./planning-ground.ts";
 export { promptCache, type PromptCache } from "./prompt-cache.ts";
 export { planPruning, type PruneOptions, type PruningInput, type PruningPlan } from "./pruning.ts";
+export { summarize, type SummarizeOptions } from "./summarize.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./sliding-window.ts";
 export {
   defaultEstimator,
@@ -40,4 +44,4 @@ export {
   tokenizer,
   type TokenEstimator,
 } from "./token-estimator.ts";
-export { estimatePrompt, estimateSpent } from "./estimate.ts";
+export { estimateSpent } from "./spent.ts";

@@ -2,12 +2,15 @@
 
 import type { PriceCalculationResult } from "@pydantic/genai-prices";
 import type { ModelName, TokenUsage } from "../events/index.ts";
-import type { ModelCatalogue, ModelPrices } from "./model-limits.ts";
+import { modelKey } from "../projections/index.ts";
+import type { ModelCatalogue, ModelLimits, ModelPrices } from "./model-limits.ts";
 
 type Calculation = NonNullable<PriceCalculationResult>;
 
 /** Tokens small enough for the lowest tier, whose price is the one that is told for all. */
 const SAMPLE = 1000;
+/** Asked before each step, and looked up no more often than a price may change. */
+const MINUTE_MS = 60_000;
 
 /**
  * What is publicly known of models: context windows and prices, of the day that the installed
@@ -37,13 +40,23 @@ export async function modelCatalogue(): Promise<ModelCatalogue> {
     cacheRead: dollars(model, { input_tokens: SAMPLE, cache_read_tokens: SAMPLE }, at),
     cacheWrite: dollars(model, { input_tokens: SAMPLE, cache_write_tokens: SAMPLE }, at),
   });
+  const limitsOf = (model: ModelName, at: number): ModelLimits | undefined => {
+    const found = calculate(model, { input_tokens: 0 }, at);
+    if (found === undefined) return undefined;
+    const { context_window: contextWindow } = found.model;
+    const prices = pricesOf(model, at);
+    return contextWindow === undefined ? { prices } : { contextWindow, prices };
+  };
+  const newest = new Map<string, { readonly minute: number; readonly limits?: ModelLimits }>();
   return {
     limits: (model, at) => {
-      const found = calculate(model, { input_tokens: 0 }, at);
-      if (found === undefined) return undefined;
-      const { context_window: contextWindow } = found.model;
-      const prices = pricesOf(model, at);
-      return contextWindow === undefined ? { prices } : { contextWindow, prices };
+      const minute = Math.floor(at / MINUTE_MS);
+      const key = modelKey(model);
+      const known = newest.get(key);
+      if (known?.minute === minute) return known.limits;
+      const limits = limitsOf(model, at);
+      newest.set(key, limits === undefined ? { minute } : { minute, limits });
+      return limits;
     },
     cost: (model, usage, at) => calculate(model, counted(usage), at)?.total_price,
   };

@@ -22,16 +22,27 @@ const classes: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
   return code === 9 ? TAB : SIGN;
 });
 
-function classAt(text: string, index: number): number {
-  const code = text.charCodeAt(index);
-  // Past the end it is NaN, which is in no class.
-  return code < 128 ? (classes[code] ?? 0) : 0;
+/** The class of each character, and a 0 behind the last one: looked up several times, found out once. */
+type Classes = Uint8Array;
+
+/** Used again for every text that it is long enough for: making one costs more than filling it. */
+const scratch: Classes = new Uint8Array(65_536);
+
+function classesOf(text: string): Classes {
+  const { length } = text;
+  const kinds = length < scratch.length ? scratch : new Uint8Array(length + 1);
+  for (let index = 0; index < length; index++) {
+    const code = text.charCodeAt(index);
+    kinds[index] = code < 128 ? (classes[code] ?? 0) : 0;
+  }
+  kinds[length] = 0;
+  return kinds;
 }
 
 /** The end of the run of one class that begins here. */
-function runEnd(text: string, from: number, kind: number): number {
+function runEnd(kinds: Classes, from: number, kind: number): number {
   let end = from + 1;
-  while (classAt(text, end) === kind) end++;
+  while (kinds[end] === kind) end++;
   return end;
 }
 
@@ -73,27 +84,34 @@ interface Run {
   readonly tokens: number | undefined;
 }
 
-function denseRun(text: string, from: number): Run {
+/** Where a run of letters, digits and base64's signs ends. */
+function denseEnd(text: string, kinds: Classes, from: number): number {
+  for (let end = from; ; end++) {
+    const kind = kinds[end] ?? 0;
+    if (kind !== 0 && kind <= DIGIT) continue;
+    if (kind !== SIGN) return end;
+    const code = text.charCodeAt(end);
+    // `+`, `/` and `=` belong to base64.
+    if (code !== 43 && code !== 47 && code !== 61) return end;
+  }
+}
+
+function denseRun(text: string, kinds: Classes, from: number): Run {
+  const end = denseEnd(text, kinds, from);
+  const length = end - from;
+  if (length < DENSE_LENGTH) return { end, tokens: undefined };
   let changes = 0;
   let upper = 0;
   let before = 0;
-  let end = from;
-  for (; ; end++) {
-    let kind = classAt(text, end);
-    if (kind === SIGN) {
-      const code = text.charCodeAt(end);
-      // `+`, `/` and `=` belong to base64.
-      if (code !== 43 && code !== 47 && code !== 61) kind = 0;
-    }
-    if (kind === 0 || (kind > DIGIT && kind !== SIGN)) break;
+  for (let index = from; index < end; index++) {
+    const kind = kinds[index] ?? 0;
     // A capital and what follows it is how words in camel case begin.
     const begins = before === UPPER && kind === LOWER;
     if (before !== 0 && kind !== before && !begins) changes++;
     if (kind === UPPER) upper++;
     before = kind;
   }
-  const length = end - from;
-  if (length < DENSE_LENGTH || changes <= DENSE_CHANGES * length) return { end, tokens: undefined };
+  if (changes <= DENSE_CHANGES * length) return { end, tokens: undefined };
   return { end, tokens: length * (upper > length / 10 ? DENSE_TOKENS.mixed : DENSE_TOKENS.lower) };
 }
 
@@ -107,10 +125,10 @@ function wordTokens(length: number, afterSpace: boolean): number {
   return (afterSpace ? 2.05 : 2.5) + 0.35 * (length - 13);
 }
 
-function signTokens(text: string, from: number, end: number): number {
+function signTokens(text: string, kinds: Classes, from: number, end: number): number {
   const length = end - from;
   if (length === 1) {
-    const next = classAt(text, end);
+    const next = kinds[end];
     return next === LOWER || next === UPPER ? 0.65 : 0.75;
   }
   if (length === 2) return 1.1;
@@ -121,20 +139,17 @@ function signTokens(text: string, from: number, end: number): number {
   return 1;
 }
 
-function isSign(text: string, index: number): boolean {
-  return index >= 0 && classAt(text, index) === SIGN;
-}
-
 /** Estimated tokens of a text, as GPT's o200k vocabulary counts them. Not rounded. */
 export function textTokens(text: string): number {
   let tokens = 0;
   let index = 0;
+  const kinds = classesOf(text);
   // A run that was found to be words is not looked at again from each of them.
   let looked = 0;
   while (index < text.length) {
-    const kind = classAt(text, index);
+    const kind = kinds[index] ?? 0;
     if ((kind === LOWER || kind === UPPER || kind === DIGIT) && index >= looked) {
-      const run = denseRun(text, index);
+      const run = denseRun(text, kinds, index);
       looked = run.end;
       if (run.tokens !== undefined) {
         tokens += run.tokens;
@@ -142,41 +157,41 @@ export function textTokens(text: string): number {
         continue;
       }
     }
-    const end = pieceEnd(text, index, kind);
-    tokens += pieceTokens(text, index, end, kind);
+    const end = pieceEnd(kinds, index, kind);
+    tokens += pieceTokens(text, kinds, index, end);
     index = end;
   }
   return tokens;
 }
 
-function pieceEnd(text: string, from: number, kind: number): number {
+function pieceEnd(kinds: Classes, from: number, kind: number): number {
   if (kind === 0) return from + 1;
-  const end = runEnd(text, from, kind);
-  if (kind !== UPPER || classAt(text, end) !== LOWER) return end;
+  const end = runEnd(kinds, from, kind);
+  if (kind !== UPPER || kinds[end] !== LOWER) return end;
   // `Word` is one piece; of `XMLFile` the last capital belongs to the next.
-  return end - from === 1 ? runEnd(text, end, LOWER) : end - 1;
+  return end - from === 1 ? runEnd(kinds, end, LOWER) : end - 1;
 }
 
-function pieceTokens(text: string, from: number, end: number, kind: number): number {
+function pieceTokens(text: string, kinds: Classes, from: number, end: number): number {
   const length = end - from;
-  switch (kind) {
+  switch (kinds[from]) {
     case LOWER:
-      return wordTokens(length, classAt(text, from - 1) === SPACE);
+      return wordTokens(length, kinds[from - 1] === SPACE);
     case UPPER:
-      return length > 1 && classAt(text, from + 1) === UPPER
+      return length > 1 && kinds[from + 1] === UPPER
         ? 1 + 0.3 * Math.max(0, length - 2)
-        : wordTokens(length, classAt(text, from - 1) === SPACE);
+        : wordTokens(length, kinds[from - 1] === SPACE);
     case DIGIT:
       return 1.35 * Math.ceil(length / 3);
     case SPACE:
       if (length > 1) return 1.1;
-      return classAt(text, end) === DIGIT ? 1.2 : 0;
+      return kinds[end] === DIGIT ? 1.2 : 0;
     case BREAK:
-      return isSign(text, from - 1) ? 0.02 : 1.2;
+      return kinds[from - 1] === SIGN ? 0.02 : 1.2;
     case TAB:
       return 0.8;
     case SIGN:
-      return signTokens(text, from, end);
+      return signTokens(text, kinds, from, end);
     default:
       return beyondAscii(text.charCodeAt(from));
   }

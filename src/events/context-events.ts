@@ -15,6 +15,26 @@ interface CompactionCost {
 /** What made a compaction begin. */
 export type CompactionTrigger = "asked" | "limit" | "overflow";
 
+const rungs = ["whole", "capped", "newest"] as const;
+/**
+ * What is shown to the model that summarises: everything; with long parts cut; of that, the newest.
+ */
+export type SummaryRung = (typeof rungs)[number];
+
+const problems = [
+  "no-room",
+  "overflow",
+  "failed",
+  "empty",
+  "cut-off",
+  "incomplete",
+  "called-tools",
+  "repeating",
+  "too-long",
+] as const;
+/** Why there is no summary: `no-room` and `overflow` by the request, `failed` by the call, the others by the reply. */
+export type SummaryProblem = (typeof problems)[number];
+
 export interface ContextFamily {
   "context.pruned": {
     readonly calls: readonly { readonly step: number; readonly callId: string }[];
@@ -28,16 +48,29 @@ export interface ContextFamily {
     readonly covers: { readonly from: number; readonly to: number };
     /** Empty where the strategy drops what it covers. */
     readonly summary: string;
+    /** How the summary came about; absent where the strategy asks no model. `digest`: none was to be had. */
+    readonly rung?: SummaryRung | "digest";
     readonly beforeTokens: number;
     readonly afterTokens: number;
   };
   "context.compaction-rejected": CompactionCost & {
     readonly strategy: string;
-    readonly why: "nothing-to-gain" | "failed" | "cancelled" | "recovered";
+    /** `not-needed`: pruning was enough. */
+    readonly why: "nothing-to-gain" | "not-needed" | "failed" | "cancelled" | "recovered";
+    /** Estimated tokens of the prompt that stays as it is. */
+    readonly beforeTokens?: number;
+    readonly error?: StoredError;
+  };
+  /** A model was asked for a summary and gave none; the next rung is tried, at last a digest without a model. */
+  "context.summary-rejected": CompactionCost & {
+    readonly strategy: string;
+    readonly rung: SummaryRung;
+    readonly why: SummaryProblem;
     readonly error?: StoredError;
   };
   /** Undoes the pruning or compaction at `position`. */
   "context.restored": { readonly position: number };
+  /** The provider refused the prompt of a step as too long, before it said anything. */
   "context.overflowed": { readonly step: number; readonly error?: StoredError };
 }
 
@@ -61,13 +94,22 @@ export const contextSchemas: FamilySchemas<ContextFamily> = {
     strategy: z.string(),
     covers: z.looseObject({ from: position, to: position }),
     summary: z.string(),
+    rung: z.enum([...rungs, "digest"]).exactOptional(),
     beforeTokens: tokens,
     afterTokens: tokens,
     ...cost,
   }),
   "context.compaction-rejected": z.looseObject({
     strategy: z.string(),
-    why: z.enum(["nothing-to-gain", "failed", "cancelled", "recovered"]),
+    why: z.enum(["nothing-to-gain", "not-needed", "failed", "cancelled", "recovered"]),
+    beforeTokens: tokens.exactOptional(),
+    error: storedErrorSchema.exactOptional(),
+    ...cost,
+  }),
+  "context.summary-rejected": z.looseObject({
+    strategy: z.string(),
+    rung: z.enum(rungs),
+    why: z.enum(problems),
     error: storedErrorSchema.exactOptional(),
     ...cost,
   }),

@@ -11,6 +11,8 @@ export type Effect =
   | { readonly type: "callModel" }
   /** Wait, then `step.started` with the next attempt. */
   | { readonly type: "backOff" }
+  /** After a prompt that was too long: compact and try once more, or give the step up. */
+  | { readonly type: "makeRoom" }
   /** Bring every call of the step to its end. Safe to ask for again. */
   | { readonly type: "runTools" }
   /** Run the compaction: `context.compacted` or `context.compaction-rejected`. */
@@ -27,6 +29,7 @@ const types: Readonly<Record<Effect["type"], true>> = {
   startStep: true,
   callModel: true,
   backOff: true,
+  makeRoom: true,
   runTools: true,
   compact: true,
   abort: true,

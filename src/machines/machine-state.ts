@@ -14,7 +14,15 @@ const valueSchema: z.ZodType<SessionStateValue> = z.union([
   z.enum(["tools", "compacting", "resuming", "closed"]),
   z.object({ idle: z.enum(["waiting", "starting"]) }),
   z.object({
-    streaming: z.enum(["deciding", "boundary", "calling", "backingOff", "stepped", "ending"]),
+    streaming: z.enum([
+      "deciding",
+      "boundary",
+      "calling",
+      "backingOff",
+      "overflowed",
+      "stepped",
+      "ending",
+    ]),
   }),
 ]);
 
@@ -38,7 +46,7 @@ const contextSchema = z
     stopping: turnEndReasonSchema.optional(),
     lastStep: z.object({ reason: turnEndReasonSchema, begun: z.boolean() }).optional(),
     recoveries: z.int(),
-    compactingFrom: z.enum(["idle", "boundary"]),
+    compactingFrom: z.enum(["idle", "boundary", "overflow"]),
   })
   .transform(({ finishReason, stopping, lastStep, ...rest }): SessionContext => ({
     ...rest,

@@ -38,7 +38,7 @@ export interface SessionContext {
   /** How often a dead process was recovered from since the turn began. */
   readonly recoveries: number;
   /** Where a compaction goes back to. */
-  readonly compactingFrom: "idle" | "boundary";
+  readonly compactingFrom: "idle" | "boundary" | "overflow";
 }
 
 export const initialContext: SessionContext = {

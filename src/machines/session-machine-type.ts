@@ -18,7 +18,16 @@ export type SessionStateValue =
   | "resuming"
   | "closed"
   | { idle: "waiting" | "starting" }
-  | { streaming: "deciding" | "boundary" | "calling" | "backingOff" | "stepped" | "ending" };
+  | {
+      streaming:
+        | "deciding"
+        | "boundary"
+        | "calling"
+        | "backingOff"
+        | "overflowed"
+        | "stepped"
+        | "ending";
+    };
 
 export type SessionMachine = StateMachine<
   SessionContext,

@@ -34,6 +34,7 @@ export const sessionMachine: SessionMachine = setup({
     startStep: () => {},
     callModel: () => {},
     backOff: () => {},
+    makeRoom: () => {},
     runTools: () => {},
     compact: () => {},
     abort: () => {},
@@ -151,8 +152,10 @@ export const sessionMachine: SessionMachine = setup({
         lastStep: undefined,
       };
     }),
-    compactFromIdle: assign({ compactingFrom: "idle" }),
+    // Between turns a wish to stop is for the compaction alone: an earlier one is over.
+    compactFromIdle: assign({ compactingFrom: "idle", stopping: undefined, skipCalls: false }),
     compactFromBoundary: assign({ compactingFrom: "boundary" }),
+    compactFromOverflow: assign({ compactingFrom: "overflow" }),
   },
   guards: {
     turnIsDue: ({ context }) => context.queue.length > 0 && !context.held,
@@ -168,6 +171,7 @@ export const sessionMachine: SessionMachine = setup({
     wasCutOff: ({ context }) => context.finishReason === undefined,
     hasSteering: ({ context }) => hasSteering(context),
     cameFromIdle: ({ context }) => context.compactingFrom === "idle",
+    cameFromOverflow: ({ context }) => context.compactingFrom === "overflow",
   },
 }).createMachine({
   id: "session",
@@ -231,6 +235,7 @@ export const sessionMachine: SessionMachine = setup({
             "step.failed": { target: "stepped", actions: "stopAsFailed" },
             "step.interrupted": { target: "stepped", actions: "skipCalls" },
             "step.retrying": "backingOff",
+            "context.overflowed": "overflowed",
             "turn.cancel-requested": [
               { guard: "stopsNow", actions: ["cancel", "abort"] },
               { actions: "cancel" },
@@ -247,6 +252,19 @@ export const sessionMachine: SessionMachine = setup({
             "step.interrupted": { target: "stepped", actions: "skipCalls" },
             "turn.cancel-requested": { actions: ["cancel", "abort"] },
             "turn.limit-reached": { actions: ["limit", "abort"] },
+            "session.recovered": { actions: ["recover", "settle"] },
+          },
+        },
+        overflowed: {
+          entry: "makeRoom",
+          on: {
+            "context.compaction-started": {
+              target: "#session.compacting",
+              actions: "compactFromOverflow",
+            },
+            "step.started": { target: "calling", actions: "beginStep" },
+            "step.failed": { target: "stepped", actions: "stopAsFailed" },
+            "step.interrupted": { target: "stepped", actions: "skipCalls" },
             "session.recovered": { actions: ["recover", "settle"] },
           },
         },
@@ -301,7 +319,11 @@ export const sessionMachine: SessionMachine = setup({
       },
     },
     resuming: {
-      always: [{ guard: "cameFromIdle", target: "idle" }, { target: "streaming.deciding" }],
+      always: [
+        { guard: "cameFromIdle", target: "idle" },
+        { guard: "cameFromOverflow", target: "streaming.overflowed" },
+        { target: "streaming.deciding" },
+      ],
     },
 
     closed: { type: "final" },

@@ -28,6 +28,7 @@ export type StructuralType =
   | "tool.denied"
   | "tool.skipped"
   | "tool.unknown"
+  | "context.overflowed"
   | "context.compaction-started"
   | "context.compacted"
   | "context.compaction-rejected";
@@ -59,6 +60,7 @@ const structural: Readonly<Record<StructuralType, true>> = {
   "tool.denied": true,
   "tool.skipped": true,
   "tool.unknown": true,
+  "context.overflowed": true,
   "context.compaction-started": true,
   "context.compacted": true,
   "context.compaction-rejected": true,

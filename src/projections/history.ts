@@ -129,6 +129,12 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
       })),
     "step.failed": (state, { data }) =>
       withOpen(state, (step) => ({ ...step, status: "failed", error: data.error })),
+    "context.overflowed": (state, { data }) =>
+      withOpen(state, (step) =>
+        data.error === undefined
+          ? { ...step, status: "failed" }
+          : { ...step, status: "failed", error: data.error },
+      ),
     "step.interrupted": (state) => withOpen(state, (step) => ({ ...step, status: "interrupted" })),
 
     "part.text-start": (state, { data }) =>

@@ -8,6 +8,7 @@ export {
   type CalibrationState,
   type EstimateError,
 } from "./calibration.ts";
+export { compactions, type CompactionsState } from "./compactions.ts";
 export { contextView, type Compaction, type ContextView, type Pruning } from "./context-view.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export type {

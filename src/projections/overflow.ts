@@ -39,6 +39,10 @@ const patterns: readonly RegExp[] = [
   /exceeds the available context size/i,
   // Moonshot: "Your request exceeded model token limit: 131072 (requested: 140000)"
   /exceeded model token limit(?:: (?<window>\d+) \(requested: (?<prompt>\d+)\))?/i,
+  // vLLM, Ollama and other servers that speak OpenAI's protocol, in words of their own.
+  /input (?:token count|length).{0,80}?exceed/i,
+  /exceeds? (?:the |its )?(?:maximum |available )?context(?: size| window| length)?/i,
+  /too many input tokens/i,
   // The `code` of OpenAI and its likes.
   /context_length_exceeded|model_context_window_exceeded/,
 ];
@@ -62,8 +66,8 @@ export function overflowOf(error: StoredError): Overflow | undefined {
 
 /** The provider's words may be in the message, the body of its answer, or an error beneath. */
 function texts(error: StoredError): readonly string[] {
-  const { message, responseBody, code, cause } = error;
-  const own = [message, responseBody, code].filter((value) => typeof value === "string");
+  const { message, responseBody, code, type, cause } = error;
+  const own = [message, responseBody, code, type].filter((value) => typeof value === "string");
   return isError(cause) ? [...own, ...texts(cause)] : own;
 }
 

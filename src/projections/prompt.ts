@@ -4,7 +4,7 @@
  */
 
 import type { ModelMessage, UserContent } from "ai";
-import type { ContextView } from "./context-view.ts";
+import type { Compaction, ContextView } from "./context-view.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { stepMessages } from "./prompt-step.ts";
 
@@ -110,7 +110,7 @@ export function messagesSince(
   const first = history.items.findLastIndex((item) => item.position <= after);
   return shownItems(itemsFrom(history, Math.max(0, first)), view).flatMap((shown) => {
     const messages = messagesOf(shown);
-    if ("summary" in shown || shown.position > after) return messages;
+    if (isCompaction(shown) || shown.position > after) return messages;
     return shown.position === after ? messages.filter(({ role }) => role === "tool") : [];
   });
 }
@@ -129,8 +129,12 @@ function wasCutOff(items: readonly HistoryItem[]): boolean {
   return last?.status === "interrupted" || last?.status === "failed";
 }
 
-/** An item; or a compaction, by its position, in the place of those that it covers. */
-type Shown = HistoryItem | { readonly summary: string; readonly position: number };
+/** An item; or a compaction in the place of those that it covers. */
+type Shown = HistoryItem | Compaction;
+
+function isCompaction(shown: Shown): shown is Compaction {
+  return "summary" in shown;
+}
 
 /** The items that a compaction covers give way to its summary, at the place of the first of them. */
 function shownItems(items: readonly HistoryItem[], view: ContextView): readonly Shown[] {
@@ -143,7 +147,7 @@ function shownItems(items: readonly HistoryItem[], view: ContextView): readonly 
     if (by === undefined) return [withPruned(item, view)];
     if (told.has(by.position)) return [];
     told.add(by.position);
-    return [{ summary: by.summary, position: by.position }];
+    return [by];
   });
 }
 
@@ -200,8 +204,18 @@ function withPruned(item: HistoryItem, view: ContextView): HistoryItem {
 }
 
 function messagesOf(shown: Shown): readonly ModelMessage[] {
-  if (!("summary" in shown)) return itemMessages(shown);
-  return shown.summary === "" ? [] : [{ role: "user", content: shown.summary }];
+  return isCompaction(shown) ? summaryMessages(shown) : itemMessages(shown);
+}
+
+const summaries = new WeakMap<Compaction, readonly ModelMessage[]>();
+
+/** One object for each compaction, so that it is measured and hashed once. */
+function summaryMessages(by: Compaction): readonly ModelMessage[] {
+  const known = summaries.get(by);
+  if (known !== undefined) return known;
+  const messages = by.summary === "" ? [] : [{ role: "user", content: by.summary } as const];
+  summaries.set(by, messages);
+  return messages;
 }
 
 /** The messages of one item; the same objects each time, as items never change once they are over. */

@@ -71,6 +71,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     "step.interrupted": (state, { data }) => spent(state, data.usage),
     "context.compacted": (state, { data }) => spent(state, data.usage),
     "context.compaction-rejected": (state, { data }) => spent(state, data.usage),
+    "context.summary-rejected": (state, { data }) => spent(state, data.usage),
     "session.closed": (state) => ({ ...state, status: "closed" }),
   },
 });

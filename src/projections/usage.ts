@@ -184,8 +184,14 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
       const told = { ...state, running: { ...running, isTold: true as const } };
       return spentBeside(told, "retry", at, { model: running.model, usage: spent });
     },
+    // A prompt that was refused costs nothing.
+    "context.overflowed": (state) =>
+      state.running === undefined
+        ? state
+        : { ...state, running: { ...state.running, isTold: true as const } },
     "context.compacted": (state, { at, data }) => spentBeside(state, "compaction", at, data),
     "context.compaction-rejected": (state, { at, data }) =>
       spentBeside(state, "compaction", at, data),
+    "context.summary-rejected": (state, { at, data }) => spentBeside(state, "compaction", at, data),
   },
 });

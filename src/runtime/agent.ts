@@ -6,6 +6,7 @@ import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, T
 import type { LoopLimits } from "../context/index.ts";
 import { byId, type AgentDescription, type JsonValue, type ModelName } from "../events/index.ts";
 import type { CallLimits } from "./call-limits.ts";
+import type { ContextOptions } from "./context-options.ts";
 import { toJson } from "./json-value.ts";
 
 export interface Agent {
@@ -27,6 +28,8 @@ export interface Agent {
   readonly timeLimits?: TimeLimits;
   /** Ends a turn that goes in circles. Default: 5 equal calls or replies; `false` switches it off. */
   readonly loopGuard?: LoopLimits | false;
+  /** What the model gets to see of a long session. */
+  readonly context?: ContextOptions;
   /** The AI SDK's call settings: `temperature`, `maxOutputTokens`, … */
   readonly settings?: LanguageModelCallOptions;
   readonly headers?: Record<string, string>;
@@ -83,15 +86,17 @@ export function interruptedPolicy(
 export interface PreparedAgent {
   readonly agent: Agent;
   readonly description: AgentDescription;
-  /** Characters of instructions and tool definitions: the part of every prompt that stays. */
-  readonly fixedCharacters: number;
+  /** The instructions, and the tool definitions as JSON: the parts of every prompt that stay. */
+  readonly instructions: string;
+  readonly tools: string;
 }
 
 export const DEFAULT_MAX_STEPS = 50;
 export const DEFAULT_TOOL_CONCURRENCY = 8;
 export const DEFAULT_MAX_ATTEMPTS = 3;
 
-function nameOf(model: LanguageModel): ModelName {
+/** What a model is called in the log. */
+export function nameOf(model: LanguageModel): ModelName {
   return typeof model === "string"
     ? { provider: "gateway", modelId: model }
     : { provider: model.provider, modelId: model.modelId };
@@ -116,6 +121,7 @@ export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
       model,
       tools: tools.map((tool) => tool.name),
     },
-    fixedCharacters: instructions.length + JSON.stringify(tools).length,
+    instructions,
+    tools: tools.length === 0 ? "" : JSON.stringify(tools),
   };
 }

@@ -1,45 +1,158 @@
-/** Runs a compaction that the machine has asked for, and says in the log what came of it. */
+/**
+ * Runs a compaction that the machine has asked for: prunes, plans, has a summary written, and says
+ * in the log what came of it. Ends with exactly one `context.compacted` or
+ * `context.compaction-rejected`; changes nothing but by its events.
+ */
 
-import { estimatePrompt, type CompactionPlan, type CompactionStrategy } from "../context/index.ts";
-import type { EventBody } from "../events/index.ts";
-import { contextView, promptMessages } from "../projections/index.ts";
+import {
+  compactionDue,
+  type CompactionPlan,
+  type CompactionStrategy,
+  type PlanningGround,
+} from "../context/index.ts";
+import type { CompactionTrigger, EventBody } from "../events/index.ts";
+import { contextView } from "../projections/index.ts";
+import { limitsNow, nextEstimate, plainTokens, type ContextGround } from "./context-figures.ts";
+import { compactionChoice } from "./context-options.ts";
 import { toStoredError } from "./json-value.ts";
+import { compactionGround, pruningNow } from "./prompt-room.ts";
+import type { SessionDoor } from "./session-door.ts";
 import type { SessionState } from "./session-state.ts";
+import type { StepSource } from "./step-source.ts";
+import { climbDown, type Ladder } from "./summary-ladder.ts";
 
 /** A compaction that does not save at least a tenth is not worth what the model would no longer see. */
 const LARGEST_REMAINDER = 0.9;
 
-/** What the strategy makes of this state. */
+export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "random"> {
+  readonly door: SessionDoor;
+  readonly source: StepSource;
+  readonly ground: ContextGround;
+  readonly strategy: CompactionStrategy;
+  readonly trigger: CompactionTrigger;
+}
+
+export async function runCompaction(run: CompactionRun): Promise<void> {
+  const { door, ground, strategy, trigger, clock } = run;
+  const pruned = pruningNow(door.state, ground, clock(), "compaction");
+  if (pruned !== undefined) door.record(pruned);
+  if (pruned !== undefined && trigger === "limit" && isRoom(run)) {
+    return door.record(rejected(run, "not-needed"));
+  }
+  const planning = compactionGround(door.state, ground, clock());
+  const written = strategy.writer === undefined ? undefined : await fromModel(run, planning);
+  // The session may have moved on: nobody waits for this one's end.
+  if (!door.state.machine.matches("compacting")) return;
+  if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
+  if (written !== undefined) return door.record(written);
+  const rung = strategy.writer === undefined ? {} : { rung: "digest" as const };
+  door.record(compaction(door.state, strategy, tokensOf(run), planning, rung));
+}
+
+function tokensOf({ ground, clock }: CompactionRun): (state: SessionState) => number {
+  return (state) => plainTokens(state, ground, clock());
+}
+
+/** Whether the prompt has come below its limit. */
+function isRoom({ door, ground, clock }: CompactionRun): boolean {
+  const choice = compactionChoice(ground.prepared.agent.context);
+  if (choice === undefined) return false;
+  const estimate = nextEstimate(door.state, ground, clock());
+  return compactionDue(choice.when, estimate, undefined) !== "compact";
+}
+
+function rejected(
+  { door: { state }, ground, strategy, clock }: CompactionRun,
+  why: EventBody<"context.compaction-rejected">["data"]["why"],
+): EventBody {
+  const beforeTokens = nextEstimate(state, ground, clock()).tokens;
+  return {
+    type: "context.compaction-rejected",
+    data: { strategy: strategy.name, why, beforeTokens },
+  };
+}
+
+/** What a model wrote, as an event; undefined where it wrote nothing that is of use. */
+async function fromModel(
+  run: CompactionRun,
+  planning: PlanningGround,
+): Promise<EventBody | undefined> {
+  const { door, ground, strategy, source, signal, clock, random } = run;
+  const { agent } = ground.prepared;
+  let accepted: EventBody | undefined;
+  await climbDown({
+    door,
+    source,
+    agent,
+    strategy,
+    ground: planning,
+    signal,
+    clock,
+    random,
+    room: (model) => {
+      const { contextWindow, maxOutputTokens } = limitsNow(door.state, ground, clock(), model);
+      if (contextWindow === undefined) return undefined;
+      return contextWindow - Math.min(maxOutputTokens ?? 0, contextWindow / 2);
+    },
+    isSmall: ({ covers, summary, rung, model, usage }) => {
+      accepted = shorter(door.state, strategy, { covers, summary }, tokensOf(run), {
+        rung,
+        model,
+        usage,
+      });
+      return accepted !== undefined;
+    },
+  });
+  return accepted;
+}
+
+type Origin = Pick<EventBody<"context.compacted">["data"], "rung" | "model" | "usage">;
+
+/** The plan as an event, if the prompt becomes at least a tenth smaller. */
+function shorter(
+  state: SessionState,
+  { name }: CompactionStrategy,
+  plan: CompactionPlan,
+  tokensOf: (state: SessionState) => number,
+  origin: Origin,
+): EventBody<"context.compacted"> | undefined {
+  const beforeTokens = tokensOf(state);
+  const body: EventBody<"context.compacted"> = {
+    type: "context.compacted",
+    data: { strategy: name, ...plan, ...origin, beforeTokens, afterTokens: 0 },
+  };
+  const view = contextView.fold(state.view, { seq: state.position + 1, at: 0, ...body });
+  const afterTokens = tokensOf({ ...state, view });
+  if (afterTokens > beforeTokens * LARGEST_REMAINDER) return undefined;
+  return { ...body, data: { ...body.data, afterTokens } };
+}
+
+/** How a compaction ends. */
+type CompactionEnd = EventBody<"context.compacted"> | EventBody<"context.compaction-rejected">;
+
+/** What the strategy makes of this state without asking a model; `tokensOf` estimates the prompt of one. */
 export function compaction(
   state: SessionState,
   strategy: CompactionStrategy,
-  fixedCharacters: number,
-): EventBody {
+  tokensOf: (state: SessionState) => number,
+  planning?: PlanningGround,
+  origin: Origin = {},
+): CompactionEnd {
   const { name } = strategy;
-  let plan: CompactionPlan | undefined;
+  const beforeTokens = tokensOf(state);
   try {
-    plan = strategy.plan(state.history, state.view);
+    const plan = strategy.plan(state.history, state.view, planning);
+    const body = plan && shorter(state, strategy, plan, tokensOf, origin);
+    return (
+      body ?? {
+        type: "context.compaction-rejected",
+        data: { strategy: name, why: "nothing-to-gain", beforeTokens },
+      }
+    );
   } catch (error) {
     return {
       type: "context.compaction-rejected",
-      data: { strategy: name, why: "failed", error: toStoredError(error) },
+      data: { strategy: name, why: "failed", error: toStoredError(error), beforeTokens },
     };
   }
-  const tokens = (view: SessionState["view"]): number =>
-    estimatePrompt(fixedCharacters, promptMessages(state.history, view)).tokens;
-  const before = tokens(state.view);
-  if (plan !== undefined) {
-    const body: EventBody<"context.compacted"> = {
-      type: "context.compacted",
-      data: { strategy: name, ...plan, beforeTokens: before, afterTokens: 0 },
-    };
-    const after = tokens(contextView.fold(state.view, { seq: state.position + 1, at: 0, ...body }));
-    if (after <= before * LARGEST_REMAINDER) {
-      return { ...body, data: { ...body.data, afterTokens: after } };
-    }
-  }
-  return {
-    type: "context.compaction-rejected",
-    data: { strategy: name, why: "nothing-to-gain" },
-  };
 }

@@ -8,6 +8,7 @@ import { parseSessionId, TurnlogError, type EventLog, type SessionEvent } from "
 import { sessionSummary } from "../projections/index.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { toJson } from "./json-value.ts";
+import { lateCatalogue, type LateCatalogue } from "./late-catalogue.ts";
 import { isAtRest } from "./recovery.ts";
 import { openStore, type RuntimeOptions } from "./runtime-options.ts";
 import { SessionActor } from "./session-actor.ts";
@@ -69,6 +70,7 @@ class OpenRuntime implements Runtime {
   readonly log: EventLog;
   readonly #options: RuntimeOptions;
   readonly #prepared: PreparedAgent;
+  readonly #catalogue: LateCatalogue;
   readonly #live = new Map<string, Promise<Live>>();
   /** Snapshots that are being stored. */
   readonly #keeping = new Set<Promise<void>>();
@@ -77,6 +79,7 @@ class OpenRuntime implements Runtime {
   constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog) {
     this.#options = options;
     this.#prepared = prepared;
+    this.#catalogue = lateCatalogue(prepared.agent.context?.catalogue);
     this.log = log;
   }
 
@@ -86,6 +89,7 @@ class OpenRuntime implements Runtime {
     return createSession(session, {
       log: this.log,
       newId: () => this.#newId(),
+      ready: () => this.#catalogue.ready(),
       actor: async (name) => (await this.#wake(name)).actor,
       watch: async (actor, look) => {
         const live = await this.#wake(actor.session);
@@ -140,6 +144,7 @@ class OpenRuntime implements Runtime {
         log: this.log,
         prepared: this.#prepared,
         source: await sources[stepSource](),
+        catalogue: this.#catalogue,
         recovery,
         maxRecoveries,
         graceMs,
@@ -166,6 +171,8 @@ class OpenRuntime implements Runtime {
       sleep: undefined,
     };
     await this.#introduce(actor);
+    // What was left in the middle of a turn may go on with a step.
+    if (!isAtRest(actor.state)) await this.#catalogue.ready();
     actor.recover();
     live.isAwake = true;
     this.#sleepLater(live);

@@ -2,6 +2,9 @@
 
 export type { Agent, ApprovalQuestion, TimeLimits, ToolPolicy } from "./agent.ts";
 export { callIdentity, type CallIdentity } from "./call-identity.ts";
+export type { ContextFigures } from "./context-figures.ts";
+export type { CompactionPreview, PreviewOptions } from "./preview.ts";
+export type { CompactionChoice, ContextOptions } from "./context-options.ts";
 export { createRuntime, type Runtime } from "./create-runtime.ts";
 export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportSession } from "./exchange/export-session.ts";

@@ -1,6 +1,6 @@
 /**
  * Runs one model call and records every part as it comes. Ends with exactly one of `step.finished`,
- * `step.failed`, `step.interrupted` or `step.retrying`; nothing is held back until then.
+ * `step.failed`, `step.interrupted`, `step.retrying` or `context.overflowed`; nothing is held back until then.
  */
 
 import type { ModelMessage } from "ai";
@@ -123,8 +123,11 @@ function ending(
   const cause = error ?? brokenOff(door.session, step);
   const failure = error === undefined ? brokenStream : providerFailure(error, clock());
   const { kind } = failure;
-  const delayMs = stopping === undefined ? retryDelayMs(failure, attempt, random()) : undefined;
   const stored = toStoredError(cause);
+  if (kind === "context-overflow" && !said && door.state.compactions.overflows === 0) {
+    return [{ type: "context.overflowed", data: { step, error: stored } }];
+  }
+  const delayMs = stopping === undefined ? retryDelayMs(failure, attempt, random()) : undefined;
   if (delayMs === undefined || attempt >= (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) {
     return [{ type: "step.failed", data: { step, kind, error: stored, usage } }];
   }

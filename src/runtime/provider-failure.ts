@@ -6,6 +6,8 @@
 
 import { z } from "zod";
 import type { FailureKind } from "../events/index.ts";
+import { overflowOf } from "../projections/index.ts";
+import { toStoredError } from "./json-value.ts";
 
 export interface ProviderFailure {
   readonly kind: FailureKind;
@@ -48,20 +50,6 @@ export const brokenStream: ProviderFailure = {
   isRetryable: retryable.network,
   retryAfterMs: undefined,
 };
-
-/**
- * How providers say that a prompt is too long: OpenAI (`context_length_exceeded`), Anthropic
- * ("prompt is too long: … tokens > … maximum"), Google ("input token count … exceeds the maximum"),
- * and the servers that speak OpenAI's protocol (vLLM, Ollama, llama.cpp).
- */
-const overflowPatterns: readonly RegExp[] = [
-  /context_length_exceeded/,
-  /maximum context length/i,
-  /prompt is too long/i,
-  /input (token count|length).*exceed/i,
-  /exceeds? (the |its )?(maximum |available )?context( size| window| length)?/i,
-  /too many (input )?tokens/i,
-];
 
 const quotaPatterns: readonly RegExp[] = [/insufficient_quota/, /exceeded your current quota/i];
 const filterPatterns: readonly RegExp[] = [
@@ -108,7 +96,9 @@ function kindOf(fields: ErrorFields, error: unknown): FailureKind {
   const said = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
   const says = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(said));
   if (name === "TimeoutError") return "timeout";
-  if (says(overflowPatterns) || statusCode === 413) return "context-overflow";
+  if (overflowOf(toStoredError(error)) !== undefined || statusCode === 413) {
+    return "context-overflow";
+  }
   if (says(quotaPatterns) || statusCode === 402) return "quota";
   if (says(filterPatterns)) return "content-filter";
   if (statusCode === 429 || says([/rate_limit/, /RESOURCE_EXHAUSTED/])) return "rate-limit";

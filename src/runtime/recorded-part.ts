@@ -12,6 +12,7 @@ import {
   type ProviderMetadata,
   type TokenUsage,
 } from "../events/index.ts";
+import { disjointUsage } from "../projections/index.ts";
 import { toJson, toStoredError } from "./json-value.ts";
 import type { PartType, RecordedPart, StepOutput } from "./step-source.ts";
 
@@ -126,22 +127,9 @@ export function metadata(value: SdkMetadata): ProviderMetadata {
   return providerMetadataSchema.parse(toJson(value));
 }
 
-/** Disjoint figures, or undefined when the provider told none. */
+/** Disjoint figures with the provider's own beside them, or undefined when it told none. */
 export function measuredUsage(usage: LanguageModelUsage): TokenUsage | undefined {
-  const { inputTokens, outputTokens, inputTokenDetails, outputTokenDetails, raw } = usage;
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  const told = {
-    uncachedInputTokens: inputTokenDetails.noCacheTokens,
-    cacheReadTokens: inputTokenDetails.cacheReadTokens,
-    cacheWriteTokens: inputTokenDetails.cacheWriteTokens,
-    textTokens: outputTokenDetails.textTokens,
-    reasoningTokens: outputTokenDetails.reasoningTokens,
-  };
-  return {
-    basis: "measured",
-    inputTokens: inputTokens ?? 0,
-    outputTokens: outputTokens ?? 0,
-    ...Object.fromEntries(Object.entries(told).filter(([, tokens]) => tokens !== undefined)),
-    ...(raw === undefined ? {} : { raw: toJson(raw) }),
-  };
+  const told = disjointUsage(usage);
+  if (told === undefined || usage.raw === undefined) return told;
+  return { ...told, raw: toJson(usage.raw) };
 }

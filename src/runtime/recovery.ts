@@ -26,7 +26,7 @@ export function isAtRest(state: SessionState): boolean {
 }
 
 export function isInTurn(machine: SessionState["machine"]): boolean {
-  if (machine.matches("compacting")) return machine.context.compactingFrom === "boundary";
+  if (machine.matches("compacting")) return machine.context.compactingFrom !== "idle";
   return machine.matches("streaming") || machine.matches("tools");
 }
 
@@ -43,7 +43,11 @@ export function inFlight(state: SessionState): InFlight | undefined {
     const waiting = open.filter((id) => attemptsAt(state, id) === 0);
     return { kind: "tools", turn, step, started, waiting };
   }
-  if (machine.matches({ streaming: "calling" }) || machine.matches({ streaming: "backingOff" })) {
+  if (
+    machine.matches({ streaming: "calling" }) ||
+    machine.matches({ streaming: "backingOff" }) ||
+    machine.matches({ streaming: "overflowed" })
+  ) {
     return { kind: "streaming", turn, step };
   }
   return machine.matches("streaming") ? { kind: "boundary", turn } : undefined;

@@ -7,7 +7,7 @@
 import { setImmediate } from "node:timers/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ModelMessage } from "ai";
-import { estimatePrompt, estimateSpent, type CompactionStrategy } from "../context/index.ts";
+import { estimateSpent, type CompactionStrategy, type ModelCatalogue } from "../context/index.ts";
 import {
   TurnlogError,
   type EventBody,
@@ -18,10 +18,11 @@ import {
 import type { Effect } from "../machines/index.ts";
 import { promptDigest, promptMessages } from "../projections/index.ts";
 import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
-import { compaction } from "./compactor.ts";
+import type { EstimatedPrompt } from "./context-figures.ts";
 import { runModelStep } from "./model-step.ts";
 import { inFlight, isInTurn, settlement } from "./recovery.ts";
 import type { SessionDoor } from "./session-door.ts";
+import { SessionPrompts } from "./session-prompts.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 import type { StepSource } from "./step-source.ts";
 import { ToolRunner } from "./tool-runner.ts";
@@ -32,6 +33,7 @@ export interface SessionActorOptions {
   readonly log: EventLog;
   readonly prepared: PreparedAgent;
   readonly source: StepSource;
+  readonly catalogue: ModelCatalogue;
   readonly recovery: RecoveryPolicy;
   /** How often one turn may be gone on with after the process died. */
   readonly maxRecoveries: number;
@@ -71,14 +73,17 @@ export class SessionActor implements SessionDoor, Disposable {
   #inputs = new Map<string, unknown>();
   #tools: ToolRunner | undefined;
   readonly #clock: TurnClock;
-  #strategy: CompactionStrategy | undefined;
+  readonly #prompts: SessionPrompts;
 
   constructor(options: SessionActorOptions, state: SessionState) {
     this.session = options.session;
     this.#options = options;
     this.#state = state;
     this.#written = state.position;
-    this.#clock = new TurnClock(this, options.prepared.agent, options.turnTimer);
+    const { prepared, catalogue, source, clock, random } = options;
+    this.#clock = new TurnClock(this, prepared.agent, options.turnTimer);
+    const around = { door: this, source, clock, random };
+    this.#prompts = new SessionPrompts(around, { prepared, catalogue });
   }
 
   get state(): SessionState {
@@ -179,14 +184,28 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#clock[Symbol.dispose]();
   }
 
+  /** What is known of the session's prompts, and what might be done about them. */
+  get prompts(): Pick<SessionPrompts, "figures" | "preview"> {
+    return this.#prompts;
+  }
+
+  /** Undoes the pruning or the compaction at a position; refused unless the session is idle. */
+  restore(position: number): void {
+    if (!this.isIdle) throw this.refusal("restore", "it is running a turn; cancel it or wait");
+    const { compactions, prunings } = this.#state.view;
+    if (![...compactions, ...prunings].some((one) => one.position === position)) {
+      throw this.refusal(
+        "restore",
+        `nothing was pruned or compacted at position ${position}, or it was undone before`,
+      );
+    }
+    this.record({ type: "context.restored", data: { position } });
+  }
+
   /** Begins a compaction; refused unless the session is idle. */
-  compact(strategy: CompactionStrategy): void {
+  compact(how?: CompactionStrategy): void {
     if (!this.isIdle) throw this.refusal("compact", "it is running a turn; cancel it or wait");
-    this.#strategy = strategy;
-    this.record({
-      type: "context.compaction-started",
-      data: { trigger: "asked", strategy: strategy.name },
-    });
+    this.#prompts.ask(how);
   }
 
   refusal(command: string, why: string): TurnlogError {
@@ -223,7 +242,9 @@ export class SessionActor implements SessionDoor, Disposable {
       case "runTools":
         return this.#runTools();
       case "compact":
-        return this.#compact();
+        return this.#background(() => this.#compact());
+      case "makeRoom":
+        return this.#makeRoom();
       case "abort":
         return this.#stop.abort(this.refusal("go on", "its turn was stopped"));
       case "settle":
@@ -255,16 +276,21 @@ export class SessionActor implements SessionDoor, Disposable {
         data: { ids, turn, boundary: stepsInTurn === 0 ? "turn" : "step" },
       });
     }
-    this.#beginAttempt(step + 1, 1);
+    const next = this.#prompts.beforeStep();
+    if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
   }
 
-  #beginAttempt(step: number, attempt: number): void {
-    const { description, fixedCharacters } = this.#options.prepared;
+  #beginAttempt(
+    step: number,
+    attempt: number,
+    { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
+  ): void {
+    const { description } = this.#options.prepared;
     const { turn } = this.#state.machine.context;
     this.#stop = new AbortController();
     this.#tools = undefined;
     this.#inputs = new Map();
-    this.#messages = promptMessages(this.#state.history, this.#state.view);
+    this.#messages = messages;
     this.record({
       type: "step.started",
       data: {
@@ -272,8 +298,8 @@ export class SessionActor implements SessionDoor, Disposable {
         step,
         attempt,
         model: description.model,
-        promptDigest: promptDigest(description.digest, this.#messages),
-        estimate: estimatePrompt(fixedCharacters, this.#messages),
+        promptDigest: promptDigest(description.digest, messages),
+        estimate: estimate.recorded,
       },
     });
   }
@@ -324,11 +350,14 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#tools.run();
   }
 
-  #compact(): void {
-    const strategy = this.#strategy;
-    this.#strategy = undefined;
-    if (strategy === undefined) return;
-    this.record(compaction(this.#state, strategy, this.#options.prepared.fixedCharacters));
+  async #compact(): Promise<void> {
+    this.#stop = new AbortController();
+    await this.#prompts.compact(this.#stop.signal);
+  }
+
+  #makeRoom(): void {
+    const { step, attempt } = this.#state.machine.context;
+    if (this.#prompts.retries()) this.#beginAttempt(step, attempt + 1);
   }
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {

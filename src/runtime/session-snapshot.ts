@@ -10,8 +10,11 @@ import { jsonObjectSchema, jsonSchema, type EventLog, type JsonValue } from "../
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
   approvals,
+  calibration,
+  compactions,
   contextView,
   history,
+  learnedLimits,
   queue,
   sessionSummary,
   toolCalls,
@@ -40,6 +43,9 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
   toolCalls,
   queue,
   approvals,
+  calibration,
+  compactions,
+  learnedLimits,
   sessionSummary,
 ];
 
@@ -59,6 +65,9 @@ const stateSchema = z.object({
   toolCalls: toolCalls.schema,
   queue: queue.schema,
   approvals: approvals.schema,
+  calibration: calibration.schema,
+  compactions: compactions.schema,
+  learnedLimits: learnedLimits.schema,
   summary: sessionSummary.schema,
 });
 
@@ -114,19 +123,16 @@ export async function saveSessionSnapshot(
 
 function headOf({ state, chunks }: KeptState): JsonValue {
   const { value, context } = state.machine;
-  const { history, view, usage, toolCalls, queue, approvals, summary } = state;
+  const { position: _, history, usage, toolCalls, ...whole } = state;
   return toJson({
     shape,
     chunks,
     state: {
+      ...whole,
       machine: { value, context },
       history: { ...history, items: [] },
-      view,
       usage: { ...usage, steps: [] },
       toolCalls: { ...toolCalls, ended: [] },
-      queue,
-      approvals,
-      summary,
     },
   });
 }

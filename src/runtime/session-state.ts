@@ -9,15 +9,21 @@ import {
 } from "../machines/index.ts";
 import {
   approvals,
+  calibration,
+  compactions,
   contextView,
   history,
+  learnedLimits,
   queue,
   sessionSummary,
   toolCalls,
   usage,
   type ApprovalsState,
+  type CalibrationState,
+  type CompactionsState,
   type ContextView,
   type HistoryState,
+  type LearnedLimits,
   type QueueState,
   type SessionSummary,
   type ToolCallsState,
@@ -34,6 +40,9 @@ export interface SessionState {
   readonly toolCalls: ToolCallsState;
   readonly queue: QueueState;
   readonly approvals: ApprovalsState;
+  readonly calibration: CalibrationState;
+  readonly compactions: CompactionsState;
+  readonly learnedLimits: LearnedLimits;
   readonly summary: SessionSummary;
 }
 
@@ -46,6 +55,9 @@ export const initialSessionState: SessionState = {
   toolCalls: toolCalls.initial,
   queue: queue.initial,
   approvals: approvals.initial,
+  calibration: calibration.initial,
+  compactions: compactions.initial,
+  learnedLimits: learnedLimits.initial,
   summary: sessionSummary.initial,
 };
 
@@ -80,6 +92,9 @@ export function foldSession(
       toolCalls: toolCalls.fold(state.toolCalls, event),
       queue: queue.fold(state.queue, event),
       approvals: approvals.fold(state.approvals, event),
+      calibration: calibration.fold(state.calibration, event),
+      compactions: compactions.fold(state.compactions, event),
+      learnedLimits: learnedLimits.fold(state.learnedLimits, event),
       summary: sessionSummary.fold(state.summary, event),
     },
     effects,

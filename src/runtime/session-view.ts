@@ -70,6 +70,12 @@ export async function foldOnwards(
   return state;
 }
 
+/** As `readSessionState`, for a position that somebody names. Throws as {@link checkPosition}. */
+export async function stateAt(log: EventLog, session: string, at?: number): Promise<SessionState> {
+  await checkPosition(log, session, at);
+  return await readSessionState(log, session, at);
+}
+
 /**
  * A session as it stood at a position, read from a log. Runs nothing and writes nothing.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
@@ -79,8 +85,7 @@ export async function viewSession(
   session: string,
   at?: number,
 ): Promise<SessionView> {
-  await checkPosition(log, session, at);
-  return viewOf(session, await readSessionState(log, session, at));
+  return viewOf(session, await stateAt(log, session, at));
 }
 
 /** @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not. */

@@ -11,9 +11,11 @@ import {
 import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
 import { requestCancel, type Cancelled, type CancelOptions } from "./cancellation.ts";
+import type { ContextFigures } from "./context-figures.ts";
+import type { CompactionPreview, PreviewOptions } from "./preview.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { diffSession, type SessionDiff } from "./session-diff.ts";
-import { viewOf, viewSession, type SessionView } from "./session-view.ts";
+import { stateAt, viewOf, viewSession, type SessionView } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
 import { toStoredContent, type UserInput } from "./user-input.ts";
@@ -44,8 +46,23 @@ export interface Session {
   reschedule(messageId: string, delivery: Delivery): Promise<void>;
   /** Delivers waiting messages that a cancelled, failed or interrupted turn has held back. */
   resume(): Promise<void>;
-  /** Compacts between turns; answers the event that says what came of it. @throws TurnlogError `COMMAND_REFUSED` */
-  compact(strategy: CompactionStrategy): Promise<CompactionEvent>;
+  /**
+   * Compacts between turns, as the agent is set up to or as is said here; answers the event that
+   * says what came of it. @throws TurnlogError `COMMAND_REFUSED`
+   */
+  compact(strategy?: CompactionStrategy): Promise<CompactionEvent>;
+  /**
+   * Undoes the pruning or compaction whose event is at that position: the prompt is byte for byte
+   * what it was without it. @throws TurnlogError `COMMAND_REFUSED`
+   */
+  restore(position: number): Promise<void>;
+  /**
+   * What a compaction would leave of the prompt, now or at a position: nothing is written.
+   * @throws TurnlogError `INVALID_INPUT` for a position that there is not.
+   */
+  preview(options?: PreviewOptions): Promise<CompactionPreview>;
+  /** How large the next prompt is and what it is made of, and what was spent so far. */
+  context(): Promise<ContextFigures>;
   /** The session as it stands now. */
   view(): Promise<SessionView>;
   /** The session as it stood at a position. @throws TurnlogError `INVALID_INPUT` */
@@ -69,6 +86,8 @@ export type CompactionEvent = SessionEvent<"context.compacted" | "context.compac
 export interface SessionHost {
   readonly log: EventLog;
   readonly newId: () => string;
+  /** Resolves when everything is loaded that a step needs. */
+  ready(): Promise<void>;
   /** The live actor, woken up from the log if need be. */
   actor(session: string): Promise<SessionActor>;
   /** Resolves with what `look` finds once it finds something; it looks after every event. */
@@ -80,6 +99,7 @@ export function createSession(id: string, host: SessionHost): Session {
 
   /** The live actor of a session that is not closed: nothing is recorded after `session.closed`. */
   async function opened(command: string): Promise<SessionActor> {
+    await host.ready();
     const actor = await host.actor(id);
     if (actor.state.machine.matches("closed")) throw actor.refusal(command, "it is closed");
     return actor;
@@ -172,6 +192,25 @@ export function createSession(id: string, host: SessionHost): Session {
       throw new TurnlogError("SESSION_FAILED", `The compaction of session ${id} left no trace.`, {
         session: id,
       });
+    },
+
+    async restore(position) {
+      const actor = await opened("restore");
+      actor.restore(position);
+      await actor.durable();
+    },
+
+    async preview({ compact, at } = {}) {
+      await host.ready();
+      const actor = await host.actor(id);
+      if (at === undefined) return actor.prompts.preview(actor.state, compact);
+      await actor.durable();
+      return actor.prompts.preview(await stateAt(log, id, at), compact);
+    },
+
+    async context() {
+      await host.ready();
+      return (await host.actor(id)).prompts.figures();
     },
 
     async view() {

@@ -11,19 +11,42 @@ export interface ReplayDifference {
 }
 
 /**
- * All but what is never the same twice: the time, the stack of an error, and for how long a refused
- * call was put off (with the headers that asked for it).
+ * All but what is never the same twice: the time, the stack of an error, for how long a refused call
+ * was put off (with the headers that asked for it), and what was guessed of tokens, which a later
+ * release guesses better.
  */
 export function isSameEvent(recorded: SessionEvent, replayed: SessionEvent): boolean {
   return isDeepStrictEqual(comparable(recorded), comparable(replayed));
 }
 
 function comparable({ seq, type, data, id }: SessionEvent): unknown {
-  const said: Readonly<Record<string, unknown>> = { ...data };
-  const { delayMs: _, ...rest } = said;
-  const compared = type === "step.retrying" ? rest : said;
+  const compared = withoutGuesses(type, { ...data });
   const error = "error" in compared ? { error: withoutCircumstances(compared["error"]) } : {};
   return { seq, type, id, data: { ...compared, ...error } };
+}
+
+/** Fields that hold what this release guessed. */
+const guesses = new Set(["estimate", "beforeTokens", "afterTokens", "savedTokens"]);
+
+/** An event's data without delays and guesses, as far as its type has them. */
+function withoutGuesses(
+  type: string,
+  said: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(said).filter(
+      ([field, value]) =>
+        !guesses.has(field) &&
+        !(field === "delayMs" && type === "step.retrying") &&
+        !(field === "usage" && isGuessed(value)),
+    ),
+  );
+}
+
+function isGuessed(usage: unknown): boolean {
+  return (
+    typeof usage === "object" && usage !== null && "basis" in usage && usage.basis === "estimated"
+  );
 }
 
 const circumstances = new Set(["stack", "responseHeaders"]);

@@ -29,7 +29,7 @@ export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
  * `execute` are not called. Instructions, schemas, approvals, `toModelOutput` and limits are the
  * agent's own, so that a change of them is found where it first tells. A turn's time is up where it
  * was; a model call or a tool that was late is late again, for which `patienceMs` has to be longer
- * than its limit. Not compared are times, stacks, and how long a refused call was put off.
+ * than its limit. Not compared are times, stacks, how long a refused call was put off, and guesses of tokens.
  * @param events - Of one session, as `EventLog.read` or `readSessionFile` gives them.
  * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap
  */

@@ -10,6 +10,7 @@ import {
   dropOldest,
   meter,
   slidingWindow,
+  summarize,
   type CompactionPlan,
   type CompactionStrategy,
   type PlanningGround,
@@ -34,6 +35,8 @@ const strategies = fc.oneof(
     .tuple(fc.nat(1000), fc.nat(2000))
     .map(([headTokens, tailTokens]) => dropMiddle({ headTokens, tailTokens })),
   fc.constant(dropMiddle()),
+  fc.nat(3000).map((keepTokens) => summarize({ keepTokens })),
+  fc.constant(summarize()),
   fc.nat(8).map((keepMessages) => checkpoint({ keepMessages, documents: ["PLAN.md"] })),
 );
 

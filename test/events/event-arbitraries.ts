@@ -318,6 +318,15 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     },
     { requiredKeys: ["strategy", "why"] },
   ),
+  "context.summary-rejected": fc.record(
+    {
+      strategy: fc.string(),
+      rung: fc.constantFrom("whole", "capped", "newest"),
+      why: fc.constantFrom("no-room", "overflow", "failed", "empty", "cut-off", "too-long"),
+      error,
+    },
+    { requiredKeys: ["strategy", "rung", "why"] },
+  ),
   "context.restored": fc.record({ position }),
   "context.overflowed": fc.record({ step: position, error }, { requiredKeys: ["step"] }),
   "blob.stored": fc.record({

@@ -250,6 +250,11 @@ const anyData: AnyData = {
     strategy: fc.constant("drop-oldest"),
     why: fc.constantFrom("nothing-to-gain", "failed", "cancelled", "recovered"),
   }),
+  "context.summary-rejected": fc.record({
+    strategy: fc.constant("summarize"),
+    rung: fc.constantFrom("whole", "capped", "newest"),
+    why: fc.constantFrom("empty", "overflow"),
+  }),
   "context.restored": fc.record({ position: fc.integer({ min: 1, max: 40 }) }),
   "context.overflowed": fc.record({ step: few }),
   "blob.stored": fc.constant({ sha256: "0".repeat(64), mediaType: "text/plain", bytes: 2 }),

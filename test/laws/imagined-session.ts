@@ -8,8 +8,14 @@ import type { CompactionStrategy } from "../../src/context/index.ts";
 import { dropOldest } from "../../src/context/index.ts";
 import type { EventBody, FinishReason, SessionEvent, TokenUsage } from "../../src/events/index.ts";
 import type { Effect } from "../../src/machines/index.ts";
-import { noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
+import {
+  noUsage,
+  promptCharacters,
+  promptDigest,
+  promptMessages,
+} from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/index.ts";
+import { afterOverflow } from "../../src/runtime/prompt-room.ts";
 import { compaction } from "../../src/runtime/compactor.ts";
 import { inFlight, settlement } from "../../src/runtime/recovery.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
@@ -101,7 +107,16 @@ export class ImaginedSession {
         this.#said = false;
         return;
       case "compact":
-        return this.#record(compaction(this.#state, this.#strategy, 0));
+        return this.#record(
+          compaction(this.#state, this.#strategy, ({ history, view }) =>
+            promptCharacters(promptMessages(history, view)),
+          ),
+        );
+      case "makeRoom": {
+        const next = afterOverflow(this.#state, undefined);
+        if (next === "retry") return this.#attempt(step, this.#state.machine.context.attempt + 1);
+        return this.#record(next);
+      }
       case "abort":
         this.#aborted = true;
         return;
@@ -232,8 +247,21 @@ export class ImaginedSession {
         this.#record({ type: "step.failed", data: { step, error, usage: this.#usage() } });
       }
     };
+    const refused = !this.#said && this.#state.compactions.overflows === 0;
+    const overflow = (): void => {
+      this.#strategy = this.#choices.pick([dropOldest({ keepTurns: 1 }), summary]);
+      this.#record({ type: "context.overflowed", data: { step, error } });
+    };
     const parts = Array.from({ length: 12 }, () => part);
-    return [...parts, finish, finish, finish, fail, ...this.#stop()];
+    return [
+      ...parts,
+      finish,
+      finish,
+      finish,
+      fail,
+      ...(refused ? [overflow] : []),
+      ...this.#stop(),
+    ];
   }
 
   #interruptStep(step: number): void {

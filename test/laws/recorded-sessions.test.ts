@@ -35,6 +35,7 @@ const unrecorded: readonly string[] = [
   "context.overflowed",
   "context.pruned",
   "context.restored",
+  "context.summary-rejected",
   "part.raw",
   "part.tool-approval-request",
 ];

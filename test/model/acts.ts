@@ -2,6 +2,7 @@
 
 import { APICallError } from "ai";
 import type { CompactionStrategy } from "../../src/context/index.ts";
+import { tooLong } from "../support/billing-model.ts";
 import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
 import { GRACE_MS, time, TURN_MS } from "./held-time.ts";
 import type { Move } from "./moves.ts";
@@ -61,6 +62,9 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
       const passes = attempt >= world.maxAttempts || stopping !== undefined;
       return model.fail(refusal(passes), manner.abrupt === true ? "break" : "error");
     }
+    case "context.overflowed":
+      stage.process.room.gainful = manner.gainful === true;
+      return model.fail(tooLong(900, 800), "error");
     case "step.retrying":
       return model.fail(refusal(true), manner.abrupt === true ? "break" : "error");
     case "step.started":

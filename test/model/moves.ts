@@ -99,7 +99,8 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
         type: move.type,
         data: {
           turn,
-          ...(situation.machine.matches({ streaming: "backingOff" })
+          ...(situation.machine.matches({ streaming: "backingOff" }) ||
+          situation.machine.matches({ streaming: "overflowed" })
             ? { step, attempt: attempt + 1 }
             : { step: step + 1, attempt: 1 }),
           model: { provider: "turnlog", modelId: "scripted" },
@@ -158,6 +159,8 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
       return { type: move.type, data: { step, callId: move.callId, reason: "cancelled" } };
     case "tool.unknown":
       return { type: move.type, data: { step, callId: move.callId, reason: "cancelled" } };
+    case "context.overflowed":
+      return { type: move.type, data: { step, error } };
     case "context.compaction-started":
       return { type: move.type, data: { trigger: "asked", strategy: "drop-oldest" } };
     case "context.compacted":

@@ -37,7 +37,7 @@ export function pathsThrough(world: World, bounds: Bounds): readonly Path[] {
 /** What tells two situations apart: not how often something was done before, or under which id. */
 function essence(situation: Situation): string {
   const { machine, kinds, started, tried, always, told } = situation;
-  const { settling, graceOver, bulky, cut } = situation;
+  const { settling, graceOver, bulky, cut, overflow } = situation;
   const { queue, held, calls, skipCalls, finishReason, stopping, attempt } = machine.context;
   const { lastStep } = machine.context;
   const { stepsInTurn, maxSteps, compactingFrom } = machine.context;
@@ -48,6 +48,7 @@ function essence(situation: Situation): string {
     held,
     bulky,
     cut,
+    overflow,
     machine.matches("compacting") && [compactingFrom, machine.context.turn > 0],
     inTurn && [stepsInTurn === 0, stepsInTurn >= maxSteps, stopping, lastStep],
     machine.matches({ streaming: "ending" }) && finishReason,

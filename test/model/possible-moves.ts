@@ -93,12 +93,22 @@ export function owedMoves(situation: Situation, world: World): readonly Move[] {
       ? [{ type: "context.compaction-rejected" }]
       : [{ type: "context.compacted" }, { type: "context.compaction-rejected" }];
   }
+  if (machine.matches({ streaming: "overflowed" })) return owedAfterOverflow(situation);
   if (machine.matches("streaming")) {
     // A model that was told to stop is not waited for.
     if (settling || told) return [{ type: "step.interrupted" }];
     return machine.matches({ streaming: "calling" }) ? owedToRetry(situation) : [];
   }
   return machine.matches("tools") ? owedToCalls(situation, world) : [];
+}
+
+/** A prompt that was too long is compacted once and sent once more; or the step is over. */
+function owedAfterOverflow({ machine, overflow, settling }: Situation): readonly Move[] {
+  if (settling || overflow === "recovered" || machine.context.stopping !== undefined) {
+    return [{ type: "step.interrupted" }];
+  }
+  if (overflow === "compacted") return [{ type: "step.started" }];
+  return [{ type: overflow === "refused" ? "context.compaction-started" : "step.failed" }];
 }
 
 /** Once one call of an attempt was given up, so are the others, and the attempt is made again. */
@@ -216,6 +226,10 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
       { type: "step.finished", finishReason: "length" },
       { type: "step.finished", finishReason: "content-filter" },
       { type: "step.failed" },
+      // Only before it has said anything, and only once.
+      ...(first === undefined && situation.overflow === undefined
+        ? ([{ type: "context.overflowed" }] as const)
+        : []),
       ...(attempt < world.maxAttempts && stopping === undefined ? [retry] : []),
       ...messages,
       ...stops,

@@ -2,6 +2,8 @@
 
 import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
+import { manual } from "../../src/context/index.ts";
+import { conductedCompaction, type ConductedCompaction } from "./conducted-compaction.ts";
 import { conductedModel, type ConductedModel } from "./conducted-model.ts";
 import { ConductedTools, SLOW_LIMIT_MS } from "./conducted-tools.ts";
 import { GRACE_MS, IDLE_MS, TURN_MS } from "./held-time.ts";
@@ -15,6 +17,8 @@ export interface Process {
   readonly log: MortalLog;
   readonly runtime: Runtime;
   readonly model: ConductedModel;
+  /** What a compaction that nobody asked for finds. */
+  readonly room: ConductedCompaction;
   readonly tools: ConductedTools;
   /** The session's handle; its first events may come before. */
   readonly opening: Promise<Session>;
@@ -37,6 +41,7 @@ export interface ProcessOptions {
 export async function startProcess(options: ProcessOptions): Promise<Process> {
   const { world, policy, stepSource, log } = options;
   const model = conductedModel(options.onModelCall);
+  const room = conductedCompaction();
   const tools = new ConductedTools(options.onToolRun);
   const runtime = await createRuntime({
     log,
@@ -57,6 +62,8 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
         repeatable: { idempotent: true },
         doubtful: { onInterrupted: "ask" },
       },
+      // After a prompt that was too long; no model is asked.
+      context: { compact: { when: manual(), how: room.strategy } },
       timeLimits: { turnMs: TURN_MS, lastStep: world.lastStep },
     },
   });
@@ -64,6 +71,7 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
     log,
     runtime,
     model,
+    room,
     tools,
     opening: runtime.session(SESSION),
     asked: new Set(),

@@ -35,6 +35,8 @@ export interface Situation {
   readonly accepted: number;
   /** Something was delivered since the last compaction, so that another one can gain something. */
   readonly bulky: boolean;
+  /** The step's prompt was too long: what came of it. */
+  readonly overflow?: "refused" | "compacting" | "compacted" | "rejected" | "recovered";
   /** The process is dead, and an event stands in the log that it would not have recorded. */
   readonly cut: boolean;
 }
@@ -62,8 +64,17 @@ export function after(situation: Situation, event: SessionEvent): Situation {
       return { ...moved, accepted: situation.accepted + 1 };
     case "message.delivered":
       return { ...moved, bulky: true };
+    case "context.overflowed":
+      return { ...moved, overflow: "refused" };
+    case "context.compaction-started":
+      return situation.machine.matches({ streaming: "overflowed" })
+        ? { ...moved, overflow: "compacting" }
+        : moved;
     case "context.compacted":
-      return { ...moved, settling: false, bulky: false };
+      return { ...withOverflow(moved, "compacted"), settling: false, bulky: false };
+    case "step.finished":
+    case "step.failed":
+      return withOverflow(moved);
     case "step.started":
       return { ...moved, kinds: {}, started: [], tried: [], told: false, graceOver: false };
     case "turn.cancel-requested":
@@ -104,11 +115,21 @@ export function after(situation: Situation, event: SessionEvent): Situation {
       };
     }
     case "step.interrupted":
+      return { ...withOverflow(moved), settling: false };
     case "context.compaction-rejected":
-      return { ...moved, settling: false };
+      return {
+        ...withOverflow(moved, situation.settling ? "recovered" : "rejected"),
+        settling: false,
+      };
     default:
       return moved;
   }
+}
+
+/** Only of a step whose prompt was too long. */
+function withOverflow(situation: Situation, overflow?: Situation["overflow"]): Situation {
+  const { overflow: before, ...rest } = situation;
+  return before === undefined || overflow === undefined ? rest : { ...rest, overflow };
 }
 
 /** Whether a wish to stop tells what runs to stop at once. */
@@ -124,6 +145,7 @@ function hasToSettle(situation: Situation): boolean {
   return (
     machine.matches({ streaming: "calling" }) ||
     machine.matches({ streaming: "backingOff" }) ||
+    machine.matches({ streaming: "overflowed" }) ||
     machine.matches("compacting")
   );
 }

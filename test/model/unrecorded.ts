@@ -8,12 +8,12 @@ import { leafOf } from "./chart-coverage.ts";
 import type { Move } from "./moves.ts";
 import type { Situation } from "./situation.ts";
 
-const compactsWhenAsked = "this release compacts between turns only, when it is asked to";
+const compactsAtLimit = "a limit is reached by long sessions: they are tested by themselves";
 const atOnce = "the runtime leaves this state before anybody can say anything";
 
 /** Walked by a crash, an event written by hand, and a recovery. */
 export const foreignEvents: Readonly<Record<string, string>> = {
-  "streaming.boundary context.compaction-started": compactsWhenAsked,
+  "streaming.boundary context.compaction-started": compactsAtLimit,
   "streaming.boundary turn.cancel-requested": atOnce,
   "streaming.boundary turn.limit-reached":
     "a turn's time is up while something runs; that it goes in circles is tested by itself",
@@ -45,6 +45,11 @@ export const unheardEvents: Readonly<Record<string, string>> = {
   "streaming.calling turn.ended": endsWhereItEnds,
   "streaming.backingOff message.delivered": deliversAtBoundary,
   "streaming.backingOff turn.ended": endsWhereItEnds,
+  "streaming.overflowed message.queued": atOnce,
+  "streaming.overflowed message.delivered": deliversAtBoundary,
+  "streaming.overflowed message.withdrawn": atOnce,
+  "streaming.overflowed message.rescheduled": atOnce,
+  "streaming.overflowed turn.ended": endsWhereItEnds,
   "streaming.ending message.queued": atOnce,
   "streaming.ending message.delivered": deliversAtBoundary,
   "streaming.ending message.withdrawn": atOnce,

@@ -47,7 +47,9 @@ export async function walk(
           await stage.start(random.pick(["stop", "continue"]), lifetime(step));
           await stage.rest();
         }
-        const gainful = path[step + 1]?.type === "context.compacted";
+        const gainful = path
+          .slice(step + 1, step + 3)
+          .some(({ type }) => type === "context.compacted");
         provoke(stage, move, { gainful, abrupt: random.chance(0.5) });
       }
     }

@@ -3,6 +3,7 @@
 import type { SessionEvent } from "../../src/events/index.ts";
 import { Inspection } from "../../src/runtime/verify/inspection.ts";
 import { openCallProblems } from "./call-problems.ts";
+import { compactionProblems } from "./compaction-problems.ts";
 import { promptRuleProblems } from "./prompt-rule-problems.ts";
 import { replay } from "./replay.ts";
 
@@ -18,14 +19,16 @@ export function inspectionProblems(events: readonly SessionEvent[]): readonly st
   return findings.map(({ position, rule, what }) => `${position} ${rule}: ${what}`);
 }
 
-/** Those, and law 4. */
+/** Those, and laws 4 and 8. */
 export function lawProblems(
   events: readonly SessionEvent[],
   { cutOff = false }: LawOptions = {},
 ): readonly string[] {
+  const replayed = replay(events);
   return [
     ...inspectionProblems(events),
-    ...promptRuleProblems(replay(events)),
+    ...promptRuleProblems(replayed),
+    ...compactionProblems(replayed),
     ...(cutOff ? [] : openCallProblems(events)),
   ];
 }

@@ -3,7 +3,7 @@
  * that the prompt of every step and the state of the machine are known as they would have been. Pure.
  */
 
-import { estimatePrompt, estimateSpent } from "../../context/index.ts";
+import { estimateContext, estimateSpent } from "../../context/index.ts";
 import type { EventBody, SessionEvent, StoredUserContent } from "../../events/index.ts";
 import { promptDigest, promptMessages } from "../../projections/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../session-state.ts";
@@ -64,9 +64,20 @@ export class Transcript {
 
   /** A reply of the model with the parts that `parts` records. */
   reply(parts: () => void, hasCalls: boolean): void {
-    const { history, view, machine } = this.#state;
+    const { history, view, machine, usage, calibration } = this.#state;
     const { turn, step } = machine.context;
     const messages = promptMessages(history, view);
+    const { recorded: estimate } = estimateContext({
+      model: AGENT.model,
+      // Nobody knows what the agent was told.
+      instructions: "",
+      tools: "",
+      history,
+      view,
+      messages,
+      usage,
+      calibration,
+    });
     this.record({
       type: "step.started",
       data: {
@@ -75,7 +86,7 @@ export class Transcript {
         attempt: 1,
         model: AGENT.model,
         promptDigest: promptDigest(AGENT.digest, messages),
-        estimate: estimatePrompt(0, messages),
+        estimate,
       },
     });
     parts();

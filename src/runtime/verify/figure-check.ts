@@ -49,6 +49,7 @@ export function figureCheck(): Check {
           return nothing;
         case "step.retrying":
         case "context.compacted":
+        case "context.summary-rejected":
         case "context.compaction-rejected":
           if (event.data.usage !== undefined) ofAll = plus(ofAll, event.data.usage);
           return nothing;

@@ -6,6 +6,8 @@ import { nothing, type Check } from "./check.ts";
 export function orderCheck(): Check {
   let turn = { number: 0, open: false };
   let step = { number: 0, attempt: 0, open: false };
+  /** Whether the step that has no attempt running was refused as too long: it may still fail. */
+  let overflowed = false;
 
   function stepStarted({ data }: SessionEvent<"step.started">): readonly string[] {
     const { step: number, attempt } = data;
@@ -19,6 +21,7 @@ export function orderCheck(): Check {
         : []),
     ];
     step = { number, attempt, open: true };
+    overflowed = false;
     return problems;
   }
 
@@ -26,10 +29,19 @@ export function orderCheck(): Check {
     event: SessionEvent<"step.retrying" | "step.finished" | "step.failed" | "step.interrupted">,
   ): readonly string[] {
     const was = step;
+    const mayFail = overflowed;
     step = { ...step, open: false };
+    overflowed = false;
     if (event.data.step !== was.number) return [`step ${was.number} is the one that runs`];
     // An interruption may end a step while it waits for its next attempt.
-    return was.open || event.type === "step.interrupted" ? nothing : ["it had ended"];
+    return was.open || mayFail || event.type === "step.interrupted" ? nothing : ["it had ended"];
+  }
+
+  function refusedAsTooLong({ data }: SessionEvent<"context.overflowed">): readonly string[] {
+    const was = step;
+    step = { ...step, open: false };
+    overflowed = true;
+    return was.open && data.step === was.number ? nothing : [`step ${was.number} is the one`];
   }
 
   function faults(event: SessionEvent): readonly string[] {
@@ -52,6 +64,8 @@ export function orderCheck(): Check {
       }
       case "step.started":
         return stepStarted(event);
+      case "context.overflowed":
+        return refusedAsTooLong(event);
       case "step.retrying":
       case "step.finished":
       case "step.failed":

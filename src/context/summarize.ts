@@ -1,0 +1,188 @@
+/**
+ * A model writes down what matters under fixed headings, from the summary before and what came
+ * since. The newest part stays as it is, and so does the request that is being worked on. Where no
+ * summary comes about, a digest that needs no model stands in its place.
+ */
+
+import type { LanguageModel } from "ai";
+import type { SummaryRung } from "../events/index.ts";
+import type { ContextView, HistoryState } from "../projections/index.ts";
+import type {
+  CompactionPlan,
+  CompactionStrategy,
+  PlanningGround,
+  SummaryRequest,
+} from "./compaction-strategy.ts";
+import { covering, cuttable, keptWithin, tokensFrom } from "./cut.ts";
+import { firstRequest, latestRequests, requestText } from "./request-text.ts";
+import type { ShownUnit } from "./shown-units.ts";
+import { knownFacts } from "./summary-facts.ts";
+import {
+  HEADINGS,
+  replyProblem,
+  summaryText,
+  wordsOf,
+  writerInstructions,
+  writerPrompt,
+} from "./summary-form.ts";
+import { unitText } from "./summary-transcript.ts";
+import { textTokens } from "./text-tokens.ts";
+
+export interface SummarizeOptions {
+  /** Writes the summary; may be a cheaper one. Default: the agent's own. */
+  readonly model?: LanguageModel;
+  /** Tokens of the newest messages that are kept as they are. Default: a quarter of what messages may have, or 20,000. */
+  readonly keepTokens?: number;
+  /** Tokens of the summary. Default: an eighth of what messages may have, from 400 to 4,000. */
+  readonly maxTokens?: number;
+}
+
+const KEPT_TOKENS = 20_000;
+const SUMMARY_TOKENS = { least: 400, most: 4000 };
+/** Characters of the first request and of the last words in a digest. */
+const DIGEST_CHARACTERS = 1500;
+
+/** What is to be covered, and what is known of it without asking anybody. */
+interface Covered {
+  readonly plan: Omit<CompactionPlan, "summary">;
+  readonly units: readonly ShownUnit[];
+  readonly previous: string;
+  readonly facts: string;
+  readonly requests: readonly string[];
+}
+
+export function summarize(options: SummarizeOptions = {}): CompactionStrategy {
+  const { model } = options;
+  return {
+    name: "summarize",
+    plan(history, view, ground) {
+      const covered = coveredBy(options, history, view, ground);
+      return covered === undefined ? undefined : { ...covered.plan, summary: digest(covered) };
+    },
+    writer: {
+      ...(model === undefined ? {} : { model }),
+      request(rung, history, view, ground, room) {
+        const covered = coveredBy(options, history, view, ground);
+        if (covered === undefined) return undefined;
+        return requestOf(covered, rung, view, maxTokensOf(options, ground), room);
+      },
+    },
+  };
+}
+
+function maxTokensOf({ maxTokens }: SummarizeOptions, { messageTokens }: PlanningGround): number {
+  const { least, most } = SUMMARY_TOKENS;
+  return maxTokens ?? Math.min(most, Math.max(least, Math.floor((messageTokens ?? Infinity) / 8)));
+}
+
+function coveredBy(
+  { keepTokens }: SummarizeOptions,
+  history: HistoryState,
+  view: ContextView,
+  ground: PlanningGround | undefined,
+): Covered | undefined {
+  const prompt = cuttable(history, view, ground);
+  const messageTokens = ground?.messageTokens;
+  const usual = messageTokens === undefined ? KEPT_TOKENS : messageTokens / 4;
+  // Of a short prompt that is to be summarised by all means, half.
+  const most = Math.min(keepTokens ?? usual, tokensFrom(prompt, 0) / 2);
+  const first = keptWithin(prompt, most);
+  const plan = covering(prompt, 0, first, "");
+  if (plan === undefined) return undefined;
+  const { covers } = plan;
+  const before = history.items.filter(({ position }) => position <= covers.to);
+  return {
+    plan: { covers },
+    units: prompt.units.slice(0, first),
+    previous: prompt.units
+      .slice(0, first)
+      .flatMap(({ summary }) => (summary === undefined ? [] : [wordsOf(summary)]))
+      .join("\n\n"),
+    facts: knownFacts(before),
+    requests: latestRequests(before, covers.to)
+      .filter(({ turn }) => turn === history.turn)
+      .map(requestText),
+  };
+}
+
+function requestOf(
+  covered: Covered,
+  rung: SummaryRung,
+  view: ContextView,
+  maxTokens: number,
+  room: number | undefined,
+): SummaryRequest {
+  const instructions = writerInstructions(maxTokens);
+  const texts = covered.units
+    .filter(({ summary }) => summary === undefined)
+    .map((unit) => unitText(unit, view, rung !== "whole"))
+    .filter((text) => text !== "");
+  const leftOut = rung === "newest" ? textsLeftOut(texts, room) : 0;
+  const prompt = writerPrompt({
+    previous: covered.previous,
+    transcript: texts.slice(leftOut).join("\n\n"),
+    leftOut,
+  });
+  return {
+    ...covered.plan,
+    instructions,
+    prompt,
+    tokens: Math.ceil(textTokens(instructions) + textTokens(prompt)),
+    maxTokens,
+    read(reply) {
+      const problem = replyProblem(reply, textTokens(reply.text), maxTokens);
+      if (problem !== undefined) return { problem };
+      return { summary: summaryText(reply.text, covered.facts, covered.requests) };
+    },
+  };
+}
+
+/** Pieces at the beginning that are left out, so that the rest has half of the room, or is half of all. */
+function textsLeftOut(texts: readonly string[], room: number | undefined): number {
+  const tokens = texts.map(textTokens);
+  const most = (room ?? tokens.reduce((sum, one) => sum + one, 0)) / 2;
+  let kept = 0;
+  let first = texts.length;
+  while (first > 0) {
+    kept += tokens[first - 1] ?? 0;
+    if (kept > most) break;
+    first--;
+  }
+  return first;
+}
+
+/** Under the same headings, what can be said without understanding it. */
+function digest({ previous, units, facts, requests }: Covered): string {
+  const items = units.flatMap((unit) => unit.items);
+  if (previous !== "") {
+    const since = `The assistant's last words: ${cut(lastWords(items))}`;
+    return summaryText(previous, [facts, since].join("\n"), requests);
+  }
+  const first = firstRequest(items);
+  const words: Readonly<Record<(typeof HEADINGS)[number], string>> = {
+    Goal: first === undefined ? "not known" : cut(requestText(first)),
+    "Instructions still in force": "those of the requests",
+    Decisions: "not summarised",
+    "State of the work": cut(lastWords(items)),
+    "Files and facts": "see below",
+    "Next step": "go on with the request",
+  };
+  const text = HEADINGS.map((heading) => `## ${heading}\n${words[heading]}`).join("\n\n");
+  return summaryText(text, facts, requests);
+}
+
+function lastWords(items: ShownUnit["items"]): string {
+  const said = items.flatMap((item) =>
+    item.kind === "step"
+      ? item.parts.flatMap((part) =>
+          part.kind === "text" && part.text.trim() !== "" ? [part.text] : [],
+        )
+      : [],
+  );
+  return said.at(-1) ?? "not known";
+}
+
+function cut(text: string): string {
+  if (text.length <= DIGEST_CHARACTERS) return text;
+  return `${text.slice(0, DIGEST_CHARACTERS)} [${text.length - DIGEST_CHARACTERS} characters left out]`;
+}

@@ -1,0 +1,105 @@
+/** A stretch of the conversation as plain text, for a model that is to summarise it. No media, no protocol of tools. */
+
+import type { ContextView, HistoryItem, HistoryPart } from "../projections/index.ts";
+import { requestText } from "./request-text.ts";
+import type { ShownUnit } from "./shown-units.ts";
+
+/** Characters of one part, where parts are cut: three quarters from its beginning, the rest from its end. */
+const CAPPED = 2000;
+
+/** What was said and done in a piece of the prompt. Results that were pruned stay out. */
+export function unitText({ items }: ShownUnit, view: ContextView, capped: boolean): string {
+  const pruned = new Set(
+    view.prunings.flatMap(({ calls }) => calls.map(({ step, callId }) => `${step} ${callId}`)),
+  );
+  const cut = (text: string): string => (capped ? cutPart(text) : text);
+  return items
+    .flatMap((item) => itemLines(item, (step, callId) => pruned.has(`${step} ${callId}`), cut))
+    .join("\n");
+}
+
+/** The head and the tail of a long text, and how much lies between. */
+function cutPart(text: string): string {
+  if (text.length <= CAPPED) return text;
+  const head = Math.floor(CAPPED * 0.75);
+  const tail = CAPPED - head;
+  return `${text.slice(0, head)}\n[${text.length - CAPPED} characters left out]\n${text.slice(-tail)}`;
+}
+
+function itemLines(
+  item: HistoryItem,
+  isPruned: (step: number, callId: string) => boolean,
+  cut: (text: string) => string,
+): readonly string[] {
+  switch (item.kind) {
+    case "user":
+      return [`USER: ${cut(requestText(item))}`];
+    case "note":
+    case "turn-end":
+      return [];
+    case "step":
+      return item.parts.flatMap((part) => {
+        const pruned = part.kind === "call" && isPruned(item.step, part.callId);
+        return partLines(part, pruned, cut);
+      });
+  }
+}
+
+function partLines(
+  part: HistoryPart,
+  pruned: boolean,
+  cut: (text: string) => string,
+): readonly string[] {
+  switch (part.kind) {
+    case "text":
+      return part.text.trim() === "" ? [] : [`ASSISTANT: ${cut(part.text)}`];
+    case "call":
+      return [
+        `CALL of ${part.toolName}: ${cut(JSON.stringify(part.input))}`,
+        `RESULT: ${pruned ? "[cleared]" : cut(outcomeText(part.outcome))}`,
+      ];
+    case "provider-call":
+      return [`CALL of ${part.toolName}: ${cut(JSON.stringify(part.input))}`];
+    case "provider-result":
+      return [`RESULT of ${part.toolName}: ${cut(withoutMedia(part.output))}`];
+    case "file":
+      return [`ASSISTANT: [file: ${part.mediaType}]`];
+    // How the model came to what it said is not carried on.
+    case "reasoning":
+    case "reasoning-file":
+    case "custom":
+    case "source":
+    case "error":
+      return [];
+  }
+}
+
+function outcomeText(outcome: Extract<HistoryPart, { readonly kind: "call" }>["outcome"]): string {
+  switch (outcome.status) {
+    case "succeeded":
+      return withoutMedia(outcome.modelOutput ?? outcome.output);
+    case "failed":
+      return `failed: ${outcome.error.message}`;
+    case "denied":
+      return `denied${outcome.reason === undefined ? "" : `: ${outcome.reason}`}`;
+    default:
+      return outcome.status;
+  }
+}
+
+/** From so many characters on, text without a space is taken for a file's content. */
+const LONGEST_WORD = 1000;
+
+/** A value as text; what looks like a file's content is named by its length. */
+function withoutMedia(value: unknown): string {
+  if (typeof value === "string") return strip(value);
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === "string" ? strip(inner) : inner,
+  );
+}
+
+function strip(text: string): string {
+  return text.length > LONGEST_WORD && !/\s/.test(text)
+    ? `[${text.length} characters of data]`
+    : text;
+}

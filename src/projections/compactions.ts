@@ -1,0 +1,75 @@
+/** How compactions have gone: what keeps them from being tried again and again. */
+
+import { z } from "zod";
+import type { EventBody } from "../events/index.ts";
+import { defineProjection, type Projection } from "./projection.ts";
+
+export interface CompactionsState {
+  /** How many were begun since the last step ended, and how many of its prompts were too long. */
+  readonly attempts: number;
+  readonly overflows: number;
+  /** Tokens of the prompt after the last one, or when the last was rejected. */
+  readonly settled?: number;
+  /** Whether that is a guess: no prompt was billed since. */
+  readonly isGuess: boolean;
+  /** What the running one is for, or the last one was. */
+  readonly trigger?: EventBody<"context.compaction-started">["data"]["trigger"];
+  /** How the last one ended. */
+  readonly outcome?: "compacted" | EventBody<"context.compaction-rejected">["data"]["why"];
+}
+
+const initial: CompactionsState = { attempts: 0, overflows: 0, isGuess: false };
+
+function stepEnded(state: CompactionsState): CompactionsState {
+  return state.attempts === 0 && state.overflows === 0
+    ? state
+    : { ...state, attempts: 0, overflows: 0 };
+}
+
+export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
+  name: "compactions",
+  version: 1,
+  schema: z.object({
+    attempts: z.int().nonnegative(),
+    overflows: z.int().nonnegative(),
+    settled: z.number().nonnegative().exactOptional(),
+    isGuess: z.boolean(),
+    trigger: z.enum(["asked", "limit", "overflow"]).exactOptional(),
+    outcome: z
+      .enum(["compacted", "nothing-to-gain", "not-needed", "failed", "cancelled", "recovered"])
+      .exactOptional(),
+  }),
+  initial,
+  on: {
+    "turn.started": stepEnded,
+    "step.interrupted": stepEnded,
+    "step.failed": stepEnded,
+    "step.finished": (state, { data: { usage } }) => {
+      const ended = stepEnded(state);
+      if (!ended.isGuess || usage.basis !== "measured" || usage.inputTokens === 0) return ended;
+      // The first bill says better than our guess how large the prompt has become.
+      const settled = Math.max(ended.settled ?? 0, usage.inputTokens);
+      return { ...ended, settled, isGuess: false };
+    },
+    "context.overflowed": (state) => ({ ...state, overflows: state.overflows + 1 }),
+    "context.compaction-started": (state, { data: { trigger } }) => {
+      const { outcome: _, ...rest } = state;
+      return { ...rest, attempts: state.attempts + 1, trigger };
+    },
+    "context.compacted": (state, { data: { afterTokens } }) => ({
+      ...state,
+      settled: afterTokens,
+      isGuess: true,
+      outcome: "compacted",
+    }),
+    "context.compaction-rejected": (state, { data: { why, beforeTokens } }) => ({
+      ...state,
+      ...(beforeTokens === undefined ? {} : { settled: beforeTokens }),
+      outcome: why,
+    }),
+    "context.restored": (state) => {
+      const { settled: _, ...rest } = state;
+      return { ...rest, isGuess: false };
+    },
+  },
+});

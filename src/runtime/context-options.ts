@@ -1,0 +1,47 @@
+/** What an agent's user says of the context: when it is shortened and how, and what is known of its model. */
+
+import {
+  overflow,
+  summarize,
+  type CompactionStrategy,
+  type CompactionWhen,
+  type ModelCatalogue,
+  type ModelLimits,
+  type PruneOptions,
+  type TokenEstimator,
+} from "../context/index.ts";
+
+export interface ContextOptions {
+  /** Which old tool results give way to a placeholder. `false`: none. */
+  readonly prune?: PruneOptions | false;
+  /** When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only when asked. */
+  readonly compact?: CompactionChoice | false;
+  /**
+   * Windows and prices, by `provider:model` or by the model alone, where the catalogue has none or
+   * the user knows better.
+   */
+  readonly limits?: Readonly<Record<string, ModelLimits>>;
+  /** Where all other windows and prices come from. Default: `modelCatalogue()`. */
+  readonly catalogue?: ModelCatalogue;
+  /** How texts are counted. Default: `defaultEstimator`. */
+  readonly estimator?: TokenEstimator;
+}
+
+/** Two choices that combine. */
+export interface CompactionChoice {
+  readonly when: CompactionWhen;
+  readonly how: CompactionStrategy;
+}
+
+const usual: CompactionChoice = { when: overflow(), how: summarize() };
+
+/** The choice of an agent; undefined where it is never compacted by itself. */
+export function compactionChoice(options: ContextOptions = {}): CompactionChoice | undefined {
+  const { compact = usual } = options;
+  return compact === false ? undefined : compact;
+}
+
+/** How it is compacted when it is asked for without saying how. */
+export function compactionHow(options: ContextOptions = {}): CompactionStrategy {
+  return (compactionChoice(options) ?? usual).how;
+}

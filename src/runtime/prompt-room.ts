@@ -1,0 +1,121 @@
+/** What is to be done so that the next prompt has room: decided from a session's state alone. Pure. */
+
+import {
+  compactionDue,
+  defaultEstimator,
+  meter,
+  planningGround,
+  planPruning,
+  promptCache,
+  type ContextEstimate,
+  type PlanningGround,
+} from "../context/index.ts";
+import type { EventBody } from "../events/index.ts";
+import { noUsage, overflowOf } from "../projections/index.ts";
+import { limitsNow, nextEstimate, type ContextGround } from "./context-figures.ts";
+import { compactionChoice, compactionHow, type ContextOptions } from "./context-options.ts";
+import type { SessionState } from "./session-state.ts";
+
+/** Compactions that are tried for one step. */
+const MOST_ATTEMPTS = 2;
+/** Of a prompt that was refused as too long and whose limit nobody tells. */
+const REFUSED_SHARE = 0.75;
+
+/** What old tool results give way now, as an event. */
+export function pruningNow(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+  occasion: "step" | "compaction",
+): EventBody | undefined {
+  const { agent, description } = ground.prepared;
+  const { prune = {}, estimator = defaultEstimator } = agent.context ?? {};
+  if (prune === false) return undefined;
+  const { history, view, usage } = state;
+  const plan = planPruning({
+    history,
+    view,
+    meter: meter(estimator, description.model),
+    factor: nextEstimate(state, ground, now).recorded.factor ?? 1,
+    cache: promptCache(usage, description.model, limitsNow(state, ground, now), now),
+    occasion,
+    options: prune,
+  });
+  if (plan === undefined) return undefined;
+  const { calls, savedTokens } = plan;
+  return { type: "context.pruned", data: { calls, savedTokens } };
+}
+
+/** The beginning of a compaction, where the next prompt is beyond its limit. */
+export function compactionNow(
+  { compactions }: SessionState,
+  ground: ContextGround,
+  estimate: ContextEstimate,
+): EventBody | undefined {
+  const choice = compactionChoice(ground.prepared.agent.context);
+  if (choice === undefined || compactions.attempts >= MOST_ATTEMPTS) return undefined;
+  if (compactionDue(choice.when, estimate, compactions.settled) !== "compact") return undefined;
+  return {
+    type: "context.compaction-started",
+    data: { trigger: "limit", strategy: choice.how.name },
+  };
+}
+
+/** What a strategy may leave: what the limit has for messages, by our own count. */
+export function compactionGround(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+): PlanningGround {
+  const { agent, description } = ground.prepared;
+  const measure = meter(agent.context?.estimator ?? defaultEstimator, description.model);
+  const estimate = nextEstimate(state, ground, now);
+  const when = compactionChoice(agent.context)?.when;
+  const usable = when?.limit(estimate) ?? usableRoom(estimate);
+  const limit =
+    state.compactions.trigger === "overflow" ? refusedLimit(state, estimate, usable) : usable;
+  const known = { name: "limit", atLimit: "compact", limit: () => limit } as const;
+  return planningGround(known, estimate, measure);
+}
+
+function usableRoom({ room }: ContextEstimate): number | undefined {
+  return room === undefined ? undefined : room.window - room.outputBuffer;
+}
+
+/** Below the prompt that was refused, and below the limit as the provider counts. */
+function refusedLimit(
+  { history: { open } }: SessionState,
+  { tokens }: ContextEstimate,
+  usable: number | undefined,
+): number {
+  const counted = open?.error === undefined ? undefined : overflowOf(open.error)?.promptTokens;
+  const more = counted === undefined ? 1 : Math.max(1, counted / Math.max(1, tokens));
+  return Math.min(REFUSED_SHARE * tokens, (usable ?? Number.POSITIVE_INFINITY) / more);
+}
+
+/**
+ * What follows when the provider refused a prompt as too long: a compaction, the same step once
+ * more (`retry`), or its end.
+ */
+export function afterOverflow(
+  { machine, compactions, history }: SessionState,
+  context: ContextOptions | undefined,
+): EventBody | "retry" {
+  const { step, stopping } = machine.context;
+  const { trigger, outcome, attempts } = compactions;
+  const usage = noUsage;
+  const tried = trigger === "overflow" && attempts > 0;
+  if (tried && outcome === "recovered") {
+    return { type: "step.interrupted", data: { step, reason: "recovered", usage } };
+  }
+  if (stopping !== undefined || (tried && outcome === "cancelled")) {
+    return { type: "step.interrupted", data: { step, reason: "cancelled", usage } };
+  }
+  if (tried && outcome === "compacted") return "retry";
+  if (!tried && attempts < MOST_ATTEMPTS && compactionChoice(context) !== undefined) {
+    const { name } = compactionHow(context);
+    return { type: "context.compaction-started", data: { trigger: "overflow", strategy: name } };
+  }
+  const error = history.open?.error ?? { name: "Error", message: "The prompt is too long." };
+  return { type: "step.failed", data: { step, kind: "context-overflow", error, usage } };
+}

@@ -1,0 +1,97 @@
+/**
+ * A session's prompts: how large the next one is, and what is done so that it has room. Records
+ * through the session's door; the actor says when.
+ */
+
+import type { CompactionStrategy } from "../context/index.ts";
+import { runCompaction, type CompactionRun } from "./compactor.ts";
+import {
+  contextFigures,
+  nextPrompt,
+  type ContextFigures,
+  type ContextGround,
+  type EstimatedPrompt,
+} from "./context-figures.ts";
+import { compactionHow } from "./context-options.ts";
+import { afterOverflow, compactionNow } from "./prompt-room.ts";
+import { previewCompaction, type CompactionPreview } from "./preview.ts";
+import { PruningWatch } from "./pruning-watch.ts";
+import type { SessionState } from "./session-state.ts";
+
+type Surroundings = Pick<CompactionRun, "door" | "source" | "clock" | "random">;
+
+export class SessionPrompts {
+  readonly #around: Surroundings;
+  readonly #ground: ContextGround;
+  readonly #pruning = new PruningWatch();
+  /** What the compaction that was asked for is to be. */
+  #asked: CompactionStrategy | undefined;
+
+  constructor(around: Surroundings, ground: ContextGround) {
+    this.#around = around;
+    this.#ground = ground;
+  }
+
+  /** The figures of `session.context()`. */
+  figures(): ContextFigures {
+    const { door, clock } = this.#around;
+    return contextFigures(door.state, this.#ground, clock());
+  }
+
+  next(): EstimatedPrompt {
+    const { door, clock } = this.#around;
+    return nextPrompt(door.state, this.#ground, clock());
+  }
+
+  /** The prompt of the step that is due, pruned where that is worth it; undefined where a compaction has begun first. */
+  beforeStep(): EstimatedPrompt | undefined {
+    const { door, clock } = this.#around;
+    let next = this.next();
+    const pruned = this.#pruning.beforeStep(door.state, this.#ground, next.estimate, clock());
+    if (pruned !== undefined) {
+      door.record(pruned);
+      next = this.next();
+    }
+    const compaction = compactionNow(door.state, this.#ground, next.estimate);
+    if (compaction === undefined) return next;
+    door.record(compaction);
+    return undefined;
+  }
+
+  /** What a compaction would leave of a state. */
+  preview(state: SessionState, how: CompactionStrategy | undefined): CompactionPreview {
+    const strategy = how ?? this.#usual();
+    return previewCompaction(state, strategy, this.#ground, this.#around.clock());
+  }
+
+  /** Begins a compaction that was asked for. */
+  ask(how: CompactionStrategy | undefined): void {
+    const strategy = how ?? this.#usual();
+    this.#asked = strategy;
+    this.#around.door.record({
+      type: "context.compaction-started",
+      data: { trigger: "asked", strategy: strategy.name },
+    });
+  }
+
+  /** Runs the compaction that has begun. */
+  async compact(signal: AbortSignal): Promise<void> {
+    const strategy = this.#asked ?? this.#usual();
+    this.#asked = undefined;
+    const trigger = this.#around.door.state.compactions.trigger ?? "asked";
+    await runCompaction({ ...this.#around, ground: this.#ground, strategy, trigger, signal });
+  }
+
+  /** After a prompt that was too long: whether it is sent once more, shorter. Records what is done else. */
+  retries(): boolean {
+    const { door } = this.#around;
+    const next = afterOverflow(door.state, this.#ground.prepared.agent.context);
+    if (next === "retry") return true;
+    door.record(next);
+    return false;
+  }
+
+  #usual(): CompactionStrategy {
+    return compactionHow(this.#ground.prepared.agent.context);
+  }
+}

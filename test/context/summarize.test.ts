@@ -1,0 +1,193 @@
+/** What a summariser is shown, and which of its replies is taken for a summary (law 8). */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  defaultEstimator,
+  meter,
+  summarize,
+  type PlanningGround,
+  type SummaryReply,
+  type SummaryRequest,
+} from "../../src/context/index.ts";
+import type { SummaryRung } from "../../src/events/index.ts";
+import { HEADINGS } from "../../src/context/summary-form.ts";
+import { summaryOf } from "../support/summarisers.ts";
+import { gpt, Session } from "./session.ts";
+
+const ground: PlanningGround = {
+  meter: meter(defaultEstimator, gpt),
+  factor: 1,
+  messageTokens: 6000,
+};
+const data = "iVBORw0KGgo".repeat(400);
+
+/** Three turns, of which the last one works on a long request. */
+function worked(): Session {
+  const session = new Session();
+  for (const turn of [1, 2, 3]) {
+    session.ask(`Request ${turn}: look after FACT-${turn}.`);
+    session.work(`result ${turn} `.repeat(800), data);
+    session.work(`more of ${turn} `.repeat(800));
+    if (turn === 3) break;
+    session.start();
+    session.say(`Done with ${turn}.`);
+    session.finish();
+    session.end();
+  }
+  return session;
+}
+
+function request(
+  { history, view }: Session,
+  rung: SummaryRung = "whole",
+  room?: number,
+): SummaryRequest {
+  const made = summarize({ keepTokens: 1200 }).writer?.request(rung, history, view, ground, room);
+  if (made === undefined) throw new Error("There is nothing to summarise.");
+  return made;
+}
+
+const reply = (text: string, more: Partial<SummaryReply> = {}): SummaryReply => ({
+  text,
+  finishReason: "stop",
+  calledTools: false,
+  ...more,
+});
+
+function accepted(session: Session, text: string): string {
+  const read = request(session).read(reply(text));
+  if ("problem" in read) throw new Error(`It was refused as ${read.problem}.`);
+  return read.summary;
+}
+
+describe("what a summariser is shown", () => {
+  it("is what is to be covered as text, without media, and the headings that it is to write", () => {
+    const { prompt, instructions } = request(worked());
+    for (const text of ["USER: Request 1", "CALL of read", "result 1 result 1", "Done with 2."]) {
+      expect(prompt).toContain(text);
+    }
+    expect(prompt).not.toContain("iVBORw0KGgo");
+    expect(prompt).toContain("characters of data]");
+    for (const heading of HEADINGS) expect(instructions).toContain(`## ${heading}`);
+  });
+
+  it("becomes less from rung to rung, and fits into half of the room at last", () => {
+    const session = worked();
+    const [whole, capped, newest] = (["whole", "capped", "newest"] as const).map((rung) =>
+      request(session, rung, 2000),
+    );
+    expect(capped?.tokens).toBeLessThan((whole?.tokens ?? 0) / 2);
+    expect(newest?.tokens).toBeLessThan(2000);
+    expect(newest?.prompt).toContain("earlier pieces are left out");
+    expect(
+      new Set([whole?.covers, capped?.covers, newest?.covers].map((one) => one?.to)).size,
+    ).toBe(1);
+  });
+
+  it("has the words of the summary before, and none of what was computed", () => {
+    const session = worked();
+    const summary = accepted(session, summaryOf(["FACT-1 holds"]));
+    session.record({
+      type: "context.compacted",
+      data: {
+        strategy: "summarize",
+        covers: request(session).covers,
+        summary,
+        beforeTokens: 9,
+        afterTokens: 1,
+      },
+    });
+    session.start();
+    session.say("Done with 3.");
+    session.finish();
+    session.end();
+    session.ask("Request 4.");
+    session.work("result 4 ".repeat(1500));
+    session.work("result 5 ".repeat(1500));
+    const { prompt } = request(session);
+    expect(prompt).toContain("FACT-1 holds");
+    expect(prompt).toContain("result 4");
+    expect(prompt).not.toContain("Tools called");
+    expect(prompt).not.toContain("Request 1:");
+    // What is known for certain is known of everything, not only of what is new.
+    expect(accepted(session, summaryOf([]))).toContain("Tools called: read (");
+  });
+});
+
+describe("a reply", () => {
+  it("becomes a summary with what the log knows for certain and the request that is worked on", () => {
+    const summary = accepted(worked(), summaryOf(["FACT-1"]));
+    expect(summary).toContain("## Next step");
+    expect(summary).toContain("Named in calls: `a`");
+    expect(summary).toContain("Request 3: look after FACT-3.");
+    expect(summary).not.toContain("Request 2: look after");
+  });
+
+  it("is refused by what is wrong with it", () => {
+    const asked = request(worked());
+    const read = (given: SummaryReply): ReturnType<SummaryRequest["read"]> => asked.read(given);
+    const good = summaryOf(["FACT-1"]);
+    expect(read(reply(good))).toHaveProperty("summary");
+    expect(read(reply(" \n"))).toEqual({ problem: "empty" });
+    expect(read(reply(good, { finishReason: "length" }))).toEqual({ problem: "cut-off" });
+    expect(read(reply(good, { finishReason: "content-filter" }))).toEqual({ problem: "cut-off" });
+    expect(read(reply(good, { calledTools: true }))).toEqual({ problem: "called-tools" });
+    expect(read(reply(good + "and so on ".repeat(3000)))).toEqual({ problem: "too-long" });
+    expect(read(reply(summaryOf(Array<string>(30).fill("the same line"))))).toEqual({
+      problem: "repeating",
+    });
+  });
+
+  it("that lacks a heading, has them in another order or leaves one empty is never taken", () => {
+    const asked = request(worked());
+    const read = (given: SummaryReply): ReturnType<SummaryRequest["read"]> => asked.read(given);
+    const sections = fc
+      .shuffledSubarray([...HEADINGS], { minLength: 0 })
+      .chain((headings) =>
+        fc.tuple(
+          fc.constant(headings),
+          fc.array(fc.constantFrom("", " ", "none", "a line"), { minLength: 6, maxLength: 6 }),
+        ),
+      );
+    fc.assert(
+      fc.property(sections, fc.string(), ([headings, bodies], noise) => {
+        const text = headings
+          .map((heading, index) => `## ${heading}\n${bodies[index] ?? ""}`)
+          .join("\n\n");
+        const isWhole =
+          headings.join() === HEADINGS.join() && bodies.every((body) => body.trim() !== "");
+        const answer = read(reply(isWhole ? text : `${noise}\n${text}`));
+        expect("summary" in answer).toBe(isWhole);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("the digest that needs no model", () => {
+  it("has the requests, the last words and what is known, and keeps the words of a summary before", () => {
+    const session = worked();
+    const how = summarize({ keepTokens: 1200 });
+    const first = how.plan(session.history, session.view, ground);
+    expect(first?.summary).toContain("Request 1: look after FACT-1.");
+    expect(first?.summary).toContain("Request 3: look after FACT-3.");
+    expect(first?.summary).toContain("Done with 2.");
+    const summary = accepted(session, summaryOf(["FACT-1 holds"]));
+    session.record({
+      type: "context.compacted",
+      data: {
+        strategy: "summarize",
+        covers: request(session).covers,
+        summary,
+        beforeTokens: 9,
+        afterTokens: 1,
+      },
+    });
+    session.work("result 4 ".repeat(1500));
+    session.work("result 5 ".repeat(1500));
+    const next = how.plan(session.history, session.view, ground);
+    expect(next?.summary).toContain("FACT-1 holds");
+    expect(next?.summary).toContain("Request 3: look after FACT-3.");
+  });
+});

@@ -1,0 +1,132 @@
+/** Undoing what the model is no longer shown, and looking at what it would not be shown. */
+
+import fc from "fast-check";
+import { tool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  checkpoint,
+  dropMiddle,
+  dropOldest,
+  slidingWindow,
+  summarize,
+  type CompactionStrategy,
+} from "../../src/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
+import { billingModel } from "../support/billing-model.ts";
+import { call, calling } from "../support/script.ts";
+import { summariser } from "../support/summarisers.ts";
+import { openSession, type OpenSession } from "../support/with-runtime.ts";
+
+const write = tool({
+  inputSchema: z.object({ path: z.string(), count: z.number() }),
+  execute: ({ path, count }) => `${path}: ${"a line of text. ".repeat(count)}`,
+});
+
+function worker() {
+  return billingModel((_, index) =>
+    index % 2 === 0
+      ? calling(call("write", `${index}`, { path: `${index}.md`, count: 200 }))
+      : `Answer ${index}.`,
+  );
+}
+
+async function talk(open: OpenSession, turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) {
+    await (
+      await open.session.send("Go on with the work.")
+    ).result;
+  }
+}
+
+const ways: readonly [string, CompactionStrategy][] = [
+  ["summarize", summarize({ model: summariser("honest"), keepTokens: 1000 })],
+  ["sliding window", slidingWindow({ tokens: 2000 })],
+  ["drop oldest", dropOldest({ keepTurns: 1 })],
+  ["drop middle", dropMiddle({ headTokens: 500, tailTokens: 1000 })],
+  ["checkpoint", checkpoint({ keepMessages: 2 })],
+];
+
+async function prompt({ session }: OpenSession): Promise<string> {
+  return JSON.stringify((await session.view()).prompt);
+}
+
+describe("undoing", () => {
+  it.each(ways)(
+    "a compaction by %s brings the earlier prompt back byte for byte",
+    async (_, how) => {
+      await using open = await openSession({ model: worker(), tools: { write } });
+      await talk(open, 5);
+      const before = await prompt(open);
+      const event = await open.session.compact(how);
+      expect(event.type).toBe("context.compacted");
+      expect((await prompt(open)).length).toBeLessThan(0.9 * before.length);
+      await open.session.restore(event.seq);
+      expect(await prompt(open)).toBe(before);
+      await expect(open.session.restore(event.seq)).rejects.toMatchObject({
+        code: "COMMAND_REFUSED",
+      });
+    },
+  );
+
+  it("the newest of several brings back what the one before it had left, in any order", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...ways.map(([, how]) => how)), { minLength: 2, maxLength: 4 }),
+        async (hows) => {
+          await using open = await openSession({ model: worker(), tools: { write } });
+          const prompts: { readonly seq: number; readonly before: string }[] = [];
+          for (const how of hows) {
+            await talk(open, 3);
+            const before = await prompt(open);
+            const event = await open.session.compact(how);
+            if (event.type === "context.compacted") prompts.push({ seq: event.seq, before });
+          }
+          for (const { seq, before } of prompts.toReversed()) {
+            await open.session.restore(seq);
+            const now = (await open.session.view()).prompt;
+            // What was said since stands behind what was there before.
+            expect(JSON.stringify(now).startsWith(before.slice(0, -1))).toBe(true);
+            expect(promptProblems(now).filter(({ rule }) => rule !== "ends-with-input")).toEqual(
+              [],
+            );
+          }
+        },
+      ),
+      { numRuns: 8 },
+    );
+  });
+
+  it("is refused where there is nothing to undo, and while a turn runs", async () => {
+    await using open = await openSession({ model: worker(), tools: { write } });
+    await talk(open, 1);
+    for (const position of [1, 3, 9999]) {
+      await expect(open.session.restore(position)).rejects.toMatchObject({
+        code: "COMMAND_REFUSED",
+      });
+    }
+  });
+});
+
+describe("a preview", () => {
+  it.each(ways)(
+    "of %s shows at any position what it would leave, and writes nothing",
+    async (_, how) => {
+      await using open = await openSession({ model: worker(), tools: { write } });
+      await talk(open, 5);
+      const events = await open.events();
+      const before = await prompt(open);
+      const preview = await open.session.preview({ compact: how });
+      expect(preview.outcome).toBe("compacted");
+      expect(preview.afterTokens).toBeLessThanOrEqual(0.9 * preview.beforeTokens);
+      const early = await open.session.preview({ compact: how, at: 4 });
+      expect(early).toMatchObject({ outcome: "nothing-to-gain", position: 4 });
+      expect(await open.events()).toEqual(events);
+      expect(await prompt(open)).toBe(before);
+      if (how.writer !== undefined) return;
+      const event = await open.session.compact(how);
+      expect(event.data).toMatchObject({ ...preview.plan, afterTokens: preview.afterTokens });
+      expect(await prompt(open)).toBe(JSON.stringify(preview.prompt));
+    },
+  );
+});

@@ -1,0 +1,53 @@
+/** Law 8, as far as a log tells: every compaction ends, none grows the prompt, and none goes on for ever. */
+
+import type { Replay } from "./replay.ts";
+
+/** Of the prompt before, what may remain. */
+const LARGEST_REMAINDER = 0.9;
+/** Compactions that the runtime may begin by itself for one step. */
+const MOST_ATTEMPTS = 2;
+
+export function compactionProblems({ events }: Replay): readonly string[] {
+  const problems: string[] = [];
+  let running: number | undefined;
+  let attempts = 0;
+  for (const event of events) {
+    const { seq, type } = event;
+    switch (event.type) {
+      case "context.compaction-started":
+        if (running !== undefined)
+          problems.push(`${seq}: the compaction at ${running} has not ended`);
+        running = seq;
+        if (event.data.trigger !== "asked") attempts += 1;
+        if (attempts > MOST_ATTEMPTS) problems.push(`${seq}: attempt ${attempts} for one step`);
+        break;
+      case "context.compacted": {
+        const { beforeTokens, afterTokens } = event.data;
+        if (afterTokens > LARGEST_REMAINDER * beforeTokens) {
+          problems.push(`${seq}: ${afterTokens} tokens are left of ${beforeTokens}`);
+        }
+        if (running === undefined) problems.push(`${seq}: no compaction had begun`);
+        running = undefined;
+        break;
+      }
+      case "context.compaction-rejected":
+        if (running === undefined) problems.push(`${seq}: no compaction had begun`);
+        running = undefined;
+        break;
+      case "context.summary-rejected":
+        if (running === undefined) problems.push(`${seq}: nobody asked for a summary`);
+        break;
+      case "step.finished":
+      case "step.failed":
+      case "step.interrupted":
+      case "turn.started":
+        attempts = 0;
+        break;
+      default:
+        if (running !== undefined && (type.startsWith("part.") || type === "step.started")) {
+          problems.push(`${seq} ${type}: the compaction at ${running} has not ended`);
+        }
+    }
+  }
+  return problems;
+}
