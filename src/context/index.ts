@@ -34,8 +34,14 @@ export {
 } from "./model-limits.ts";
 export { meter, type MessageSize, type Meter } from "./message-size.ts";
 export { planningGround } from "./planning-ground.ts";
-export { promptCache, type PromptCache } from "./prompt-cache.ts";
-export { planPruning, type PruneOptions, type PruningInput, type PruningPlan } from "./pruning.ts";
+export { promptCache, SHORTEST_LIFETIME_MS, type PromptCache } from "./prompt-cache.ts";
+export {
+  planPruning,
+  PRUNE_DEFAULTS,
+  type PruneOptions,
+  type PruningInput,
+  type PruningPlan,
+} from "./pruning.ts";
 export { summarize, type SummarizeOptions } from "./summarize.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./sliding-window.ts";
 export {

@@ -28,6 +28,9 @@ const LIFETIMES = {
   other: 300_000,
 } as const;
 
+/** Milliseconds after which any provider's cache may have grown cold. */
+export const SHORTEST_LIFETIME_MS: number = Math.min(...Object.values(LIFETIMES));
+
 /** Where no price is known: a tenth for reading, a quarter more for writing, as the dearest do. */
 const USUAL = { read: 0.1, write: 1.25 };
 

@@ -44,6 +44,12 @@ export interface PruningPlan {
   readonly because: "cold" | "compaction" | "pays";
 }
 
+/** What holds where the options say nothing; the numbers are DESIGN's. */
+export const PRUNE_DEFAULTS: Required<Pick<PruneOptions, "protectTokens" | "minimumGain">> = {
+  protectTokens: 40_000,
+  minimumGain: 20_000,
+};
+
 /** Tokens that a single result must lose: one that is hardly longer than the placeholder stays. */
 const LEAST_GAIN = 20;
 
@@ -57,7 +63,7 @@ interface Candidate {
 
 /** What to prune before the next step, or undefined where it is not worth it. */
 export function planPruning(input: PruningInput): PruningPlan | undefined {
-  const { minimumGain = 20_000 } = input.options ?? {};
+  const { minimumGain = PRUNE_DEFAULTS.minimumGain } = input.options ?? {};
   const found = candidates(input);
   const because =
     input.occasion === "compaction" ? "compaction" : input.cache.warm ? "pays" : "cold";
@@ -77,7 +83,7 @@ function sumOfGains(chosen: readonly Candidate[]): number {
 
 /** Newest first: what is old enough, still shown in full, and not of the latest turn. */
 function candidates({ history, view, meter, factor, options }: PruningInput): readonly Candidate[] {
-  const { protectTokens = 40_000, keepTools = [] } = options ?? {};
+  const { protectTokens = PRUNE_DEFAULTS.protectTokens, keepTools = [] } = options ?? {};
   const kept = new Set(keepTools);
   const pruned = new Set(
     view.prunings.flatMap(({ calls }) => calls.map(({ step, callId }) => `${step} ${callId}`)),

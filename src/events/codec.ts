@@ -39,10 +39,11 @@ export interface Codec {
 
 export type FieldsReader = (fields: StoredFields, key: RowKey) => SessionEvent;
 
-const CHECKSUM_LENGTH = 7;
+/** Characters of the checksum that every row begins with. */
+export const CHECKSUM_LENGTH = 7;
 
 /** What a row says of its event. */
-type StoredFields = readonly [
+export type StoredFields = readonly [
   type: string,
   version: number,
   at: number,
@@ -51,7 +52,7 @@ type StoredFields = readonly [
 ];
 
 /** By hand, since every event that is read comes by here: a schema costs half as much as all the rest. */
-function isStoredFields(value: unknown): value is StoredFields {
+export function isStoredFields(value: unknown): value is StoredFields {
   if (!Array.isArray(value) || value.length < 4 || value.length > 5) return false;
   const fields: readonly unknown[] = value;
   const [type, version, at, , id] = fields;
@@ -87,6 +88,11 @@ function seedOf(session: string): number {
   return lastSeed.seed;
 }
 
+/** Whether an event's row is what was written at a position, without reading what it says. */
+export function isIntact(row: string, key: RowKey): boolean {
+  return row.slice(0, CHECKSUM_LENGTH) === checksum(row.slice(CHECKSUM_LENGTH), key);
+}
+
 /** A codec that reads old versions through the given upcasters. */
 export function createCodec(upcasters: Upcasters = ownUpcasters): Codec {
   const eventOf: FieldsReader = (fields, key) => checkedEvent(fields, key, upcasters);
@@ -116,13 +122,12 @@ function encode(event: NewEvent, key: RowKey): string {
  * @throws TurnlogError `LOG_DAMAGED`
  */
 export function intactJson(row: string, key: RowKey): unknown {
-  if (row.slice(0, CHECKSUM_LENGTH) !== checksum(row.slice(CHECKSUM_LENGTH), key)) {
-    throw damaged(key, "its checksum does not match");
-  }
+  if (!isIntact(row, key)) throw damaged(key, "its checksum does not match");
   return ownJson(row);
 }
 
-function ownJson(row: string): unknown {
+/** What a row says that is known to be intact. */
+export function ownJson(row: string): unknown {
   return JSON.parse(row.slice(CHECKSUM_LENGTH));
 }
 

@@ -40,7 +40,7 @@ export {
 } from "./projection.ts";
 export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
 export { overflowOf, type Overflow } from "./overflow.ts";
-export { promptCharacters, promptDigest } from "./prompt-digest.ts";
+export { promptDigest } from "./prompt-digest.ts";
 export {
   promptDiff,
   type PromptChange,

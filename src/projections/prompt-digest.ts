@@ -13,20 +13,14 @@ interface Link {
   readonly digest: string;
 }
 
-interface Measure {
-  readonly digest: string;
-  readonly characters: number;
-}
+const digests = new WeakMap<ModelMessage, string>();
 
-const measured = new WeakMap<ModelMessage, Measure>();
-
-function measure(message: ModelMessage): Measure {
-  const known = measured.get(message);
+function digestOf(message: ModelMessage): string {
+  const known = digests.get(message);
   if (known !== undefined) return known;
-  const json = JSON.stringify(message);
-  const result = { digest: hash("sha256", json), characters: json.length };
-  measured.set(message, result);
-  return result;
+  const digest = hash("sha256", JSON.stringify(message));
+  digests.set(message, digest);
+  return digest;
 }
 
 /** The newest chain that ends with a message; another takes its place when something else comes before it. */
@@ -65,7 +59,7 @@ function extended(before: Link, message: ModelMessage): Link {
   if (known?.before?.digest === before.digest && known.before.message === before.message) {
     return known;
   }
-  const digest = hash("sha256", before.digest + measure(message).digest);
+  const digest = hash("sha256", before.digest + digestOf(message));
   const link: Link = { message, before, digest };
   ends.set(message, link);
   return link;
@@ -75,9 +69,4 @@ function extended(before: Link, message: ModelMessage): Link {
 export function promptDigest(agentDigest: string, messages: readonly ModelMessage[]): string {
   const [start, count] = beginning(agentDigest, messages);
   return messages.slice(count).reduce(extended, start).digest;
-}
-
-/** Characters of all messages as JSON. */
-export function promptCharacters(messages: readonly ModelMessage[]): number {
-  return messages.reduce((sum, message) => sum + measure(message).characters, 0);
 }

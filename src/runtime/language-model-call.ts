@@ -3,6 +3,7 @@
 import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
 import type { ResponseMetadata } from "../events/index.ts";
 import { unlessAborted, untilAborted } from "./abort.ts";
+import { callRequest } from "./call-request.ts";
 import { inputCallbacks } from "./input-callbacks.ts";
 import { toJson } from "./json-value.ts";
 import { measuredUsage, metadata, recordedPart } from "./recorded-part.ts";
@@ -13,18 +14,11 @@ export const languageModelCall: StepSource = { name: "language-model-call", call
 // One generator for all of it: each part of each step comes through here.
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
   try {
-    const { agent, messages, signal } = request;
+    const { agent, signal } = request;
     const tellTools = inputCallbacks(request);
     const calling = streamLanguageModelCall({
-      ...agent.settings,
-      model: agent.model,
-      messages: [...messages],
-      abortSignal: signal,
-      ...(agent.instructions === undefined ? {} : { instructions: agent.instructions }),
+      ...callRequest(request),
       ...(agent.tools === undefined ? {} : { tools: agent.tools }),
-      ...(agent.headers === undefined ? {} : { headers: agent.headers }),
-      ...(agent.providerOptions === undefined ? {} : { providerOptions: agent.providerOptions }),
-      ...(agent.repairToolCall === undefined ? {} : { repairToolCall: agent.repairToolCall }),
     });
     const { stream } = await unlessAborted(calling, signal, (late) => {
       // Ended before it began.

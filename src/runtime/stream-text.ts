@@ -1,6 +1,7 @@
 /** The step source on `streamText`: costs more CPU, and brings the SDK's telemetry and transforms. */
 
 import { isStepCount, streamText, type ToolSet } from "ai";
+import { callRequest } from "./call-request.ts";
 import { toJson } from "./json-value.ts";
 import { responseMetadata } from "./language-model-call.ts";
 import { measuredUsage, metadata, recordedPart } from "./recorded-part.ts";
@@ -8,25 +9,15 @@ import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
 
 export const streamTextCall: StepSource = { name: "stream-text", call };
 
-async function* call({
-  agent,
-  messages,
-  signal,
-}: StepRequest): AsyncGenerator<StepOutput, void, void> {
+async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
+  const { agent, signal } = request;
   const { stream } = streamText({
-    ...agent.settings,
-    model: agent.model,
-    messages: [...messages],
-    abortSignal: signal,
+    ...callRequest(request),
     // One step, one attempt, no tools run: the loop, the retries and the tools are the session's.
     stopWhen: isStepCount(1),
     maxRetries: 0,
     onError: () => {},
-    ...(agent.instructions === undefined ? {} : { instructions: agent.instructions }),
     ...(agent.tools === undefined ? {} : { tools: withoutExecution(agent.tools) }),
-    ...(agent.headers === undefined ? {} : { headers: agent.headers }),
-    ...(agent.providerOptions === undefined ? {} : { providerOptions: agent.providerOptions }),
-    ...(agent.repairToolCall === undefined ? {} : { repairToolCall: agent.repairToolCall }),
   });
   for await (const part of stream) {
     switch (part.type) {

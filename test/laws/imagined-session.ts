@@ -8,12 +8,7 @@ import type { CompactionStrategy } from "../../src/context/index.ts";
 import { dropOldest } from "../../src/context/index.ts";
 import type { EventBody, FinishReason, SessionEvent, TokenUsage } from "../../src/events/index.ts";
 import type { Effect } from "../../src/machines/index.ts";
-import {
-  noUsage,
-  promptCharacters,
-  promptDigest,
-  promptMessages,
-} from "../../src/projections/index.ts";
+import { noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/index.ts";
 import { afterOverflow } from "../../src/runtime/prompt-room.ts";
 import { compaction } from "../../src/runtime/compactor.ts";
@@ -109,7 +104,10 @@ export class ImaginedSession {
       case "compact":
         return this.#record(
           compaction(this.#state, this.#strategy, ({ history, view }) =>
-            promptCharacters(promptMessages(history, view)),
+            promptMessages(history, view).reduce(
+              (characters, message) => characters + JSON.stringify(message).length,
+              0,
+            ),
           ),
         );
       case "makeRoom": {

@@ -1,12 +1,13 @@
 /** Fetches the event rows that a commit record names, in global order, and checks them against it. */
 
+import { isIntact } from "../codec.ts";
 import { sumOf, type CommitRecord } from "./commit-record.ts";
 import { allRows, rowAt, type Database } from "./database.ts";
 import type { TurnlogError } from "../errors.ts";
 import { damagedAt, readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
 import { eventsIn } from "./event-row.ts";
-import { isIntact, sealOf } from "./sealed-row.ts";
+import { sealOf } from "./sealed-row.ts";
 
 /** One row of a commit, by the positions of its last event. */
 export interface PlacedRow {

@@ -4,18 +4,27 @@
  */
 
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
-import { intactJson, type Codec, type RowKey } from "../codec.ts";
+import {
+  CHECKSUM_LENGTH,
+  intactJson,
+  isIntact,
+  isStoredFields,
+  ownJson,
+  type Codec,
+  type RowKey,
+} from "../codec.ts";
 import {
   continues,
   decodeRun,
   encodeRun,
   isPlainDelta,
   LONGEST_RUN,
+  runTimes,
   type Delta,
 } from "./delta-run.ts";
 
 /** Where a row's JSON begins: behind the checksum and the bracket. */
-const BODY = 8;
+const BODY = CHECKSUM_LENGTH + 1;
 
 export interface EventRow {
   /** The last of its positions, which is that of its key. */
@@ -75,6 +84,18 @@ export function decodeRow(codec: Codec, row: string, key: RowKey): SessionEvent[
   return eventsIn(row) === 1
     ? [codec.decode(row, key)]
     : decodeRun(intactJson(row, key), key, codec.eventOf);
+}
+
+/** Times and ids of the events of a row, in order; none when it is not what was written there. */
+export function envelopesIn(
+  row: string,
+  key: RowKey,
+): readonly { readonly at: number; readonly id?: string | undefined }[] {
+  if (!isIntact(row, key)) return [];
+  const stored = ownJson(row);
+  if (!isStoredFields(stored)) return runTimes(stored).map((at) => ({ at }));
+  const [, , at, , id] = stored;
+  return [{ at, id }];
 }
 
 /**

@@ -5,13 +5,11 @@
 
 import { crc32 } from "node:zlib";
 import type { z } from "zod";
-import { checksum, seededChecksum, type RowKey } from "../codec.ts";
-
-const LENGTH = 7;
+import { CHECKSUM_LENGTH, seededChecksum } from "../codec.ts";
 
 /** The checksum at the beginning of any row. */
 export function sealOf(row: string): string {
-  return row.slice(0, LENGTH);
+  return row.slice(0, CHECKSUM_LENGTH);
 }
 
 /** The stored form of a value under a key. */
@@ -32,11 +30,6 @@ export function unseal<Value>(
 
 /** What a row says whose form is not known yet; undefined when its checksum does not match. */
 export function unsealed(key: string, row: string): unknown {
-  const json = row.slice(LENGTH);
+  const json = row.slice(CHECKSUM_LENGTH);
   return sealOf(row) === seededChecksum(json, crc32(key)) ? JSON.parse(json) : undefined;
-}
-
-/** Whether an event's row is what was written at a position, without reading what it says. */
-export function isIntact(row: string, key: RowKey): boolean {
-  return sealOf(row) === checksum(row.slice(LENGTH), key);
 }

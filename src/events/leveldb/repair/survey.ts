@@ -3,13 +3,11 @@
  * gap or bad row, and of the global order what its commit records still tell. Changes nothing.
  */
 
-import { z } from "zod";
-import type { RowKey } from "../../codec.ts";
 import { allRows, type Database } from "../database.ts";
-import { runTimes } from "../delta-run.ts";
+import { envelopesIn } from "../event-row.ts";
 import { indexSchema } from "../heads.ts";
 import { parseEventKey, sessionKey, snapshotKey, under } from "../keys.ts";
-import { isIntact, sealOf, unseal } from "../sealed-row.ts";
+import { sealOf, unseal } from "../sealed-row.ts";
 import { snapshotSchema } from "../snapshots.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
 import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
@@ -27,13 +25,6 @@ export interface Survey {
 
 /** In the order of the keys. */
 const PREFIXES = ["c/", "e/", "i/", "m/", "n/", "q/", "s/"];
-const fieldsSchema = z.tuple([
-  z.string(),
-  z.number(),
-  z.number(),
-  z.unknown(),
-  z.string().optional(),
-]);
 
 export async function surveyStore(database: Database): Promise<Survey> {
   const sessions = new Map<string, SessionSurvey>();
@@ -67,7 +58,7 @@ async function surveyEvents(
     }
     const { session, seq } = place;
     const survey = surveyed(sessions, session);
-    const events = readable(row, place);
+    const events = envelopesIn(row, place);
     // A key that is altered may name any session and any position: it proves nothing.
     if (events.length > 0) survey.known = Math.max(survey.known, seq);
     if (seq !== survey.kept + events.length || survey.after > 0 || events.length === 0) {
@@ -82,18 +73,6 @@ async function surveyEvents(
       if (id !== undefined) survey.ids.push({ seq: survey.kept, id });
     }
   }
-}
-
-/** What repair keeps of the events of a row; none when it is not what was written there. */
-function readable(
-  row: string,
-  place: RowKey,
-): readonly { readonly at: number; readonly id?: string | undefined }[] {
-  if (!isIntact(row, place)) return [];
-  const stored: unknown = JSON.parse(row.slice(7));
-  const fields = fieldsSchema.safeParse(stored).data;
-  if (fields !== undefined) return [{ at: fields[2], id: fields[4] }];
-  return runTimes(stored).map((at) => ({ at }));
 }
 
 async function surveyIndex(
