@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { jsonObjectSchema, jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
+import { jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
   approvals,
@@ -77,9 +77,12 @@ const indexSchema = z.object({
   chunks: z.array(z.int().positive()),
 });
 
-const restSchema = z
-  .object({ history: jsonObjectSchema, usage: jsonObjectSchema, toolCalls: jsonObjectSchema })
-  .catchall(jsonSchema);
+/** A state but for its lists; what it holds is checked as a whole with them. */
+const restSchema = z.looseObject({
+  history: z.looseObject({}),
+  usage: z.looseObject({}),
+  toolCalls: z.looseObject({}),
+});
 const listSchema = z.custom<readonly JsonValue[]>(Array.isArray);
 /** The state with empty lists, and what these have gained since `after`, the position of the chunk before. */
 const chunkSchema = z.object({
