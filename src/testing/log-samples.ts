@@ -22,9 +22,19 @@ export function numbered(number: number, id?: string): NewEvent<"part.text-delta
   return id === undefined ? event : { ...event, id };
 }
 
+/** The same in a block of its own, so that a log has no reason to keep it together with others. */
+export function alone(number: number, id?: string): NewEvent<"part.text-delta"> {
+  const event = numbered(number, id);
+  return { ...event, data: { ...event.data, id: `${number}` } };
+}
+
 /** Several of them. */
-export function numberedUpTo(count: number, from = 1): NewEvent[] {
-  return Array.from({ length: count }, (_, index) => numbered(from + index));
+export function numberedUpTo(
+  count: number,
+  from = 1,
+  make: (number: number) => NewEvent = numbered,
+): NewEvent[] {
+  return Array.from({ length: count }, (_, index) => make(from + index));
 }
 
 /** What a log makes of {@link numbered} events that it was given in this order. */
@@ -56,10 +66,11 @@ export async function appendInTurn(
   log: EventLog,
   sessions: readonly string[],
   each: number,
+  make: (number: number) => NewEvent = numbered,
 ): Promise<void> {
   const appends: Promise<unknown>[] = [];
   for (let number = 1; number <= each; number++) {
-    for (const session of sessions) appends.push(log.append(session, "any", [numbered(number)]));
+    for (const session of sessions) appends.push(log.append(session, "any", [make(number)]));
   }
   await Promise.all(appends);
 }

@@ -48,6 +48,11 @@ export class Batch implements PendingBatch {
     this.size += key.length + row.length;
   }
 
+  del(key: string): void {
+    this.rows.del(key);
+    this.size += key.length;
+  }
+
   /** Resolves when the batch is written, at once when it is already. */
   promise(appended: Appended): Promise<Appended> {
     if (this.#outcome === "written") return Promise.resolve(appended);

@@ -1,7 +1,8 @@
 /**
  * A commit record tells which events a batch wrote, in which order over all sessions. `sums` seals
  * their rows, and each record names the seal of the one before it, so that a batch which is
- * dropped or altered breaks the chain.
+ * dropped or altered breaks the chain. Records of many small batches are merged later: the merged
+ * one stands in the chain where they stood.
  */
 
 import { crc32 } from "node:zlib";
@@ -24,7 +25,7 @@ export interface CommitRecord {
   readonly sums: number;
   /** The seal of the record before it. */
   readonly previous: string;
-  /** Its own seal, which the next one names. */
+  /** The seal that the next one names: its own, or that of the last record that was merged into it. */
   readonly seal: string;
 }
 
@@ -36,26 +37,31 @@ export interface ChainMark {
 
 export const chainStart: ChainMark = { position: 0, seal: "0000000" };
 
-/** Previous seal, sums, names and first positions of the sessions, pairs of session index and count. */
+/**
+ * Previous seal, sums, names and first positions of the sessions, pairs of session index and count;
+ * of a merged record also the seal of the last one of those that it stands for.
+ */
 type Stored = readonly [
   previous: string,
   sums: number,
   sessions: readonly (readonly [session: string, from: number])[],
   runs: readonly number[],
+  end?: string,
 ];
 
 /** By hand: after a kill all records since the last megabytes are read, and a schema costs more than the rest. */
 function isStored(value: unknown): value is Stored {
-  if (!Array.isArray(value) || value.length !== 4) return false;
+  if (!Array.isArray(value) || value.length < 4 || value.length > 5) return false;
   const fields: readonly unknown[] = value;
-  const [previous, sums, sessions, runs] = fields;
+  const [previous, sums, sessions, runs, end] = fields;
   return (
     typeof previous === "string" &&
     isCount(sums) &&
     Array.isArray(sessions) &&
     sessions.every(isFirst) &&
     Array.isArray(runs) &&
-    runs.every(isCount)
+    runs.every(isCount) &&
+    (end === undefined || typeof end === "string")
   );
 }
 
@@ -102,16 +108,34 @@ export class CommitBuilder {
     else runs.push(session, events);
   }
 
-  /** The record's key and row, and the chain's new end. */
-  finish(previous: string): {
-    readonly key: string;
-    readonly row: string;
-    readonly mark: ChainMark;
-  } {
-    const key = commitKey(this.position);
-    const row = seal(key, [previous, crc32(this.#seals), this.#sessions, this.#runs]);
-    return { key, row, mark: { position: this.position + this.#count - 1, seal: sealOf(row) } };
+  /** Adds the events of a record that follows this one. */
+  addAll(next: CommitBuilder): void {
+    const indexes = next.#sessions.map(([session, from]) => {
+      const known = this.#sessions.findIndex(([name]) => name === session);
+      return known === -1 ? this.enter(session, from) : known;
+    });
+    for (let at = 0; at + 1 < next.#runs.length; at += 2) {
+      this.add(indexes[next.#runs[at] ?? 0] ?? 0, next.#runs[at + 1] ?? 0, "");
+    }
+    this.#seals += next.#seals;
   }
+
+  /** The record's key and row, and the chain's new end: its own seal, or the one that it is to have. */
+  finish(previous: string, end?: string): FinishedCommit {
+    const key = commitKey(this.position);
+    const stored: Stored = [previous, crc32(this.#seals), this.#sessions, this.#runs];
+    const row = seal(key, end === undefined ? stored : [...stored, end]);
+    const position = this.position + this.#count - 1;
+    return { key, row, previous, mark: { position, seal: end ?? sealOf(row) } };
+  }
+}
+
+/** A record as it is to be written. */
+export interface FinishedCommit {
+  readonly key: string;
+  readonly row: string;
+  readonly previous: string;
+  readonly mark: ChainMark;
 }
 
 /** The checksum over the seals of a commit's rows in global order. */
@@ -123,7 +147,7 @@ export function sumOf(seals: readonly string[]): number {
 export function readCommit(position: number, row: string): CommitRecord | undefined {
   const stored = unsealed(commitKey(position), row);
   if (!isStored(stored)) return undefined;
-  const [previous, sums, sessions, pairs] = stored;
+  const [previous, sums, sessions, pairs, end = sealOf(row)] = stored;
   const next = sessions.map(([, from]) => from);
   const runs: Run[] = [];
   let count = 0;
@@ -137,5 +161,5 @@ export function readCommit(position: number, row: string): CommitRecord | undefi
     next[index] = from + length;
     count += length;
   }
-  return { position, count, runs, sums, previous, seal: sealOf(row) };
+  return { position, count, runs, sums, previous, seal: end };
 }

@@ -2,20 +2,29 @@
 
 import { isIntact } from "../codec.ts";
 import { sumOf, type CommitRecord } from "./commit-record.ts";
-import { allRows, rowAt, type Database } from "./database.ts";
+import { allRows, type Database } from "./database.ts";
+import { LONGEST_RUN } from "./delta-run.ts";
 import type { TurnlogError } from "../errors.ts";
 import { damagedAt, readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
-import { eventsIn } from "./event-row.ts";
+import { eventsIn, isSealedRow } from "./event-row.ts";
 import { sealOf } from "./sealed-row.ts";
 
-/** One row of a commit, by the positions of its last event. */
+/** A row of a commit, or the part of it that the commit wrote: a sealed row may be of several. */
 export interface PlacedRow {
+  /** The global position of `from`. */
   readonly position: number;
   readonly session: string;
+  /** The positions that the commit wrote, both included. */
+  readonly from: number;
+  readonly to: number;
+  /** The position of its key. */
   readonly seq: number;
   readonly row: string;
 }
+
+/** The rows of one session by the positions of their keys, which ascend. */
+type Rows = readonly (readonly [seq: number, row: string])[];
 
 /** From this many events on a scan is cheaper than single look-ups. */
 const SCAN_FROM = 8;
@@ -23,23 +32,28 @@ const SCAN_FROM = 8;
 /** @throws TurnlogError `LOG_DAMAGED` when they are not the rows that the batch wrote */
 export async function commitRows(database: Database, record: CommitRecord): Promise<PlacedRow[]> {
   const rows = await rowsBySession(database, record);
+  const indexes = new Map<string, number>();
   const placed: PlacedRow[] = [];
-  let position = record.position - 1;
+  let { position } = record;
   for (const { session, from, count } of record.runs) {
-    const own = rows.get(session);
+    const own = rows.get(session) ?? [];
+    let index = indexes.get(session) ?? 0;
     let next = from;
-    for (let seq = from; seq < from + count; seq++) {
-      position++;
-      // Of a run of deltas only the last one has a key.
-      const row = own?.get(seq);
-      if (row === undefined) continue;
-      if (seq - eventsIn(row) + 1 > next) throw missing(session, next);
-      placed.push({ position, session, seq, row });
-      next = seq + 1;
+    while (next < from + count) {
+      const [seq, row] = own[index] ?? [0, ""];
+      if (seq < next || seq - eventsIn(row) + 1 > next) throw missing(session, next);
+      const to = Math.min(seq, from + count - 1);
+      placed.push({ position, session, from: next, to, seq, row });
+      position += to - next + 1;
+      next = to + 1;
+      if (to === seq) index++;
     }
-    if (next < from + count) throw missing(session, next);
+    indexes.set(session, index);
   }
-  if (sumOf(placed.map(({ row }) => sealOf(row))) !== record.sums) throw altered(record, placed);
+  // Rows that were sealed since are not those that the batch wrote; each has its own checksum.
+  const sealed = placed.some(({ row }) => isSealedRow(row));
+  if (!sealed && sumOf(placed.map(({ row }) => sealOf(row))) !== record.sums)
+    throw altered(record, placed);
   return placed;
 }
 
@@ -50,64 +64,59 @@ function missing(session: string, seq: number): TurnlogError {
 async function rowsBySession(
   database: Database,
   record: CommitRecord,
-): Promise<ReadonlyMap<string, ReadonlyMap<number, string>>> {
+): Promise<ReadonlyMap<string, Rows>> {
   const spans = new Map<string, { from: number; to: number }>();
   for (const { session, from, count } of record.runs) {
     const span = spans.get(session);
     if (span === undefined) spans.set(session, { from, to: from + count - 1 });
     else span.to = from + count - 1;
   }
-  const rows = new Map<string, Map<number, string>>();
-  const single: { readonly session: string; readonly seq: number }[] = [];
+  const rows = new Map<string, Rows>();
   for (const [session, { from, to }] of spans) {
-    const own = new Map<number, string>();
-    rows.set(session, own);
-    if (to - from + 1 >= SCAN_FROM) await scanInto(database, session, from, to, own);
-    else for (let seq = from; seq <= to; seq++) single.push({ session, seq });
-  }
-  const found = await lookUp(database, single);
-  for (const [index, { session, seq }] of single.entries()) {
-    const row = found[index];
-    if (row !== undefined) rows.get(session)?.set(seq, row);
+    const isShort = to - from + 1 < SCAN_FROM;
+    const found = isShort ? await lookUp(database, session, from, to) : undefined;
+    rows.set(session, found ?? (await scan(database, session, from, to)));
   }
   return rows;
 }
 
 /** Keys are fetched too: a row that is missing must not shift the ones after it. */
-async function scanInto(
-  database: Database,
-  session: string,
-  from: number,
-  to: number,
-  rows: Map<number, string>,
-): Promise<void> {
+async function scan(database: Database, session: string, from: number, to: number): Promise<Rows> {
+  const rows: [number, string][] = [];
   const { length } = eventKey(session, from);
   try {
     for await (const [key, row] of allRows(database, {
       gte: eventKey(session, from),
-      lte: eventKey(session, to),
+      // The last event may stand in a run of deltas, whose key is that of the run's end.
+      lte: eventKey(session, to + LONGEST_RUN - 1),
     })) {
-      if (key.length === length) rows.set(numberOf(key), row);
+      if (key.length !== length) continue;
+      rows.push([numberOf(key), row]);
+      if (numberOf(key) >= to) break;
     }
   } catch (error) {
     throw readFailure(error, session, from);
   }
+  return rows;
 }
 
+/** Rows by their keys; undefined when one stands under another key, or nowhere. */
 async function lookUp(
   database: Database,
-  places: readonly { readonly session: string; readonly seq: number }[],
-): Promise<(string | undefined)[]> {
-  const [first] = places;
-  if (first === undefined) return [];
+  session: string,
+  from: number,
+  to: number,
+): Promise<Rows | undefined> {
+  const keys = Array.from({ length: to - from + 1 }, (_, index) => eventKey(session, from + index));
   try {
-    const keys = places.map(({ session, seq }) => eventKey(session, seq));
-    const rows = await database.getMany(keys);
-    return await Promise.all(
-      rows.map(async (row, index) => row ?? rowAt(database, keys[index] ?? "")),
-    );
+    const found = await database.getMany(keys);
+    const rows: [number, string][] = [];
+    for (const [index, row] of found.entries()) {
+      if (row !== undefined) rows.push([from + index, row]);
+    }
+    return rows.length === keys.length ? rows : undefined;
   } catch (error) {
-    throw readFailure(error, first.session, first.seq);
+    throw readFailure(error, session, from);
   }
 }
 

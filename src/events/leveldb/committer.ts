@@ -1,6 +1,7 @@
 /**
  * The one writer of the store: at most one batch is being written, and everything that arrives
- * meanwhile is the next one. There is no timer: a batch is as large as the disk is slow.
+ * meanwhile is the next one. There is no timer: a batch is as large as the disk is slow. Rows and
+ * records that were written small are put together with a batch that comes later.
  */
 
 import type { NewEvent } from "../catalogue.ts";
@@ -8,17 +9,21 @@ import type { Appended } from "../event-log.ts";
 import { Batch } from "./batch.ts";
 import { seal, sealOf } from "./sealed-row.ts";
 import type { ChainMark } from "./commit-record.ts";
-import type { Database } from "./database.ts";
+import type { Database, WriteBatch } from "./database.ts";
 import { writeFailure } from "./failures.ts";
-import type { EventRow } from "./event-row.ts";
+import { sealedRow, type EventRow } from "./event-row.ts";
 import type { BatchShare, Head } from "./head.ts";
 import { checkedKey, fixedWidth, idKey, sessionKey } from "./keys.ts";
+import { LooseCommits } from "./loose-commits.ts";
+import { SpareRows, type Span } from "./spare-rows.ts";
 import type { TurnlogError } from "../errors.ts";
 
 /** A batch that is larger than this is not added to. */
 const BATCH_SIZE = 1024 * 1024;
 /** LevelDB holds at most two write buffers of 4 MB in its log files; what is older is in tables. */
 const MARK_DISTANCE = 4 * 1024 * 1024;
+/** What commit records are filed under among spare rows: no session has this name. */
+const commits = "/";
 /** Two of them may lie in the same write buffer as an append that is larger than the buffer. */
 const MARKS_KEPT = 5;
 
@@ -46,6 +51,8 @@ export class Committer {
   #filling: Batch | undefined;
   readonly #full: Batch[] = [];
   #writing: Batch | undefined;
+  readonly #loose = new LooseCommits();
+  readonly #spare = new SpareRows();
   #idle: PromiseWithResolvers<void> | undefined;
   #failure: TurnlogError | undefined;
 
@@ -74,6 +81,7 @@ export class Committer {
     const share = batch.share(head);
     for (const written of rows) {
       const { seq, row, events } = written;
+      this.#seal(head, head.loose.take(written), batch);
       batch.put(head.prefix + fixedWidth(seq), row);
       batch.record.add(share.index, events.length, sealOf(row));
       head.tail?.push(written);
@@ -81,6 +89,23 @@ export class Committer {
     }
     share.revision = head.revision;
     return batch.promise({ revision: head.revision, position: this.#position, repeated: false });
+  }
+
+  /** Puts one row in the place of several, which are written or are about to be. */
+  #seal(head: Head, loose: readonly EventRow[], batch: Batch): void {
+    const sealed = sealedRow(head.session, loose);
+    if (sealed === undefined) return;
+    let from = "";
+    let bytes = 0;
+    for (const { seq, row } of loose) {
+      const key = head.prefix + fixedWidth(seq);
+      if (seq !== sealed.seq) batch.del(key);
+      if (from === "") from = key;
+      bytes += key.length + row.length;
+    }
+    const key = head.prefix + fixedWidth(sealed.seq);
+    batch.put(key, sealed.row);
+    this.#spare.note(head.session, { from, to: key }, bytes);
   }
 
   #place({ at, id }: NewEvent, head: Head, share: BatchShare, batch: Batch): void {
@@ -147,16 +172,20 @@ export class Committer {
   /** Adds the rows that a batch has once: index rows, the commit record, the mark. */
   #finish(batch: Batch): ChainMark {
     if (batch.record.count === 0) return this.#written;
+    if (this.#loose.isDue) this.#merge(batch);
     for (const { head, revision, updatedAt } of batch.shares) {
       const key = sessionKey(head.session);
       batch.put(key, seal(key, [revision, head.createdAt, updatedAt]));
     }
-    const { key, row, mark } = batch.record.finish(this.#written.seal);
+    const finished = batch.record.finish(this.#written.seal);
+    const { key, row, mark } = finished;
     batch.put(key, row);
+    this.#loose.add(batch.record, finished);
     this.#sizeSinceMark += batch.size;
     if (this.#sizeSinceMark >= MARK_DISTANCE) {
       this.#sizeSinceMark = 0;
       this.#marks.push(mark);
+      this.#loose.clear();
       if (this.#marks.length > MARKS_KEPT) {
         this.#marks.shift();
         this.#moveMark = true;
@@ -165,6 +194,27 @@ export class Committer {
     if (this.#moveMark) batch.put(checkedKey, seal(checkedKey, this.#marks[0]));
     this.#moveMark = false;
     return mark;
+  }
+
+  /** All batches before this one are written, and their records with them. */
+  #merge(batch: Pick<WriteBatch, "put" | "del">): void {
+    const merged = this.#loose.merge();
+    const to = merged?.gone.at(-1);
+    if (merged === undefined || to === undefined) return;
+    batch.put(merged.key, merged.row);
+    for (const key of merged.gone) batch.del(key);
+    const { key: from, row, gone } = merged;
+    this.#spare.note(commits, { from, to }, gone.length * (from.length + row.length));
+  }
+
+  /** Adds to the last batch of all what may still be put together. */
+  finish(batch: Pick<WriteBatch, "put" | "del">): void {
+    this.#merge(batch);
+  }
+
+  /** Where rows have become spare since the store was opened. */
+  get spare(): readonly Span[] {
+    return this.#spare.spans;
   }
 
   #committed(batch: Batch, end: ChainMark): void {

@@ -28,6 +28,7 @@ export interface Scan<Item> {
 /** Rows that are written together or not at all. */
 export interface WriteBatch {
   put(key: string, value: string): unknown;
+  del(key: string): unknown;
   write(options: { readonly sync: boolean }): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,7 +1,8 @@
 /**
- * Deltas of one block that were appended together, as one row: what they have in common once, then
- * their texts and times in columns. Nearly all of a log is deltas, and a row each costs ten times
- * what they say. Every delta keeps its position, its boundary and its time.
+ * Deltas of one block as one row: what they have in common once, then their texts and times in
+ * columns. Nearly all of a log is deltas, and a row each costs ten times what they say. Every delta
+ * keeps its position, its boundary and its time. A run was appended so, or it was sealed: made
+ * later of rows that deltas had alone.
  */
 
 import { z } from "zod";
@@ -30,6 +31,7 @@ type Run = readonly [
   id: string,
   texts: readonly string[],
   gaps: readonly number[],
+  sealed?: 1 | undefined,
 ];
 const runSchema: z.ZodType<Run> = z
   .tuple([
@@ -40,6 +42,7 @@ const runSchema: z.ZodType<Run> = z
     z.string(),
     z.array(z.string()),
     z.array(z.int()),
+    z.literal(1).optional(),
   ])
   .refine(
     ([count, , , , , texts, gaps]) => texts.length === count && gaps.length === count,
@@ -63,8 +66,16 @@ export function continues(run: Delta, next: Delta): boolean {
   return next.type === run.type && next.data.id === run.data.id;
 }
 
-/** The row of at least two deltas, of which each continues the one before; `key` is the last one's. */
-export function encodeRun(deltas: readonly Delta[], first: Delta, key: RowKey): string {
+/**
+ * The row of at least two deltas, of which each continues the one before; `key` is the last one's.
+ * Sealed: it takes the place of rows that commits have named.
+ */
+export function encodeRun(
+  deltas: readonly Delta[],
+  first: Delta,
+  key: RowKey,
+  sealed = false,
+): string {
   const texts: string[] = [];
   const gaps: number[] = [];
   let { at } = first;
@@ -74,16 +85,15 @@ export function encodeRun(deltas: readonly Delta[], first: Delta, key: RowKey): 
     at = delta.at;
   }
   const { type, data } = first;
-  const json = JSON.stringify([
-    deltas.length,
-    type,
-    eventVersions[type] ?? 1,
-    first.at,
-    data.id,
-    texts,
-    gaps,
-  ]);
+  const version = eventVersions[type] ?? 1;
+  const run: Run = [deltas.length, type, version, first.at, data.id, texts, gaps];
+  const json = JSON.stringify(sealed ? [...run, 1] : run);
   return checksum(json, key) + json;
+}
+
+/** Whether a run was sealed, without reading it: the gaps of another one end it. */
+export function isSealedRun(row: string): boolean {
+  return row.endsWith("],1]");
 }
 
 function textOf(delta: Delta): string {

@@ -18,6 +18,7 @@ import {
   decodeRun,
   encodeRun,
   isPlainDelta,
+  isSealedRun,
   LONGEST_RUN,
   runTimes,
   type Delta,
@@ -37,6 +38,20 @@ export interface EventRow {
 export function eventsIn(row: string): number {
   const count = Number.parseInt(row.slice(BODY, BODY + 4), 10);
   return Number.isNaN(count) ? 1 : count;
+}
+
+/** Whether a row was made of others, which commits had named before. */
+export function isSealedRow(row: string): boolean {
+  return eventsIn(row) > 1 && isSealedRun(row);
+}
+
+/** One row in the place of several, which hold deltas of one block that follow each other. */
+export function sealedRow(session: string, rows: readonly EventRow[]): EventRow | undefined {
+  const events = rows.flatMap((row) => row.events.filter(isPlainDelta));
+  const [first] = events;
+  const seq = rows.at(-1)?.seq;
+  if (first === undefined || seq === undefined) return undefined;
+  return { seq, events, row: encodeRun(events, first, { session, seq }, true) };
 }
 
 /** The rows of events that are appended to a session behind `revision`. */

@@ -1,6 +1,7 @@
 /** Reads the events of all sessions in global order, by commit record. */
 
 import type { Codec } from "../codec.ts";
+import type { SessionEvent } from "../catalogue.ts";
 import type { GlobalEvent } from "../event-log.ts";
 import type { TurnlogError } from "../errors.ts";
 import { commitRows, type PlacedRow } from "./commit-rows.ts";
@@ -18,26 +19,50 @@ export async function* readGlobal(
   to: number,
 ): AsyncGenerator<GlobalEvent> {
   let ahead: Promise<PlacedRow[]> | undefined;
+  // A record that was merged while others were read tells of some events again, and of later ones.
+  let next = from;
+  const read = new RowReader(codec, to);
   try {
     for await (const record of commits(database, from, to)) {
       const rows = ahead;
       ahead = commitRows(database, record);
       // Whoever awaits it is told; when nobody does, reading has ended.
       ahead.catch(() => undefined);
-      if (rows !== undefined) yield* decoded(await rows, codec, from);
+      if (rows === undefined) continue;
+      for (const row of await rows) {
+        yield* read.events(row, next);
+        next = Math.max(next, row.position + row.to - row.from + 1);
+      }
     }
-    if (ahead !== undefined) yield* decoded(await ahead, codec, from);
+    if (ahead !== undefined) for (const row of await ahead) yield* read.events(row, next);
   } finally {
     await ahead?.catch(() => undefined);
   }
 }
 
-function* decoded(rows: readonly PlacedRow[], codec: Codec, from: number): Generator<GlobalEvent> {
-  for (const { position, session, seq, row } of rows) {
-    if (position < from) continue;
-    for (const event of decodeRow(codec, row, { session, seq })) {
-      const place = position - seq + event.seq;
-      if (place >= from) yield { position: place, session, event };
+/** Reads rows of which only a part may be wanted at a time: a sealed one of sessions that took turns. */
+class RowReader {
+  readonly #codec: Codec;
+  /** The last global position that is wanted. */
+  readonly #end: number;
+  /** The row of each session that was read last. */
+  readonly #last = new Map<string, { readonly row: string; readonly events: SessionEvent[] }>();
+
+  constructor(codec: Codec, end: number) {
+    this.#codec = codec;
+    this.#end = end;
+  }
+
+  *events({ position, session, from, to, seq, row }: PlacedRow, next: number) {
+    if (position + to - from < next) return;
+    let last = this.#last.get(session);
+    if (last?.row !== row) last = { row, events: decodeRow(this.#codec, row, { session, seq }) };
+    if (to < seq) this.#last.set(session, last);
+    else this.#last.delete(session);
+    for (const event of last.events) {
+      const place = position + event.seq - from;
+      if (event.seq >= from && event.seq <= to && place >= next && place <= this.#end)
+        yield { position: place, session, event };
     }
   }
 }
@@ -52,17 +77,13 @@ export async function* commits(
   let expected = 1;
   let before: CommitRecord | undefined;
   try {
-    const start = await firstOf(
-      database.keys({ gte: commitKey(0), lte: commitKey(from), reverse: true, limit: 1 }),
-    );
-    if (start !== undefined) expected = numberOf(start);
+    const start = await recordBefore(database, from);
+    if (start !== undefined) expected = start.position;
     for await (const [key, row] of allRows(database, {
-      gte: start ?? commitKey(from),
+      gte: commitKey(expected),
       lte: commitKey(to),
     })) {
-      const record = readCommit(numberOf(key), row);
-      if (record === undefined)
-        throw commitDamage(expected, `the commit record at global position ${expected} is altered`);
+      const record = recordOf(key, row, expected);
       if (record.position !== expected) throw await gap(database, expected, record);
       if (before !== undefined && record.previous !== before.seal) {
         throw commitDamage(
@@ -77,8 +98,33 @@ export async function* commits(
   } catch (error) {
     throw readFailure(error, "global order", expected);
   }
+  // The last ones may have been merged since this reading began, into one that begins before them.
+  const last = expected <= to ? await recordBefore(database, expected) : undefined;
+  if (last !== undefined && last.position + last.count > expected) {
+    expected = last.position + last.count;
+    yield last;
+  }
   if (expected <= to)
     throw commitDamage(expected, `the commit records end before global position ${expected}`);
+}
+
+/** The record that tells of a global position, or the last one before it. */
+async function recordBefore(
+  database: Database,
+  position: number,
+): Promise<CommitRecord | undefined> {
+  const found = await firstOf(
+    database.iterator({ gte: commitKey(0), lte: commitKey(position), reverse: true, limit: 1 }),
+  );
+  return found === undefined ? undefined : recordOf(found[0], found[1], position);
+}
+
+/** @throws TurnlogError `LOG_DAMAGED` */
+function recordOf(key: string, row: string, expected: number): CommitRecord {
+  const record = readCommit(numberOf(key), row);
+  if (record === undefined)
+    throw commitDamage(expected, `the commit record at global position ${expected} is altered`);
+  return record;
 }
 
 /** Commits are missing before this one: names an event that went with them, where one can be named. */

@@ -2,6 +2,7 @@
 
 import type { Appended } from "../event-log.ts";
 import type { LiveTail } from "./live-tail.ts";
+import type { LooseRows } from "./loose-rows.ts";
 
 /** A batch that is not written yet. */
 export interface PendingBatch {
@@ -51,6 +52,8 @@ export interface Head {
   waiting: number;
   /** Where events with an id stand that are queued and not written yet. */
   readonly ids: Map<string, Place>;
+  /** Rows of the block that is being written. */
+  readonly loose: LooseRows;
   /** Where subscribers are handed live events. */
   tail: LiveTail | undefined;
 }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { TurnlogError } from "../errors.ts";
 import { parseSessionId } from "../session-id.ts";
 import type { LiveTail } from "./live-tail.ts";
+import { LooseRows } from "./loose-rows.ts";
 import { firstOf, rowAt, type Database } from "./database.ts";
 import { damagedAt, readFailure } from "./failures.ts";
 import type { Head } from "./head.ts";
@@ -78,6 +79,7 @@ export class Heads {
       line: done,
       waiting: 0,
       ids: new Map(),
+      loose: new LooseRows(),
       tail: this.#tails.get(session),
     };
     this.#heads.set(session, head);

@@ -6,6 +6,7 @@ import {
   type TurnlogErrorCode,
 } from "../../../src/events/index.ts";
 import {
+  alone,
   appendInTurn,
   numbered,
   numberedUpTo,
@@ -126,7 +127,7 @@ it("goes on after an append that could not look up an event id, and after reads 
 it("calls it damage when LevelDB says so, with the session and the position", async () => {
   const { log, database } = await openFaultyLog();
   // An append each, as deltas that are appended together share a row.
-  await appendInTurn(log, ["s"], 2500);
+  await appendInTurn(log, ["s"], 2500, alone);
   database.fail("scan", levelError("block checksum mismatch", "LEVEL_CORRUPTION"), 1);
   const seen: SessionEvent[] = [];
   const reading = (async () => {
@@ -135,7 +136,7 @@ it("calls it damage when LevelDB says so, with the session and the position", as
   const error: unknown = await reading.catch((failure: unknown) => failure);
   expect(error).toMatchObject({ code: "LOG_DAMAGED", session: "s", position: seen.length + 1 });
   expect(seen.length).toBeGreaterThan(0);
-  expect(seen).toEqual(stored(numberedUpTo(seen.length)));
+  expect(seen).toEqual(stored(numberedUpTo(seen.length, 1, alone)));
   await log.close();
 });
 
@@ -155,7 +156,7 @@ const damages: readonly (readonly [string, (key: string) => boolean, "drop" | "a
 
 it.each(damages)("never yields past %s", async (_name, chosen, how, message) => {
   const { log, rows } = await openFaultyLog();
-  for (let number = 1; number <= 20; number++) await log.append("s", "any", [numbered(number)]);
+  for (let number = 1; number <= 20; number++) await log.append("s", "any", [alone(number)]);
   for (const [key, row] of await rows.iterator().all()) {
     if (!chosen(key)) continue;
     if (how === "drop") await rows.del(key);
@@ -173,13 +174,13 @@ it.each(damages)("never yields past %s", async (_name, chosen, how, message) => 
   })().catch((failure: unknown) => failure);
   expect(error).toMatchObject({ code: "LOG_DAMAGED", session: "s" });
   expect(String(error)).toMatch(message);
-  expect(seen).toEqual(stored(numberedUpTo(seen.length)));
+  expect(seen).toEqual(stored(numberedUpTo(seen.length, 1, alone)));
   await log.close();
 });
 
 it("never yields past an event that went missing from a session that is in use", async () => {
   const { log, rows } = await openFaultyLog();
-  await appendInTurn(log, ["s"], 20);
+  await appendInTurn(log, ["s"], 20, alone);
   for (const [key, position] of [
     ["e/s/00000000k", 20],
     ["e/s/00000000b", 11],

@@ -80,6 +80,7 @@ class FaultyDatabase implements Database {
     const batch = this.#inner.batch();
     return {
       put: (key, value) => batch.put(key, value),
+      del: (key) => batch.del(key),
       write: async (options) => {
         this.mostWriting = Math.max(this.mostWriting, ++this.writing);
         try {

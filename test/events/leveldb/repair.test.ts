@@ -4,15 +4,21 @@ import { join } from "node:path";
 import { Level } from "level";
 import { expect, it } from "vitest";
 import { openLog, repairLog } from "../../../src/events/leveldb/index.ts";
-import { numbered, numberedUpTo, positionsOf, stored } from "../../../src/testing/log-samples.ts";
+import {
+  alone,
+  numbered,
+  numberedUpTo,
+  positionsOf,
+  stored,
+} from "../../../src/testing/log-samples.ts";
 import { fingerprint, temporaryFolder } from "./disk.ts";
 
 /** Two sessions that take turns, an event with an id, a snapshot of each. */
 async function store(dir: string): Promise<void> {
   await using log = await openLog({ dir });
   for (let number = 1; number <= 20; number++) {
-    await log.append("a", "any", [number === 15 ? numbered(number, "id-15") : numbered(number)]);
-    await log.append("b", "any", [numbered(number)]);
+    await log.append("a", "any", [number === 15 ? alone(number, "id-15") : alone(number)]);
+    await log.append("b", "any", [alone(number)]);
   }
   for (const session of ["a", "b"]) {
     await log.saveSnapshot(session, {
@@ -81,8 +87,8 @@ it("keeps a session up to its first gap, sets later rows aside, and leaves other
   );
 
   await using log = await openLog({ dir });
-  expect(await Array.fromAsync(log.read("a"))).toEqual(stored(numberedUpTo(10)));
-  expect(await Array.fromAsync(log.read("b"))).toEqual(stored(numberedUpTo(20)));
+  expect(await Array.fromAsync(log.read("a"))).toEqual(stored(numberedUpTo(10, 1, alone)));
+  expect(await Array.fromAsync(log.read("b"))).toEqual(stored(numberedUpTo(20, 1, alone)));
   const all = await Array.fromAsync(log.readAll());
   // The order is the old one without what was lost.
   expect(all.slice(0, 22).map(({ session, event }) => session + event.seq)).toEqual([
@@ -95,7 +101,7 @@ it("keeps a session up to its first gap, sets later rows aside, and leaves other
   expect((await log.loadSnapshot("a", "early"))?.state).toBe("early");
   expect(await log.loadSnapshot("a", "late")).toBeUndefined();
   expect((await log.loadSnapshot("b", "late"))?.state).toBe("late");
-  expect(await log.append("a", 10, [numbered(15, "id-15")])).toEqual({
+  expect(await log.append("a", 10, [alone(15, "id-15")])).toEqual({
     revision: 11,
     position: 31,
     repeated: false,
@@ -143,7 +149,7 @@ it("writes index rows, event ids and the global order anew from the events alone
     ["a", "b"].map((session) => ({ session, revision: 20, createdAt: 1001, updatedAt: 1020 })),
   );
   expect((await Array.fromAsync(log.readAll())).map(({ position }) => position)).toHaveLength(40);
-  expect(await log.append("a", "any", [numbered(15, "id-15")])).toMatchObject({
+  expect(await log.append("a", "any", [alone(15, "id-15")])).toMatchObject({
     revision: 15,
     repeated: true,
   });
@@ -174,7 +180,7 @@ it("takes no row for an event of another session or of another position", async 
     expect.arrayContaining(["q/-/e/nonsense", "q/-/x", "q/c/000000001"]),
   );
   await using log = await openLog({ dir });
-  expect(await Array.fromAsync(log.read("a"))).toEqual(stored(numberedUpTo(5)));
+  expect(await Array.fromAsync(log.read("a"))).toEqual(stored(numberedUpTo(5, 1, alone)));
   expect(await log.revision("c")).toBe(0);
 });
 

@@ -85,6 +85,11 @@ async function writeCommits(
       events = 0;
       if (builder.count >= EVENTS_PER_COMMIT) await finish();
     }
+    // A sealed row may hold events of several turns that its session had in the order.
+    if (events === 0) continue;
+    const index = indexes.get(session) ?? builder.enter(session, from + count - events);
+    indexes.set(session, index);
+    builder.add(index, events, "");
   }
   await finish();
   return end;

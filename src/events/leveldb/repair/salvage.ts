@@ -4,14 +4,20 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BatchWriter } from "./batch-writer.ts";
 import type { Database } from "../database.ts";
+import { isSealedRow } from "../event-row.ts";
 import { damageInLog, rowsOfLog } from "../format/log-file.ts";
 import type { FileRow } from "../format/row.ts";
 import { damageInTable, rowsOfTable } from "../format/table-file.ts";
 import { bytesOf, filesOf, liveFiles, type LogFile } from "../store/log-folder.ts";
 import { namesIn, type StorePaths } from "../store/store-paths.ts";
 
-/** Rows under these keys are written again and again; all others once. */
-const REWRITTEN = /^[msn]\//;
+/** Rows under these keys may be written again. */
+const REWRITTEN = /^[cmns]\//;
+
+/** Whether a row may stand in the place of an older one under its key. */
+function replaces(key: string, row: string): boolean {
+  return REWRITTEN.test(key) || (key.startsWith("e/") && isSealedRow(row));
+}
 
 /** What is wrong with the files themselves, a sentence each. */
 export async function fileFindings(paths: StorePaths): Promise<string[]> {
@@ -43,7 +49,7 @@ async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
 export async function salvage(paths: StorePaths, target: Database): Promise<void> {
   const newest = new Map<string, number>();
   for await (const { key, sequence, value } of fileRows(paths)) {
-    if (value !== undefined && !REWRITTEN.test(key)) continue;
+    if (value !== undefined && !replaces(key, value)) continue;
     newest.set(key, Math.max(sequence, newest.get(key) ?? 0));
   }
   const writer = new BatchWriter(target);

@@ -5,6 +5,8 @@ export interface SessionSurvey {
   kept: number;
   /** Checksums of the kept rows, by their last positions. */
   readonly seals: Map<number, string>;
+  /** Kept rows that were sealed: their events, both ends included, in order. */
+  readonly sealed: { readonly from: number; readonly to: number }[];
   readonly ids: { readonly seq: number; readonly id: string }[];
   createdAt: number;
   updatedAt: number;
@@ -23,6 +25,7 @@ export function surveyed(sessions: Map<string, SessionSurvey>, session: string):
     survey = {
       kept: 0,
       seals: new Map(),
+      sealed: [],
       ids: [],
       createdAt: 0,
       updatedAt: 0,

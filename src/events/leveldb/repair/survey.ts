@@ -4,7 +4,7 @@
  */
 
 import { allRows, type Database } from "../database.ts";
-import { envelopesIn } from "../event-row.ts";
+import { envelopesIn, isSealedRow } from "../event-row.ts";
 import { indexSchema } from "../heads.ts";
 import { parseEventKey, sessionKey, snapshotKey, under } from "../keys.ts";
 import { sealOf, unseal } from "../sealed-row.ts";
@@ -66,6 +66,7 @@ async function surveyEvents(
       continue;
     }
     survey.seals.set(seq, sealOf(row));
+    if (isSealedRow(row)) survey.sealed.push({ from: survey.kept + 1, to: seq });
     for (const { at, id } of events) {
       survey.kept++;
       if (survey.kept === 1) survey.createdAt = at;

@@ -2,6 +2,8 @@
 
 import { Level } from "level";
 
+import type { Span } from "../spare-rows.ts";
+
 interface Flushable {
   compactRange(start: string, end: string): Promise<void>;
 }
@@ -14,7 +16,12 @@ export function levelAt(location: string, createIfMissing: boolean): LevelDb {
 
 /** Moves what is in LevelDB's log file into a table: a range that holds nothing costs only that. */
 export async function flush(database: LevelDb): Promise<void> {
-  if (canFlush(database)) await database.compactRange("~", "~~");
+  await merge(database, { from: "~", to: "~~" });
+}
+
+/** Merges the tables of a range, which leaves out what has been overwritten or deleted. */
+export async function merge(database: LevelDb, { from, to }: Span): Promise<void> {
+  if (canFlush(database)) await database.compactRange(from, to);
 }
 
 function canFlush(database: object): database is Flushable {

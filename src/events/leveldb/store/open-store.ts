@@ -12,7 +12,7 @@ import { storeFailure } from "../failures.ts";
 import { checkFiles } from "./file-check.ts";
 import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
-import { flush, levelAt, type LevelDb } from "./level.ts";
+import { flush, levelAt, merge, type LevelDb } from "./level.ts";
 import { LevelLog } from "../level-log.ts";
 import { liveFiles } from "./log-folder.ts";
 import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
@@ -124,15 +124,21 @@ function closer(
   lock: StoreLock,
   { database, generation, chain, tables: known }: Opened,
 ): (committer: Committer) => Promise<void> {
-  return async ({ failure, written }) => {
+  return async (committer) => {
+    const { failure, written } = committer;
     const moved = failure === undefined && written.position > chain.checked.position;
     try {
       if (moved) {
         const batch = database.batch();
+        committer.finish(batch);
+        const { spare } = committer;
+        // LevelDB merges a table only with one that lies above it: the batch that follows makes one.
+        if (spare.length > 0) await flush(database);
         batch.put(checkedKey, seal(checkedKey, written));
         // Synced in every store: `store.json` is about to say that the log has come this far.
         await batch.write({ sync: true });
         await flush(database);
+        for (const span of spare) await merge(database, span);
       }
       await database.close();
       if (moved) {
