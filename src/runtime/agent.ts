@@ -102,7 +102,11 @@ export function nameOf(model: LanguageModel): ModelName {
     : { provider: model.provider, modelId: model.modelId };
 }
 
-export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
+/** What makes two agents the same, whoever provides their model. */
+export async function describeAgent(
+  model: ModelName,
+  agent: Pick<Agent, "instructions" | "tools">,
+): Promise<Omit<PreparedAgent, "agent">> {
   const tools = await Promise.all(
     Object.entries(agent.tools ?? {}).map(async ([name, tool]) => ({
       name,
@@ -111,11 +115,9 @@ export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
       inputSchema: await asSchema(tool.inputSchema).jsonSchema,
     })),
   );
-  const model = nameOf(agent.model);
   const instructions = agent.instructions ?? "";
   const definition = JSON.stringify(toJson({ model, instructions, tools }));
   return {
-    agent,
     description: {
       digest: hash("sha256", definition),
       model,
@@ -124,4 +126,8 @@ export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
     instructions,
     tools: tools.length === 0 ? "" : JSON.stringify(tools),
   };
+}
+
+export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
+  return { agent, ...(await describeAgent(nameOf(agent.model), agent)) };
 }

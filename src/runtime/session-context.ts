@@ -1,0 +1,97 @@
+/**
+ * The figures of a session's context at a position, read from its log: needs no model and no key.
+ * Runs and writes nothing. Instructions and tools are not in the log; where nobody has the agent at
+ * hand, what they take follows from the last prompt that was estimated as a whole.
+ */
+
+import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
+import {
+  TurnlogError,
+  type AgentDescription,
+  type EventLog,
+  type SessionEvent,
+} from "../events/index.ts";
+import { describeAgent, type Agent } from "./agent.ts";
+import {
+  contextFigures,
+  plainTokens,
+  type ContextFigures,
+  type FiguresGround,
+} from "./context-figures.ts";
+import { readSessionState, stateAt } from "./session-view.ts";
+
+export interface LoggedContextOptions {
+  /** A position; default: the last. */
+  readonly at?: number;
+  /** Agents that may have run it. One whose model, instructions and tools are those of the log is taken. */
+  readonly agents?: readonly Pick<Agent, "instructions" | "tools" | "context" | "settings">[];
+  /** Where windows and prices come from. Default: `modelCatalogue()`. */
+  readonly catalogue?: ModelCatalogue;
+}
+
+/** What `session.context()` answers, as far as a log tells it. */
+export interface LoggedContext extends Omit<ContextFigures, "due"> {
+  readonly session: string;
+  readonly position: number;
+  /**
+   * Where the figures of instructions and tools come from: the `agent` itself, or the `log`, which
+   * has them in one sum (told as instructions), or nowhere yet (`unknown`: they are told as 0).
+   */
+  readonly standing: "agent" | "log" | "unknown";
+}
+
+/**
+ * Reads a session's figures at a position.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
+ */
+export async function readContext(
+  log: EventLog,
+  session: string,
+  { at, agents = [], catalogue }: LoggedContextOptions = {},
+): Promise<LoggedContext> {
+  const state = await stateAt(log, session, at);
+  const { position } = state;
+  const { agent, estimated } = await runBy(log, session, position);
+  const bare: FiguresGround = {
+    catalogue: catalogue ?? (await modelCatalogue()),
+    prepared: { agent: {}, description: agent, instructions: "", tools: "" },
+  };
+  const now = Date.now();
+  const told = (ground: FiguresGround, standing: LoggedContext["standing"]): LoggedContext => {
+    const { due: _, ...figures } = contextFigures(state, ground, now);
+    return { session, position, standing, ...figures };
+  };
+  for (const candidate of agents) {
+    const described = await describeAgent(agent.model, candidate);
+    if (described.description.digest !== agent.digest) continue;
+    return told({ ...bare, prepared: { agent: candidate, ...described } }, "agent");
+  }
+  if (estimated === undefined) return told({ ...bare, standing: 0 }, "unknown");
+  const before = await readSessionState(log, session, estimated.seq - 1);
+  const messages = plainTokens(before, { ...bare, standing: 0 }, now);
+  const standing = Math.max(0, estimated.data.estimate.tokens - messages);
+  return told({ ...bare, standing }, "log");
+}
+
+interface Runner {
+  readonly agent: AgentDescription;
+  /** The last step of this agent whose prompt was estimated as a whole. */
+  readonly estimated?: SessionEvent<"step.started">;
+}
+
+async function runBy(log: EventLog, session: string, position: number): Promise<Runner> {
+  let runner: Runner | undefined;
+  for await (const event of log.read(session, { to: position })) {
+    if (event.type === "session.created" || event.type === "session.configured") {
+      runner = { agent: event.data.agent };
+    } else if (event.type === "step.started" && event.data.estimate.basis === "length") {
+      runner = runner && { ...runner, estimated: event };
+    }
+  }
+  if (runner !== undefined) return runner;
+  throw new TurnlogError(
+    "LOG_DAMAGED",
+    `Session ${session} does not begin with who runs it. Run \`turnlog verify ${session}\`.`,
+    { session, position: 1 },
+  );
+}
