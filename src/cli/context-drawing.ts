@@ -28,7 +28,7 @@ export function contextLines(figures: DrawnFigures, columns: number): readonly s
     ...roomRows(figures),
     ...basisLines(figures),
     ...(figures.standing === "unknown"
-      ? ["What instructions and tools take is not known before the first step."]
+      ? ["What instructions and tools take is not known before the agent's first step."]
       : []),
     ...warnings,
   ];

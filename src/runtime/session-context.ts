@@ -1,16 +1,11 @@
 /**
  * The figures of a session's context at a position, read from its log: needs no model and no key.
  * Runs and writes nothing. Instructions and tools are not in the log; where nobody has the agent at
- * hand, what they take follows from the last prompt that was estimated as a whole.
+ * hand, what they take follows from a prompt whose whole size is known.
  */
 
 import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
-import {
-  TurnlogError,
-  type AgentDescription,
-  type EventLog,
-  type SessionEvent,
-} from "../events/index.ts";
+import { TurnlogError, type AgentDescription, type EventLog } from "../events/index.ts";
 import { describeAgent, type Agent } from "./agent.ts";
 import {
   contextFigures,
@@ -51,7 +46,7 @@ export async function readContext(
 ): Promise<LoggedContext> {
   const state = await stateAt(log, session, at);
   const { position } = state;
-  const { agent, estimated } = await runBy(log, session, position);
+  const { agent, whole } = await runBy(log, session, position);
   const bare: FiguresGround = {
     catalogue: catalogue ?? (await modelCatalogue()),
     prepared: { agent: {}, description: agent, instructions: "", tools: "" },
@@ -66,32 +61,62 @@ export async function readContext(
     if (described.description.digest !== agent.digest) continue;
     return told({ ...bare, prepared: { agent: candidate, ...described } }, "agent");
   }
-  if (estimated === undefined) return told({ ...bare, standing: 0 }, "unknown");
-  const before = await readSessionState(log, session, estimated.seq - 1);
+  if (whole === undefined) return told({ ...bare, standing: 0 }, "unknown");
+  const before = await readSessionState(log, session, whole.startedAt - 1);
   const messages = plainTokens(before, { ...bare, standing: 0 }, now);
-  const standing = Math.max(0, estimated.data.estimate.tokens - messages);
+  const standing = Math.max(0, whole.tokens - messages);
   return told({ ...bare, standing }, "log");
+}
+
+/** A step whose prompt has a figure in which instructions and tools are. */
+interface WholePrompt {
+  readonly startedAt: number;
+  readonly tokens: number;
 }
 
 interface Runner {
   readonly agent: AgentDescription;
-  /** The last step of this agent whose prompt was estimated as a whole. */
-  readonly estimated?: SessionEvent<"step.started">;
+  readonly whole?: WholePrompt;
 }
 
+/**
+ * Who ran it at a position, and a prompt of that agent: the last that was estimated as a whole, by
+ * the same measure as its messages; without one, the first that was billed.
+ */
 async function runBy(log: EventLog, session: string, position: number): Promise<Runner> {
-  let runner: Runner | undefined;
+  let agent: AgentDescription | undefined;
+  let estimated: WholePrompt | undefined;
+  let billed: WholePrompt | undefined;
+  let startedAt = 0;
   for await (const event of log.read(session, { to: position })) {
-    if (event.type === "session.created" || event.type === "session.configured") {
-      runner = { agent: event.data.agent };
-    } else if (event.type === "step.started" && event.data.estimate.basis === "length") {
-      runner = runner && { ...runner, estimated: event };
+    switch (event.type) {
+      case "session.created":
+      case "session.configured":
+        ({ agent } = event.data);
+        estimated = undefined;
+        billed = undefined;
+        break;
+      case "step.started": {
+        const { basis, tokens } = event.data.estimate;
+        startedAt = event.seq;
+        if (basis === "length") estimated = { startedAt, tokens };
+        break;
+      }
+      case "step.finished": {
+        const { basis, inputTokens: tokens } = event.data.usage;
+        if (basis === "measured" && tokens > 0) billed ??= { startedAt, tokens };
+        break;
+      }
+      default:
     }
   }
-  if (runner !== undefined) return runner;
-  throw new TurnlogError(
-    "LOG_DAMAGED",
-    `Session ${session} does not begin with who runs it. Run \`turnlog verify ${session}\`.`,
-    { session, position: 1 },
-  );
+  if (agent === undefined) {
+    throw new TurnlogError(
+      "LOG_DAMAGED",
+      `Session ${session} does not begin with who runs it. Run \`turnlog verify ${session}\`.`,
+      { session, position: 1 },
+    );
+  }
+  const whole = estimated ?? billed;
+  return whole === undefined ? { agent } : { agent, whole };
 }

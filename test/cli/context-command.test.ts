@@ -105,7 +105,7 @@ describe("context", () => {
     expect(restored.tokens).toBeGreaterThan(1.5 * after.tokens);
     expect((await json("tale", "--at", "1")).tokens).toBe(0);
     expect((await look("context", "tale", "--at", "1")).stdout).toContain(
-      "not known before the first step",
+      "not known before the agent's first step",
     );
   });
 

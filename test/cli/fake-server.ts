@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
 
-export interface Request {
+interface Request {
   readonly path: string | undefined;
   readonly authorization: string | undefined;
   readonly body: RequestBody;

@@ -1,10 +1,10 @@
 /** The figures of a session's context as its log tells them: what a live session says, without model or key. */
 
 import { describe, expect, it } from "vitest";
-import { dropOldest, readContext, type Agent } from "../../src/index.ts";
+import { dropOldest, openMemoryLog, readContext, type Agent } from "../../src/index.ts";
 import { billingModel } from "../support/billing-model.ts";
 import { call, calling } from "../support/script.ts";
-import { openSession, type OpenSession } from "../support/with-runtime.ts";
+import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
 
 const words = "words and more words of a tale ".repeat(60);
@@ -74,6 +74,27 @@ describe("the context of a session in a log", () => {
     expect(Math.abs(found.breakdown.instructions - sum) / sum).toBeLessThan(0.05);
     const { instructions, messages } = found.breakdown;
     expect(instructions + messages).toBe(tokens);
+  });
+
+  it("goes by the first bill of an agent that took the session over", async () => {
+    await using log = await openMemoryLog();
+    const first = await openSession(agentOf(), { log });
+    await (
+      await first.session.send("Go on.")
+    ).result;
+    const second = { ...agentOf(), instructions: "Others tell it. ".repeat(300) };
+    await using open = await reopen(first, second, { log });
+    expect(await readContext(log, "s", { catalogue })).toMatchObject({ standing: "unknown" });
+    await (
+      await open.session.send("Go on.")
+    ).result;
+    const { breakdown } = await open.session.context();
+    const found = await readContext(log, "s", { catalogue });
+    expect(found.standing).toBe("log");
+    const sum = breakdown.instructions + breakdown.tools;
+    // The provider counts a tenth more than we do.
+    expect(found.breakdown.instructions / sum).toBeGreaterThan(0.95);
+    expect(found.breakdown.instructions / sum).toBeLessThan(1.3);
   });
 
   it("counts what no step has told yet as nothing, and says so", async () => {
