@@ -134,6 +134,7 @@ describe("show", () => {
         `Turn 3 ended: stop\\n\\nContext · ${compacted - 1} · [^]*\\n {2}Compacting by drop-oldest: as asked\\.\\n\\nContext · ${compacted} · .*\\n {2}Compacted by drop-oldest: ~[\\d,]+ → ~[\\d,]+ tokens; positions \\d+ to \\d+ are not shown\\.\\n\\nContext · ${last} · .*\\n {2}Undone: what was left out at position ${compacted} is shown to the model again\\.`,
       ),
     );
+    expect(stdout.match(/^Context · /gm)).toHaveLength(3);
     const earlier = (await look("show", "tale", "--at", String(compacted))).stdout;
     expect(earlier).toContain("Compacted by");
     expect(earlier).not.toContain("Undone");

@@ -40,6 +40,8 @@ export class Chat {
   #hint: string | undefined;
   /** What has been asked for of the turn that runs, before its event has come. */
   #cancel: CancelMode | undefined;
+  /** The person has left: nothing more is written. */
+  #isOver = false;
   /** Told when the turn has been shown to its end. */
   #shown: (() => void)[] = [];
 
@@ -69,6 +71,7 @@ export class Chat {
     try {
       await this.#left.promise;
     } finally {
+      this.#isOver = true;
       over.abort();
       await showing.catch(() => {});
       await this.#screen.close();
@@ -179,9 +182,9 @@ export class Chat {
   /** An agent that compacts only when it is asked to has to be asked in time. */
   async #warn(): Promise<void> {
     const warning = contextWarning(await this.#options.session.context());
-    if (warning === undefined) return;
+    if (warning === undefined || this.#isOver) return;
     await this.#screen.notes([`${warning} /compact shortens it.`], "yellow");
-    this.redraw();
+    if (!this.#isOver) this.redraw();
   }
 
   /** Whether there was anything left to ask for. */
