@@ -1,7 +1,7 @@
 /** What a user hands over to be run: a model, its instructions and tools, taken from the AI SDK unchanged. */
 
 import { hash } from "node:crypto";
-import { asSchema, type ProviderOptions } from "@ai-sdk/provider-utils";
+import { asSchema, type ProviderOptions, type Schema } from "@ai-sdk/provider-utils";
 import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, ToolSet } from "ai";
 import type { LoopLimits } from "../context/index.ts";
 import { byId, type AgentDescription, type JsonValue, type ModelName } from "../events/index.ts";
@@ -102,22 +102,28 @@ export function nameOf(model: LanguageModel): ModelName {
     : { provider: model.provider, modelId: model.modelId };
 }
 
-/** What makes two agents the same, whoever provides their model. */
-export async function describeAgent(
-  model: ModelName,
-  agent: Pick<Agent, "instructions" | "tools">,
-): Promise<Omit<PreparedAgent, "agent">> {
+/** @param model - What the log calls its model, where that is not to be asked of the model itself. */
+export async function prepareAgent(
+  agent: Agent,
+  model: ModelName = nameOf(agent.model),
+): Promise<PreparedAgent> {
+  const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
+    name,
+    tool,
+    inputSchema: asSchema(tool.inputSchema),
+  }));
   const tools = await Promise.all(
-    Object.entries(agent.tools ?? {}).map(async ([name, tool]) => ({
+    schemas.map(async ({ name, tool, inputSchema }) => ({
       name,
       // A description made per call is not part of what the agent is.
       description: typeof tool.description === "string" ? tool.description : null,
-      inputSchema: await asSchema(tool.inputSchema).jsonSchema,
+      inputSchema: await inputSchema.jsonSchema,
     })),
   );
   const instructions = agent.instructions ?? "";
   const definition = JSON.stringify(toJson({ model, instructions, tools }));
   return {
+    agent: agent.tools === undefined ? agent : { ...agent, tools: withSchemas(schemas) },
     description: {
       digest: hash("sha256", definition),
       model,
@@ -128,6 +134,15 @@ export async function describeAgent(
   };
 }
 
-export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
-  return { agent, ...(await describeAgent(nameOf(agent.model), agent)) };
+/** The same tools; what was made of their schemas is kept, which the SDK would make anew for each call. */
+function withSchemas(
+  schemas: readonly {
+    readonly name: string;
+    readonly tool: ToolSet[string];
+    readonly inputSchema: Schema;
+  }[],
+): ToolSet {
+  return Object.fromEntries(
+    schemas.map(({ name, tool, inputSchema }) => [name, { ...tool, inputSchema }]),
+  );
 }

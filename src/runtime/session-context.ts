@@ -6,7 +6,7 @@
 
 import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
 import { TurnlogError, type AgentDescription, type EventLog } from "../events/index.ts";
-import { describeAgent, type Agent } from "./agent.ts";
+import { prepareAgent, type Agent } from "./agent.ts";
 import {
   contextFigures,
   plainTokens,
@@ -57,9 +57,9 @@ export async function readContext(
     return { session, position, standing, ...figures };
   };
   for (const candidate of agents) {
-    const described = await describeAgent(agent.model, candidate);
-    if (described.description.digest !== agent.digest) continue;
-    return told({ ...bare, prepared: { agent: candidate, ...described } }, "agent");
+    // Nobody is asked anything: a name is as good as the model.
+    const prepared = await prepareAgent({ ...candidate, model: agent.model.modelId }, agent.model);
+    if (prepared.description.digest === agent.digest) return told({ ...bare, prepared }, "agent");
   }
   if (whole === undefined) return told({ ...bare, standing: 0 }, "unknown");
   const before = await readSessionState(log, session, whole.startedAt - 1);
