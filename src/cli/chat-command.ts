@@ -33,13 +33,15 @@ export async function chat(
   output: Output,
 ): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
-  const { startedBy, ...environment } = readEnvironment(process.env);
+  const environment = readEnvironment(process.env);
+  const { startedBy, instructions, compaction } = environment;
   const choice = chooseModel(options.model, environment);
   const session = sessionName(options.session);
   // Programs read JSON, and nobody can ask a program.
   const canAsk = isatty(0) && output.progress.isTerminal && !options.json;
   const message = await onlyMessage(words, canAsk);
-  return await runChat({ ...options, session, startedBy, choice, canAsk, message }, output);
+  const run = { ...options, session, startedBy, choice, canAsk, message, instructions, compaction };
+  return await runChat(run, output);
 }
 
 function sessionName(asked: string | undefined): string {

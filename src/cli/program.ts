@@ -104,6 +104,16 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("context")
+    .description("say how large a session's next prompt is, and what it is made of")
+    .argument("<session>", "its id")
+    .option("--at <n>", "the position, counted from 1 (default: the last)", position)
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { context } = await import("./context-command.ts");
+      await context(session, command.optsWithGlobals(), output);
+    });
+
+  program
     .command("diff")
     .description("say what the model is shown at one position of a session and not at another")
     .argument("<session>", "its id")
@@ -176,6 +186,10 @@ const chatHelp = `
 Models: with OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY that provider answers, else the
 offline model. OPENAI_BASE_URL names any compatible server (Ollama, vLLM), which is spoken to by
 chat completions; openai-responses:<model> asks for the other protocol.
+
+From the environment too: MODEL as --model, which goes before it; INSTRUCTIONS for the agent;
+CONTEXT_STRATEGY=threshold|overflow|manual and CONTEXT_COMPACTION_THRESHOLD=0.8, a share of the
+window, say when the conversation is compacted.
 
 In a conversation you can type while the agent works: Enter queues, Tab steers, Esc or Ctrl-C
 cancels. /help, typed there, lists the keys and the commands.

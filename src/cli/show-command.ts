@@ -3,6 +3,7 @@
 import { z } from "zod";
 import type { EventLog } from "../events/index.ts";
 import { viewSession, type SessionView } from "../runtime/index.ts";
+import { ContextNotices, type ContextNotice } from "./context-notices.ts";
 import { writeLines, type Channel, type Output } from "./output.ts";
 import { eventLine } from "./show/show-events.ts";
 import { historyLines } from "./show/show-history.ts";
@@ -25,7 +26,20 @@ export async function show(session: string, given: unknown, { data }: Output): P
   const view = await viewSession(log, session, at);
   if (shown === "events") await writeLines(data, eventLines(log, view, json ? undefined : data));
   else if (json) await writeLines(data, jsonLines(view, shown));
-  else await writeLines(data, textLines(view, shown, data));
+  else if (shown === "history") {
+    await writeLines(data, historyLines(view, await noticesOf(log, view), data));
+  } else await writeLines(data, textLines(view, shown, data));
+}
+
+/** What became of the prompt, which is no part of the history that the model is shown. */
+async function noticesOf(
+  log: EventLog,
+  { session, position }: SessionView,
+): Promise<readonly ContextNotice[]> {
+  const notices = new ContextNotices();
+  const told: ContextNotice[] = [];
+  for await (const event of log.read(session, { to: position })) told.push(...notices.take(event));
+  return [...told, ...notices.rest()].toSorted((one, other) => one.event.seq - other.event.seq);
 }
 
 type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events">;
@@ -55,10 +69,12 @@ function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
   }
 }
 
-function textLines(view: SessionView, shown: FoldedView, data: Channel): readonly string[] {
+function textLines(
+  view: SessionView,
+  shown: Exclude<FoldedView, "history">,
+  data: Channel,
+): readonly string[] {
   switch (shown) {
-    case "history":
-      return historyLines(view, data);
     case "prompt":
       return promptLines(view, data);
     case "state":

@@ -15,7 +15,7 @@ import {
   type UsageState,
 } from "../projections/index.ts";
 import { promptChange, type PromptChange } from "./prompt-change.ts";
-import { addSize, meter, type MessageSize, type Meter } from "./message-size.ts";
+import { addSize, meter, noSize, type MessageSize, type Meter } from "./message-size.ts";
 import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
 import { promptSize } from "./prompt-size.ts";
@@ -30,6 +30,8 @@ export interface EstimateInput {
   /** The parts of every prompt that stay: the instructions, and the tool definitions as JSON. */
   readonly instructions: string;
   readonly tools: string;
+  /** Tokens of both together, where only their figure is at hand: counted as instructions. */
+  readonly standing?: number;
   readonly history: HistoryState;
   readonly view: ContextView;
   /** The messages of the prompt, where they are made already. */
@@ -113,7 +115,10 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
   const family = modelFamily(model);
   const factor = calibrationFactor(calibration, model, estimator.exact ? 1 : family.factor);
   const fixed: Fixed = {
-    instructions: fixedSize(measure, input.instructions),
+    instructions:
+      input.standing === undefined
+        ? fixedSize(measure, input.instructions)
+        : { ...noSize, around: input.standing },
     tools: fixedSize(measure, input.tools),
   };
   const change = promptChange({ history, view, usage, family }, measure);

@@ -102,7 +102,11 @@ export function nameOf(model: LanguageModel): ModelName {
     : { provider: model.provider, modelId: model.modelId };
 }
 
-export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
+/** @param model - What the log calls its model, where that is not to be asked of the model itself. */
+export async function prepareAgent(
+  agent: Agent,
+  model: ModelName = nameOf(agent.model),
+): Promise<PreparedAgent> {
   const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
     name,
     tool,
@@ -116,7 +120,6 @@ export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
       inputSchema: await inputSchema.jsonSchema,
     })),
   );
-  const model = nameOf(agent.model);
   const instructions = agent.instructions ?? "";
   const definition = JSON.stringify(toJson({ model, instructions, tools }));
   return {

@@ -15,13 +15,22 @@ import {
 import type { ModelName } from "../events/index.ts";
 import { promptMessages, spending, usage, type Spending } from "../projections/index.ts";
 import { compactionChoice } from "./context-options.ts";
-import type { PreparedAgent } from "./agent.ts";
+import type { Agent, PreparedAgent } from "./agent.ts";
 import type { SessionState } from "./session-state.ts";
 
 /** Who is to be prompted, and where figures of its model come from. */
 export interface ContextGround {
   readonly prepared: PreparedAgent;
   readonly catalogue: ModelCatalogue;
+}
+
+/** The part of it that figures need. */
+export interface FiguresGround extends Pick<ContextGround, "catalogue"> {
+  readonly prepared: Omit<PreparedAgent, "agent"> & {
+    readonly agent: Pick<Agent, "context" | "settings">;
+  };
+  /** Tokens of instructions and tools, where they themselves are not at hand. */
+  readonly standing?: number;
 }
 
 /** The figures of a session's context: the next prompt, its model, and what was spent so far. */
@@ -34,7 +43,7 @@ export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {
   readonly cost: SessionCost;
 }
 
-function knownLimits({ learnedLimits }: SessionState, ground: ContextGround): KnownLimits {
+function knownLimits({ learnedLimits }: SessionState, ground: FiguresGround): KnownLimits {
   const { limits: overrides } = ground.prepared.agent.context ?? {};
   return {
     catalogue: ground.catalogue,
@@ -46,7 +55,7 @@ function knownLimits({ learnedLimits }: SessionState, ground: ContextGround): Kn
 /** What is known of the agent's model now (epoch milliseconds); a reply's limit that was set is it. */
 export function limitsNow(
   state: SessionState,
-  ground: ContextGround,
+  ground: FiguresGround,
   now: number,
   model: ModelName = ground.prepared.description.model,
 ): ModelLimits {
@@ -60,13 +69,14 @@ export function limitsNow(
 /** The estimate of what the next step would send, costing what is new since the last. */
 export function nextEstimate(
   state: SessionState,
-  ground: ContextGround,
+  ground: FiguresGround,
   now: number,
   messages?: readonly ModelMessage[],
 ): ContextEstimate {
   const { agent, description, instructions, tools } = ground.prepared;
   const { history, view, calibration } = state;
   const { estimator } = agent.context ?? {};
+  const { standing } = ground;
   return estimateContext({
     model: description.model,
     instructions,
@@ -76,6 +86,7 @@ export function nextEstimate(
     usage: state.usage,
     calibration,
     limits: limitsNow(state, ground, now),
+    ...(standing === undefined ? {} : { standing }),
     ...(estimator === undefined ? {} : { estimator }),
     ...(messages === undefined ? {} : { messages }),
   });
@@ -98,14 +109,14 @@ export function nextPrompt(
 }
 
 /** Tokens of the next prompt by the same measure before and after something is left out: no bill is looked at. */
-export function plainTokens(state: SessionState, ground: ContextGround, now: number): number {
+export function plainTokens(state: SessionState, ground: FiguresGround, now: number): number {
   return nextEstimate({ ...state, usage: usage.initial }, ground, now).tokens;
 }
 
 /** What `session.context()` answers. */
 export function contextFigures(
   state: SessionState,
-  ground: ContextGround,
+  ground: FiguresGround,
   now: number,
 ): ContextFigures {
   const next = nextEstimate(state, ground, now);

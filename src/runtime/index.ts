@@ -24,6 +24,7 @@ export {
   type ImportedMessages,
   type MessageImportOptions,
 } from "./exchange/import-messages.ts";
+export { readContext, type LoggedContext, type LoggedContextOptions } from "./session-context.ts";
 export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";

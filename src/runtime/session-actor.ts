@@ -190,14 +190,18 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#prompts;
   }
 
-  /** Undoes the pruning or the compaction at a position; refused unless the session is idle. */
-  restore(position: number): void {
+  /** Undoes the pruning or the compaction at a position, or the newest; refused unless the session is idle. */
+  restore(asked?: number): void {
     if (!this.isIdle) throw this.refusal("restore", "it is running a turn; cancel it or wait");
     const { compactions, prunings } = this.#state.view;
-    if (![...compactions, ...prunings].some((one) => one.position === position)) {
+    const known = [...compactions, ...prunings].map((one) => one.position);
+    const position = asked ?? Math.max(0, ...known);
+    if (!known.includes(position)) {
       throw this.refusal(
         "restore",
-        `nothing was pruned or compacted at position ${position}, or it was undone before`,
+        asked === undefined
+          ? "nothing is pruned or compacted"
+          : `nothing was pruned or compacted at position ${position}, or it was undone before`,
       );
     }
     this.record({ type: "context.restored", data: { position } });

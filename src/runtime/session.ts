@@ -52,10 +52,11 @@ export interface Session {
    */
   compact(strategy?: CompactionStrategy): Promise<CompactionEvent>;
   /**
-   * Undoes the pruning or compaction whose event is at that position: the prompt is byte for byte
-   * what it was without it. @throws TurnlogError `COMMAND_REFUSED`
+   * Undoes the pruning or compaction whose event is at that position (default: the newest that is
+   * not undone yet): the prompt is byte for byte what it was without it.
+   * @throws TurnlogError `COMMAND_REFUSED`
    */
-  restore(position: number): Promise<void>;
+  restore(position?: number): Promise<void>;
   /**
    * What a compaction would leave of the prompt, now or at a position: nothing is written.
    * @throws TurnlogError `INVALID_INPUT` for a position that there is not.

@@ -28,6 +28,13 @@ describe("a line in a chat", () => {
     ["/cancel", { kind: "cancel", mode: "now", withdraw: false }],
     ["/cancel after-tools all", { kind: "cancel", mode: "after-tools", withdraw: true }],
     ["/queue", { kind: "queue" }],
+    ["/context", { kind: "context" }],
+    ["/compact", { kind: "compact" }],
+    ["/compact sliding-window", { kind: "compact", how: "sliding-window" }],
+    ["/preview", { kind: "preview" }],
+    ["/preview drop-middle", { kind: "preview", how: "drop-middle" }],
+    ["/restore", { kind: "restore" }],
+    ["/restore 57", { kind: "restore", position: 57 }],
     ["/resume", { kind: "resume" }],
     ["/help", { kind: "help" }],
     ["/quit", { kind: "quit" }],
@@ -40,12 +47,18 @@ describe("a line in a chat", () => {
     expect(readLine(typed, false)).toEqual(meant);
   });
 
-  it.each(["/nope", "/steer", "/withdraw", "/withdraw x", "/cancel soon"])(
-    "%j is not, and why is said",
-    (typed) => {
-      expect(wrong(readLine(typed, false))).toMatch(/\/\w+/);
-    },
-  );
+  it.each([
+    "/compact hard",
+    "/preview toString",
+    "/restore 0",
+    "/nope",
+    "/steer",
+    "/withdraw",
+    "/withdraw x",
+    "/cancel soon",
+  ])("%j is not, and why is said", (typed) => {
+    expect(wrong(readLine(typed, false))).toMatch(/\/\w+/);
+  });
 
   it.each([
     ["y", answer(true, false)],

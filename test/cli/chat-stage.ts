@@ -23,17 +23,15 @@ export interface ChatStage extends AsyncDisposable {
   readonly ended: Promise<void>;
 }
 
-const COLUMNS = 80;
-
-/** Opens a chat about a session of this agent. */
-export async function chatStage(agent: Agent): Promise<ChatStage> {
+/** Opens a chat about a session of this agent, on a screen of so many columns. */
+export async function chatStage(agent: Agent, columns = 80): Promise<ChatStage> {
   const runtime = await createRuntime({ memory: true, graceMs: 0, random: () => 0, agent });
   const session = await runtime.session("one");
-  const screen = emulatedScreen(COLUMNS);
+  const screen = emulatedScreen(columns);
   const written = new EventEmitter();
   const channel = {
     isTerminal: true,
-    columns: COLUMNS,
+    columns,
     rows: 40,
     style: (_style: unknown, text: string) => text,
     async write(text: string) {

@@ -91,6 +91,34 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     );
   });
 
+  it("draws the prompt, compacts it, looks at another way and takes it back", async () => {
+    const text = Array.from({ length: 80 }, (_, line) => `line ${line} of the tale`).join("\n");
+    await using folder = await temporaryFolder({ "a.txt": text, "b.txt": text });
+    const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
+    await terminal.until(asks);
+    for (const name of ["a.txt", "b.txt", "a.txt"]) {
+      terminal.type(`read ${name}${ENTER}`);
+      await terminal.until(/tokens: [^]*Ask about this folder/);
+    }
+    terminal.type(`/context${ENTER}`);
+    await terminal.until(/tokens for turnlog:offline, [^]*\[i+t+#+\]\r?\n[^]*last estimate: step /);
+    terminal.type(`/preview checkpoint${ENTER}`);
+    await terminal.until(/checkpoint at \d+: ~[\d,]+ → ~[\d,]+ tokens [^]*Nothing was written\./);
+    terminal.type(`/compact drop-oldest${ENTER}`);
+    await terminal.until(/Compacted by drop-oldest: ~[\d,]+ → ~[\d,]+ tokens; /);
+    terminal.type(`/restore${ENTER}`);
+    await terminal.until(/Undone: what was left out at position \d+/);
+    await terminal.until(asks);
+    terminal.type(CTRL_D);
+    expect((await terminal.ended).code).toBe(0);
+    const { stdout } = await run(["show", "one", "--view", "events"], { cwd: folder.path });
+    expect(stdout.match(/context\.[a-z-]+/g)).toEqual([
+      "context.compaction-started",
+      "context.compacted",
+      "context.restored",
+    ]);
+  });
+
   it("moves and withdraws what waits; a cancel holds it back until Enter", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const terminal = startInTerminal(slow, { cwd: folder.path });

@@ -1,68 +1,9 @@
 /** A real provider client against a server of our own: what it is sent, and what becomes of its answer. */
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { json } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { run, sessionOf } from "./command-line.ts";
+import { fakeServer, streamChunks, type Reply } from "./fake-server.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
-
-interface Request {
-  readonly path: string | undefined;
-  readonly authorization: string | undefined;
-  readonly body: z.infer<typeof bodySchema>;
-}
-
-const bodySchema = z.looseObject({
-  model: z.string(),
-  messages: z.array(z.looseObject({ role: z.string() })).optional(),
-  tools: z.array(z.looseObject({})).optional(),
-});
-
-interface FakeServer extends AsyncDisposable {
-  readonly url: string;
-  readonly requests: readonly Request[];
-}
-
-type Reply = (request: Request, response: ServerResponse) => void;
-
-async function fakeServer(reply: Reply): Promise<FakeServer> {
-  const requests: Request[] = [];
-  async function answer(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = bodySchema.parse(await json(message));
-    const request = { path: message.url, authorization: message.headers.authorization, body };
-    requests.push(request);
-    reply(request, response);
-  }
-  const server = createServer((message, response) => {
-    answer(message, response).catch((error: unknown) => response.destroy(error as Error));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    requests,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, "close");
-    },
-  };
-}
-
-/** Streams chunks of chat completions, as Ollama and vLLM do. */
-function streamChunks(response: ServerResponse, choices: readonly object[]): void {
-  response.writeHead(200, { "content-type": "text/event-stream" });
-  const base = { id: "c-1", object: "chat.completion.chunk", created: 1, model: "m" };
-  for (const choice of choices) {
-    response.write(`data: ${JSON.stringify({ ...base, choices: [{ index: 0, ...choice }] })}\n\n`);
-  }
-  const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 };
-  response.write(`data: ${JSON.stringify({ ...base, choices: [], usage })}\n\n`);
-  response.end("data: [DONE]\n\n");
-}
 
 const readsTheFile: Reply = ({ body }, response) => {
   const result = body.messages?.find(({ role }) => role === "tool");

@@ -3,10 +3,12 @@
 import { basename } from "node:path";
 import type { LanguageModel, Tool } from "ai";
 import type { Agent } from "../../runtime/index.ts";
+import { manual, overflow, summarize, threshold, type CompactionWhen } from "../../index.ts";
+import type { ContextStrategy } from "../environment.ts";
 import { folderTools } from "../folder/folder-tools.ts";
 
-export interface ChatAgentOptions {
-  readonly model: LanguageModel;
+/** What the agent is made of, whoever answers. */
+export interface AgentPartsOptions {
   /** The folder that the tools see. */
   readonly folder: string;
   /** The folder of the store, which they do not. */
@@ -14,14 +16,44 @@ export interface ChatAgentOptions {
   readonly allowWrite: boolean;
   /** Whether somebody is there to be asked before each write. */
   readonly canAsk: boolean;
+  /** In the place of the usual ones. */
+  readonly instructions: string | undefined;
 }
 
-export function chatAgent({ model, folder, store, allowWrite, canAsk }: ChatAgentOptions): Agent {
+export interface ChatAgentOptions extends AgentPartsOptions {
+  readonly model: LanguageModel;
+  /** When it is compacted; undefined for as it is usual. */
+  readonly compaction: ContextStrategy | undefined;
+}
+
+export function chatAgent({ model, compaction, ...options }: ChatAgentOptions): Agent {
+  const compact = compaction && { when: whenOf(compaction), how: summarize() };
+  return {
+    model,
+    ...agentParts(options),
+    ...(compact === undefined ? {} : { context: { compact } }),
+  };
+}
+
+function whenOf(strategy: ContextStrategy): CompactionWhen {
+  switch (strategy.when) {
+    case "threshold":
+      return threshold(strategy.share);
+    case "overflow":
+      return overflow();
+    case "manual":
+      return manual();
+  }
+}
+
+export function agentParts(
+  options: AgentPartsOptions,
+): Pick<Agent, "tools"> & { readonly instructions: string } {
+  const { folder, store, allowWrite, canAsk } = options;
   const { write_file: write, ...tools } = folderTools(folder, { allowWrite, keepOut: [store] });
   const asking = write === undefined ? {} : { write_file: askingFirst(write, canAsk) };
   return {
-    model,
-    instructions: instructions(folder, allowWrite),
+    instructions: options.instructions ?? instructions(folder, allowWrite),
     tools: { ...tools, ...asking },
   };
 }

@@ -1,5 +1,7 @@
 /** What can be pressed and typed in a chat, for `/help`. */
 
+import { compactionWays } from "./compaction-ways.ts";
+
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
   ["Alt-Enter", "begins a new line in what you type"],
@@ -22,6 +24,11 @@ const commands: readonly (readonly [string, string])[] = [
   ["/withdraw <n>", "takes waiting messages back; /withdraw all takes all"],
   ["/resume", "delivers messages that a cancelled or failed turn has held back"],
   ["/cancel", "stops the turn; after-tools waits for them; all takes the waiting messages back"],
+  ["/context", "shows how large the next prompt is, what it is made of and what is free"],
+  ["/compact", "shortens it as the agent does; /compact <way> in another of these ways:"],
+  ["", compactionWays.join(", ")],
+  ["/restore", "undoes the newest pruning or compaction; /restore <position> the one there"],
+  ["/preview", "shows what /compact would leave; /preview <way> another way; writes nothing"],
   ["/quit", "leaves; a turn that runs is cancelled, waiting messages stay"],
   ["//…", "sends a message that begins with a slash"],
 ];

@@ -1,6 +1,7 @@
 /** What a line means that was typed in a chat: a message, an answer to a question, or a command. Pure. */
 
 import type { CancelMode, Delivery } from "../../events/index.ts";
+import { compactionWays, isCompactionWay, type CompactionWay } from "./compaction-ways.ts";
 
 export interface Answer {
   readonly approved: boolean;
@@ -9,7 +10,16 @@ export interface Answer {
   readonly reason?: string;
 }
 
+/** About the prompt: its size, and what of it is shown to the model. */
+export type ContextLine =
+  | { readonly kind: "context" }
+  /** As the agent does, where no way is named. */
+  | { readonly kind: "compact" | "preview"; readonly how?: CompactionWay }
+  /** The newest pruning or compaction, where no position is named. */
+  | { readonly kind: "restore"; readonly position?: number };
+
 export type ChatLine =
+  | ContextLine
   | { readonly kind: "message"; readonly text: string; readonly delivery?: Delivery }
   | { readonly kind: "answer"; readonly answer: Answer }
   /** Waiting messages by their numbers. */
@@ -65,6 +75,7 @@ function readAnswer(text: string): Answer | undefined {
 function readCommand(name: string, rest: string): ChatLine {
   const reason = rest === "" ? {} : { reason: rest };
   switch (name) {
+    case "context":
     case "help":
     case "queue":
     case "resume":
@@ -82,6 +93,11 @@ function readCommand(name: string, rest: string): ChatLine {
       return placed(rest, "steer");
     case "later":
       return placed(rest, "follow-up");
+    case "compact":
+    case "preview":
+      return readWay(name, rest);
+    case "restore":
+      return readRestore(rest);
     case "withdraw":
       return readWithdraw(rest);
     case "cancel":
@@ -127,4 +143,19 @@ function readCancel(rest: string): ChatLine {
     return { kind: "wrong", why: "/cancel, /cancel after-tools; with all, waiting messages too." };
   }
   return { kind: "cancel", mode, withdraw };
+}
+
+function readWay(kind: "compact" | "preview", rest: string): ChatLine {
+  if (rest === "") return { kind };
+  if (isCompactionWay(rest)) return { kind, how: rest };
+  return { kind: "wrong", why: `/${kind} alone, or with one of ${compactionWays.join(", ")}.` };
+}
+
+function readRestore(rest: string): ChatLine {
+  if (rest === "") return { kind: "restore" };
+  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "restore", position: Number(rest) };
+  return {
+    kind: "wrong",
+    why: "/restore undoes the newest pruning or compaction, /restore <position> the one there.",
+  };
 }

@@ -1,28 +1,27 @@
 /** Does to a session what a line asks for, and says what there is to be said of it. */
 
 import { TurnlogError, type Delivery } from "../../events/index.ts";
-import type { Session, Turn } from "../../runtime/index.ts";
+import type { Session } from "../../runtime/index.ts";
 import { contentText, excerpt } from "../wording.ts";
 import { settle } from "./approval-settlement.ts";
 import type { ChatLine } from "./chat-line.ts";
+import { carryOutContext } from "./context-orders.ts";
 import { whenDelivered } from "./conversation-panel.ts";
 import { questionsOf, type ConversationState, type WaitingMessage } from "./conversation-state.ts";
-
-/** What came of it: nothing that its events would not tell, a hint by the line, or lines for the screen. */
-export type Outcome =
-  | { readonly kind: "done" }
-  | { readonly kind: "sent"; readonly turn: Turn }
-  | { readonly kind: "hint"; readonly text: string }
-  | { readonly kind: "lines"; readonly lines: readonly string[] };
+import { hint, type Outcome } from "./order-outcome.ts";
 
 export type Order = Exclude<ChatLine, { readonly kind: "cancel" | "quit" | "help" | "wrong" }>;
 
-/** @throws TurnlogError as the session's commands do; what has been overtaken by events is a hint */
+/**
+ * @param columns - Characters in a line of the screen.
+ * @throws TurnlogError as the session's commands do; what has been overtaken by events is a hint
+ */
 export async function carryOut(
   order: Order,
   session: Session,
   state: ConversationState,
   delivery: Delivery,
+  columns: number,
 ): Promise<Outcome> {
   switch (order.kind) {
     case "message": {
@@ -52,6 +51,11 @@ export async function carryOut(
       }
       return outcome;
     }
+    case "context":
+    case "compact":
+    case "preview":
+    case "restore":
+      return await carryOutContext(order, session, state, columns);
     case "queue":
       return { kind: "lines", lines: queueLines(state) };
   }
@@ -91,8 +95,4 @@ function queueLines({ queue, held, activity }: ConversationState): readonly stri
     const when = whenDelivered(delivery, held, activity === "idle");
     return `${number} ${when}: ${excerpt(contentText(content), 400)}`;
   });
-}
-
-function hint(text: string): Outcome {
-  return { kind: "hint", text };
 }

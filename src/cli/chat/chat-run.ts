@@ -4,6 +4,8 @@ import { resolve } from "node:path";
 import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { DEFAULT_DIR } from "../default-dir.ts";
+import { contextWarning } from "../context-words.ts";
+import type { ContextStrategy } from "../environment.ts";
 import { reportError } from "../error-report.ts";
 import { DONE, INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
 import { conversationOf } from "./conversation-state.ts";
@@ -23,6 +25,9 @@ export interface ChatRun {
   readonly choice: ModelChoice;
   readonly offlineDelayMs: number;
   readonly allowWrite: boolean;
+  /** What the agent is told in the place of the usual, and when it is compacted otherwise. */
+  readonly instructions: string | undefined;
+  readonly compaction: ContextStrategy | undefined;
   /** The only message, or undefined for a conversation. */
   readonly message: string | undefined;
   /** Whether somebody is at the terminal to answer a question. */
@@ -38,7 +43,7 @@ const OFFLINE_NOTE =
 
 export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   const { progress } = output;
-  const { choice, durability, allowWrite, canAsk, debug } = run;
+  const { choice, durability, allowWrite, canAsk, debug, instructions, compaction } = run;
   if (choice.kind === "offline" && choice.because === "no-key") {
     await writeLine(progress, progress.style("dim", OFFLINE_NOTE));
   }
@@ -46,7 +51,16 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const dir = resolve(run.dir);
   const model = await loadModel(choice, run.offlineDelayMs);
-  const agent = chatAgent({ model, folder: process.cwd(), store: dir, allowWrite, canAsk });
+  const folder = process.cwd();
+  const agent = chatAgent({
+    model,
+    folder,
+    store: dir,
+    allowWrite,
+    canAsk,
+    instructions,
+    compaction,
+  });
   const tell = async (error: unknown): Promise<void> => {
     await reportError(progress, error, debug);
   };
@@ -124,6 +138,10 @@ async function talk(
     if (ended === "cancelled") return INTERRUPTED;
   }
   const { finishReason } = await runTurn(session, message, view, interrupts);
+  const warning = contextWarning(await session.context());
+  if (warning !== undefined) {
+    await writeLine(output.progress, output.progress.style("yellow", warning));
+  }
   // A turn that failed has thrown; one that came to a limit has an answer all the same.
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
 }

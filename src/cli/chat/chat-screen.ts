@@ -46,11 +46,20 @@ export class ChatScreen {
     // What the model says goes into a file where stdout is one.
     const data = output.data.isTerminal ? above(output.data) : output.data;
     this.#above = { data, progress: above(output.progress) };
-    this.#turn = new TurnScreen(this.#above, { tellsActivity: false, open: state.calls });
+    this.#turn = new TurnScreen(this.#above, {
+      tellsActivity: false,
+      tellsCommands: true,
+      open: state.calls,
+    });
   }
 
   get state(): ConversationState {
     return this.#state;
+  }
+
+  /** Characters in a line. */
+  get columns(): number {
+    return windowOf(this.#options.output.progress).columns;
   }
 
   /** Asks again what was being asked when the session was left. */

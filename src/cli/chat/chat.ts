@@ -11,6 +11,7 @@ import {
 } from "../../events/index.ts";
 import type { Session, SessionView } from "../../runtime/index.ts";
 import type { Output } from "../output.ts";
+import { contextWarning } from "../context-words.ts";
 import { draftText, edit, emptyDraft, type Draft } from "../terminal/draft.ts";
 import type { Key } from "../terminal/key.ts";
 import { cancelSentences, nextCancel } from "./cancel-words.ts";
@@ -39,6 +40,8 @@ export class Chat {
   #hint: string | undefined;
   /** What has been asked for of the turn that runs, before its event has come. */
   #cancel: CancelMode | undefined;
+  /** The person has left: nothing more is written. */
+  #isOver = false;
   /** Told when the turn has been shown to its end. */
   #shown: (() => void)[] = [];
 
@@ -68,6 +71,7 @@ export class Chat {
     try {
       await this.#left.promise;
     } finally {
+      this.#isOver = true;
       over.abort();
       await showing.catch(() => {});
       await this.#screen.close();
@@ -153,7 +157,8 @@ export class Chat {
         return await this.#stop(line.mode, line.withdraw);
       default: {
         const { session } = this.#options;
-        const outcome = await carryOut(line, session, this.#screen.state, delivery);
+        const { state, columns } = this.#screen;
+        const outcome = await carryOut(line, session, state, delivery, columns);
         if (outcome.kind === "hint") this.#hint = outcome.text;
         else if (outcome.kind === "lines") await this.#screen.notes(outcome.lines);
         else if (outcome.kind === "sent") this.#watch(outcome.turn.result);
@@ -165,11 +170,21 @@ export class Chat {
     await this.#screen.show(event);
     if (event.type === "turn.ended") {
       this.#hint = undefined;
-      this.#cancel = undefined;
       for (const tell of this.#shown.splice(0)) tell();
+      this.#background(() => this.#warn());
     }
+    // A compaction between turns ends without the end of a turn.
+    if (this.#isIdle) this.#cancel = undefined;
     // Deltas change nothing in the panel, which stands below what they have brought.
     if (!event.type.endsWith("-delta")) this.redraw();
+  }
+
+  /** An agent that compacts only when it is asked to has to be asked in time. */
+  async #warn(): Promise<void> {
+    const warning = contextWarning(await this.#options.session.context());
+    if (warning === undefined || this.#isOver) return;
+    await this.#screen.notes([`${warning} /compact shortens it.`], "yellow");
+    if (!this.#isOver) this.redraw();
   }
 
   /** Whether there was anything left to ask for. */

@@ -146,7 +146,9 @@ export function foldConversation(state: ConversationState, event: SessionEvent):
       return state.activity === "idle" ? { ...state, activity: "compacting" } : state;
     case "context.compacted":
     case "context.compaction-rejected":
-      return state.activity === "compacting" ? { ...state, activity: "idle" } : state;
+      return state.activity === "compacting"
+        ? { ...state, activity: "idle", stopping: undefined }
+        : state;
     default:
       return state;
   }

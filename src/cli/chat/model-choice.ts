@@ -1,9 +1,9 @@
-/** Which model answers: what the command line asks for, else what the environment has a key for. Pure. */
+/** Which model answers: what the command line or the environment asks for, else what the environment has a key for. Pure. */
 
 import type { Environment } from "../environment.ts";
 import { UsageError } from "../usage-error.ts";
 
-type ModelEnvironment = Omit<Environment, "startedBy">;
+type ModelEnvironment = Pick<Environment, "openaiKey" | "openaiBaseUrl" | "googleKey" | "model">;
 
 export type ModelChoice =
   | {
@@ -42,7 +42,8 @@ export function modelLabel(choice: ModelChoice): string {
 /** @throws UsageError when no model can be had that way */
 export function chooseModel(asked: string | undefined, environment: ModelEnvironment): ModelChoice {
   if (asked !== undefined) return askedModel(asked, environment);
-  const { openaiKey, openaiBaseUrl, googleKey } = environment;
+  const { openaiKey, openaiBaseUrl, googleKey, model } = environment;
+  if (model !== undefined) return namedModel(model, environment);
   if (openaiKey !== undefined) return openaiModel("openai", DEFAULT_OPENAI_MODEL, environment);
   if (openaiBaseUrl !== undefined) {
     throw new UsageError(
@@ -51,6 +52,18 @@ export function chooseModel(asked: string | undefined, environment: ModelEnviron
   }
   if (googleKey !== undefined) return googleModel(DEFAULT_GOOGLE_MODEL, environment);
   return { kind: "offline", because: "no-key" };
+}
+
+/** As asked for, by a variable: whoever reads that it is wrong has to know where it stands. */
+function namedModel(model: string, environment: ModelEnvironment): ModelChoice {
+  try {
+    return askedModel(model, environment);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`The environment variable MODEL is not usable: ${error.message}`, {
+      cause: error,
+    });
+  }
 }
 
 function askedModel(asked: string, environment: ModelEnvironment): ModelChoice {

@@ -3,6 +3,7 @@
 import type { SessionEvent } from "../../events/index.ts";
 import { CallLines } from "./call-lines.ts";
 import type { OpenCall } from "./conversation-state.ts";
+import { ContextNotices, type ContextNotice } from "../context-notices.ts";
 import type { Output, Style } from "../output.ts";
 import { Pen } from "../pen.ts";
 import { costLine, endingSentence } from "./turn-ending.ts";
@@ -13,6 +14,8 @@ import { jsonExcerpt } from "../wording.ts";
 export interface TurnScreenOptions {
   /** Whether a word on what is waited for stands where the next line will. Default true. */
   readonly tellsActivity?: boolean;
+  /** Whether commands of a chat are named where they are of use. Default false. */
+  readonly tellsCommands?: boolean;
   /** Calls of a step that began before this screen. */
   readonly open?: readonly OpenCall[];
 }
@@ -21,10 +24,14 @@ export class TurnScreen {
   readonly #pen: Pen;
   readonly #calls: CallLines;
   readonly #tellsActivity: boolean;
+  readonly #tellsCommands: boolean;
+  readonly #notices = new ContextNotices();
   #tally: TurnTally = emptyTally;
 
-  constructor(output: Output, { tellsActivity = true, open = [] }: TurnScreenOptions = {}) {
+  constructor(output: Output, options: TurnScreenOptions = {}) {
+    const { tellsActivity = true, tellsCommands = false, open = [] } = options;
     this.#pen = new Pen(output);
+    this.#tellsCommands = tellsCommands;
     this.#tellsActivity = tellsActivity;
     this.#calls = new CallLines(() => output.progress.columns, open);
   }
@@ -45,6 +52,7 @@ export class TurnScreen {
 
   async show(event: SessionEvent): Promise<void> {
     this.#tally = tally(event.type === "turn.started" ? emptyTally : this.#tally, event);
+    for (const notice of this.#notices.take(event)) await this.#tell(notice);
     const line = this.#calls.take(event);
     if (line !== undefined) return await this.#pen.note(line.text, line.style);
     switch (event.type) {
@@ -75,6 +83,12 @@ export class TurnScreen {
       }
       default:
     }
+  }
+
+  async #tell({ event, text, isTrouble }: ContextNotice): Promise<void> {
+    const isUndoable = event.type === "context.pruned" || event.type === "context.compacted";
+    const undo = isUndoable && this.#tellsCommands ? ` /restore ${event.seq} undoes it.` : "";
+    await this.#pen.note(`${text}${undo}`, isTrouble ? "yellow" : "dim");
   }
 
   async #say(sentence: string | undefined): Promise<void> {

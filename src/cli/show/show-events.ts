@@ -2,6 +2,7 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import { shown, type Channel } from "../output.ts";
+import { contextWords } from "../context-words.ts";
 import { timeOfDay } from "../wording.ts";
 
 /** Cut at the width of a terminal; whole where none shows it, so that it can be searched. */
@@ -10,7 +11,9 @@ export function eventLine(event: SessionEvent, data: Channel): string {
   const content = event.type === "unknown" ? event.data.data : event.data;
   const place = `${String(event.seq).padStart(6)}  ${timeOfDay(event.at)}  `;
   const name = type.padEnd(24);
-  const json = JSON.stringify(content);
+  const words = contextWords(event);
+  const json =
+    words === undefined ? JSON.stringify(content) : `${words} ${JSON.stringify(content)}`;
   const room =
     data.columns === undefined ? json.length : Math.max(20, data.columns - place.length - 25);
   const text = json.length > room ? `${json.slice(0, room - 1)}…` : json;

@@ -9,19 +9,46 @@ import type {
   StepItem,
 } from "../../projections/index.ts";
 import type { SessionView } from "../../runtime/index.ts";
+import type { ContextNotice } from "../context-notices.ts";
 import { shown, type Channel } from "../output.ts";
 import { callLabel, outcomeLabel } from "../chat/tool-line.ts";
 import { contentText, dateAndTime, excerpt, indented, jsonExcerpt } from "../wording.ts";
 
-export function historyLines(view: SessionView, data: Channel): readonly string[] {
+/** @param notices - What became of the prompt, in the order of the log: told where it happened. */
+export function historyLines(
+  view: SessionView,
+  notices: readonly ContextNotice[],
+  data: Channel,
+): readonly string[] {
+  const first = view.history[0]?.position ?? Number.POSITIVE_INFINITY;
   return [
-    ...view.history.flatMap((item) => [...itemLines(item, data), ""]),
+    ...noticeLines(notices, 0, first, data),
+    ...view.history.flatMap((item, index) => {
+      const next = view.history[index + 1]?.position ?? Number.POSITIVE_INFINITY;
+      return [...itemLines(item, data), "", ...noticeLines(notices, item.position, next, data)];
+    }),
     ...view.queue.flatMap(({ delivery, content }) => [
       data.style("bold", `Waiting (${delivery})`),
       ...indented(shown(data, contentText(content))),
       "",
     ]),
   ];
+}
+
+/** Those from a position on, before another. */
+function noticeLines(
+  notices: readonly ContextNotice[],
+  from: number,
+  before: number,
+  data: Channel,
+): readonly string[] {
+  return notices
+    .filter(({ event }) => event.seq >= from && event.seq < before)
+    .flatMap(({ event, text }) => [
+      `${data.style("bold", "Context")}${data.style("dim", ` · ${event.seq} · ${dateAndTime(event.at)}`)}`,
+      ...indented(shown(data, text)),
+      "",
+    ]);
 }
 
 function itemLines(item: HistoryItem, data: Channel): readonly string[] {

@@ -1,0 +1,136 @@
+/** Every event of the family `context.*` in words, as it comes and as it is read again. */
+import { describe, expect, it } from "vitest";
+import { ContextNotices } from "../../src/cli/context-notices.ts";
+import { contextWords } from "../../src/cli/context-words.ts";
+import { eventSchemas, type EventBody, type SessionEvent } from "../../src/events/index.ts";
+
+let seq = 0;
+function event(body: EventBody): SessionEvent {
+  return { seq: (seq += 1), at: 0, ...body };
+}
+
+const model = { provider: "p", modelId: "m" };
+const usage = { basis: "measured", inputTokens: 1203, outputTokens: 200 } as const;
+const pruned: EventBody<"context.pruned"> = {
+  type: "context.pruned",
+  data: { calls: [{ step: 1, callId: "a" }], savedTokens: 2000.4 },
+};
+const covers = { from: 2, to: 40 };
+const compacted: EventBody<"context.compacted"> = {
+  type: "context.compacted",
+  data: { strategy: "s", covers, summary: "so far", beforeTokens: 12_300, afterTokens: 4100 },
+};
+const started: EventBody<"step.started"> = {
+  type: "step.started",
+  data: {
+    turn: 1,
+    step: 2,
+    attempt: 1,
+    model,
+    promptDigest: "d",
+    estimate: { tokens: 3000, basis: "length" },
+  },
+};
+const rejected = (
+  data: Partial<EventBody<"context.compaction-rejected">["data"]>,
+): EventBody<"context.compaction-rejected"> => ({
+  type: "context.compaction-rejected",
+  data: { strategy: "s", why: "not-needed", ...data },
+});
+const noSummary = (
+  data: Partial<EventBody<"context.summary-rejected">["data"]>,
+): EventBody<"context.summary-rejected"> => ({
+  type: "context.summary-rejected",
+  data: { strategy: "s", rung: "whole", why: "empty", ...data },
+});
+
+const told: readonly (readonly [EventBody, string])[] = [
+  [pruned, "Left out 1 old tool result: ~2,000 tokens less."],
+  [
+    { type: "context.compaction-started", data: { strategy: "s", trigger: "asked" } },
+    "Compacting by s: as asked.",
+  ],
+  [
+    { type: "context.compaction-started", data: { strategy: "s", trigger: "limit" } },
+    "Compacting by s: the next prompt is beyond its limit.",
+  ],
+  [
+    { type: "context.compaction-started", data: { strategy: "s", trigger: "overflow" } },
+    "Compacting by s: the prompt was too long for the provider.",
+  ],
+  [compacted, "Compacted by s: ~12,300 → ~4,100 tokens; positions 2 to 40 are shown as a summary."],
+  [
+    { ...compacted, data: { ...compacted.data, summary: "" } },
+    "Compacted by s: ~12,300 → ~4,100 tokens; positions 2 to 40 are not shown.",
+  ],
+  [
+    { ...compacted, data: { ...compacted.data, rung: "whole", model, usage } },
+    "Compacted by s: ~12,300 → ~4,100 tokens; positions 2 to 40 are shown as a summary by p:m (1,203 in, 200 out).",
+  ],
+  [
+    { ...compacted, data: { ...compacted.data, rung: "digest" } },
+    "Compacted by s: ~12,300 → ~4,100 tokens; positions 2 to 40 are shown as a summary, made without a model.",
+  ],
+  [
+    rejected({ beforeTokens: 900 }),
+    "Not compacted by s: leaving out tool results was enough. The prompt has ~900 tokens.",
+  ],
+  [rejected({ why: "nothing-to-gain" }), "Not compacted by s: it would save less than a tenth."],
+  [
+    rejected({ why: "failed", error: { name: "E", message: "no luck" } }),
+    "Not compacted by s: the strategy failed: no luck.",
+  ],
+  [rejected({ why: "cancelled" }), "Not compacted by s: it was cancelled."],
+  [rejected({ why: "recovered" }), "Not compacted by s: the process ended meanwhile."],
+  [noSummary({ model }), "No summary from p:m, shown everything: the reply was empty."],
+  [
+    noSummary({ rung: "newest", why: "failed", error: { name: "E", message: "gone" } }),
+    "No summary, shown the newest part only: the call failed: gone.",
+  ],
+  [
+    { type: "context.restored", data: { position: 57 } },
+    "Undone: what was left out at position 57 is shown to the model again.",
+  ],
+  [
+    { type: "context.overflowed", data: { step: 3 } },
+    "The provider refused the prompt of step 3 as too long.",
+  ],
+];
+
+describe("what became of a prompt", () => {
+  it.each(told)("%j is told in a sentence", (body, sentence) => {
+    expect(contextWords(event(body))).toBe(sentence);
+  });
+
+  it("is told of every event of its family, and of no other", () => {
+    const family = Object.keys(eventSchemas).filter((type) => type.startsWith("context."));
+    expect(new Set(told.map(([{ type }]) => type))).toEqual(new Set(family));
+    expect(contextWords(event(started))).toBeUndefined();
+  });
+
+  it.each([
+    ["the next step's estimate", started, "~5,000 → ~3,000 tokens"],
+    ["the compaction that follows", compacted, "~14,300 → ~12,300 tokens"],
+    ["one that is not needed any more", rejected({ beforeTokens: 900 }), "~2,900 → ~900 tokens"],
+  ] as const)("a pruning is told from what to what, by %s", (_, next, figures) => {
+    const notices = new ContextNotices();
+    const first = event(pruned);
+    expect(notices.take(first)).toEqual([]);
+    const [notice, own] = notices.take(event(next));
+    expect(notice?.event).toBe(first);
+    expect(notice?.text).toContain(figures);
+    expect(own?.text).toBe(contextWords(event(next)));
+    expect(notices.rest()).toEqual([]);
+  });
+
+  it("a pruning of which no more is known is told at the end of the turn", () => {
+    const notices = new ContextNotices();
+    notices.take(event(pruned));
+    const words = "Left out 1 old tool result: ~2,000 tokens less.";
+    expect(notices.take(event({ type: "turn.ended", data: { turn: 1, reason: "stop" } }))).toEqual([
+      expect.objectContaining({ text: words }),
+    ]);
+    notices.take(event(pruned));
+    expect(notices.rest()).toEqual([expect.objectContaining({ text: words })]);
+  });
+});
