@@ -119,9 +119,12 @@ export {
   type StoreOptions,
   type StoreProblem,
   type TimeLimits,
+  type ModelLimit,
+  type Timer,
   type ToolPolicy,
   type Turn,
   type TurnResult,
   type UserInput,
   type VerifyOptions,
+  type Wait,
 } from "./runtime/index.ts";

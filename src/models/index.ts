@@ -11,4 +11,5 @@ export type {
   ScriptedToolCall,
 } from "./scripted-step.ts";
 export { recordedError } from "./recorded-error.ts";
+export { replayedUsage } from "./replayed-parts.ts";
 export { atOnce, replayModel, type ReplayModel, type ReplayPace } from "./replay-model.ts";

@@ -153,7 +153,7 @@ export function replayedFinish({
 }
 
 /** What was estimated was not told. */
-function replayedUsage(usage: TokenUsage): LanguageModelV4Usage {
+export function replayedUsage(usage: TokenUsage): LanguageModelV4Usage {
   const isTold = usage.basis === "measured";
   const raw = usage.raw;
   return {

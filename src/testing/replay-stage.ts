@@ -2,11 +2,13 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
-import { createRuntime, type Agent, type Session } from "../index.ts";
+import { createRuntime, type Agent, type Session, type Timer } from "../index.ts";
 import { replayModel } from "../models/index.ts";
 import { isCommand, isTimeUp, leavesTool, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, type ReplayDifference } from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
+import { waitEnd } from "./recorded-waits.ts";
+import { replayedContext } from "./replay-summaries.ts";
 import { replayTools } from "./replay-tools.ts";
 
 export interface ReplayStageOptions {
@@ -79,7 +81,7 @@ export class ReplayStage {
     }
     const session = await this.#session;
     if (session === undefined) return;
-    await repeatCommand(session, event, this.#options.events[event.seq]);
+    await repeatCommand(session, event, this.#options.events, this.#pacer);
   }
 
   /** A new process opens the session, on what the one before it has written. */
@@ -100,21 +102,39 @@ export class ReplayStage {
       agent: {
         ...agent,
         model: { ...replayModel(rest, this.#pacer), ...nameOf(agent) },
+        context: replayedContext(agent, rest, this.#pacer),
         ...(agent.tools === undefined
           ? {}
           : { tools: replayTools(rest, agent.tools, this.#pacer) }),
       },
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
-      graceMs: 1,
       clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.at ?? 0,
-      turnTimer: (_, due) => {
-        if (process === this.#process) this.#timeUp = due;
-        return { [Symbol.dispose]: () => {} };
-      },
+      timer: this.#timer(process),
       random: () => 0,
     });
     return await runtime.session(this.#name);
+  }
+
+  /** Waits are over where they were, without waiting. */
+  #timer(process: number): Timer {
+    return (_, due, wait) => {
+      let isLive = true;
+      const end = (): void => {
+        if (isLive && process === this.#process) due();
+      };
+      if (wait.kind === "turn") {
+        if (process === this.#process) this.#timeUp = end;
+      } else {
+        const position = waitEnd(this.#options.events, this.#pacer.position, wait);
+        if (position !== undefined) void this.#pacer.due(position).then(end);
+      }
+      return {
+        [Symbol.dispose]: () => {
+          isLive = false;
+        },
+      };
+    };
   }
 
   /** The log as one process sees it. What a process that is gone writes gets nowhere. */

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tool, type ToolSet } from "ai";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import type { EventType, SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
@@ -53,6 +53,9 @@ function strictAgent(more: Partial<Agent> = {}): Agent {
 describe.each(fixtureNames)("the session %s", (name) => {
   it("happens again as it was recorded, event by event", async () => {
     const events = await readFixture(name);
+    // Who waits in real time waits for ever.
+    vi.useFakeTimers({ toFake: ["setTimeout", "setInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
     const { difference } = await replay(events, agents[name](events));
     expect(difference && differenceText(difference)).toBeUndefined();
   });
