@@ -34,9 +34,11 @@ export function recordedCompactions(
   return compactions;
 }
 
-/** All of them, in the order in which they were asked for. */
+/** Of the compactions that nobody asked for, in the order in which models were asked for them. */
 export function recordedSummaries(events: readonly SessionEvent[]): readonly SummaryOutcome[] {
-  return events.filter(isSummary);
+  return recordedCompactions(events).flatMap(({ started, summaries }) =>
+    started.data.trigger === "asked" ? [] : summaries,
+  );
 }
 
 function isSummary(event: SessionEvent): event is SummaryOutcome {
