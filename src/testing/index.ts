@@ -2,9 +2,13 @@
 
 export {
   gate,
+  recordedPace,
   replayModel,
   scriptedModel,
   type Gate,
+  type Pace,
+  type PaceOptions,
+  type PaceTime,
   type ReplayModel,
   type ReplayPace,
   type Script,

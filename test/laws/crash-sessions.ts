@@ -4,7 +4,7 @@ import { tool } from "ai";
 import { z } from "zod";
 import type { Agent, Session } from "../../src/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
-import { call, calling, saying } from "../support/script.ts";
+import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { refusal, usualTools } from "./recording-parts.ts";
 import type { Stage } from "./stage.ts";

@@ -2,7 +2,7 @@
 
 import type { Agent, Session } from "../../src/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
-import { call, calling, saying } from "../support/script.ts";
+import { call, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { usualTools } from "./recording-parts.ts";
 import type { Stage } from "./stage.ts";
