@@ -95,9 +95,11 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .option("--at <n>", "the position, counted from 1 (default: the last)", position)
     .addOption(
       new Option("--view <view>", "what to show of it")
-        .choices(["events", "history", "prompt", "state", "usage"])
+        .choices(["events", "history", "prompt", "state", "usage", "timeline"])
         .default("history"),
     )
+    .option("--step <n>", "of the timeline, one step", position)
+    .option("--full", "show long values whole")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { show } = await import("./show-command.ts");
       await show(session, command.optsWithGlobals(), output);

@@ -11,11 +11,24 @@ import type {
 import type { SessionView } from "../../runtime/index.ts";
 import { shown, type Channel } from "../output.ts";
 import { callLabel, outcomeLabel } from "../chat/tool-line.ts";
-import { contentText, dateAndTime, excerpt, indented, jsonExcerpt } from "../wording.ts";
+import { usualLengths, type Lengths } from "./lengths.ts";
+import {
+  contentText,
+  dateAndTime,
+  excerpt,
+  indented,
+  jsonExcerpt,
+  shortened,
+  shortenedJson,
+} from "../wording.ts";
 
-export function historyLines(view: SessionView, data: Channel): readonly string[] {
+export function historyLines(
+  view: SessionView,
+  data: Channel,
+  lengths: Lengths = usualLengths,
+): readonly string[] {
   return [
-    ...view.history.flatMap((item) => [...itemLines(item, data), ""]),
+    ...view.history.flatMap((item) => [...itemLines(item, data, lengths), ""]),
     ...view.queue.flatMap(({ delivery, content }) => [
       data.style("bold", `Waiting (${delivery})`),
       ...indented(shown(data, contentText(content))),
@@ -24,24 +37,24 @@ export function historyLines(view: SessionView, data: Channel): readonly string[
   ];
 }
 
-function itemLines(item: HistoryItem, data: Channel): readonly string[] {
+function itemLines(item: HistoryItem, data: Channel, lengths: Lengths): readonly string[] {
   const where = data.style("dim", ` · ${item.position} · ${dateAndTime(item.at)}`);
   switch (item.kind) {
     case "user":
       return [
         `${data.style("bold", "You")}${where}`,
-        ...indented(shown(data, contentText(item.content))),
+        ...indented(shown(data, shortened(contentText(item.content), lengths.text))),
       ];
     case "step":
       return [
         `${data.style("bold", item.model.modelId)} step ${item.step}${endOf(item)}${where}`,
-        ...item.parts.flatMap((part) => partLines(part, data)),
+        ...item.parts.flatMap((part) => partLines(part, data, lengths)),
         ...(item.error === undefined ? [] : [errorLine(item.error, data)]),
       ];
     case "note":
       return [
         `${data.style("bold", "Told to the model")}${where}`,
-        ...indented(shown(data, item.text)),
+        ...indented(shown(data, shortened(item.text, lengths.text))),
       ];
     case "turn-end":
       return [data.style("dim", `Turn ${item.turn} ended: ${item.reason}`)];
@@ -56,14 +69,16 @@ function endOf({ status, finishReason, attempt }: StepItem): string {
     : `${again}, ${finishReason}`;
 }
 
-function partLines(part: HistoryPart, data: Channel): readonly string[] {
+function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly string[] {
   switch (part.kind) {
     case "text":
-      return indented(shown(data, part.text));
+      return indented(shown(data, shortened(part.text, lengths.text)));
     case "reasoning":
-      return indented(shown(data, part.text)).map((line) => data.style("dim", line));
+      return indented(shown(data, shortened(part.text, lengths.text))).map((line) =>
+        data.style("dim", line),
+      );
     case "call":
-      return [`  ${shown(data, `${labelOf(part)} → ${callEnd(part)}`)}`];
+      return callLines(part, data, lengths);
     case "provider-call":
       return [`  ${shown(data, labelOf(part))} (run by the provider)`];
     case "provider-result": {
@@ -80,6 +95,22 @@ function partLines(part: HistoryPart, data: Channel): readonly string[] {
     case "error":
       return [errorLine(part.error, data)];
   }
+}
+
+/** In few words; whole, also what went in and what came out. */
+function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly string[] {
+  const { input, outcome } = part;
+  const style = outcome.status === "succeeded" ? "cyan" : "yellow";
+  const line = `  ${data.style(style, shown(data, `${labelOf(part)} → ${callEnd(part)}`))}`;
+  if (lengths.value !== Number.POSITIVE_INFINITY) return [line];
+  const values = [`input: ${shortenedJson(input, lengths.value)}`];
+  if (outcome.status === "succeeded") {
+    values.push(`output: ${shortenedJson(outcome.output, lengths.value)}`);
+  } else if (outcome.status === "failed") values.push(`error: ${outcome.error.message}`);
+  return [
+    line,
+    ...values.flatMap((value) => indented(shown(data, value)).map((one) => `  ${one}`)),
+  ];
 }
 
 function labelOf({ toolName, input }: CallPart | ProviderCallPart): string {
