@@ -145,6 +145,8 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .description("write a session as JSON Lines: a header, then one event a line")
     .argument("<session>", "its id")
     .option("--out <file>", "where to (default: stdout)")
+    .option("--fixture [file]", "short ids, times from a fixed moment on, and no secrets")
+    .option("--redact <regex...>", "in a fixture, take out what matches this too")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { exportTo } = await import("./export-command.ts");
       await exportTo(session, command.optsWithGlobals(), output);

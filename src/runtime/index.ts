@@ -7,6 +7,7 @@ export type { CompactionPreview, PreviewOptions } from "./preview.ts";
 export { compactionChoice, type CompactionChoice, type ContextOptions } from "./context-options.ts";
 export { createRuntime, type Runtime } from "./create-runtime.ts";
 export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
+export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";
 export { exportSession } from "./exchange/export-session.ts";
 export {
   appendImported,
