@@ -31,3 +31,16 @@ export {
   type MatcherAnswer,
   type SessionMatchers,
 } from "./session-matchers.ts";
+export {
+  sessionPaths,
+  walkBeginning,
+  walkMoves,
+  walkOn,
+  type WalkBounds,
+  type WalkCall,
+  type WalkMove,
+  type WalkPath,
+  type WalkSituation,
+  type WalkStep,
+} from "./session-walk.ts";
+export { walkSession, type WalkSessionOptions } from "./walk-session.ts";

@@ -1,4 +1,4 @@
-/** The test that the README shows is run here as it stands there, in a project of its own. */
+/** The tests that the README and docs/testing.md show are run here as they stand there, in a project of their own. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,13 +13,13 @@ import { patience } from "../support/runs.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The block that has the test. */
-async function shownTest(): Promise<string> {
-  const readme = await readFile(`${root}README.md`, "utf8");
-  const [block] = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)]
+/** The block of a page that has the test. */
+async function shownTest(page: string, name: string): Promise<string> {
+  const text = await readFile(`${root}${page}`, "utf8");
+  const [block] = [...text.matchAll(/```ts\n([\s\S]*?)```/g)]
     .map(([, code = ""]) => code)
-    .filter((code) => code.includes("the agent does what it did"));
-  if (block === undefined) throw new Error("The README shows no such test.");
+    .filter((code) => code.includes(name));
+  if (block === undefined) throw new Error(`${page} shows no such test.`);
   return block;
 }
 
@@ -69,7 +69,7 @@ it(
   "the README's test passes for the agent that was recorded, and says what another does",
   { timeout: patience },
   async () => {
-    const test = await shownTest();
+    const test = await shownTest("README.md", "the agent does what it did");
     expect(
       test
         .trim()
@@ -94,3 +94,36 @@ it(
     expect(other.text).toContain("session.created");
   },
 );
+
+it(
+  "the walk that docs/testing.md shows passes for an agent that asks, and not for one that does not",
+  { timeout: patience },
+  async () => {
+    await using folder = await temporaryFolder({
+      "walk.test.ts": await shownTest("docs/testing.md", "the agent asks before it books"),
+      "agent.ts": bookingAgent("book"),
+      "vitest.config.ts": config,
+      "package.json": '{ "type": "module" }\n',
+    });
+    await symlink(`${root}node_modules`, folder.at("node_modules"));
+    expect(await vitest(folder.path)).toMatchObject({ code: 0 });
+    await writeFile(folder.at("agent.ts"), bookingAgent("weather"));
+    const other = await vitest(folder.path);
+    expect(other.code).toBe(1);
+    expect(other.text).toContain("tool.approval-requested came where tool.started was due");
+  },
+);
+
+function bookingAgent(asking: string): string {
+  return `import { tool } from "ai";
+import { z } from "zod";
+import { scriptedModel } from "turnlog/testing";
+const inputSchema = z.object({ city: z.string() });
+const execute = async ({ city }) => city;
+export const agent = {
+  model: scriptedModel([]),
+  tools: { weather: tool({ inputSchema, execute }), book: tool({ inputSchema, execute }) },
+  needsApproval: ({ toolName }) => toolName === ${JSON.stringify(asking)},
+};
+`;
+}
