@@ -2,14 +2,21 @@
 
 import { createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
-import { exportSession } from "../runtime/index.ts";
+import { exportFixture, exportSession } from "../runtime/index.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { openStore } from "./store-folder.ts";
+import { UsageError } from "./usage-error.ts";
 
-const optionsSchema = z.object({ dir: z.string(), out: z.string().exactOptional() });
+const optionsSchema = z.object({
+  dir: z.string(),
+  out: z.string().exactOptional(),
+  fixture: z.union([z.literal(true), z.string()]).exactOptional(),
+  redact: z.array(z.string()).default([]),
+});
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
 export async function exportTo(
@@ -17,16 +24,37 @@ export async function exportTo(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { dir, out } = optionsSchema.parse(given);
+  const { dir, fixture, redact, ...options } = optionsSchema.parse(given);
+  const out = typeof fixture === "string" ? fixture : options.out;
+  if (redact.length > 0 && fixture === undefined) {
+    throw new UsageError(
+      "--redact is for fixtures: add --fixture. An export is the session itself.",
+    );
+  }
+  const patterns = redact.map(patternOf);
   await using log = await openStore(dir);
-  const lines = exportSession(log, session);
+  const lines =
+    fixture === undefined
+      ? exportSession(log, session)
+      : await exportFixture(log, session, { redact: patterns, home: homedir() });
   if (out === undefined) return await writeLines(data, lines);
   await writeWhole(resolve(out), lines);
   await writeLine(progress, `Session ${session} is in ${out}.`);
 }
 
+function patternOf(source: string): RegExp {
+  try {
+    return new RegExp(source, "g");
+  } catch (error) {
+    throw new UsageError(`${source} is no regular expression.`, { cause: error });
+  }
+}
+
 /** The file is there when all of it is: an export that ends early leaves what was there before. */
-async function writeWhole(path: string, lines: AsyncIterable<string>): Promise<void> {
+async function writeWhole(
+  path: string,
+  lines: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
   const unfinished = `${path}.${process.pid}.part`;
   try {
     await pipeline(ended(lines), createWriteStream(unfinished, { flush: true }));
@@ -37,6 +65,6 @@ async function writeWhole(path: string, lines: AsyncIterable<string>): Promise<v
   }
 }
 
-async function* ended(lines: AsyncIterable<string>): AsyncGenerator<string> {
+async function* ended(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
   for await (const line of lines) yield `${line}\n`;
 }

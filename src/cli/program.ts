@@ -95,9 +95,11 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .option("--at <n>", "the position, counted from 1 (default: the last)", position)
     .addOption(
       new Option("--view <view>", "what to show of it")
-        .choices(["events", "history", "prompt", "state", "usage"])
+        .choices(["events", "history", "prompt", "state", "usage", "timeline"])
         .default("history"),
     )
+    .option("--step <n>", "of the timeline, one step", position)
+    .option("--full", "show long values whole")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { show } = await import("./show-command.ts");
       await show(session, command.optsWithGlobals(), output);
@@ -136,10 +138,25 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("replay")
+    .description("show a session again as it was seen, or check that its agent does it again")
+    .argument("<session>", "its id")
+    .option("--pace <pace>", "at-once, recorded, or so many times as fast", pace, "at-once")
+    .option("--max-gap <seconds>", "wait for no event longer than that", positiveNumber)
+    .option("--check", "run the runtime against the recording; exit code 1 at a difference")
+    .option("--agent <file>", "the module with the agent to check (default: the chat's agent)")
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { replaySession } = await import("./replay-command.ts");
+      end(await replaySession(session, command.optsWithGlobals(), output));
+    });
+
+  program
     .command("export")
     .description("write a session as JSON Lines: a header, then one event a line")
     .argument("<session>", "its id")
     .option("--out <file>", "where to (default: stdout)")
+    .option("--fixture [file]", "short ids, times from a fixed moment on, and no secrets")
+    .option("--redact <regex...>", "in a fixture, take out what matches this too")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { exportTo } = await import("./export-command.ts");
       await exportTo(session, command.optsWithGlobals(), output);
@@ -205,6 +222,16 @@ function position(text: string): number {
   const value = wholeNumber(text);
   if (value < 1) throw new InvalidArgumentError("Positions are counted from 1.");
   return value;
+}
+
+function pace(text: string): "at-once" | "recorded" | number {
+  return text === "at-once" || text === "recorded" ? text : positiveNumber(text);
+}
+
+function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError("It is not a number above 0.");
 }
 
 function wholeNumber(text: string): number {

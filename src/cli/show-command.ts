@@ -1,14 +1,17 @@
 /** `turnlog show`: a session as it is, or as it stood at a position. Runs nothing and wakes nobody. */
 
 import { z } from "zod";
-import type { EventLog } from "../events/index.ts";
+import { TurnlogError, type EventLog } from "../events/index.ts";
+import { stepTimelines, type StepTimeline } from "../projections/index.ts";
 import { viewSession, type SessionView } from "../runtime/index.ts";
 import { ContextNotices, type ContextNotice } from "./context-notices.ts";
 import { writeLines, type Channel, type Output } from "./output.ts";
 import { eventLine } from "./show/show-events.ts";
 import { historyLines } from "./show/show-history.ts";
 import { promptLines } from "./show/show-prompt.ts";
+import { fullLengths, usualLengths, type Lengths } from "./show/lengths.ts";
 import { stateLines, stateValue } from "./show/show-state.ts";
+import { timelineLines } from "./show/show-timeline.ts";
 import { usageLines, usageValue } from "./show/show-usage.ts";
 import { openStore } from "./store-folder.ts";
 
@@ -16,19 +19,32 @@ const optionsSchema = z.object({
   dir: z.string(),
   json: z.boolean().default(false),
   at: z.int().positive().optional(),
-  view: z.enum(["events", "history", "prompt", "state", "usage"]),
+  view: z.enum(["events", "history", "prompt", "state", "usage", "timeline"]),
+  step: z.int().positive().optional(),
+  full: z.boolean().default(false),
 });
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, at, view: shown, json } = optionsSchema.parse(given);
+  const { dir, at, view: shown, json, step, full } = optionsSchema.parse(given);
   await using log = await openStore(dir);
   const view = await viewSession(log, session, at);
-  if (shown === "events") await writeLines(data, eventLines(log, view, json ? undefined : data));
-  else if (json) await writeLines(data, jsonLines(view, shown));
-  else if (shown === "history") {
-    await writeLines(data, historyLines(view, await noticesOf(log, view), data));
-  } else await writeLines(data, textLines(view, shown, data));
+  if (shown === "timeline") {
+    const timelines = await timelinesOf(log, view, step);
+    const lines = json
+      ? timelines.map((timeline) => JSON.stringify(timeline))
+      : timelineLines(timelines, data);
+    return await writeLines(data, lines);
+  }
+  if (shown === "events") {
+    return await writeLines(data, eventLines(log, view, json ? undefined : data, full));
+  }
+  if (json) return await writeLines(data, jsonLines(view, shown));
+  const lengths = full ? fullLengths : usualLengths;
+  if (shown === "history") {
+    return await writeLines(data, historyLines(view, await noticesOf(log, view), data, lengths));
+  }
+  await writeLines(data, textLines(view, shown, data, lengths));
 }
 
 /** What became of the prompt, which is no part of the history that the model is shown. */
@@ -42,16 +58,34 @@ async function noticesOf(
   return [...told, ...notices.rest()].toSorted((one, other) => one.event.seq - other.event.seq);
 }
 
-type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events">;
+type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events" | "timeline">;
+
+/** Of all steps, or of one. */
+async function timelinesOf(
+  log: EventLog,
+  { session, position }: SessionView,
+  step: number | undefined,
+): Promise<readonly StepTimeline[]> {
+  const timelines = stepTimelines(await Array.fromAsync(log.read(session, { to: position })));
+  if (step === undefined) return timelines;
+  const found = timelines.filter((timeline) => timeline.step === step);
+  if (found.length > 0) return found;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${session} has no step ${step} up to position ${position}: its steps are 1 to ${timelines.length}.`,
+    { session, position },
+  );
+}
 
 /** @param data - Where people read them; JSON without it. */
 async function* eventLines(
   log: EventLog,
   { session, position }: SessionView,
   data: Channel | undefined,
+  full: boolean,
 ): AsyncGenerator<string> {
   for await (const event of log.read(session, { to: position })) {
-    yield data === undefined ? JSON.stringify(event) : eventLine(event, data);
+    yield data === undefined ? JSON.stringify(event) : eventLine(event, data, full);
   }
 }
 
@@ -73,10 +107,11 @@ function textLines(
   view: SessionView,
   shown: Exclude<FoldedView, "history">,
   data: Channel,
+  lengths: Lengths,
 ): readonly string[] {
   switch (shown) {
     case "prompt":
-      return promptLines(view, data);
+      return promptLines(view, data, lengths);
     case "state":
       return stateLines(view);
     case "usage":

@@ -55,6 +55,19 @@ export function excerpt(text: string, length: number): string {
   return `${line.slice(0, Math.max(0, length - 1)).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
+/** Lines as they are; of what is longer than that, the beginning and the size of all of it. */
+export function shortened(text: string, length: number): string {
+  // A few characters more are not worth a cut.
+  if (text.length <= length * 1.2) return text;
+  const kept = text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+  return `${kept}… [${figure(text.length)} characters in all]`;
+}
+
+/** JSON on one line, with its size where it is cut. */
+export function shortenedJson(value: unknown, length: number): string {
+  return shortened(typeof value === "string" ? value : (JSON.stringify(value) ?? "null"), length);
+}
+
 /** JSON on one line, cut at a length; a string as it is. */
 export function jsonExcerpt(value: JsonValue | undefined, length: number): string {
   return excerpt(typeof value === "string" ? value : JSON.stringify(value ?? null), length);

@@ -42,6 +42,7 @@ export {
   headerLine,
   parseEventLine,
   parseHeaderLine,
+  type FixtureNote,
   type SessionFileHeader,
 } from "./session-file.ts";
 export { parseSessionId } from "./session-id.ts";

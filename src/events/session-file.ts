@@ -13,6 +13,13 @@ import { jsonSchema } from "./json.ts";
 export interface SessionFileHeader {
   readonly session: string;
   readonly events: number;
+  /** Present where it is not the session itself, but a fixture made of it. */
+  readonly fixture?: FixtureNote;
+}
+
+export interface FixtureNote {
+  /** The rules by which something was taken out, by name. */
+  readonly redacted: readonly string[];
 }
 
 /** Raised when an older release could not read the file any more. */
@@ -23,6 +30,7 @@ const headerSchema = z.object({
   format: z.int().positive(),
   session: z.string(),
   events: z.int().positive(),
+  fixture: z.looseObject({ redacted: z.array(z.string()) }).exactOptional(),
 });
 
 const lineSchema = z.strictObject({
@@ -38,8 +46,8 @@ const lineSchema = z.strictObject({
 const codec = createCodec();
 
 /** The header as a line, without its end. */
-export function headerLine({ session, events }: SessionFileHeader): string {
-  return JSON.stringify({ turnlog: "session", format: FORMAT, session, events });
+export function headerLine(header: SessionFileHeader): string {
+  return JSON.stringify({ turnlog: "session", format: FORMAT, ...header });
 }
 
 /** @throws TurnlogError `INVALID_INPUT`, `EVENT_TOO_NEW` */
@@ -51,14 +59,14 @@ export function parseHeaderLine(line: string): SessionFileHeader {
       cause: header.error,
     });
   }
-  const { format, session, events } = header.data;
+  const { format, session, events, fixture } = header.data;
   if (format > FORMAT) {
     throw new TurnlogError(
       "EVENT_TOO_NEW",
       `The file is of format ${format}; this release of turnlog reads up to format ${FORMAT}. Import it with the release that wrote it, or a later one.`,
     );
   }
-  return { session, events };
+  return { session, events, ...(fixture === undefined ? {} : { fixture }) };
 }
 
 /** An event as a line, without its end. An unknown one is written as it came. */

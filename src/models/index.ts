@@ -11,4 +11,13 @@ export type {
   ScriptedToolCall,
 } from "./scripted-step.ts";
 export { recordedError } from "./recorded-error.ts";
-export { atOnce, replayModel, type ReplayModel, type ReplayPace } from "./replay-model.ts";
+export { replayedUsage } from "./replayed-parts.ts";
+export {
+  atOnce,
+  recordedPace,
+  type Pace,
+  type PaceOptions,
+  type PaceTime,
+  type ReplayPace,
+} from "./pacing.ts";
+export { replayModel, type ReplayModel } from "./replay-model.ts";

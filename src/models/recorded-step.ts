@@ -3,7 +3,7 @@
 import type { SessionEvent } from "../events/index.ts";
 
 export type StepEnd = SessionEvent<
-  "step.finished" | "step.failed" | "step.retrying" | "step.interrupted"
+  "step.finished" | "step.failed" | "step.retrying" | "step.interrupted" | "context.overflowed"
 >;
 
 /** One attempt at a step. */
@@ -29,6 +29,7 @@ export function recordedCalls(events: readonly SessionEvent[]): readonly Recorde
       case "step.failed":
       case "step.retrying":
       case "step.interrupted":
+      case "context.overflowed":
         if (last?.end === undefined && last !== undefined)
           calls[calls.length - 1] = { ...last, end: event };
         break;

@@ -10,19 +10,11 @@ import type {
 } from "@ai-sdk/provider";
 import { TurnlogError, type SessionEvent } from "../events/index.ts";
 import { gatherParts } from "./gathered-parts.ts";
+import { atOnce, type ReplayPace } from "./pacing.ts";
 import { streamParts } from "./part-stream.ts";
 import { recordedError } from "./recorded-error.ts";
 import { recordedCalls, type RecordedCall, type StepEnd } from "./recorded-step.ts";
 import { replayedFinish, replayedPart, replayedResponse, writtenInputs } from "./replayed-parts.ts";
-
-/** When what was recorded may happen again. */
-export interface ReplayPace {
-  /** Resolves when everything before this position has happened. Rejects to end the replay. */
-  due(position: number): Promise<void>;
-}
-
-/** At once. */
-export const atOnce: ReplayPace = { due: () => Promise.resolve() };
 
 /** A {@link LanguageModelV4} that remembers its calls. */
 export interface ReplayModel extends LanguageModelV4 {

@@ -138,7 +138,8 @@ export function replayedFinish({
   data,
 }: NonNullable<RecordedCall["end"]>): LanguageModelV4StreamPart | undefined {
   // A step in whose stream there was an error has failed, however the stream ended.
-  if (type === "step.failed" && data.usage.basis === "measured") {
+  const isFailure = type === "step.failed" || type === "step.retrying";
+  if (isFailure && data.usage?.basis === "measured") {
     const finishReason = { unified: "error", raw: undefined };
     return stated({ type: "finish", finishReason, usage: replayedUsage(data.usage) });
   }
@@ -153,7 +154,7 @@ export function replayedFinish({
 }
 
 /** What was estimated was not told. */
-function replayedUsage(usage: TokenUsage): LanguageModelV4Usage {
+export function replayedUsage(usage: TokenUsage): LanguageModelV4Usage {
   const isTold = usage.basis === "measured";
   const raw = usage.raw;
   return {

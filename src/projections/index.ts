@@ -78,3 +78,9 @@ export {
   type StepUsage,
   type UsageState,
 } from "./usage.ts";
+export {
+  stepTimelines,
+  type SpanKind,
+  type StepTimeline,
+  type TimelineSpan,
+} from "./step-timeline.ts";

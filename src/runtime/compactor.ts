@@ -24,7 +24,7 @@ import { climbDown, type Ladder } from "./summary-ladder.ts";
 /** A compaction that does not save at least a tenth is not worth what the model would no longer see. */
 const LARGEST_REMAINDER = 0.9;
 
-export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "random"> {
+export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer" | "random"> {
   readonly door: SessionDoor;
   readonly source: StepSource;
   readonly ground: ContextGround;
@@ -77,7 +77,7 @@ async function fromModel(
   run: CompactionRun,
   planning: PlanningGround,
 ): Promise<EventBody | undefined> {
-  const { door, ground, strategy, source, signal, clock, random } = run;
+  const { door, ground, strategy, source, signal, clock, timer, random } = run;
   const { agent } = ground.prepared;
   let accepted: EventBody | undefined;
   await climbDown({
@@ -88,6 +88,7 @@ async function fromModel(
     ground: planning,
     signal,
     clock,
+    timer,
     random,
     room: (model) => {
       const { contextWindow, maxOutputTokens } = limitsNow(door.state, ground, clock(), model);

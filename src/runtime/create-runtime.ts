@@ -16,7 +16,7 @@ import { createSession, type Session } from "./session.ts";
 import { loadSessionSnapshot, saveSessionSnapshot, type KeptState } from "./session-snapshot.ts";
 import { foldOnwards, listSessions, type ListedSession } from "./session-view.ts";
 import type { StepSource } from "./step-source.ts";
-import { systemTimer } from "./turn-limits.ts";
+import { systemTimer } from "./timer.ts";
 import { Watchers } from "./watchers.ts";
 
 export interface Runtime extends AsyncDisposable {
@@ -134,7 +134,7 @@ class OpenRuntime implements Runtime {
   async #load(session: string): Promise<Live> {
     const { recovery = "stop", stepSource = "language-model-call", graceMs = 1000 } = this.#options;
     const { maxRecoveries = 3 } = this.#options;
-    const { clock = Date.now, random = Math.random, turnTimer = systemTimer } = this.#options;
+    const { clock = Date.now, random = Math.random, timer = systemTimer } = this.#options;
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
     const watchers = new Watchers();
@@ -149,7 +149,7 @@ class OpenRuntime implements Runtime {
         maxRecoveries,
         graceMs,
         clock,
-        turnTimer,
+        timer,
         random,
         onFailure: (error) => {
           this.#live.delete(session);

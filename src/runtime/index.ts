@@ -4,9 +4,10 @@ export type { Agent, ApprovalQuestion, TimeLimits, ToolPolicy } from "./agent.ts
 export { callIdentity, type CallIdentity } from "./call-identity.ts";
 export type { ContextFigures } from "./context-figures.ts";
 export type { CompactionPreview, PreviewOptions } from "./preview.ts";
-export type { CompactionChoice, ContextOptions } from "./context-options.ts";
+export { compactionChoice, type CompactionChoice, type ContextOptions } from "./context-options.ts";
 export { createRuntime, type Runtime } from "./create-runtime.ts";
 export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
+export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";
 export { exportSession } from "./exchange/export-session.ts";
 export {
   appendImported,
@@ -31,6 +32,7 @@ export { listSessions, viewSession, type ListedSession, type SessionView } from 
 export type { ApprovalAnswer } from "./approval-answer.ts";
 export type { CancelOptions, Cancelled } from "./cancellation.ts";
 export type { CompactionEvent, SendOptions, Session } from "./session.ts";
+export type { ModelLimit, Timer, Wait } from "./timer.ts";
 export type { Turn } from "./turn.ts";
 export type { TurnResult } from "./turn-outcome.ts";
 export type { UserInput } from "./user-input.ts";

@@ -13,6 +13,7 @@ import { brokenStream, providerFailure } from "./provider-failure.ts";
 import { retryDelayMs } from "./retry.ts";
 import type { SessionDoor } from "./session-door.ts";
 import type { StepOutput, StepSource } from "./step-source.ts";
+import type { Timer } from "./timer.ts";
 
 export interface ModelStep {
   readonly door: SessionDoor;
@@ -23,6 +24,7 @@ export interface ModelStep {
   /** Told the inputs of tool calls as their schemas made them. */
   readonly onInput: (callId: string, input: unknown) => void;
   readonly clock: () => number;
+  readonly timer: Timer;
   readonly random: () => number;
 }
 
@@ -48,7 +50,7 @@ export async function runModelStep(run: ModelStep): Promise<void> {
 
 async function stream(run: ModelStep): Promise<Streamed> {
   const { door, source, agent, messages, onInput } = run;
-  using watch = new CallWatch(agent.timeLimits ?? {}, run.signal);
+  using watch = new CallWatch(agent.timeLimits ?? {}, run);
   const { signal } = watch;
   let end: End | undefined;
   let error: unknown;

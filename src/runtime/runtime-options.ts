@@ -4,7 +4,7 @@ import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts"
 import { openLog, openMemoryLog } from "../events/leveldb/index.ts";
 import type { Agent } from "./agent.ts";
 import type { StepSource } from "./step-source.ts";
-import type { Timer } from "./turn-limits.ts";
+import type { Timer } from "./timer.ts";
 
 /** Where the log is kept. */
 export type StoreOptions =
@@ -35,8 +35,8 @@ export type RuntimeOptions = StoreOptions & {
   /** Epoch milliseconds. */
   readonly clock?: () => number;
   readonly newId?: () => string;
-  /** Counts the time of turns (`timeLimits.turnMs`). Default: `setTimeout`. */
-  readonly turnTimer?: Timer;
+  /** Counts the time that sessions wait: for limits, between attempts, for tools. Default: `setTimeout`. */
+  readonly timer?: Timer;
   /** Between 0 and 1, for the jitter of retries. */
   readonly random?: () => number;
 };

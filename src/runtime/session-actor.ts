@@ -5,7 +5,6 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import { setTimeout as delay } from "node:timers/promises";
 import type { ModelMessage } from "ai";
 import { estimateSpent, type CompactionStrategy, type ModelCatalogue } from "../context/index.ts";
 import {
@@ -25,8 +24,9 @@ import type { SessionDoor } from "./session-door.ts";
 import { SessionPrompts } from "./session-prompts.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 import type { StepSource } from "./step-source.ts";
+import { waited, type Timer } from "./timer.ts";
 import { ToolRunner } from "./tool-runner.ts";
-import { repetition, TurnClock, type Timer } from "./turn-limits.ts";
+import { repetition, TurnClock } from "./turn-limits.ts";
 
 export interface SessionActorOptions {
   readonly session: string;
@@ -39,7 +39,7 @@ export interface SessionActorOptions {
   readonly maxRecoveries: number;
   readonly graceMs: number;
   readonly clock: () => number;
-  readonly turnTimer: Timer;
+  readonly timer: Timer;
   readonly random: () => number;
   /** Told once when the log no longer accepts what happens here. The actor is of no use afterwards. */
   readonly onFailure: (error: TurnlogError) => void;
@@ -80,9 +80,9 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#options = options;
     this.#state = state;
     this.#written = state.position;
-    const { prepared, catalogue, source, clock, random } = options;
-    this.#clock = new TurnClock(this, prepared.agent, options.turnTimer);
-    const around = { door: this, source, clock, random };
+    const { prepared, catalogue, source, clock, timer, random } = options;
+    this.#clock = new TurnClock(this, prepared.agent, timer);
+    const around = { door: this, source, clock, timer, random };
     this.#prompts = new SessionPrompts(around, { prepared, catalogue });
   }
 
@@ -310,7 +310,7 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   async #callModel(): Promise<void> {
-    const { prepared, source, clock, random } = this.#options;
+    const { prepared, source, clock, timer, random } = this.#options;
     const inputs = this.#inputs;
     await runModelStep({
       door: this,
@@ -320,6 +320,7 @@ export class SessionActor implements SessionDoor, Disposable {
       signal: this.#stop.signal,
       onInput: (callId, input) => inputs.set(callId, input),
       clock,
+      timer,
       random,
     });
   }
@@ -328,14 +329,15 @@ export class SessionActor implements SessionDoor, Disposable {
     if (event.type !== "step.retrying") return;
     const { step, attempt, delayMs } = event.data;
     const { signal } = this.#stop;
-    const waited = await delay(delayMs, true, { signal }).catch(() => false);
-    if (waited) return this.#beginAttempt(step, attempt + 1);
+    const { timer } = this.#options;
+    if (await waited(timer, delayMs, { kind: "retry" }, signal))
+      return this.#beginAttempt(step, attempt + 1);
     const usage = estimateSpent(this.#state.usage, this.#state.history);
     this.record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
   }
 
   #runTools(): void {
-    const { prepared, graceMs } = this.#options;
+    const { prepared, graceMs, timer } = this.#options;
     if (this.#messages.length === 0) {
       // After a restart: what the calls answered is read from the history again.
       const { open: _, ...before } = this.#state.history;
@@ -346,6 +348,7 @@ export class SessionActor implements SessionDoor, Disposable {
       agent: prepared.agent,
       signal: this.#stop.signal,
       graceMs,
+      timer,
       messages: this.#messages,
       inputs: this.#inputs,
       onFailure: (error) => {

@@ -18,7 +18,7 @@ import { previewCompaction, type CompactionPreview } from "./preview.ts";
 import { PruningWatch } from "./pruning-watch.ts";
 import type { SessionState } from "./session-state.ts";
 
-type Surroundings = Pick<CompactionRun, "door" | "source" | "clock" | "random">;
+type Surroundings = Pick<CompactionRun, "door" | "source" | "clock" | "timer" | "random">;
 
 export class SessionPrompts {
   readonly #around: Surroundings;

@@ -5,6 +5,7 @@ import type { FinishReason, TokenUsage } from "../events/index.ts";
 import type { Agent } from "./agent.ts";
 import { CallWatch } from "./call-limits.ts";
 import type { StepOutput, StepSource } from "./step-source.ts";
+import type { Timer } from "./timer.ts";
 
 export interface SummaryCall {
   readonly source: StepSource;
@@ -12,6 +13,7 @@ export interface SummaryCall {
   readonly model: Agent["model"];
   readonly request: SummaryRequest;
   readonly signal: AbortSignal;
+  readonly timer: Timer;
 }
 
 export interface SummaryAnswer {
@@ -27,7 +29,7 @@ const MOST_PER_TOKEN = 8;
 
 export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> {
   const { request, agent, source } = call;
-  using watch = new CallWatch(agent.timeLimits ?? {}, call.signal);
+  using watch = new CallWatch(agent.timeLimits ?? {}, call);
   const { signal } = watch;
   let text = "";
   let calledTools = false;

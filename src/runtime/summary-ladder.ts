@@ -3,7 +3,6 @@
  * about. Every rung that failed is recorded; the last resort, without a model, is the caller's.
  */
 
-import { setTimeout as delay } from "node:timers/promises";
 import type { CompactionStrategy, PlanningGround, SummaryRequest } from "../context/index.ts";
 import type { ModelName, SummaryProblem, SummaryRung, TokenUsage } from "../events/index.ts";
 import { DEFAULT_MAX_ATTEMPTS, nameOf, type Agent } from "./agent.ts";
@@ -13,6 +12,7 @@ import { retryDelayMs } from "./retry.ts";
 import type { SessionDoor } from "./session-door.ts";
 import type { StepSource } from "./step-source.ts";
 import { callSummariser, type SummaryAnswer } from "./summary-call.ts";
+import { waited, type Timer } from "./timer.ts";
 
 export interface Ladder {
   readonly door: SessionDoor;
@@ -26,6 +26,7 @@ export interface Ladder {
   readonly isSmall: (plan: Written) => boolean;
   readonly signal: AbortSignal;
   readonly clock: () => number;
+  readonly timer: Timer;
   readonly random: () => number;
 }
 
@@ -99,16 +100,16 @@ interface Spent {
 
 /** Tried again after what may pass, as a step is. */
 async function patientCall(
-  { source, agent, signal, clock, random }: Ladder,
+  { source, agent, signal, clock, timer, random }: Ladder,
   model: Agent["model"],
   request: SummaryRequest,
 ): Promise<SummaryAnswer> {
   for (let attempt = 1; ; attempt++) {
-    const answer = await callSummariser({ source, agent, model, request, signal });
+    const answer = await callSummariser({ source, agent, model, request, signal, timer });
     if (answer.error === undefined || signal.aborted) return answer;
     if (attempt >= (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) return answer;
     const delayMs = retryDelayMs(providerFailure(answer.error, clock()), attempt, random());
     if (delayMs === undefined) return answer;
-    await delay(delayMs, undefined, { signal }).catch(() => undefined);
+    await waited(timer, delayMs, { kind: "summary-retry" }, signal);
   }
 }

@@ -10,6 +10,7 @@ import type { CallPart } from "../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { defer, onAbort } from "./defer.ts";
 import { toJson, toStoredError } from "./json-value.ts";
+import type { Timer } from "./timer.ts";
 
 export interface ToolExecution {
   readonly tool: Tool;
@@ -23,6 +24,7 @@ export interface ToolExecution {
   readonly timeoutMs?: number;
   /** Milliseconds between telling a tool to stop and leaving it behind. */
   readonly graceMs: number;
+  readonly timer: Timer;
   readonly onProgress: (output: unknown) => void;
 }
 
@@ -37,7 +39,8 @@ export type Execution =
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
 
 export async function executeCall(run: ToolExecution): Promise<Execution> {
-  const { signal, timeoutMs, graceMs, call, identity } = run;
+  const { signal, timeoutMs, graceMs, timer, call, identity } = run;
+  const { callId, toolName } = call;
   if (signal.aborted) {
     // What an attempt before a restart has done is not known.
     if (identity.attempt > 1) return { kind: "unknown", reason: "cancelled" };
@@ -45,28 +48,28 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
   }
   const stop = new AbortController();
   const leave = Promise.withResolvers<Execution>();
-  let grace: NodeJS.Timeout | undefined;
+  let grace: Disposable | undefined;
   const end = (reason: "cancelled" | "timed-out", error: unknown): void => {
     stop.abort(error);
     // Told to stop twice, it has the time that it was given first.
-    grace ??= setTimeout(() => {
+    const left = (): void => {
       leave.resolve({ kind: "unknown", reason });
-    }, graceMs);
+    };
+    grace ??= timer(graceMs, left, { kind: "grace", callId });
+  };
+  const late = (): void => {
+    const message = `The tool ${toolName} ran longer than ${timeoutMs} ms.`;
+    end("timed-out", new DOMException(message, "TimeoutError"));
   };
   const limit =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(() => {
-          const message = `The tool ${call.toolName} ran longer than ${timeoutMs} ms.`;
-          end("timed-out", new DOMException(message, "TimeoutError"));
-        }, timeoutMs);
+    timeoutMs === undefined ? undefined : timer(timeoutMs, late, { kind: "tool", callId });
   const watch = onAbort(signal, () => {
     end("cancelled", signal.reason);
   });
   using _ = defer(() => {
     watch[Symbol.dispose]();
-    clearTimeout(limit);
-    clearTimeout(grace);
+    limit?.[Symbol.dispose]();
+    grace?.[Symbol.dispose]();
   });
   return await Promise.race([execute(run, stop.signal), leave.promise]);
 }

@@ -17,6 +17,7 @@ import { RunningCalls } from "./running-calls.ts";
 import type { SessionDoor } from "./session-door.ts";
 import { executeCall, type Execution } from "./tool-execution.ts";
 import { attemptsAt, waitsForPerson } from "./recovery.ts";
+import type { Timer } from "./timer.ts";
 import { inputFromRecord } from "./tool-input.ts";
 
 export interface ToolRunnerOptions {
@@ -26,6 +27,7 @@ export interface ToolRunnerOptions {
   readonly signal: AbortSignal;
   /** Milliseconds that a tool is given to end after it was told to. */
   readonly graceMs: number;
+  readonly timer: Timer;
   /** The messages of the prompt that the calls answer. */
   readonly messages: readonly ModelMessage[];
   /** Inputs as the tools' schemas made them, by call id. */
@@ -177,7 +179,7 @@ export class ToolRunner {
   }
 
   async #execute(runnable: Runnable, identity: CallIdentity): Promise<Execution> {
-    const { door, agent, signal, graceMs, messages } = this.#options;
+    const { door, agent, signal, graceMs, timer, messages } = this.#options;
     const { call, tool } = runnable;
     // Law 1: the world is touched only when the intent is durable.
     await door.durable();
@@ -191,6 +193,7 @@ export class ToolRunner {
       messages,
       signal,
       graceMs,
+      timer,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       onProgress: (output) => {
         if (!this.#stands(call, "running")) return;

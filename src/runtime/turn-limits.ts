@@ -3,20 +3,10 @@
 import { DEFAULT_LOOP_LIMITS, isLooping } from "../context/index.ts";
 import type { EventBody } from "../events/index.ts";
 import type { Agent } from "./agent.ts";
-import { defer } from "./defer.ts";
 import { isInTurn } from "./recovery.ts";
 import type { SessionDoor } from "./session-door.ts";
 import type { SessionState } from "./session-state.ts";
-
-/** Calls `due` once after so many milliseconds, unless it is disposed of before. */
-export type Timer = (milliseconds: number, due: () => void) => Disposable;
-
-export const systemTimer: Timer = (milliseconds, due) => {
-  const timer = setTimeout(due, milliseconds);
-  return defer(() => {
-    clearTimeout(timer);
-  });
-};
+import type { Timer } from "./timer.ts";
 
 /** Counts the time of a turn while its session is awake, and says in the log when it is up. */
 export class TurnClock implements Disposable {
@@ -36,7 +26,7 @@ export class TurnClock implements Disposable {
     const { turnMs, lastStep = false } = this.#agent.timeLimits ?? {};
     if (turnMs === undefined) return;
     this[Symbol.dispose]();
-    this.#counting = this.#timer(turnMs, () => {
+    const due = (): void => {
       const { machine } = this.#door.state;
       const { context } = machine;
       if (context.turn !== turn || !isInTurn(machine)) return;
@@ -48,7 +38,8 @@ export class TurnClock implements Disposable {
         data: { turn, limit: "time", lastStep: grant },
       });
       if (grant) this.begin(turn);
-    });
+    };
+    this.#counting = this.#timer(turnMs, due, { kind: "turn" });
   }
 
   [Symbol.dispose](): void {

@@ -2,9 +2,13 @@
 
 export {
   gate,
+  recordedPace,
   replayModel,
   scriptedModel,
   type Gate,
+  type Pace,
+  type PaceOptions,
+  type PaceTime,
   type ReplayModel,
   type ReplayPace,
   type Script,
@@ -27,3 +31,16 @@ export {
   type MatcherAnswer,
   type SessionMatchers,
 } from "./session-matchers.ts";
+export {
+  sessionPaths,
+  walkBeginning,
+  walkMoves,
+  walkOn,
+  type WalkBounds,
+  type WalkCall,
+  type WalkMove,
+  type WalkPath,
+  type WalkSituation,
+  type WalkStep,
+} from "./session-walk.ts";
+export { walkSession, type WalkSessionOptions } from "./walk-session.ts";

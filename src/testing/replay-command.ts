@@ -1,8 +1,10 @@
 /** What came from outside to a recorded session, said to a session again. */
 
 import type { CancelMode, EventType, SessionEvent } from "../events/index.ts";
-import type { CompactionStrategy, Session } from "../index.ts";
-import { recordedError } from "../models/index.ts";
+import type { Session } from "../index.ts";
+import type { ReplayPace } from "../models/index.ts";
+import { recordedCompactions } from "./recorded-compactions.ts";
+import { recordedStrategy } from "./replay-summaries.ts";
 
 type CommandType =
   | "message.queued"
@@ -12,7 +14,8 @@ type CommandType =
   | "tool.approval-answered"
   | "session.resumed"
   | "session.closed"
-  | "context.compaction-started";
+  | "context.compaction-started"
+  | "context.restored";
 
 const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "message.queued",
@@ -23,10 +26,13 @@ const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "session.resumed",
   "session.closed",
   "context.compaction-started",
+  "context.restored",
 ]);
 
 /** Whether somebody outside of the session made this happen. Everything else follows from it. */
 export function isCommand(event: SessionEvent): event is SessionEvent<CommandType> {
+  // One that nobody asked for follows from the size of the prompt.
+  if (event.type === "context.compaction-started") return event.data.trigger === "asked";
   return commandTypes.has(event.type);
 }
 
@@ -47,12 +53,14 @@ export function leavesTool(event: SessionEvent, events: readonly SessionEvent[])
 /** What comes once the calls of a step have ended. */
 const leavings: ReadonlySet<EventType> = new Set<EventType>(["step.started", "turn.ended"]);
 
-/** Says it again. @param next - The event that was recorded after it. */
+/** Says it again. @param events - All that was recorded. */
 export async function repeatCommand(
   session: Session,
   event: SessionEvent<CommandType>,
-  next: SessionEvent | undefined,
+  events: readonly SessionEvent[],
+  pace: ReplayPace,
 ): Promise<void> {
+  const next = events[event.seq];
   switch (event.type) {
     case "message.queued": {
       const { id, content, delivery } = event.data;
@@ -85,7 +93,12 @@ export async function repeatCommand(
     case "session.closed":
       return await session.close(event.data.reason);
     case "context.compaction-started":
-      await session.compact(recordedStrategy(event.data.strategy, next));
+      for (const compaction of recordedCompactions(events.slice(event.seq - 1)).slice(0, 1)) {
+        await session.compact(recordedStrategy(compaction, pace));
+      }
+      return;
+    case "context.restored":
+      await session.restore(event.data.position);
   }
 }
 
@@ -97,21 +110,4 @@ function modeOf({ mode }: { readonly mode?: CancelMode | undefined }): {
   readonly mode?: CancelMode;
 } {
   return mode === undefined ? {} : { mode };
-}
-
-/** Plans what was planned. */
-function recordedStrategy(name: string, outcome: SessionEvent | undefined): CompactionStrategy {
-  return {
-    name,
-    plan: () => {
-      if (outcome?.type === "context.compacted") {
-        const { covers, summary } = outcome.data;
-        return { covers, summary };
-      }
-      if (outcome?.type !== "context.compaction-rejected") return undefined;
-      const { error } = outcome.data;
-      if (error !== undefined) throw recordedError(error);
-      return undefined;
-    },
-  };
 }

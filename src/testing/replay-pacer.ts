@@ -1,22 +1,54 @@
 /**
- * Keeps a replay in the order of the recording: whatever is answered from the log waits until all
- * that was recorded before it has happened again.
+ * Keeps a replay in the order of the recording, and in its time: whatever is answered from the log
+ * waits until all that was recorded before it has happened again, and for its moment.
  */
 
-import type { ReplayPace } from "../models/index.ts";
+import { atOnce, type ReplayPace } from "../models/index.ts";
 
 export class ReplayPacer implements ReplayPace {
   #position = 0;
   #stopped = false;
   #waiting: { readonly position: number; readonly resume: () => void }[] = [];
   #changed = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #time: ReplayPace;
+  #held = 0;
+
+  constructor(time: ReplayPace = atOnce) {
+    this.#time = time;
+  }
 
   /** How many events have happened again. */
   get position(): number {
     return this.#position;
   }
 
+  /** Whether something waits for its moment: then nothing else need happen. */
+  get isHeld(): boolean {
+    return this.#held > 0;
+  }
+
   due(position: number): Promise<void> {
+    return this.#time === atOnce ? this.#inOrder(position) : this.#inTime(position);
+  }
+
+  /** Waits for the moment of a position, whatever has happened before; not once the replay is over. */
+  async moment(position: number): Promise<void> {
+    this.#held += 1;
+    try {
+      await Promise.race([this.#time.due(position), this.#ended.promise]);
+    } finally {
+      this.#held -= 1;
+    }
+  }
+
+  async #inTime(position: number): Promise<void> {
+    await this.#inOrder(position);
+    await this.moment(position);
+    if (this.#stopped) await new Promise<never>(() => {});
+  }
+
+  #inOrder(position: number): Promise<void> {
     if (position <= this.#position + 1 && !this.#stopped) return Promise.resolve();
     return new Promise((resume) => this.#waiting.push({ position, resume }));
   }
@@ -33,6 +65,7 @@ export class ReplayPacer implements ReplayPace {
   /** From now on nothing of the replay happens any more. */
   stop(): void {
     this.#stopped = true;
+    this.#ended.resolve();
     this.#tell();
   }
 

@@ -2,11 +2,13 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
-import { createRuntime, type Agent, type Session } from "../index.ts";
-import { replayModel } from "../models/index.ts";
+import { createRuntime, type Agent, type Session, type Timer } from "../index.ts";
+import { replayModel, type ReplayPace } from "../models/index.ts";
 import { isCommand, isTimeUp, leavesTool, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, type ReplayDifference } from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
+import { waitEnd } from "./recorded-waits.ts";
+import { replayedContext } from "./replay-summaries.ts";
 import { replayTools } from "./replay-tools.ts";
 
 export interface ReplayStageOptions {
@@ -14,6 +16,9 @@ export interface ReplayStageOptions {
   readonly events: readonly SessionEvent[];
   readonly agentOf: (recorded: AgentDescription) => Agent;
   readonly patienceMs: number;
+  readonly time: ReplayPace;
+  /** Told of each event that happened as it was recorded. */
+  readonly onEvent: (event: SessionEvent) => void;
 }
 
 /** In so many turns of the event loop whatever follows from the last event has happened. */
@@ -27,7 +32,7 @@ const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
 
 export class ReplayStage {
   readonly #options: ReplayStageOptions;
-  readonly #pacer = new ReplayPacer();
+  readonly #pacer: ReplayPacer;
   readonly #name: string;
   #difference: ReplayDifference | undefined;
   #lastAppend: Promise<unknown> = Promise.resolve();
@@ -41,6 +46,7 @@ export class ReplayStage {
 
   constructor(created: SessionEvent<"session.created">, options: ReplayStageOptions) {
     this.#options = options;
+    this.#pacer = new ReplayPacer(options.time);
     this.#description = created.data.agent;
     this.#name = sessionName(options.events);
   }
@@ -55,6 +61,8 @@ export class ReplayStage {
       if (!(await this.#reached(event.seq - 1))) return this.#difference;
       // What one command made happen together is not repeated twice.
       if (this.#pacer.position >= event.seq) continue;
+      await this.#pacer.moment(event.seq);
+      if (this.#difference !== undefined) return this.#difference;
       // It had been started, and was run.
       if (leavesTool(event, events)) await settled();
       this.#repeat(event).catch(() => {
@@ -79,7 +87,7 @@ export class ReplayStage {
     }
     const session = await this.#session;
     if (session === undefined) return;
-    await repeatCommand(session, event, this.#options.events[event.seq]);
+    await repeatCommand(session, event, this.#options.events, this.#pacer);
   }
 
   /** A new process opens the session, on what the one before it has written. */
@@ -100,21 +108,39 @@ export class ReplayStage {
       agent: {
         ...agent,
         model: { ...replayModel(rest, this.#pacer), ...nameOf(agent) },
+        context: replayedContext(agent, rest, this.#pacer),
         ...(agent.tools === undefined
           ? {}
           : { tools: replayTools(rest, agent.tools, this.#pacer) }),
       },
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
-      graceMs: 1,
       clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.at ?? 0,
-      turnTimer: (_, due) => {
-        if (process === this.#process) this.#timeUp = due;
-        return { [Symbol.dispose]: () => {} };
-      },
+      timer: this.#timer(process),
       random: () => 0,
     });
     return await runtime.session(this.#name);
+  }
+
+  /** Waits are over where they were, without waiting. */
+  #timer(process: number): Timer {
+    return (_, due, wait) => {
+      let isLive = true;
+      const end = (): void => {
+        if (isLive && process === this.#process) due();
+      };
+      if (wait.kind === "turn") {
+        if (process === this.#process) this.#timeUp = end;
+      } else {
+        const position = waitEnd(this.#options.events, this.#pacer.position, wait);
+        if (position !== undefined) void this.#pacer.due(position).then(end);
+      }
+      return {
+        [Symbol.dispose]: () => {
+          isLive = false;
+        },
+      };
+    };
   }
 
   /** The log as one process sees it. What a process that is gone writes gets nowhere. */
@@ -149,6 +175,7 @@ export class ReplayStage {
     // The position is all that it has not got yet.
     const replayed = { ...event, seq: position } as SessionEvent;
     if (recorded !== undefined && isSameEvent(recorded, replayed)) {
+      this.#options.onEvent(recorded);
       return { ...event, at: recorded.at };
     }
     this.#differ({ position, recorded, replayed });
@@ -172,7 +199,8 @@ export class ReplayStage {
     while (this.#pacer.position < position && this.#difference === undefined) {
       const before = this.#pacer.position;
       await this.#pacer.moved(patienceMs);
-      if (this.#pacer.position > before || this.#difference !== undefined) continue;
+      if (this.#pacer.position > before || this.#pacer.isHeld) continue;
+      if (this.#difference !== undefined) continue;
       const missing = before + 1;
       this.#differ({ position: missing, recorded: events[before], replayed: undefined });
     }

@@ -6,12 +6,19 @@
 
 import type { AgentDescription, SessionEvent } from "../events/index.ts";
 import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
+import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
 import { ReplayStage } from "./replay-stage.ts";
 
 export interface ReplayOptions {
   /** Milliseconds without any event after which the next one is no longer expected. Default 1,000. */
   readonly patienceMs?: number;
+  /** Without waiting (default), in the time that it took, or so many times faster. */
+  readonly pace?: Pace;
+  /** Whose time passes. Default: the real one. */
+  readonly time?: PaceTime;
+  /** Told of each event as it happens again. */
+  readonly onEvent?: (event: SessionEvent) => void;
 }
 
 export interface ReplayResult {
@@ -27,16 +34,16 @@ export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
 /**
  * Replays a session from its first event. Needs no network: the agent's model and its tools'
  * `execute` are not called. Instructions, schemas, approvals, `toModelOutput` and limits are the
- * agent's own, so that a change of them is found where it first tells. A turn's time is up where it
- * was; a model call or a tool that was late is late again, for which `patienceMs` has to be longer
- * than its limit. Not compared are times, stacks, how long a refused call was put off, and guesses of tokens.
+ * agent's own, so that a change of them is found where it first tells. Nothing is waited
+ * for: a limit is passed, a back-off is over and a tool is left behind where it was. A compaction is
+ * planned by the agent; what a model wrote as its summary comes from the log. Not compared are times, stacks, how long a refused call was put off, and guesses of tokens.
  * @param events - Of one session, as `EventLog.read` or `readSessionFile` gives them.
  * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap
  */
 export async function replay(
   events: readonly SessionEvent[],
   agent: ReplayedAgent,
-  { patienceMs = 1000 }: ReplayOptions = {},
+  { patienceMs = 1000, pace = "at-once", time, onEvent = () => {} }: ReplayOptions = {},
 ): Promise<ReplayResult> {
   const [created] = events;
   if (created?.type !== "session.created" || events.some(({ seq }, at) => seq !== at + 1)) {
@@ -47,7 +54,14 @@ export async function replay(
   }
   await using log = await openMemoryLog();
   const agentOf = typeof agent === "function" ? agent : () => agent;
-  const stage = new ReplayStage(created, { log, events, agentOf, patienceMs });
+  const stage = new ReplayStage(created, {
+    log,
+    events,
+    agentOf,
+    patienceMs,
+    time: recordedPace(events, pace, time === undefined ? {} : { time }),
+    onEvent,
+  });
   const difference = await stage.play();
   return difference === undefined
     ? { events: events.length }

@@ -172,3 +172,36 @@ describe("an import that is killed", () => {
     patience,
   );
 });
+
+describe("export --fixture", () => {
+  it("writes a file without secrets that can be imported, and takes out what it is told to", async () => {
+    const [created, queued, ...rest] = await readFixture("tools");
+    if (created === undefined || queued?.type !== "message.queued") throw new Error("Too short.");
+    const content = "Plan a journey to Ulm for Ada. token: 0123456789abcdef";
+    const told = [created, { ...queued, data: { ...queued.data, content } }, ...rest];
+    await using from = await folderWith("one", told);
+    const args = ["export", "one", "--fixture", "talk.jsonl", "--redact", "Ada", "Bonn"];
+    const { code, stdout, stderr } = await run(args, { cwd: from.path });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(stderr).toContain("talk.jsonl");
+    const file = await readFile(from.at("talk.jsonl"), "utf8");
+    expect(file).toContain("[redacted]. token: [secret]");
+    expect(file).not.toMatch(/Ada|Bonn|0123456789abcdef/);
+    expect(jsonLines(file)[0]).toMatchObject({ fixture: { redacted: ["named-secrets", "own"] } });
+    expect(await run(["import", "talk.jsonl"], { cwd: from.path })).toMatchObject({ code: 0 });
+    expect(await run(["verify", "fixture"], { cwd: from.path })).toMatchObject({ code: 0 });
+  });
+
+  it("is used wrongly with a pattern that is none, or for an export that is no fixture", async () => {
+    await using from = await folderWith("one", await readFixture("parallel"));
+    for (const args of [
+      ["--fixture", "--redact", "("],
+      ["--redact", "Ada"],
+    ]) {
+      const ended = await run(["export", "one", ...args], { cwd: from.path });
+      expect(ended).toMatchObject({ code: 2, stdout: "" });
+    }
+    const { stdout } = await run(["export", "one", "--fixture"], { cwd: from.path });
+    expect(jsonLines(stdout).length).toBe((await readFixture("parallel")).length + 1);
+  });
+});

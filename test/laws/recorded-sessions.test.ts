@@ -1,13 +1,18 @@
 /** Law 2 at every position, for sessions as they live and for the recordings of them. */
 
 import { describe, expect, it } from "vitest";
-import { eventSchemas } from "../../src/events/index.ts";
-import { openMemoryLog, viewSession, type Session } from "../../src/index.ts";
+import { eventSchemas, type SessionEvent } from "../../src/events/index.ts";
+import { openMemoryLog, viewSession } from "../../src/index.ts";
+import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
+import {
+  loadSessionSnapshot,
+  nothingKept,
+  saveSessionSnapshot,
+} from "../../src/runtime/session-snapshot.ts";
 import { viewOf } from "../../src/runtime/session-view.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, stateAt } from "../support/replay.ts";
-import { limitSession } from "./limit-sessions.ts";
-import { longSession } from "./long-sessions.ts";
+import { recordedScripts } from "./recorded-scripts.ts";
 import { partsOf } from "./session-digests.ts";
 import {
   fixtureNames,
@@ -16,33 +21,15 @@ import {
   readMeaning,
   writeFixture,
   writeMeaning,
-  type FixtureName,
 } from "./session-fixture.ts";
-import { play, SESSION, type Stage } from "./stage.ts";
-import { toolSession } from "./tool-sessions.ts";
-import { troubleSession } from "./trouble-sessions.ts";
-
-const scripts: Readonly<Record<FixtureName, (stage: Stage) => Promise<Session>>> = {
-  tools: toolSession,
-  trouble: troubleSession,
-  "long-talk": longSession,
-  limits: limitSession,
-};
+import { play, SESSION } from "./stage.ts";
 
 /** What nothing in this release records, or only a provider that runs tools of others. */
-const unrecorded: readonly string[] = [
-  "blob.stored",
-  "context.overflowed",
-  "context.pruned",
-  "context.restored",
-  "context.summary-rejected",
-  "part.raw",
-  "part.tool-approval-request",
-];
+const unrecorded: readonly string[] = ["blob.stored", "part.raw", "part.tool-approval-request"];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {
   it("holds at every position the state that a fold of its log gives, and keeps every law", async () => {
-    const { events, live, problems } = await play(scripts[name]);
+    const { events, live, problems } = await play(recordedScripts[name].play);
     if (process.env["TURNLOG_RECORD"] === "1") await writeFixture(name, events);
     const folded = replay(events);
     const seen = new Set(live.map(({ position }) => position));
@@ -71,6 +58,23 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const events = await readFixture(name);
     expect(events.filter((event) => event.type === "step.started")).not.toEqual([]);
     expect(lawProblems(events)).toEqual([]);
+  });
+
+  it("folds to the same from a snapshot at any position on, and where every event comes twice", async () => {
+    const events = await readFixture(name);
+    const folded = replay(events);
+    const fold = (state: SessionState, more: readonly SessionEvent[]): SessionState =>
+      more.reduce((before, event) => foldSession(before, event).state, state);
+    for (const { seq } of events) {
+      await using log = await openMemoryLog();
+      await log.append(SESSION, "none", events);
+      await saveSessionSnapshot(log, SESSION, stateAt(folded, seq), nothingKept);
+      const { state } = await loadSessionSnapshot(log, SESSION);
+      expect(state.position).toBe(seq);
+      expect(partsOf(fold(state, events.slice(seq)))).toStrictEqual(partsOf(folded.last));
+    }
+    const twice = events.flatMap((event) => [event, event]);
+    expect(partsOf(fold(initialSessionState, twice))).toStrictEqual(partsOf(folded.last));
   });
 
   it("shows the same at a position whether it is read there or folded up to it", async () => {

@@ -19,7 +19,22 @@ import {
 } from "./session-digests.ts";
 import { SESSION } from "./stage.ts";
 
-export const fixtureNames = ["tools", "trouble", "long-talk", "limits"] as const;
+export const fixtureNames = [
+  "tools",
+  "trouble",
+  "long-talk",
+  "limits",
+  "approvals",
+  "cancels",
+  "compactions",
+  "pruning",
+  "overflow",
+  "crashes",
+  "steering",
+  "retries",
+  "reasoning",
+  "parallel",
+] as const;
 export type FixtureName = (typeof fixtureNames)[number];
 
 export interface SessionMeaning {

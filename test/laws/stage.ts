@@ -14,6 +14,8 @@ export interface Stage {
   readonly open: (agent: Agent, recovery?: RecoveryPolicy) => Promise<Session>;
   /** The process dies: nothing that it does from now on gets anywhere. */
   readonly die: () => void;
+  /** So many milliseconds go by in which nothing happens. */
+  readonly pass: (milliseconds: number) => void;
 }
 
 export interface Played {
@@ -29,7 +31,9 @@ export const SESSION = "recorded";
 export async function play(script: (stage: Stage) => Promise<Session>): Promise<Played> {
   using watched = watchLiveStates();
   await using log = await openMemoryLog();
-  const options = { ...deterministic(), graceMs: 1 };
+  const given = deterministic();
+  let passed = 0;
+  const options = { ...given, clock: () => given.clock() + passed, graceMs: 1 };
   let door = severableLog(log);
   const session = await script({
     open: async (agent, recovery = "stop") => {
@@ -40,6 +44,9 @@ export async function play(script: (stage: Stage) => Promise<Session>): Promise<
     die: () => {
       door.sever();
       watched.forgetActors();
+    },
+    pass: (milliseconds) => {
+      passed += milliseconds;
     },
   });
   await session.idle();

@@ -1,19 +1,13 @@
 /** Random sequences of commands, crashes among them, on real sessions, with the machine as the oracle. */
 
-import type timers from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, it } from "vitest";
 import type { Known } from "./command.ts";
 import { anyCommand } from "./commands.ts";
 import { goOnToTheEnd } from "./finale.ts";
 import { time } from "./held-time.ts";
 import { beginning } from "./situation.ts";
 import { Stage, type StageSettings } from "./stage.ts";
-
-vi.mock("node:timers/promises", async (original) => ({
-  ...(await original<typeof timers>()),
-  setTimeout: (await import("./held-time.ts")).heldDelay,
-}));
 
 const long = process.env["TURNLOG_LONG"] !== undefined;
 const numRuns = long ? 2000 : 60;

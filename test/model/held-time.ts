@@ -1,9 +1,11 @@
 /**
- * Time in the test's hand. The back-off's delay (`node:timers/promises`) ends when it is told to;
- * time limits and grace periods (`setTimeout`) pass when the clock is moved on. Nothing waits.
+ * Time in the test's hand. The back-off's delay ends when it is told to; time limits and
+ * grace periods (`setTimeout`) pass when the clock is moved on. Nothing waits.
  */
 
 import { vi } from "vitest";
+import type { Timer } from "../../src/index.ts";
+import { systemTimer } from "../../src/runtime/timer.ts";
 
 /** Milliseconds that a tool is given to end after it was told to stop. */
 export const GRACE_MS = 1000;
@@ -20,23 +22,17 @@ interface Delay {
 
 let delays: readonly Delay[] = [];
 
-/** Stands in for `setTimeout` of `node:timers/promises`. */
-export function heldDelay<Value>(
-  _milliseconds: number,
-  value: Value,
-  { signal }: { readonly signal?: AbortSignal } = {},
-): Promise<Value> {
-  const waited = Promise.withResolvers<Value>();
-  const delay: Delay = { end: () => waited.resolve(value) };
+/** Holds the back-off; all other waits are `setTimeout`'s, which is in the test's hand too. */
+export const heldTimer: Timer = (milliseconds, due, wait) => {
+  if (wait.kind !== "retry") return systemTimer(milliseconds, due, wait);
+  const delay: Delay = { end: due };
   delays = [...delays, delay];
-  const stop = (): void => {
-    delays = delays.filter((one) => one !== delay);
-    waited.reject(signal?.reason);
+  return {
+    [Symbol.dispose]: () => {
+      delays = delays.filter((one) => one !== delay);
+    },
   };
-  if (signal?.aborted === true) stop();
-  else signal?.addEventListener("abort", stop, { once: true });
-  return waited.promise;
-}
+};
 
 export const time = {
   /** Whether a back-off waits. */

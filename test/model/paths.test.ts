@@ -1,7 +1,6 @@
 /** Model-based tests: paths that take every transition of the machine, walked on real sessions. */
 
-import type timers from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../support/random.ts";
 import { everyStateAndEvent, everyTransition, leafOf, takenTransitions } from "./chart-coverage.ts";
 import { time } from "./held-time.ts";
@@ -12,11 +11,6 @@ import { beginning } from "./situation.ts";
 import type { StageSettings } from "./stage.ts";
 import { foreignEvents, unheardEvents } from "./unrecorded.ts";
 import { walk } from "./walk.ts";
-
-vi.mock("node:timers/promises", async (original) => ({
-  ...(await original<typeof timers>()),
-  setTimeout: (await import("./held-time.ts")).heldDelay,
-}));
 
 /**
  * Two tools at a time and all kinds of calls; one at a time, so that calls have to wait for a place;

@@ -6,7 +6,7 @@ import { manual } from "../../src/context/index.ts";
 import { conductedCompaction, type ConductedCompaction } from "./conducted-compaction.ts";
 import { conductedModel, type ConductedModel } from "./conducted-model.ts";
 import { ConductedTools, SLOW_LIMIT_MS } from "./conducted-tools.ts";
-import { GRACE_MS, IDLE_MS, TURN_MS } from "./held-time.ts";
+import { GRACE_MS, heldTimer, IDLE_MS, TURN_MS } from "./held-time.ts";
 import type { MortalLog } from "./mortal-log.ts";
 import type { World } from "./situation.ts";
 
@@ -50,6 +50,7 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
     stepSource,
     graceMs: GRACE_MS,
     idleAfterMs: IDLE_MS,
+    timer: heldTimer,
     onWarning: ({ message }) => options.onWarning(message),
     agent: {
       model: model.model,

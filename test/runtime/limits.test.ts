@@ -1,20 +1,14 @@
 /** What a call and a turn may not have more of: time and repetition. Time is in the test's hand. */
 
-import type timers from "node:timers/promises";
 import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { impatientTimer } from "../support/impatient-timer.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
-
-// The back-off before an attempt is over at once.
-vi.mock("node:timers/promises", async (original) => ({
-  ...(await original<typeof timers>()),
-  setTimeout: (_: number, value: unknown) => Promise.resolve(value),
-}));
 
 const nothing = z.object({});
 const MINUTE = 60_000;
@@ -30,7 +24,10 @@ describe("a model call that takes too long", () => {
   it("is tried again when the first token does not come, and says that it was late", async () => {
     const late = gate();
     const model = scriptedModel([calling(late), "Here I am."]);
-    await using open = await openSession({ model, timeLimits: { firstTokenMs: MINUTE } });
+    await using open = await openSession(
+      { model, timeLimits: { firstTokenMs: MINUTE } },
+      { timer: impatientTimer },
+    );
     const turn = await open.session.send("Hello?");
     await late.reached;
     vi.advanceTimersByTime(MINUTE);
@@ -46,10 +43,10 @@ describe("a model call that takes too long", () => {
   it("keeps what came before the next token did not, and goes on from there", async () => {
     const late = gate();
     const model = scriptedModel([saying("Half a ", late), "sentence."]);
-    await using open = await openSession({
-      model,
-      timeLimits: { firstTokenMs: 1, betweenTokensMs: MINUTE },
-    });
+    await using open = await openSession(
+      { model, timeLimits: { firstTokenMs: 1, betweenTokensMs: MINUTE } },
+      { timer: impatientTimer },
+    );
     const turn = await open.session.send("Say it.");
     await late.reached;
     await seen(open.session, "part.text-delta");
@@ -70,11 +67,10 @@ describe("a model call that takes too long", () => {
   it("fails for good when every attempt is late, and says of which kind the failure is", async () => {
     const late = [gate(), gate()];
     const model = scriptedModel(late.map((hold) => calling(hold)));
-    await using open = await openSession({
-      model,
-      maxAttempts: 2,
-      timeLimits: { callMs: MINUTE },
-    });
+    await using open = await openSession(
+      { model, maxAttempts: 2, timeLimits: { callMs: MINUTE } },
+      { timer: impatientTimer },
+    );
     const turn = await open.session.send("Hello?");
     const failing = turn.result.catch((error: unknown) => error);
     for (const hold of late) {

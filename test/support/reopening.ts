@@ -64,6 +64,8 @@ function settledProblems(
     const end = after.find((one) => one.call.seq === call.seq)?.ends[0]?.type;
     const name = `call ${callId} of step ${step}`;
     if (started.length > 0) {
+      // A person was asked whether it is to be run again, and answers for it.
+      if (isAsked(left, step, callId, started.at(-1)?.seq)) return [];
       const mayRepeat = agent.toolPolicies?.[call.data.toolName]?.idempotent === true;
       const isRepeated = mayRepeat && recovery === "continue" && end === "tool.succeeded";
       return end === "tool.unknown" || isRepeated
@@ -76,6 +78,16 @@ function settledProblems(
       ? []
       : [`${name} had not been started and is ${end ?? "open"}, though recovery stops`];
   });
+}
+
+/** Whether approval was asked for again after a call had been started. */
+function isAsked({ events }: Replay, step: number, callId: string, start = 0): boolean {
+  return events
+    .slice(start)
+    .some(
+      ({ type, data }) =>
+        type === "tool.approval-requested" && data.step === step && data.callId === callId,
+    );
 }
 
 /** A session that came to rest has nothing to recover from. */

@@ -23,6 +23,7 @@ export type OpenOptions = Partial<
     | "graceMs"
     | "onWarning"
     | "clock"
+    | "timer"
     | "newId"
     | "random"
   >

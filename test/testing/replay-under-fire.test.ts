@@ -1,19 +1,26 @@
 /** Replays of what the recordings in `fixtures` have none of: limits of time, patience, deaths within a tool. */
 
 import { APICallError, tool } from "ai";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
 import { differenceText, gate, replay, scriptedModel } from "../../src/testing/index.ts";
+import { impatientTimer } from "../support/impatient-timer.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
 import { openSession } from "../support/with-runtime.ts";
 
+/** With the clock of the process stopped: who waits in real time waits for ever. */
 async function expectReplay(events: readonly SessionEvent[], agent: Agent): Promise<void> {
-  const { difference } = await replay(events, agent);
-  expect(difference && differenceText(difference)).toBeUndefined();
+  vi.useFakeTimers({ toFake: ["setTimeout", "setInterval"] });
+  try {
+    const { difference } = await replay(events, agent);
+    expect(difference && differenceText(difference)).toBeUndefined();
+  } finally {
+    vi.useRealTimers();
+  }
 }
 
 it("several messages that a cancel takes back are taken back at once again", async () => {
@@ -47,6 +54,48 @@ it("a model call that was late is late again", async () => {
   const events = await open.events();
   expect(events.at(-2)).toMatchObject({ type: "step.failed", data: { kind: "timeout" } });
   await expectReplay(events, agent);
+});
+
+it("an attempt that was late with a call of a tool, and the next one after its back-off, come again", async () => {
+  const quick = tool({ inputSchema: z.object({}), execute: async () => "done" });
+  const agent: Agent = {
+    model: scriptedModel([calling(call("quick", "1"), call("quick", "2"), gate()), "Here I am."]),
+    tools: { quick },
+    timeLimits: { callMs: 20 },
+  };
+  await using open = await openSession(agent, { timer: impatientTimer });
+  const turn = await open.session.send("Tell me.");
+  await turn.result;
+  const events = await open.events();
+  expect(events.filter(({ type }) => type === "tool.skipped")).toHaveLength(2);
+  expect(events.find(({ type }) => type === "step.retrying")?.data).toMatchObject({
+    kind: "timeout",
+  });
+  await expectReplay(events, agent);
+});
+
+it("a tool that was late and did not listen is left behind again", async () => {
+  const inputSchema = z.object({});
+  const agent: Agent = {
+    model: scriptedModel([calling(call("deaf", "1"), call("quick", "2")), "Never mind."]),
+    tools: {
+      deaf: tool({ inputSchema, execute: () => new Promise<string>(() => {}) }),
+      quick: tool({ inputSchema, execute: async () => "done" }),
+    },
+    toolPolicies: { deaf: { timeoutMs: 5 } },
+  };
+  await using open = await openSession(agent);
+  await (
+    await open.session.send("Go.")
+  ).result;
+  const events = await open.events();
+  expect(events.find(({ type }) => type === "tool.unknown")?.data).toMatchObject({
+    reason: "timed-out",
+  });
+  await expectReplay(events, agent);
+  const { toolPolicies: _, ...unlimited } = agent;
+  const { difference } = await replay(events, unlimited, { patienceMs: 100 });
+  expect(difference).toMatchObject({ recorded: { type: "tool.unknown" }, replayed: undefined });
 });
 
 it("a provider that asked for more patience than there is asks for it again", async () => {

@@ -4,56 +4,46 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { tool, type ToolSet } from "ai";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import type { EventType, SessionEvent } from "../../src/events/index.ts";
-import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
+import {
+  createRuntime,
+  openMemoryLog,
+  slidingWindow,
+  summarize,
+  tokens,
+  type Agent,
+  type CompactionChoice,
+} from "../../src/index.ts";
 import {
   differenceText,
   replay,
   replayModel,
   replayTools,
   scriptedModel,
-  type ReplayedAgent,
 } from "../../src/testing/index.ts";
-import { limitedAgent } from "../laws/limit-sessions.ts";
-import { BRIEF, talkingAgent } from "../laws/long-sessions.ts";
+import { askingAgent } from "../laws/approval-sessions.ts";
+import { overflowingAgent, pruningAgent, summingAgent } from "../laws/context-sessions.ts";
+import { mortalAgent } from "../laws/crash-sessions.ts";
+import { busyAgent } from "../laws/parallel-sessions.ts";
+import { triedAgent } from "../laws/retry-sessions.ts";
 import { fixtureNames, readFixture, type FixtureName } from "../laws/session-fixture.ts";
 import { toolAgent } from "../laws/tool-sessions.ts";
+import { agentOf, strictAgent } from "../laws/recorded-scripts.ts";
 import { troubledAgent } from "../laws/trouble-sessions.ts";
 import { clerk } from "../support/clerk.ts";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { long, patience } from "../support/runs.ts";
 import { workshop, workTools } from "../support/workshop.ts";
 
-/** Those that were recorded. Their models have nothing to say: the log answers. */
-const agents: Readonly<Record<FixtureName, (events: readonly SessionEvent[]) => ReplayedAgent>> = {
-  tools: () => toolAgent(),
-  trouble: () => troubledAgent([]),
-  limits: () => strictAgent(),
-  "long-talk": (events) => {
-    const [first] = events;
-    return ({ digest }) => {
-      const isFirst = first?.type === "session.created" && first.data.agent.digest === digest;
-      return isFirst ? talkingAgent([]) : { ...talkingAgent([]), instructions: BRIEF };
-    };
-  },
-};
-
-/** What the agents of the session `limits` were, one after the other. */
-function strictAgent(more: Partial<Agent> = {}): Agent {
-  return limitedAgent([], {
-    needsApproval: ({ toolName }) => toolName === "quick",
-    loopGuard: { calls: 2, texts: 2 },
-    timeLimits: { turnMs: 20, lastStep: true },
-    ...more,
-  });
-}
-
 describe.each(fixtureNames)("the session %s", (name) => {
   it("happens again as it was recorded, event by event", async () => {
     const events = await readFixture(name);
-    const { difference } = await replay(events, agents[name](events));
+    // Who waits in real time waits for ever.
+    vi.useFakeTimers({ toFake: ["setTimeout", "setInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { difference } = await replay(events, await agentOf(name));
     expect(difference && differenceText(difference)).toBeUndefined();
   });
 });
@@ -71,6 +61,8 @@ const consequences: ReadonlySet<EventType> = new Set<EventType>([
   "tool.denied",
   "tool.skipped",
   "tool.unknown",
+  "context.pruned",
+  "context.overflowed",
   "context.compaction-rejected",
   "turn.ended",
 ]);
@@ -79,14 +71,14 @@ describe("a recording in which something else follows from the same", () => {
   it.each(fixtureNames)("is told from the session at that position: %s", async (name) => {
     const events = await readFixture(name);
     const changed = events.filter(({ type }) => consequences.has(type));
-    expect(changed.length).toBeGreaterThan(15);
+    expect(changed.length).toBeGreaterThan(8);
     for (const { seq } of changed) {
       const altered = events.map((event) =>
         event.seq === seq
           ? ({ ...event, data: { ...event.data, other: 1 } } as SessionEvent)
           : event,
       );
-      const { difference } = await replay(altered, agents[name](events));
+      const { difference } = await replay(altered, await agentOf(name));
       expect(difference?.position).toBe(seq);
       expect(difference?.recorded).toEqual(altered[seq - 1]);
       expect(difference?.replayed).toMatchObject({ seq, type: altered[seq - 1]?.type });
@@ -103,6 +95,14 @@ describe("a recording in which something else follows from the same", () => {
     });
   });
 });
+
+/** The agent of the session `compactions` with another choice. */
+function compactingWhen(when: CompactionChoice["when"], how?: CompactionChoice["how"]): Agent {
+  const own = summingAgent();
+  const { compact } = own.context ?? {};
+  if (compact === undefined || compact === false) throw new Error("It compacts by itself.");
+  return { ...own, context: { ...own.context, compact: { when, how: how ?? compact.how } } };
+}
 
 /** The agent of the session `tools` with one of its tools changed. */
 function withTool(name: string, change: object): Agent {
@@ -165,6 +165,75 @@ describe("an agent that was changed", () => {
       strictAgent({ timeLimits: { turnMs: 1 } }),
       107,
       { recorded: { data: { lastStep: true } }, replayed: { data: { lastStep: false } } },
+    ],
+    [
+      "is asked for no approval by the agent",
+      "approvals",
+      { ...askingAgent(), needsApproval: () => false },
+      76,
+      { recorded: { type: "tool.approval-requested" }, replayed: { type: "tool.started" } },
+    ],
+    [
+      "compacts later",
+      "compactions",
+      compactingWhen(tokens(1100)),
+      45,
+      {
+        recorded: { type: "context.compaction-started" },
+        replayed: { type: "step.started" },
+      },
+    ],
+    [
+      "compacts another way",
+      "compactions",
+      compactingWhen(tokens(900), slidingWindow()),
+      45,
+      { replayed: { data: { strategy: "sliding-window" } } },
+    ],
+    [
+      "keeps more beside its summary",
+      "compactions",
+      compactingWhen(tokens(900), summarize({ keepTokens: 500 })),
+      46,
+      {},
+    ],
+    [
+      "prunes nothing",
+      "pruning",
+      { ...pruningAgent(), context: { prune: false, compact: false } },
+      81,
+      { recorded: { type: "context.pruned" }, replayed: { type: "step.started" } },
+    ],
+    [
+      "gives up on a prompt that is too long",
+      "overflow",
+      { ...overflowingAgent(), context: { compact: false } },
+      38,
+      {
+        recorded: { type: "context.compaction-started" },
+        replayed: { type: "step.failed" },
+      },
+    ],
+    [
+      "runs nothing twice",
+      "crashes",
+      { ...mortalAgent(), toolPolicies: {} },
+      53,
+      { replayed: { type: "tool.unknown" } },
+    ],
+    [
+      "has more patience with its model",
+      "retries",
+      { ...triedAgent(), timeLimits: {} },
+      55,
+      { recorded: { type: "step.retrying" }, replayed: undefined },
+    ],
+    [
+      "runs more tools at once",
+      "parallel",
+      { ...busyAgent(), toolPolicies: {} },
+      34,
+      { replayed: { type: "tool.started" } },
     ],
     [
       "does not try again",

@@ -3,10 +3,13 @@
 import type { SessionEvent } from "../../events/index.ts";
 import { shown, type Channel } from "../output.ts";
 import { contextWords } from "../context-words.ts";
-import { timeOfDay } from "../wording.ts";
+import { figure, timeOfDay } from "../wording.ts";
 
-/** Cut at the width of a terminal; whole where none shows it, so that it can be searched. */
-export function eventLine(event: SessionEvent, data: Channel): string {
+/**
+ * Cut at the width of a terminal, with the size of the whole; whole where none shows it, so that it can be searched.
+ * @param full - Whole in a terminal too.
+ */
+export function eventLine(event: SessionEvent, data: Channel, full = false): string {
   const type = event.type === "unknown" ? event.data.type : event.type;
   const content = event.type === "unknown" ? event.data.data : event.data;
   const place = `${String(event.seq).padStart(6)}  ${timeOfDay(event.at)}  `;
@@ -15,8 +18,11 @@ export function eventLine(event: SessionEvent, data: Channel): string {
   const json =
     words === undefined ? JSON.stringify(content) : `${words} ${JSON.stringify(content)}`;
   const room =
-    data.columns === undefined ? json.length : Math.max(20, data.columns - place.length - 25);
-  const text = json.length > room ? `${json.slice(0, room - 1)}…` : json;
+    data.columns === undefined || full
+      ? json.length
+      : Math.max(20, data.columns - place.length - 25);
+  const size = `… [${figure(json.length)}]`;
+  const text = json.length > room ? `${json.slice(0, room - size.length)}${size}` : json;
   return `${data.style("dim", place)}${data.style(styleOf(type), name)} ${shown(data, text)}`;
 }
 

@@ -12,20 +12,34 @@ import type { SessionView } from "../../runtime/index.ts";
 import type { ContextNotice } from "../context-notices.ts";
 import { shown, type Channel } from "../output.ts";
 import { callLabel, outcomeLabel } from "../chat/tool-line.ts";
-import { contentText, dateAndTime, excerpt, indented, jsonExcerpt } from "../wording.ts";
+import { usualLengths, type Lengths } from "./lengths.ts";
+import {
+  contentText,
+  dateAndTime,
+  excerpt,
+  indented,
+  jsonExcerpt,
+  shortened,
+  shortenedJson,
+} from "../wording.ts";
 
 /** @param notices - What became of the prompt, in the order of the log: told where it happened. */
 export function historyLines(
   view: SessionView,
   notices: readonly ContextNotice[],
   data: Channel,
+  lengths: Lengths = usualLengths,
 ): readonly string[] {
   const first = view.history[0]?.position ?? Number.POSITIVE_INFINITY;
   return [
     ...noticeLines(notices, 0, first, data),
     ...view.history.flatMap((item, index) => {
       const next = view.history[index + 1]?.position ?? Number.POSITIVE_INFINITY;
-      return [...itemLines(item, data), "", ...noticeLines(notices, item.position, next, data)];
+      return [
+        ...itemLines(item, data, lengths),
+        "",
+        ...noticeLines(notices, item.position, next, data),
+      ];
     }),
     ...view.queue.flatMap(({ delivery, content }) => [
       data.style("bold", `Waiting (${delivery})`),
@@ -51,24 +65,24 @@ function noticeLines(
     ]);
 }
 
-function itemLines(item: HistoryItem, data: Channel): readonly string[] {
+function itemLines(item: HistoryItem, data: Channel, lengths: Lengths): readonly string[] {
   const where = data.style("dim", ` · ${item.position} · ${dateAndTime(item.at)}`);
   switch (item.kind) {
     case "user":
       return [
         `${data.style("bold", "You")}${where}`,
-        ...indented(shown(data, contentText(item.content))),
+        ...indented(shown(data, shortened(contentText(item.content), lengths.text))),
       ];
     case "step":
       return [
         `${data.style("bold", item.model.modelId)} step ${item.step}${endOf(item)}${where}`,
-        ...item.parts.flatMap((part) => partLines(part, data)),
+        ...item.parts.flatMap((part) => partLines(part, data, lengths)),
         ...(item.error === undefined ? [] : [errorLine(item.error, data)]),
       ];
     case "note":
       return [
         `${data.style("bold", "Told to the model")}${where}`,
-        ...indented(shown(data, item.text)),
+        ...indented(shown(data, shortened(item.text, lengths.text))),
       ];
     case "turn-end":
       return [data.style("dim", `Turn ${item.turn} ended: ${item.reason}`)];
@@ -83,14 +97,16 @@ function endOf({ status, finishReason, attempt }: StepItem): string {
     : `${again}, ${finishReason}`;
 }
 
-function partLines(part: HistoryPart, data: Channel): readonly string[] {
+function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly string[] {
   switch (part.kind) {
     case "text":
-      return indented(shown(data, part.text));
+      return indented(shown(data, shortened(part.text, lengths.text)));
     case "reasoning":
-      return indented(shown(data, part.text)).map((line) => data.style("dim", line));
+      return indented(shown(data, shortened(part.text, lengths.text))).map((line) =>
+        data.style("dim", line),
+      );
     case "call":
-      return [`  ${shown(data, `${labelOf(part)} → ${callEnd(part)}`)}`];
+      return callLines(part, data, lengths);
     case "provider-call":
       return [`  ${shown(data, labelOf(part))} (run by the provider)`];
     case "provider-result": {
@@ -107,6 +123,22 @@ function partLines(part: HistoryPart, data: Channel): readonly string[] {
     case "error":
       return [errorLine(part.error, data)];
   }
+}
+
+/** In few words; whole, also what went in and what came out. */
+function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly string[] {
+  const { input, outcome } = part;
+  const style = outcome.status === "succeeded" ? "cyan" : "yellow";
+  const line = `  ${data.style(style, shown(data, `${labelOf(part)} → ${callEnd(part)}`))}`;
+  if (lengths.value !== Number.POSITIVE_INFINITY) return [line];
+  const values = [`input: ${shortenedJson(input, lengths.value)}`];
+  if (outcome.status === "succeeded") {
+    values.push(`output: ${shortenedJson(outcome.output, lengths.value)}`);
+  } else if (outcome.status === "failed") values.push(`error: ${outcome.error.message}`);
+  return [
+    line,
+    ...values.flatMap((value) => indented(shown(data, value)).map((one) => `  ${one}`)),
+  ];
 }
 
 function labelOf({ toolName, input }: CallPart | ProviderCallPart): string {

@@ -2,15 +2,20 @@
 
 import type { SessionView } from "../../runtime/index.ts";
 import { shown, type Channel } from "../output.ts";
-import { amount, excerpt, indented } from "../wording.ts";
+import { amount, indented, shortened, shortenedJson } from "../wording.ts";
+import { usualLengths, type Lengths } from "./lengths.ts";
 
 type Message = SessionView["prompt"][number];
 type Part = Exclude<Message["content"], string>[number];
 
-export function promptLines({ prompt }: SessionView, data: Channel): readonly string[] {
+export function promptLines(
+  { prompt }: SessionView,
+  data: Channel,
+  lengths: Lengths = usualLengths,
+): readonly string[] {
   const lines = prompt.flatMap((message) => [
     data.style("bold", message.role),
-    ...messageLines(message, data),
+    ...messageLines(message, data, lengths),
     "",
   ]);
   const size = amount(JSON.stringify(prompt).length, "character");
@@ -18,22 +23,29 @@ export function promptLines({ prompt }: SessionView, data: Channel): readonly st
 }
 
 /** What a message says, a little to the right. */
-export function messageLines({ content }: Message, data: Channel): readonly string[] {
-  const text = typeof content === "string" ? content : content.map(partText).join("\n");
+export function messageLines(
+  { content }: Message,
+  data: Channel,
+  lengths: Lengths = usualLengths,
+): readonly string[] {
+  const text =
+    typeof content === "string"
+      ? shortened(content, lengths.text)
+      : content.map((part) => partText(part, lengths)).join("\n");
   return indented(shown(data, text));
 }
 
-function partText(part: Part): string {
+function partText(part: Part, { text, value }: Lengths): string {
   switch (part.type) {
     case "text":
-      return part.text;
+      return shortened(part.text, text);
     case "reasoning":
-      return `(reasoning) ${part.text}`;
+      return `(reasoning) ${shortened(part.text, text)}`;
     case "tool-call":
-      return `(call ${part.toolCallId}) ${part.toolName} ${excerpt(JSON.stringify(part.input), 400)}`;
+      return `(call ${part.toolCallId}) ${part.toolName} ${shortenedJson(part.input, value)}`;
     case "tool-result":
-      return `(result ${part.toolCallId}) ${part.toolName} ${excerpt(JSON.stringify(part.output), 400)}`;
+      return `(result ${part.toolCallId}) ${part.toolName} ${shortenedJson(part.output, value)}`;
     default:
-      return `(${part.type}) ${excerpt(JSON.stringify(part), 400)}`;
+      return `(${part.type}) ${shortenedJson(part, value)}`;
   }
 }

@@ -6,6 +6,7 @@ import {
   parseSessionId,
   TurnlogError,
   type EventLog,
+  type FixtureNote,
   type NewEvent,
   type SessionEvent,
 } from "../../events/index.ts";
@@ -22,6 +23,8 @@ export interface ImportOptions {
 export interface SessionFile {
   readonly session: string;
   readonly events: readonly SessionEvent[];
+  /** Present where it is not the session itself, but a fixture made of it. */
+  readonly fixture?: FixtureNote;
 }
 
 /** What is in the log now. */
@@ -59,7 +62,8 @@ export async function readSessionFile(
     throw invalid(session, `it has ${events.length} events, and its header says ${header.events}`);
   }
   if (verify) assertLawful(session, inspection.end());
-  return { session, events };
+  const { fixture } = header;
+  return { session, events, ...(fixture === undefined ? {} : { fixture }) };
 }
 
 /**

@@ -1,0 +1,212 @@
+/**
+ * A session as a fixture: a file that is small, can be read and shown to others, and replays.
+ * Ids are short, times begin at a fixed moment, secrets and home folders are gone. The digests of
+ * prompts are made anew by the same folds that made them: a fixture keeps every law.
+ */
+
+import {
+  eventLine,
+  headerLine,
+  TurnlogError,
+  type EventLog,
+  type JsonValue,
+  type SessionEvent,
+} from "../../events/index.ts";
+import { promptDigest, promptMessages } from "../../projections/index.ts";
+import { foldSession, initialSessionState } from "../session-state.ts";
+import { checkPosition } from "../session-view.ts";
+import { fixtureNames } from "./fixture-names.ts";
+import { readSessionFile } from "./import-session.ts";
+import { redaction, type Redaction } from "./redaction.ts";
+
+export interface FixtureOptions {
+  /** What else is taken out; each match becomes `[redacted]`. */
+  readonly redact?: readonly RegExp[];
+  /** A home folder, which becomes `~`. Those in `/home`, `/Users` and `C:\Users` do anyway. */
+  readonly home?: string;
+}
+
+/** The name of every fixture's session. */
+const SESSION = "fixture";
+/** 1 January 2026: when every fixture begins. */
+const BEGIN = Date.UTC(2026, 0, 1);
+
+/**
+ * The lines of a fixture, without their ends, for `readSessionFile`, `importSession` and `replay`.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `EVENT_INVALID` where what is taken out leaves something
+ * that is no session any more, and what `EventLog.read` throws
+ */
+export async function exportFixture(
+  log: EventLog,
+  session: string,
+  { redact = [], home }: FixtureOptions = {},
+): Promise<readonly string[]> {
+  await checkPosition(log, session);
+  const recorded = await Array.fromAsync(log.read(session));
+  const rules = redaction(redact, home);
+  const events = withDigests(placed(redacted(named(recorded), rules)));
+  const fixture = { redacted: [...rules.applied].toSorted() };
+  const header = headerLine({ session: SESSION, events: events.length, fixture });
+  const lines = [header, ...events.map(eventLine)];
+  try {
+    await readSessionFile(lines);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    throw new TurnlogError(
+      "EVENT_INVALID",
+      `Session ${session} makes no fixture: ${error.message} Narrow what is to be taken out, or see what "turnlog verify ${session}" says.`,
+      { session, cause: error },
+    );
+  }
+  return lines;
+}
+
+/** An event with other data, which the file's reader parses again. */
+function withData(event: SessionEvent, data: unknown): SessionEvent {
+  // Whatever it has become, the whole file is parsed before it is handed out.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { ...event, data } as SessionEvent;
+}
+
+function named(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  const names = fixtureNames(events);
+  const rename = (text: string): string => names.get(text) ?? text;
+  return events.map((event) => {
+    const renamed = withData(event, mapped(event.data, rename));
+    if (renamed.type !== "tool.started") return renamed;
+    const { step, callId } = renamed.data;
+    return withData(renamed, { ...renamed.data, effectId: `${SESSION}/${step}/${callId}` });
+  });
+}
+
+/** Fields that say what a thing is, and not what was said. */
+const structural: ReadonlySet<string> = new Set(["digest", "promptDigest", "effectId", "sha256"]);
+
+function redacted(
+  events: readonly SessionEvent[],
+  rules: Redaction,
+): readonly (SessionEvent | undefined)[] {
+  const texts = redactedTexts(events, rules);
+  return events.map((event) => {
+    const data = mapped(withoutCircumstances(event.data), (text, field) =>
+      structural.has(field) ? text : rules.named(field, text),
+    );
+    const text = texts.get(event.seq);
+    if (text === undefined) return withData(event, data);
+    // All that it said was taken out with the piece before it.
+    if (text === "") return undefined;
+    const field = event.type === "part.tool-input-delta" ? "delta" : "text";
+    return withData(event, { ...Object(data), [field]: text });
+  });
+}
+
+/** The deltas that are not what they were, by position: what is taken out may lie across several of them. */
+function redactedTexts(
+  events: readonly SessionEvent[],
+  rules: Redaction,
+): ReadonlyMap<number, string> {
+  const blocks = new Map<string, { readonly seq: number; readonly text: string }[]>();
+  let attempt = 0;
+  for (const { type, seq, data } of events) {
+    if (type === "step.started") attempt = seq;
+    const isText = type === "part.text-delta" || type === "part.reasoning-delta";
+    if (!isText && type !== "part.tool-input-delta") continue;
+    const key = `${attempt} ${type} ${data.id}`;
+    const text = type === "part.tool-input-delta" ? data.delta : data.text;
+    const block = blocks.get(key);
+    if (block === undefined) blocks.set(key, [{ seq, text }]);
+    else block.push({ seq, text });
+  }
+  return new Map(
+    [...blocks.values()].flatMap((block) => {
+      const texts = rules.pieces(block.map(({ text }) => text));
+      return block.flatMap(({ seq, text }, index): [number, string][] =>
+        texts[index] === text ? [] : [[seq, texts[index] ?? ""]],
+      );
+    }),
+  );
+}
+
+/** Stacks and the headers of answers name machines; of the headers, those stay that ask for patience. */
+function withoutCircumstances(value: JsonValue | object): unknown {
+  if (Array.isArray(value)) return value.map(withoutCircumstances);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([field, inner]: [string, JsonValue]) => {
+      if (field === "stack") return [];
+      const isHeaders = field === "responseHeaders" && typeof inner === "object" && inner !== null;
+      if (!isHeaders) return [[field, withoutCircumstances(inner)]];
+      const patience = Object.entries(inner).filter(([name]) => /^retry-after/i.test(name));
+      return [[field, Object.fromEntries(patience)]];
+    }),
+  );
+}
+
+/** Positions without a gap, and times from the beginning of every fixture on. */
+function placed(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
+  const kept = events.filter((event) => event !== undefined);
+  const places = new Map(kept.map(({ seq }, index) => [seq, index + 1]));
+  // What is pointed to is never a delta; a stretch that ended in one ends before it.
+  const place = (position: number): number => {
+    for (let at = position; at > 0; at--) {
+      const found = places.get(at);
+      if (found !== undefined) return found;
+    }
+    return 1;
+  };
+  const shift = BEGIN - (kept[0]?.at ?? 0);
+  return kept.map((event, index) => {
+    const moved = { ...event, seq: index + 1, at: event.at + shift };
+    switch (moved.type) {
+      case "context.compacted": {
+        const { covers } = moved.data;
+        const { from, to } = covers;
+        return withData(moved, {
+          ...moved.data,
+          covers: { ...covers, from: place(from), to: place(to) },
+        });
+      }
+      case "context.restored":
+        return withData(moved, { ...moved.data, position: place(moved.data.position) });
+      case "step.finished": {
+        const { timestamp } = moved.data.response;
+        if (timestamp === undefined) return moved;
+        const response = { ...moved.data.response, timestamp: Math.max(0, timestamp + shift) };
+        return withData(moved, { ...moved.data, response });
+      }
+      default:
+        return moved;
+    }
+  });
+}
+
+/** The prompts are others where something was taken out: each step is given the digest of its own. */
+function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  let state = initialSessionState;
+  return events.map((event) => {
+    const { history, view, summary } = state;
+    const digested =
+      event.type === "step.started"
+        ? withData(event, {
+            ...event.data,
+            promptDigest: promptDigest(summary.agentDigest ?? "", promptMessages(history, view)),
+          })
+        : event;
+    state = foldSession(state, digested).state;
+    return digested;
+  });
+}
+
+/** Every string of a value by what `change` makes of it; it is told the field that has it. */
+function mapped(
+  value: unknown,
+  change: (text: string, field: string) => string,
+  field = "",
+): unknown {
+  if (typeof value === "string") return change(value, field);
+  if (Array.isArray(value)) return value.map((inner: unknown) => mapped(inner, change, field));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, mapped(inner, change, name)]),
+  );
+}

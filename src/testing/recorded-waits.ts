@@ -1,0 +1,63 @@
+/** When a wait of a recorded session was over, as the log tells: no time passes in a replay. Pure. */
+
+import type { EventType, SessionEvent } from "../events/index.ts";
+import type { Wait } from "../index.ts";
+
+/**
+ * The position at which what the wait ended in was recorded; undefined where it did not come to its
+ * end. The time of a turn is not asked for here: nothing that came before tells when it is up.
+ * @param position - Where the session stands when the wait begins.
+ */
+export function waitEnd(
+  events: readonly SessionEvent[],
+  position: number,
+  wait: Wait,
+): number | undefined {
+  const after = events.slice(position);
+  switch (wait.kind) {
+    case "retry":
+      return after.find(({ type }) => type === "step.started")?.seq;
+    case "summary-retry":
+      // Nothing is recorded between two attempts at a summary.
+      return position + 1;
+    case "model":
+      return latenessBegins(events, after.find(isStepEnd), wait.limit);
+    case "tool":
+    case "grace":
+      return after.find(
+        ({ type, data }) =>
+          type === "tool.unknown" &&
+          data.callId === wait.callId &&
+          data.reason !== "recovered" &&
+          (wait.kind === "grace" || data.reason === "timed-out"),
+      )?.seq;
+    case "turn":
+      return undefined;
+  }
+}
+
+const stepEnds: ReadonlySet<EventType> = new Set<EventType>([
+  "step.finished",
+  "step.failed",
+  "step.retrying",
+  "step.interrupted",
+  "context.overflowed",
+]);
+
+function isStepEnd({ type }: SessionEvent): boolean {
+  return stepEnds.has(type);
+}
+
+/** Before a late attempt is given up for another one, its calls are skipped. */
+function latenessBegins(
+  events: readonly SessionEvent[],
+  end: SessionEvent | undefined,
+  limit: string,
+): number | undefined {
+  if (end?.type !== "step.failed" && end?.type !== "step.retrying") return undefined;
+  const { kind, error } = end.data;
+  if (kind !== "timeout" || !error.message.endsWith(`for ${limit}.`)) return undefined;
+  let { seq } = end;
+  while (events[seq - 2]?.type === "tool.skipped") seq -= 1;
+  return seq;
+}

@@ -1,0 +1,151 @@
+/**
+ * Compactions of a replay: the agent's own strategy decides what is covered, the log answers for the
+ * model that writes the summary. Of one that was asked for, the plan is the log's too.
+ */
+
+import type { LanguageModel } from "ai";
+import type { Agent, CompactionStrategy, SummaryRequest } from "../index.ts";
+import {
+  recordedError,
+  replayedUsage,
+  scriptedModel,
+  type ReplayPace,
+  type ScriptedModel,
+  type ScriptedStep,
+} from "../models/index.ts";
+import { compactionChoice, type ContextOptions } from "../runtime/index.ts";
+import type { SessionEvent } from "../events/index.ts";
+import {
+  recordedSummaries,
+  type RecordedCompaction,
+  type SummaryOutcome,
+} from "./recorded-compactions.ts";
+
+/** What the agent says of its context, its strategy's model being the log. */
+export function replayedContext(
+  { context, model }: Agent,
+  events: readonly SessionEvent[],
+  pace: ReplayPace,
+): ContextOptions {
+  const choice = compactionChoice(context);
+  if (choice === undefined) return { ...context };
+  return { ...context, compact: { ...choice, how: answered(choice.how, model, events, pace) } };
+}
+
+function answered(
+  how: CompactionStrategy,
+  agentModel: LanguageModel,
+  events: readonly SessionEvent[],
+  pace: ReplayPace,
+): CompactionStrategy {
+  const { writer } = how;
+  if (writer === undefined) return how;
+  const take = taking(recordedSummaries(events));
+  let current: SummaryOutcome | undefined;
+  return {
+    name: how.name,
+    plan: (history, view, ground) => how.plan(history, view, ground),
+    writer: {
+      model: summariser(() => current, nameOf(writer.model ?? agentModel), pace),
+      request(rung, history, view, ground, room) {
+        const request = writer.request(rung, history, view, ground, room);
+        if (request === undefined) return undefined;
+        current = take();
+        return { ...request, read: reading(current) };
+      },
+    },
+  };
+}
+
+/** A strategy that plans what was planned, for a compaction that somebody asked for. */
+export function recordedStrategy(
+  { started, summaries, end }: RecordedCompaction,
+  pace: ReplayPace,
+): CompactionStrategy {
+  const plan: CompactionStrategy["plan"] = () => {
+    if (end?.type === "context.compacted") {
+      const { covers, summary } = end.data;
+      return { covers, summary };
+    }
+    if (end?.data.error !== undefined) throw recordedError(end.data.error);
+    return undefined;
+  };
+  const name = started.data.strategy;
+  const wrote = end?.type === "context.compacted" && end.data.rung !== undefined;
+  if (end !== undefined && summaries.length === 0 && !wrote) return { name, plan };
+  const take = taking(summaries);
+  let current: SummaryOutcome | undefined;
+  const [first] = summaries;
+  const model = first?.data.model ?? { provider: "turnlog", modelId: "replay" };
+  return {
+    name,
+    plan,
+    writer: {
+      model: summariser(() => current, model, pace),
+      request() {
+        current = take();
+        // One that its process did not see the end of is asked for, and not answered.
+        if (current === undefined && end !== undefined) return undefined;
+        return {
+          covers: coveredBy(end),
+          instructions: "",
+          prompt: "The summary that was recorded.",
+          tokens: isWithoutRoom(current) ? Number.POSITIVE_INFINITY : 0,
+          maxTokens: 1,
+          read: reading(current),
+        };
+      },
+    },
+  };
+}
+
+function coveredBy(end: RecordedCompaction["end"]): SummaryRequest["covers"] {
+  return end?.type === "context.compacted" ? end.data.covers : { from: 1, to: 1 };
+}
+
+function taking(outcomes: readonly SummaryOutcome[]): () => SummaryOutcome | undefined {
+  let taken = 0;
+  return () => outcomes[taken++];
+}
+
+function isWithoutRoom(outcome: SummaryOutcome | undefined): boolean {
+  return outcome?.type === "context.summary-rejected" && outcome.data.why === "no-room";
+}
+
+/** What was made of the reply, whatever it said: the log does not have it. */
+function reading(outcome: SummaryOutcome | undefined): SummaryRequest["read"] {
+  return () => {
+    if (outcome?.type === "context.compacted") return { summary: outcome.data.summary };
+    return { problem: outcome?.data.why ?? "failed" };
+  };
+}
+
+function summariser(
+  current: () => SummaryOutcome | undefined,
+  name: { readonly provider: string; readonly modelId: string },
+  pace: ReplayPace,
+): ScriptedModel {
+  const script = async (): Promise<ScriptedStep> => {
+    const outcome = current();
+    // It never came to an answer: it was cancelled, died with its process, or was not asked at all.
+    if (outcome === undefined || isWithoutRoom(outcome) || wasCancelled(outcome)) return silent;
+    await pace.due(outcome.seq);
+    const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};
+    if (error !== undefined) return { failure: recordedError(error, true) };
+    const { usage } = outcome.data;
+    return { parts: [], ...(usage === undefined ? {} : { usage: replayedUsage(usage) }) };
+  };
+  return { ...scriptedModel(script), ...name };
+}
+
+const silent: ScriptedStep = { parts: [{ type: "gate", until: new Promise<never>(() => {}) }] };
+
+function wasCancelled({ type, data }: SummaryOutcome): boolean {
+  return type === "context.summary-rejected" && data.why === "failed" && data.error === undefined;
+}
+
+function nameOf(model: LanguageModel): { readonly provider: string; readonly modelId: string } {
+  return typeof model === "string"
+    ? { provider: "gateway", modelId: model }
+    : { provider: model.provider, modelId: model.modelId };
+}

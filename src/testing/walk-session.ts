@@ -1,0 +1,165 @@
+/** Takes a path through the session machine with a real agent: its tools run, the model is led. */
+
+import { APICallError } from "@ai-sdk/provider";
+import { createRuntime, verifySession, type Agent, type Session } from "../index.ts";
+import type { SessionEvent } from "../events/index.ts";
+import { structuralTypes } from "../machines/index.ts";
+import { scriptedModel, type ScriptedStep } from "../models/index.ts";
+import { promptProblems } from "./prompt-problems.ts";
+import { walkCallId, type WalkMove, type WalkPath } from "./session-walk.ts";
+
+export interface WalkSessionOptions {
+  /** Milliseconds after which what has to happen no longer will. Default 2,000. */
+  readonly patienceMs?: number;
+}
+
+const structural: ReadonlySet<string> = new Set(structuralTypes);
+
+/**
+ * Walks one path in memory, and says in words where the session did something else than the machine,
+ * broke a law, or would have sent a prompt that providers refuse. Empty is right.
+ * @param agent - Its model is not called. A call with `asks` has to need approval, and no other.
+ */
+export async function walkSession(
+  path: WalkPath,
+  agent: Agent,
+  { patienceMs = 2000 }: WalkSessionOptions = {},
+): Promise<readonly string[]> {
+  let reply: (step: ScriptedStep) => void = () => {};
+  const model = scriptedModel(async () => {
+    const given = Promise.withResolvers<ScriptedStep>();
+    reply = given.resolve;
+    return await given.promise;
+  });
+  await using runtime = await createRuntime({ memory: true, agent: { ...agent, model } });
+  const session = await runtime.session("walk");
+  const seen = follow(session);
+  try {
+    let replies = 0;
+    for (const { move, after } of path) {
+      if (isReply(move)) {
+        replies += 1;
+        reply(replyOf(move, replies));
+      } else await act(session, move, walkCallId(replies));
+      const found = await seen.first(after.types.length, patienceMs);
+      const wrong = difference(after.types, found);
+      if (wrong !== undefined) return [`after ${namesOf(path, move)}: ${wrong}`];
+      const calls = after.types.filter((type) => type === "step.started").length;
+      if (after.machine.matches({ streaming: "calling" }))
+        await called(model.calls, calls, patienceMs);
+    }
+    const { problems } = await verifySession(runtime.log, session.id);
+    return [
+      ...problems.map(({ position, rule, what }) => `${position} ${rule}: ${what}`),
+      ...promptProblems((await session.view()).prompt)
+        .filter(({ rule }) => rule !== "ends-with-input")
+        .map(({ message, rule, what }) => `message ${message} ${rule}: ${what}`),
+    ];
+  } finally {
+    seen.stop();
+  }
+}
+
+function isReply({ type }: WalkMove): boolean {
+  return type === "answer" || type === "call" || type === "refuse";
+}
+
+function replyOf(move: WalkMove, replies: number): ScriptedStep {
+  if (move.type === "refuse") {
+    return {
+      failure: new APICallError({
+        message: "Refused on a walk.",
+        url: "https://walk.invalid",
+        requestBodyValues: {},
+        statusCode: 400,
+        isRetryable: false,
+      }),
+    };
+  }
+  if (move.type !== "call") return `Reply ${replies}.`;
+  const { toolName, input } = move.call;
+  return { parts: [{ type: "tool-call", toolCallId: walkCallId(replies), toolName, input }] };
+}
+
+async function act(session: Session, { type }: WalkMove, callId: string): Promise<void> {
+  if (type === "send") {
+    const turn = await session.send("Go on.");
+    // How it ends is seen in the log.
+    turn.result.catch(() => undefined);
+  } else if (type === "cancel") await session.cancel();
+  else if (type === "approve") await session.approve(callId).catch(() => undefined);
+  else if (type === "deny") await session.deny(callId).catch(() => undefined);
+}
+
+interface Following {
+  /** The types of the first so many events that move the machine; fewer where no more come. */
+  first(count: number, patienceMs: number): Promise<readonly string[]>;
+  stop(): void;
+}
+
+function follow(session: Session): Following {
+  const stop = new AbortController();
+  const types: string[] = [];
+  let more = Promise.withResolvers<void>();
+  const read = async (): Promise<void> => {
+    for await (const event of session.events({ signal: stop.signal })) {
+      if (isHeard(event)) types.push(event.type);
+      more.resolve();
+      more = Promise.withResolvers();
+    }
+  };
+  // It ends with the walk.
+  read().catch(() => undefined);
+  return {
+    async first(count, patienceMs) {
+      while (types.length < count && (await inTime(more.promise, patienceMs)));
+      return types;
+    },
+    stop: () => {
+      stop.abort();
+    },
+  };
+}
+
+function isHeard({ type }: SessionEvent): boolean {
+  return structural.has(type);
+}
+
+async function inTime(promise: Promise<void>, patienceMs: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => {
+    late.resolve(false);
+  }, patienceMs);
+  try {
+    return await Promise.race([promise.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The model is called once its step is durable. */
+async function called(calls: readonly unknown[], count: number, patienceMs: number): Promise<void> {
+  const until = performance.now() + patienceMs;
+  while (calls.length < count && performance.now() < until) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** The first event that is another one. Whether a tool succeeds is its own affair. */
+function difference(expected: readonly string[], found: readonly string[]): string | undefined {
+  const length = Math.max(expected.length, found.length);
+  for (let index = 0; index < length; index++) {
+    const [due, came] = [expected[index], found[index]];
+    if (due === came || (due === "tool.succeeded" && came === "tool.failed")) continue;
+    return `${came ?? "nothing"} came where ${due ?? "nothing"} was due`;
+  }
+  return undefined;
+}
+
+function namesOf(path: WalkPath, last: WalkMove): string {
+  const upTo = path.findIndex(({ move }) => move === last) + 1;
+  return path
+    .slice(0, upTo)
+    .map(({ move }) => (move.type === "call" ? `call ${move.call.toolName}` : move.type))
+    .join(", ");
+}

@@ -1,0 +1,109 @@
+/** `turnlog replay`: a session as it was seen, or held against the agent that has it now. */
+
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openLog } from "../../src/index.ts";
+import { readFixture } from "../laws/session-fixture.ts";
+import { jsonLines, run, sessionOf, start, type Ended } from "./command-line.ts";
+import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
+
+let folder: TemporaryFolder;
+let session: string;
+let turn: Ended;
+
+beforeAll(async () => {
+  folder = await temporaryFolder({ "a.ts": "zod\n", "b.ts": "zod\nzod\n" });
+  turn = await run(["which files mention zod?"], { cwd: folder.path });
+  session = sessionOf(turn);
+  await using log = await openLog({ dir: join(folder.path, ".turnlog"), create: false });
+  await log.append("recorded", "none", await readFixture("approvals"));
+});
+
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+});
+
+async function replay(...args: readonly string[]): Promise<Ended> {
+  return await run(["replay", ...args], { cwd: folder.path });
+}
+
+describe("replay", () => {
+  it("shows a turn with the words with which the chat showed it", async () => {
+    const { code, stdout, stderr } = await replay(session);
+    expect(code).toBe(0);
+    expect(stdout).toBe(turn.stdout);
+    expect(stderr).toContain("> which files mention zod?\n");
+    // The chat's first lines tell of itself.
+    const told = turn.stderr.slice(turn.stderr.indexOf("→"));
+    expect(stderr).toContain(told);
+  });
+
+  it("shows what people have said and answered, and how it went", async () => {
+    const { stdout, stderr } = await replay("recorded");
+    expect(stdout).toContain("Ulm is booked, Bonn is not.");
+    expect(stderr).toContain("> Book Ulm and Bonn.\n");
+    expect(stderr).toContain("> no: one bed is enough\n");
+    expect(stderr).toContain("> no, for good: never in a hurry\n");
+  });
+
+  it("prints the events as JSON, in the time that they took at a factor", async () => {
+    const { code, stdout } = await replay("recorded", "--json", "--pace", "1000");
+    expect(code).toBe(0);
+    expect(jsonLines(stdout)).toEqual(await readFixture("approvals"));
+  });
+
+  it("is left with Ctrl-C by exit code 130, while it waits for its time", async () => {
+    const running = start(["replay", "recorded", "--pace", "0.0001"], { cwd: folder.path });
+    await running.until("stderr", /> Book Ulm/);
+    running.child.kill("SIGINT");
+    expect(await running.ended).toMatchObject({ code: 130, signal: null });
+  });
+
+  it("refuses a pace that is none", async () => {
+    for (const pace of ["0", "-1", "fast"]) {
+      expect(await replay("recorded", "--pace", pace)).toMatchObject({ code: 2, stdout: "" });
+    }
+  });
+
+  it("says that there is no such session", async () => {
+    const ended = await replay("nobody");
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toContain("SESSION_NOT_FOUND");
+  });
+});
+
+describe("replay --check", () => {
+  it("finds that the chat's agent does again what it did", async () => {
+    const { code, stdout, stderr } = await replay(session, "--check");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^Session \S+ happens again as it was: \d+ events\.\n$/);
+  });
+
+  it("tells the first difference of another agent with both sides, and ends with exit code 1", async () => {
+    const file = join(folder.path, "agent.mjs");
+    const model = { specificationVersion: "v4", provider: "turnlog", modelId: "offline" };
+    await writeFile(file, `export const agent = { model: ${JSON.stringify(model)} };\n`);
+    const { code, stdout } = await replay(session, "--check", "--agent", file);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^At position 1 the session was\n {2}session\.created .*"search_files"/);
+    const json = await replay(session, "--check", "--agent", file, "--json");
+    expect(json.code).toBe(1);
+    expect(jsonLines(json.stdout)).toMatchObject([
+      {
+        session,
+        events: 0,
+        difference: { position: 1, recorded: { seq: 1 }, replayed: { seq: 1 } },
+      },
+    ]);
+  });
+
+  it("says when a module has no agent", async () => {
+    const file = join(folder.path, "empty.mjs");
+    await writeFile(file, "export const other = 1;\n");
+    const ended = await replay(session, "--check", "--agent", file);
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toContain("has no agent");
+    expect(await readFile(file, "utf8")).toContain("other");
+  });
+});

@@ -1,0 +1,58 @@
+/** A session to record: calls that a person allows, refuses, and answers for good, also after a restart. */
+
+import type { Agent, Session } from "../../src/index.ts";
+import { scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import { call, calling } from "../support/script.ts";
+import { seen } from "../support/seen.ts";
+import { usualTools } from "./recording-parts.ts";
+import type { Stage } from "./stage.ts";
+
+export function askingAgent(steps: readonly ScriptedStep[] = []): Agent {
+  return {
+    instructions: "You ask first.",
+    model: scriptedModel(steps),
+    tools: usualTools,
+    needsApproval: async ({ toolName }) => toolName === "quick",
+  };
+}
+
+const book = (callId: string, city: string): ReturnType<typeof call> =>
+  call("book", callId, { city });
+
+export async function approvalSession({ open, die }: Stage): Promise<Session> {
+  const first = await open(
+    askingAgent([
+      calling(book("1", "Ulm"), book("2", "Bonn"), call("lookUp", "3", { word: "bed" })),
+      "Ulm is booked, Bonn is not.",
+      calling(book("1", "Trier")),
+    ]),
+  );
+  const turn = await first.send("Book Ulm and Bonn.", { id: "m1" });
+  await seen(first, "tool.approval-requested", ({ callId }) => callId === "2");
+  await first.deny("2", { reason: "one bed is enough" });
+  await first.approve("1", { reason: "within the budget" });
+  await turn.result;
+  const { position } = await first.view();
+  await first.send("And Trier.", { id: "m2" });
+  await seen(first, "tool.approval-requested", () => true, position);
+  die();
+  const second = await open(
+    askingAgent([
+      "Trier is booked.",
+      calling(book("1", "Jena"), call("quick", "2"), call("quick", "3")),
+      "Jena is booked, and nothing is quick.",
+      calling(call("quick", "1"), book("2", "Gera")),
+      "As you like.",
+    ]),
+  );
+  await second.approve("1", { always: true });
+  await second.idle();
+  const next = await second.send("Jena, quickly.", { id: "m3" });
+  await seen(second, "tool.approval-requested", ({ callId }) => callId === "3");
+  await second.deny("2", { always: true, reason: "never in a hurry" });
+  await next.result;
+  await (
+    await second.send("Gera, quickly.", { id: "m4" })
+  ).result;
+  return second;
+}

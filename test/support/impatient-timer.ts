@@ -1,0 +1,10 @@
+/** A timer that does not wait between attempts. Everything else takes its time. */
+
+import type { Timer } from "../../src/index.ts";
+import { systemTimer } from "../../src/runtime/timer.ts";
+
+export const impatientTimer: Timer = (milliseconds, due, wait) => {
+  if (wait.kind !== "retry") return systemTimer(milliseconds, due, wait);
+  queueMicrotask(due);
+  return { [Symbol.dispose]: () => {} };
+};

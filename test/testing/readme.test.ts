@@ -1,0 +1,129 @@
+/** The tests that the README and docs/testing.md show are run here as they stand there, in a project of their own. */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, symlink, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { createRuntime, exportFixture, type Agent } from "../../src/index.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
+import { cleanEnvironment } from "../cli/command-line.ts";
+import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { patience } from "../support/runs.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The block of a page that has the test. */
+async function shownTest(page: string, name: string): Promise<string> {
+  const text = await readFile(`${root}${page}`, "utf8");
+  const [block] = [...text.matchAll(/```ts\n([\s\S]*?)```/g)]
+    .map(([, code = ""]) => code)
+    .filter((code) => code.includes(name));
+  if (block === undefined) throw new Error(`${page} shows no such test.`);
+  return block;
+}
+
+function agentModule(instructions: string): string {
+  return `import { scriptedModel } from "turnlog/testing";
+export const agent = { model: scriptedModel([]), instructions: ${JSON.stringify(instructions)} };
+`;
+}
+
+const config = `import { defineConfig } from "vitest/config";
+const src = ${JSON.stringify(`${root}src/`)};
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^turnlog$/, replacement: src + "index.ts" },
+      { find: /^turnlog\\/testing$/, replacement: src + "testing/index.ts" },
+    ],
+  },
+});
+`;
+
+async function talk(): Promise<string> {
+  const agent: Agent = { model: scriptedModel(["Shipped."]), instructions: "You ship releases." };
+  await using runtime = await createRuntime({ memory: true, agent });
+  const session = await runtime.session("release-42");
+  await (
+    await session.send("Ship it")
+  ).result;
+  return (await exportFixture(runtime.log, session.id)).join("\n");
+}
+
+async function vitest(cwd: string): Promise<{ readonly code: unknown; readonly text: string }> {
+  const bin = `${root}node_modules/vitest/vitest.mjs`;
+  const child = spawn(process.execPath, [bin, "run", "--root", cwd], {
+    cwd,
+    env: cleanEnvironment({ NO_COLOR: "1" }),
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+  }
+  const [code] = (await once(child, "close")) as [unknown];
+  return { code, text };
+}
+
+it(
+  "the README's test passes for the agent that was recorded, and says what another does",
+  { timeout: patience },
+  async () => {
+    const test = await shownTest("README.md", "the agent does what it did");
+    expect(
+      test
+        .trim()
+        .split("\n")
+        .filter((line) => line !== "").length,
+    ).toBeLessThanOrEqual(10);
+    await using folder = await temporaryFolder({
+      "talk.test.ts": test,
+      "agent.ts": agentModule("You ship releases."),
+      "talk.jsonl": await talk(),
+      "vitest.config.ts": config,
+      "package.json": '{ "type": "module" }\n',
+    });
+    await symlink(`${root}node_modules`, folder.at("node_modules"));
+    const same = await vitest(folder.path);
+    expect(same.text).toContain("1 passed");
+    expect(same.code).toBe(0);
+    await writeFile(folder.at("agent.ts"), agentModule("You never ship."));
+    const other = await vitest(folder.path);
+    expect(other.code).toBe(1);
+    expect(other.text).toContain("the agent does what it did");
+    expect(other.text).toContain("session.created");
+  },
+);
+
+it(
+  "the walk that docs/testing.md shows passes for an agent that asks, and not for one that does not",
+  { timeout: patience },
+  async () => {
+    await using folder = await temporaryFolder({
+      "walk.test.ts": await shownTest("docs/testing.md", "the agent asks before it books"),
+      "agent.ts": bookingAgent("book"),
+      "vitest.config.ts": config,
+      "package.json": '{ "type": "module" }\n',
+    });
+    await symlink(`${root}node_modules`, folder.at("node_modules"));
+    expect(await vitest(folder.path)).toMatchObject({ code: 0 });
+    await writeFile(folder.at("agent.ts"), bookingAgent("weather"));
+    const other = await vitest(folder.path);
+    expect(other.code).toBe(1);
+    expect(other.text).toContain("tool.approval-requested came where tool.started was due");
+  },
+);
+
+function bookingAgent(asking: string): string {
+  return `import { tool } from "ai";
+import { z } from "zod";
+import { scriptedModel } from "turnlog/testing";
+const inputSchema = z.object({ city: z.string() });
+const execute = async ({ city }) => city;
+export const agent = {
+  model: scriptedModel([]),
+  tools: { weather: tool({ inputSchema, execute }), book: tool({ inputSchema, execute }) },
+  needsApproval: ({ toolName }) => toolName === ${JSON.stringify(asking)},
+};
+`;
+}
