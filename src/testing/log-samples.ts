@@ -22,6 +22,11 @@ export function numbered(number: number, id?: string): NewEvent<"part.text-delta
   return id === undefined ? event : { ...event, id };
 }
 
+/** The first event of a fork's own. */
+export function forked(session: string, position: number): NewEvent<"session.forked"> {
+  return { type: "session.forked", at: 2000, data: { from: { session, position } } };
+}
+
 /** Several of them. */
 export function numberedUpTo(count: number, from = 1): NewEvent[] {
   return Array.from({ length: count }, (_, index) => numbered(from + index));

@@ -132,6 +132,7 @@ export class ReplayStage {
       },
       saveSnapshot: (...snapshot) =>
         process === this.#process ? log.saveSnapshot(...snapshot) : never(),
+      fork: (...fork) => log.fork(...fork),
       read: (...read) => log.read(...read),
       subscribe: (...subscription) => log.subscribe(...subscription),
       readAll: (...read) => log.readAll(...read),

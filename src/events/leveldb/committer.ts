@@ -12,7 +12,9 @@ import type { Database } from "./database.ts";
 import { writeFailure } from "./failures.ts";
 import type { EventRow } from "./event-row.ts";
 import type { BatchShare, Head } from "./head.ts";
-import { checkedKey, fixedWidth, idKey, sessionKey } from "./keys.ts";
+import { indexRow } from "./index-row.ts";
+import { checkedKey, fixedWidth, idKey } from "./keys.ts";
+import { ownFrom } from "./lineage.ts";
 import type { TurnlogError } from "../errors.ts";
 
 /** A batch that is larger than this is not added to. */
@@ -87,7 +89,7 @@ export class Committer {
     const seq = ++head.revision;
     const position = ++this.#position;
     share.updatedAt = at;
-    if (seq === 1) head.createdAt = at;
+    if (seq === ownFrom(head.link)) head.createdAt = at;
     if (id === undefined) return;
     const key = idKey(head.session, id);
     batch.put(key, seal(key, [seq, position]));
@@ -148,8 +150,9 @@ export class Committer {
   #finish(batch: Batch): ChainMark {
     if (batch.record.count === 0) return this.#written;
     for (const { head, revision, updatedAt } of batch.shares) {
-      const key = sessionKey(head.session);
-      batch.put(key, seal(key, [revision, head.createdAt, updatedAt]));
+      const { createdAt, link } = head;
+      const index = indexRow(head.session, { revision, createdAt, updatedAt, link });
+      batch.put(index.key, index.row);
     }
     const { key, row, mark } = batch.record.finish(this.#written.seal);
     batch.put(key, row);
