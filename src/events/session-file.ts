@@ -8,11 +8,14 @@ import { eventVersions, type SessionEvent } from "./catalogue.ts";
 import { createCodec, type RowKey } from "./codec.ts";
 import { TurnlogError } from "./errors.ts";
 import { jsonSchema } from "./json.ts";
+import { forkPointSchema, type ForkPoint } from "./session-events.ts";
 
 /** The first line. A file that has fewer events than it says was cut off. */
 export interface SessionFileHeader {
   readonly session: string;
   readonly events: number;
+  /** Where it branched off another one. The file has all of its events, also those that it shared. */
+  readonly forkedFrom?: ForkPoint;
 }
 
 /** Raised when an older release could not read the file any more. */
@@ -23,6 +26,7 @@ const headerSchema = z.object({
   format: z.int().positive(),
   session: z.string(),
   events: z.int().positive(),
+  forkedFrom: forkPointSchema.exactOptional(),
 });
 
 const lineSchema = z.strictObject({
@@ -38,8 +42,8 @@ const lineSchema = z.strictObject({
 const codec = createCodec();
 
 /** The header as a line, without its end. */
-export function headerLine({ session, events }: SessionFileHeader): string {
-  return JSON.stringify({ turnlog: "session", format: FORMAT, session, events });
+export function headerLine(header: SessionFileHeader): string {
+  return JSON.stringify({ turnlog: "session", format: FORMAT, ...header });
 }
 
 /** @throws TurnlogError `INVALID_INPUT`, `EVENT_TOO_NEW` */
@@ -51,14 +55,14 @@ export function parseHeaderLine(line: string): SessionFileHeader {
       cause: header.error,
     });
   }
-  const { format, session, events } = header.data;
+  const { format, turnlog: _, ...rest } = header.data;
   if (format > FORMAT) {
     throw new TurnlogError(
       "EVENT_TOO_NEW",
       `The file is of format ${format}; this release of turnlog reads up to format ${FORMAT}. Import it with the release that wrote it, or a later one.`,
     );
   }
-  return { session, events };
+  return rest;
 }
 
 /** An event as a line, without its end. An unknown one is written as it came. */

@@ -24,12 +24,14 @@ export {
   type ImportedMessages,
   type MessageImportOptions,
 } from "./exchange/import-messages.ts";
+export type { AgentChanges } from "./crews.ts";
+export { forkSession, type ForkedSession, type ForkSessionOptions } from "./fork-session.ts";
 export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
 export type { ApprovalAnswer } from "./approval-answer.ts";
 export type { CancelOptions, Cancelled } from "./cancellation.ts";
-export type { CompactionEvent, SendOptions, Session } from "./session.ts";
+export type { CompactionEvent, ForkOptions, SendOptions, Session } from "./session.ts";
 export type { Turn } from "./turn.ts";
 export type { TurnResult } from "./turn-outcome.ts";
 export type { UserInput } from "./user-input.ts";

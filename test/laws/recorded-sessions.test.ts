@@ -29,7 +29,10 @@ const scripts: Readonly<Record<FixtureName, (stage: Stage) => Promise<Session>>>
   limits: limitSession,
 };
 
-/** What nothing in this release records, or only a provider that runs tools of others. */
+/**
+ * What nothing in this release records, or only a provider that runs tools of others; and forks, of
+ * which each has its own session.
+ */
 const unrecorded: readonly string[] = [
   "blob.stored",
   "context.overflowed",
@@ -38,6 +41,7 @@ const unrecorded: readonly string[] = [
   "context.summary-rejected",
   "part.raw",
   "part.tool-approval-request",
+  "session.forked",
 ];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {
