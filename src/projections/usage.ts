@@ -46,7 +46,7 @@ export interface UsageState {
 }
 
 /** What a fork shares was spent by the session that it shares it with. */
-export interface InheritedUsage {
+interface InheritedUsage {
   /** The last step that had begun. When that one ends, its figures are no more the fork's than the others. */
   readonly step: number;
   /** How many of the entries beside the steps. */

@@ -4,8 +4,16 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { beforeLastTurn } from "../../src/projections/index.ts";
-import { callIdentity, type CallIdentity, type Session } from "../../src/index.ts";
-import { stateAt as stateIn } from "../../src/runtime/session-view.ts";
+import {
+  callIdentity,
+  openMemoryLog,
+  verifySession,
+  viewSession,
+  type CallIdentity,
+  type EventLog,
+  type Session,
+} from "../../src/index.ts";
+import { stateAt as stateIn, viewOf } from "../../src/runtime/session-view.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
 import { partsOf } from "../laws/session-digests.ts";
 import { lawProblems } from "../support/law-problems.ts";
@@ -13,6 +21,7 @@ import { watchLiveStates } from "../support/live-states.ts";
 import { replayLog, stateAt, storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
+import { wrapLog } from "../support/wrapped-log.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
 
 async function ask(session: Session, text: string, id?: string): Promise<string> {
@@ -128,6 +137,69 @@ describe("a fork at the end", () => {
     await ask(fork, "Second?");
     const inner = await fork.fork({ id: "g", at: 3 });
     expect((await inner.view()).summary.forkedFrom).toEqual({ session: "s", position: 3 });
+  });
+});
+
+describe("a fork of a long session", () => {
+  /** How many events are read of each session, on a log that counts. */
+  async function counted(): Promise<{ readonly log: EventLog; readonly reads: () => number }> {
+    const log = await openMemoryLog();
+    let count = 0;
+    const counting = wrapLog(log, {
+      async *read(...read) {
+        for await (const event of log.read(...read)) {
+          count += 1;
+          yield event;
+        }
+      },
+    });
+    return {
+      log: counting,
+      reads: () => {
+        const read = count;
+        count = 0;
+        return read;
+      },
+    };
+  }
+
+  const long = saying(...Array.from({ length: 2500 }, (_, index) => `${index} `));
+
+  it("starts from the other session's snapshot, and keeps on its own only what is new", async () => {
+    const { log, reads } = await counted();
+    const model = scriptedModel([long, "Two.", long, "Four."]);
+    await using first = await openSession({ model }, { log });
+    await ask(first.session, "Count.");
+    await first.runtime.close();
+    const { position } = await viewSession(log, "s");
+    await using second = await openSession({ model }, { log });
+    reads();
+    const fork = await second.session.fork({ id: "f" });
+    await fork.view();
+    expect(reads()).toBeLessThan(50);
+    await Array.fromAsync(second.runtime.sessions());
+    expect(reads()).toBeLessThan(50);
+    await ask(fork, "And?");
+    await ask(fork, "Count on.");
+    await second.runtime.close();
+    const kept = await log.loadSnapshot("f", "session");
+    expect(kept?.position).toBeGreaterThan(position + 2000);
+    reads();
+    const opened = await viewSession(log, "f");
+    expect(reads()).toBeLessThan(50);
+    expect(opened).toStrictEqual(viewOf("f", (await replayLog(log, "f")).last));
+  });
+
+  it("does not use a snapshot of what came after the position", async () => {
+    const { log } = await counted();
+    const model = scriptedModel(["One.", long]);
+    await using open = await openSession({ model }, { log });
+    await ask(open.session, "One?");
+    const { position } = await open.session.view();
+    await ask(open.session, "Count.");
+    const fork = await open.session.fork({ id: "f", at: position });
+    expect(await fork.view()).toStrictEqual(viewOf("f", (await replayLog(log, "f")).last));
+    expect((await verifySession(log, "f", { every: 1 })).problems).toEqual([]);
   });
 });
 
