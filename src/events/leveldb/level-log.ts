@@ -29,7 +29,7 @@ import { Lineage } from "./lineage.ts";
 import { LiveTail } from "./live-tail.ts";
 import { listSessions } from "./session-list.ts";
 import type { Span } from "./session-reader.ts";
-import { readShared } from "./shared-reader.ts";
+import { readShared, type SharedSource } from "./shared-reader.ts";
 import { readSnapshot, snapshotRow } from "./snapshots.ts";
 import { subscription, type Source } from "./subscription.ts";
 
@@ -50,6 +50,7 @@ export class LevelLog implements EventLog {
   readonly #tails = new Map<string, LiveTail>();
   readonly #heads: Heads;
   readonly #lineage: Lineage;
+  readonly #shared: SharedSource;
   readonly #committer: Committer;
   readonly #appender: Appender;
   readonly #closing = new AbortController();
@@ -60,6 +61,7 @@ export class LevelLog implements EventLog {
     this.#release = release;
     this.#heads = new Heads(database, this.#tails);
     this.#lineage = new Lineage(database, this.#heads);
+    this.#shared = { database, codec: this.#codec, lineage: this.#lineage };
     this.#committer = new Committer(database, {
       sync,
       end,
@@ -100,11 +102,12 @@ export class LevelLog implements EventLog {
   async *read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
     this.#assertOpen();
     assertWhole(session, [range.from, range.to, range.limit]);
-    const { committed } = await this.#heads.load(session);
+    const head = await this.#heads.load(session);
+    const { committed } = head;
     const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
     const first = Math.max(from, 1);
     const last = Math.min(to, committed);
-    yield* this.#read(session, {
+    yield* readShared(this.#shared, head, {
       from: backwards ? Math.max(first, last - limit + 1) : first,
       to: backwards ? last : Math.min(last, first + limit - 1),
       backwards,
@@ -184,8 +187,7 @@ export class LevelLog implements EventLog {
   }
 
   async *#read(session: string, span: Span): AsyncGenerator<SessionEvent> {
-    const source = { database: this.#database, codec: this.#codec, lineage: this.#lineage };
-    yield* readShared(source, await this.#heads.load(session), span);
+    yield* readShared(this.#shared, await this.#heads.load(session), span);
   }
 
   #newTail(session: string): LiveTail {
