@@ -7,6 +7,7 @@ import {
   type ForkPoint,
   type NewEvent,
 } from "../events/index.ts";
+import { linkOf } from "./fork-link.ts";
 import { checkPosition } from "./session-view.ts";
 
 export interface ForkSessionOptions {
@@ -83,13 +84,4 @@ async function ownerOf(log: EventLog, session: string, position: number): Promis
     if (link === undefined || position > link.position) return { session: owner, position };
     owner = link.session;
   }
-}
-
-/** Where a session branches off, from the list of sessions. */
-export async function linkOf(log: EventLog, session: string): Promise<ForkPoint | undefined> {
-  // No other name that begins with this one is listed before it.
-  for await (const entry of log.list({ prefix: session })) {
-    return entry.session === session ? entry.forkedFrom : undefined;
-  }
-  return undefined;
 }

@@ -190,6 +190,30 @@ describe("a fork of a long session", () => {
     expect(opened).toStrictEqual(viewOf("f", (await replayLog(log, "f")).last));
   });
 
+  it("starts from the last snapshot before its position, however many came later, and in forks of it too", async () => {
+    const { log, reads } = await counted();
+    const model = scriptedModel((_, index) => (index < 4 ? long : "Short."));
+    await using open = await openSession({ model }, { log });
+    const ends: number[] = [];
+    for (let turn = 1; turn <= 4; turn++) {
+      await ask(open.session, "Count.");
+      ends.push((await open.session.view()).position);
+    }
+    const [, second = 0] = ends;
+    reads();
+    const fork = await open.session.fork({ id: "f", at: second });
+    const view = await fork.view();
+    expect(reads()).toBeLessThan(2600);
+    expect(view).toStrictEqual(viewOf("f", (await replayLog(log, "f")).last));
+    reads();
+    const inner = await fork.fork({ id: "g", at: second - 1 });
+    await inner.view();
+    expect(reads()).toBeLessThan(2600);
+    await ask(inner, "And?");
+    for (const id of ["s", "f", "g"])
+      expect((await verifySession(log, id, { every: 500 })).problems).toEqual([]);
+  });
+
   it("does not use a snapshot of what came after the position", async () => {
     const { log } = await counted();
     const model = scriptedModel(["One.", long]);

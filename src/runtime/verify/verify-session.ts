@@ -7,7 +7,7 @@ import {
   type SessionEvent,
   type TurnlogErrorCode,
 } from "../../events/index.ts";
-import { linkOf } from "../fork-session.ts";
+import { linkOf } from "../fork-link.ts";
 import { checkPosition } from "../session-view.ts";
 import { Inspection, type Finding } from "./inspection.ts";
 import { openStateCheck } from "./state-check.ts";
