@@ -128,6 +128,17 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("fork")
+    .description("make a session that shares another one's events up to a position; runs nothing")
+    .argument("<session>", "its id")
+    .option("--at <n>", "the last position that is shared (default: the end)", position)
+    .option("--as <name>", "the fork's name (default: a new one)")
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { fork } = await import("./fork-command.ts");
+      await fork(session, command.optsWithGlobals(), output);
+    });
+
+  program
     .command("verify")
     .description("hold a session, or all of them, against the laws; exit code 1 if one is broken")
     .argument("[session]", "its id (default: every session of the store)")

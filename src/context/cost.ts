@@ -1,7 +1,7 @@
 /** What a session has cost in money, where the prices of its models are known. */
 
 import type { ModelName, TokenUsage } from "../events/index.ts";
-import type { UsageState } from "../projections/index.ts";
+import { ownBeside, ownSteps, type UsageState } from "../projections/index.ts";
 import { callCost, type KnownLimits } from "./model-limits.ts";
 
 export interface Cost {
@@ -19,6 +19,8 @@ export interface SessionCost {
   readonly compactions: Cost;
   /** The sum of the other three. */
   readonly total: Cost;
+  /** Of a fork as a whole: what others had spent before it branched off. Not in the sum. */
+  readonly inherited?: Cost;
 }
 
 interface Call {
@@ -45,14 +47,22 @@ function costOf({ model, at, usage }: Call, known: KnownLimits): Cost {
     : { dollars, basis: usage.basis, unpriced: 0 };
 }
 
-/** The money of a session, or of one of its turns. */
+/** The money that a session has cost itself, or one of its turns. */
 export function sessionCost(state: UsageState, known: KnownLimits, turn?: number): SessionCost {
   const sum = (calls: readonly (Call & { readonly turn: number })[]): Cost =>
     calls
       .filter((call) => turn === undefined || call.turn === turn)
       .reduce((total, call) => add(total, costOf(call, known)), free);
-  const steps = sum(state.steps);
-  const retries = sum(state.beside.filter(({ kind }) => kind === "retry"));
-  const compactions = sum(state.beside.filter(({ kind }) => kind === "compaction"));
-  return { steps, retries, compactions, total: [retries, compactions].reduce(add, steps) };
+  const [ran, beside] = [ownSteps(state), ownBeside(state)];
+  const steps = sum(ran);
+  const retries = sum(beside.filter(({ kind }) => kind === "retry"));
+  const compactions = sum(beside.filter(({ kind }) => kind === "compaction"));
+  const total = [retries, compactions].reduce(add, steps);
+  const whole = { steps, retries, compactions, total };
+  if (state.inherited === undefined || turn !== undefined) return whole;
+  const shared = state.steps.slice(0, state.steps.length - ran.length);
+  return {
+    ...whole,
+    inherited: sum([...shared, ...state.beside.slice(0, state.inherited.beside)]),
+  };
 }

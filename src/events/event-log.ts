@@ -5,12 +5,16 @@
 
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import type { JsonValue } from "./json.ts";
+import type { ForkPoint } from "./session-events.ts";
 
 /**
  * What the writer believes about the session's last position: a number, `none` (the session must
  * not exist), `exists` (it must) or `any`.
  */
 export type ExpectedRevision = number | "any" | "none" | "exists";
+
+/** The first events of a fork's own: the first of them says where it branches off. */
+export type ForkEvents = readonly [NewEvent<"session.forked">, ...NewEvent[]];
 
 /** Where an append ended up. */
 export interface Appended {
@@ -43,9 +47,11 @@ export interface SessionEntry {
   readonly session: string;
   /** The last position. */
   readonly revision: number;
-  /** Epoch milliseconds of the first and of the last event. */
+  /** Epoch milliseconds of the first event, of a fork the first of its own, and of the last. */
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** Of a fork, where it branches off: its own events begin behind that position. */
+  readonly forkedFrom?: ForkPoint;
 }
 
 /** A stored projection state: a cache that may be thrown away at any time. */
@@ -77,6 +83,23 @@ export interface EventLog extends AsyncDisposable {
   ): Promise<Appended>;
 
   /**
+   * Makes a new session whose events up to a position are those of another one, by reference: what
+   * is written is its own events alone, however long the other is. The first of them is
+   * `session.forked`; it says which session and which position, and stands behind it.
+   * From then on the fork is a session like any other: reading, subscriptions, revisions, event ids
+   * and snapshots count what it shares as its own. What is appended to the other one later is not
+   * in it. `readAll` has its own events only: those that it shares have their places already.
+   * The events up to the position must have been appended before. The other may be a fork itself,
+   * of any depth. Link and events are written together or not at all; appending the same events
+   * (by their ids) again writes nothing.
+   * Where an event that it shares is damaged, reading the fork says so with the fork's name, and
+   * `details.owner` is the session under whose name the event is stored.
+   * @throws TurnlogError `SESSION_NOT_FOUND` (there is nothing to fork), `INVALID_INPUT` (a position
+   * that there is not), `REVISION_CONFLICT` (there is a session of this name), and as `append`
+   */
+  fork(session: string, events: ForkEvents): Promise<Appended>;
+
+  /**
    * Events of a session in order, checked for checksum and gaps: those that were written when
    * reading began. An unknown session has none.
    * @throws TurnlogError `LOG_DAMAGED`, `EVENT_INVALID`, `EVENT_TOO_NEW`, each with the position;
@@ -90,7 +113,7 @@ export interface EventLog extends AsyncDisposable {
     options?: { readonly from?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<SessionEvent>;
 
-  /** Events of all sessions in global order, from a global position (default 1) on, up to now. */
+  /** Events of all sessions in global order, from a global position (default 1) on, up to now. Of a fork, only its own. */
   readAll(options?: { readonly from?: number }): AsyncIterable<GlobalEvent>;
 
   /** The last position of a session; 0 when there is none. */
@@ -100,7 +123,10 @@ export interface EventLog extends AsyncDisposable {
   list(options?: { readonly prefix?: string }): AsyncIterable<SessionEntry>;
 
   saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;
-  /** The stored snapshot of a projection, or undefined when there is none that can be read. */
+  /**
+   * The stored snapshot of a projection, or undefined when there is none that can be read. A fork
+   * that has none of its own may be given one of a session that it shares its position with.
+   */
   loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;
 
   /** Waits for what was appended, then lets go of the store. Later calls throw `LOG_CLOSED`. */

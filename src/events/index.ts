@@ -17,6 +17,7 @@ export type {
   Appended,
   EventLog,
   ExpectedRevision,
+  ForkEvents,
   GlobalEvent,
   ReadRange,
   SessionEntry,
@@ -47,8 +48,10 @@ export {
 } from "./session-file.ts";
 export { parseSessionId } from "./session-id.ts";
 export {
+  forkPointSchema,
   modelNameSchema,
   type AgentDescription,
+  type ForkPoint,
   type InFlight,
   type ModelName,
   type RecoveryPolicy,

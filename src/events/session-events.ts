@@ -35,10 +35,19 @@ export type InFlight =
 /** `stop` ends the turn as interrupted; `continue` goes on with it by itself. */
 export type RecoveryPolicy = "stop" | "continue";
 
+/** Where a session branches off another one: its events up to `position` are that one's. */
+export interface ForkPoint {
+  readonly session: string;
+  readonly position: number;
+}
+
 export interface SessionFamily {
-  "session.created": {
-    readonly agent: AgentDescription;
-    readonly forkedFrom?: { readonly session: string; readonly position: number };
+  "session.created": { readonly agent: AgentDescription };
+  /** The first event of a fork's own. All before it are those of the session that it branches off. */
+  "session.forked": {
+    readonly from: ForkPoint;
+    /** Who runs it from here on, where that is somebody else. */
+    readonly agent?: AgentDescription;
   };
   "session.configured": { readonly agent: AgentDescription };
   "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
@@ -56,6 +65,11 @@ const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
   digest: z.string(),
   model: modelNameSchema,
   tools: z.array(z.string()),
+});
+
+export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
+  session: z.string(),
+  position: z.int().positive(),
 });
 
 const turn = z.int().positive();
@@ -76,11 +90,10 @@ const inFlightSchema: z.ZodType<InFlight> = z.discriminatedUnion("kind", [
 ]);
 
 export const sessionSchemas: FamilySchemas<SessionFamily> = {
-  "session.created": z.looseObject({
-    agent: agentSchema,
-    forkedFrom: z
-      .looseObject({ session: z.string(), position: z.int().positive() })
-      .exactOptional(),
+  "session.created": z.looseObject({ agent: agentSchema }),
+  "session.forked": z.looseObject({
+    from: forkPointSchema,
+    agent: agentSchema.exactOptional(),
   }),
   "session.configured": z.looseObject({ agent: agentSchema }),
   "session.recovered": z.looseObject({

@@ -8,11 +8,14 @@ import { eventVersions, type SessionEvent } from "./catalogue.ts";
 import { createCodec, type RowKey } from "./codec.ts";
 import { TurnlogError } from "./errors.ts";
 import { jsonSchema } from "./json.ts";
+import { forkPointSchema, type ForkPoint } from "./session-events.ts";
 
 /** The first line. A file that has fewer events than it says was cut off. */
 export interface SessionFileHeader {
   readonly session: string;
   readonly events: number;
+  /** Where it branched off another one. The file has all of its events, also those that it shared. */
+  readonly forkedFrom?: ForkPoint;
   /** Present where it is not the session itself, but a fixture made of it. */
   readonly fixture?: FixtureNote;
 }
@@ -31,6 +34,7 @@ const headerSchema = z.object({
   session: z.string(),
   events: z.int().positive(),
   fixture: z.looseObject({ redacted: z.array(z.string()) }).exactOptional(),
+  forkedFrom: forkPointSchema.exactOptional(),
 });
 
 const lineSchema = z.strictObject({
@@ -59,14 +63,14 @@ export function parseHeaderLine(line: string): SessionFileHeader {
       cause: header.error,
     });
   }
-  const { format, session, events, fixture } = header.data;
+  const { format, turnlog: _, ...rest } = header.data;
   if (format > FORMAT) {
     throw new TurnlogError(
       "EVENT_TOO_NEW",
       `The file is of format ${format}; this release of turnlog reads up to format ${FORMAT}. Import it with the release that wrote it, or a later one.`,
     );
   }
-  return { session, events, ...(fixture === undefined ? {} : { fixture }) };
+  return rest;
 }
 
 /** An event as a line, without its end. An unknown one is written as it came. */

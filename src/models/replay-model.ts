@@ -109,6 +109,9 @@ function nameOf(events: readonly SessionEvent[]): {
     if (event.type === "session.created" || event.type === "session.configured") {
       return event.data.agent.model;
     }
+    if (event.type === "session.forked" && event.data.agent !== undefined) {
+      return event.data.agent.model;
+    }
     if (event.type === "step.started") return event.data.model;
   }
   return { provider: "turnlog", modelId: "replay" };

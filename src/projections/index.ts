@@ -1,5 +1,11 @@
 /** The face of `projections`: what a log means. Pure folds, no I/O. */
 
+export {
+  beforeLastMessage,
+  beforeLastTurn,
+  type Branching,
+  type BranchPoint,
+} from "./branch-point.ts";
 export { answerForGood, approvals, type ApprovalsState } from "./approvals.ts";
 export {
   calibration,
@@ -70,6 +76,8 @@ export {
   addUsage,
   noUsage,
   spending,
+  ownBeside,
+  ownSteps,
   turnUsage,
   usage,
   type RunningStep,

@@ -1,8 +1,14 @@
 /** One session in the list of sessions: what a person needs to find it again. */
 
 import { z } from "zod";
-import type { StoredUserContent, TokenUsage, TurnEndReason } from "../events/index.ts";
-import { turnEndReasonSchema, usageSchema } from "../events/index.ts";
+import type {
+  ForkPoint,
+  SessionEvent,
+  StoredUserContent,
+  TokenUsage,
+  TurnEndReason,
+} from "../events/index.ts";
+import { forkPointSchema, turnEndReasonSchema, usageSchema } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 
@@ -13,8 +19,12 @@ export interface SessionSummary {
   readonly turns: number;
   readonly steps: number;
   readonly messages: number;
-  /** All that was spent, on retries and compactions too. */
+  /** All that the session has spent itself, on retries and compactions too. */
   readonly total: TokenUsage;
+  /** Of a fork, where it branched off. */
+  readonly forkedFrom?: ForkPoint;
+  /** Of a fork: the last step that had begun by then, and what others had spent, which is not in `total`. */
+  readonly inherited?: { readonly step: number; readonly total: TokenUsage };
   readonly model?: string;
   /** Who runs it: changes when model, instructions or tools do. */
   readonly agentDigest?: string;
@@ -35,9 +45,33 @@ function spent(state: SessionSummary, usage: TokenUsage | undefined): SessionSum
   return usage === undefined ? state : { ...state, total: addUsage(state.total, usage) };
 }
 
+/** A step that had begun before the session branched off was paid for by another one. */
+function stepEnded(
+  state: SessionSummary,
+  { data }: SessionEvent<"step.finished" | "step.failed" | "step.interrupted">,
+): SessionSummary {
+  const { inherited } = state;
+  if (inherited === undefined || data.step > inherited.step) return spent(state, data.usage);
+  return { ...state, inherited: { ...inherited, total: addUsage(inherited.total, data.usage) } };
+}
+
+function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">): SessionSummary {
+  const { agent, from } = data;
+  return {
+    ...state,
+    ...(agent === undefined ? {} : { agentDigest: agent.digest }),
+    forkedFrom: { session: from.session, position: from.position },
+    inherited: {
+      step: state.steps,
+      total: addUsage(state.inherited?.total ?? noUsage, state.total),
+    },
+    total: noUsage,
+  };
+}
+
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
-  version: 3,
+  version: 4,
   schema: z.object({
     title: z.string(),
     status: z.enum(["idle", "running", "closed"]),
@@ -45,6 +79,8 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
     steps: z.int(),
     messages: z.int(),
     total: usageSchema,
+    forkedFrom: forkPointSchema.exactOptional(),
+    inherited: z.object({ step: z.int(), total: usageSchema }).exactOptional(),
     model: z.string().exactOptional(),
     agentDigest: z.string().exactOptional(),
     lastEnd: turnEndReasonSchema.exactOptional(),
@@ -52,6 +88,7 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
   initial: { title: "", status: "idle", turns: 0, steps: 0, messages: 0, total: noUsage },
   on: {
     "session.created": (state, { data }) => ({ ...state, agentDigest: data.agent.digest }),
+    "session.forked": forked,
     "session.configured": (state, { data }) => ({ ...state, agentDigest: data.agent.digest }),
     "message.queued": (state, { data }) => ({
       ...state,
@@ -66,9 +103,9 @@ export const sessionSummary: Projection<SessionSummary> = defineProjection<Sessi
       model: `${data.model.provider}:${data.model.modelId}`,
     }),
     "step.retrying": (state, { data }) => spent(state, data.usage),
-    "step.finished": (state, { data }) => spent(state, data.usage),
-    "step.failed": (state, { data }) => spent(state, data.usage),
-    "step.interrupted": (state, { data }) => spent(state, data.usage),
+    "step.finished": stepEnded,
+    "step.failed": stepEnded,
+    "step.interrupted": stepEnded,
     "context.compacted": (state, { data }) => spent(state, data.usage),
     "context.compaction-rejected": (state, { data }) => spent(state, data.usage),
     "context.summary-rejected": (state, { data }) => spent(state, data.usage),

@@ -26,6 +26,8 @@ export interface ToolCall {
   readonly status: ToolCallStatus;
   readonly attempts: number;
   readonly effectId?: string;
+  /** The session that the model made it in, where this one is a fork that was to go on with it. */
+  readonly origin?: string;
   /** Epoch milliseconds. */
   readonly startedAt?: number;
   readonly endedAt?: number;
@@ -89,16 +91,21 @@ const callSchema = z.object({
   status: z.enum(statuses),
   attempts: z.int(),
   effectId: z.string().exactOptional(),
+  origin: z.string().exactOptional(),
   startedAt: z.number().exactOptional(),
   endedAt: z.number().exactOptional(),
 });
 
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
-  version: 1,
+  version: 2,
   schema: z.object({ step: z.int(), open: z.array(callSchema), ended: z.array(callSchema) }),
   initial: { step: 0, open: [], ended: [] },
   on: {
+    "session.forked": (state, { data }) => ({
+      ...state,
+      open: state.open.map((call) => ({ origin: data.from.session, ...call })),
+    }),
     "step.started": (state, { data }) => ({ ...state, step: data.step }),
     "part.tool-call": called,
     "tool.approval-requested": (state, { data }) =>

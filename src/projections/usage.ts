@@ -32,15 +32,27 @@ export interface SideUsage {
 }
 
 export interface UsageState {
-  /** One for each step that has ended, in order. */
+  /** One for each step that has ended, in order; in a fork, those that it shares come first. */
   readonly steps: readonly StepUsage[];
-  /** The sum of the steps. */
+  /** The sum of the session's own steps. */
   readonly total: TokenUsage;
   readonly beside: readonly SideUsage[];
+  /** Of a fork: what was spent before it branched off, which is none of its own spending. */
+  readonly inherited?: InheritedUsage;
   /** The turn that runs; 0 between turns. */
   readonly turn: number;
   /** The step that is running, with the estimated size of its prompt. */
   readonly running?: RunningStep;
+}
+
+/** What a fork shares was spent by the session that it shares it with. */
+interface InheritedUsage {
+  /** The last step that had begun. When that one ends, its figures are no more the fork's than the others. */
+  readonly step: number;
+  /** How many of the entries beside the steps. */
+  readonly beside: number;
+  /** All of it. */
+  readonly total: TokenUsage;
 }
 
 export interface RunningStep {
@@ -89,28 +101,45 @@ function sumOf(entries: readonly { readonly usage: TokenUsage }[]): TokenUsage {
   return entries.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
 }
 
-/** The sum over the steps of one turn. */
-export function turnUsage(state: UsageState, turn: number): TokenUsage {
-  return sumOf(state.steps.filter((step) => step.turn === turn));
+/** The steps that a session has run itself, and not another one before it branched off. */
+export function ownSteps({ steps, inherited }: UsageState): readonly StepUsage[] {
+  return inherited === undefined ? steps : steps.filter(({ step }) => step > inherited.step);
 }
 
-/** Where the tokens went. `total` is the sum of the other three. */
+/** What a session has spent itself beside its steps. */
+export function ownBeside({ beside, inherited }: UsageState): readonly SideUsage[] {
+  return inherited === undefined ? beside : beside.slice(inherited.beside);
+}
+
+/** The sum over the session's own steps of one turn. */
+export function turnUsage(state: UsageState, turn: number): TokenUsage {
+  return sumOf(ownSteps(state).filter((step) => step.turn === turn));
+}
+
+/**
+ * Where the tokens went. `total` is the sum of steps, retries and compactions: over all sessions of a
+ * store, each token is in one total.
+ */
 export interface Spending {
   readonly steps: TokenUsage;
   readonly retries: TokenUsage;
   readonly compactions: TokenUsage;
   readonly total: TokenUsage;
+  /** Of a fork as a whole: what others had spent before it branched off. In none of the others. */
+  readonly inherited?: TokenUsage;
 }
 
-/** What a session has spent, or one of its turns; turn 0 is what was spent between turns. */
+/** What a session has spent itself, or in one of its turns; turn 0 is what was spent between turns. */
 export function spending(state: UsageState, turn?: number): Spending {
   const within = (entry: { readonly turn: number }): boolean =>
     turn === undefined || entry.turn === turn;
-  const beside = state.beside.filter(within);
+  const beside = ownBeside(state).filter(within);
   const steps = turn === undefined ? state.total : turnUsage(state, turn);
   const retries = sumOf(beside.filter(({ kind }) => kind === "retry"));
   const compactions = sumOf(beside.filter(({ kind }) => kind === "compaction"));
-  return { steps, retries, compactions, total: [retries, compactions].reduce(addUsage, steps) };
+  const total = [retries, compactions].reduce(addUsage, steps);
+  const inherited = turn === undefined ? state.inherited?.total : undefined;
+  return { steps, retries, compactions, total, ...(inherited === undefined ? {} : { inherited }) };
 }
 
 /** The provider's raw figures stay in the log; a running sum has no use for them. */
@@ -123,10 +152,24 @@ function ended(state: UsageState, step: number, at: number, spent: TokenUsage): 
   if (running === undefined || running.step !== step) return state;
   const usage = withoutRaw(spent);
   const { turn, model } = running;
+  const steps = [...state.steps, { turn, step, model, at, usage }];
+  const { inherited } = state;
+  return inherited !== undefined && step <= inherited.step
+    ? { ...rest, steps, inherited: { ...inherited, total: addUsage(inherited.total, usage) } }
+    : { ...rest, steps, total: addUsage(state.total, usage) };
+}
+
+/** From here on figures are the fork's own. */
+function forked(state: UsageState): UsageState {
+  const { steps, beside, running, inherited } = state;
   return {
-    ...rest,
-    steps: [...state.steps, { turn, step, model, at, usage }],
-    total: addUsage(state.total, usage),
+    ...state,
+    total: noUsage,
+    inherited: {
+      step: running?.step ?? steps.at(-1)?.step ?? 0,
+      beside: beside.length,
+      total: addUsage(inherited?.total ?? noUsage, spending(state).total),
+    },
   };
 }
 
@@ -149,7 +192,7 @@ const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
-  version: 3,
+  version: 4,
   schema: z.object({
     steps: z.array(z.object({ ...stepSchema, at: z.number(), usage: usageSchema })),
     total: usageSchema,
@@ -162,6 +205,7 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
         usage: usageSchema,
       }),
     ),
+    inherited: z.object({ step: z.int(), beside: z.int(), total: usageSchema }).exactOptional(),
     turn: z.int(),
     running: z
       .object({ ...stepSchema, estimate: estimateSchema, isTold: z.literal(true).exactOptional() })
@@ -169,6 +213,7 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
   }),
   initial: { steps: [], total: noUsage, beside: [], turn: 0 },
   on: {
+    "session.forked": forked,
     "turn.started": (state, { data }) => ({ ...state, turn: data.turn }),
     "turn.ended": (state) => ({ ...state, turn: 0 }),
     "step.started": (state, { data: { turn, step, model, estimate } }) => ({

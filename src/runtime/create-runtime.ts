@@ -7,8 +7,9 @@ import { randomUUID } from "node:crypto";
 import { parseSessionId, TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
 import { sessionSummary } from "../projections/index.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
+import { Crews } from "./crews.ts";
 import { toJson } from "./json-value.ts";
-import { lateCatalogue, type LateCatalogue } from "./late-catalogue.ts";
+import { forkLive, type ForkHost } from "./live-fork.ts";
 import { isAtRest } from "./recovery.ts";
 import { openStore, type RuntimeOptions } from "./runtime-options.ts";
 import { SessionActor } from "./session-actor.ts";
@@ -69,8 +70,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 class OpenRuntime implements Runtime {
   readonly log: EventLog;
   readonly #options: RuntimeOptions;
-  readonly #prepared: PreparedAgent;
-  readonly #catalogue: LateCatalogue;
+  readonly #crews: Crews;
   readonly #live = new Map<string, Promise<Live>>();
   /** Snapshots that are being stored. */
   readonly #keeping = new Set<Promise<void>>();
@@ -78,8 +78,7 @@ class OpenRuntime implements Runtime {
 
   constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog) {
     this.#options = options;
-    this.#prepared = prepared;
-    this.#catalogue = lateCatalogue(prepared.agent.context?.catalogue);
+    this.#crews = new Crews(prepared);
     this.log = log;
   }
 
@@ -89,7 +88,8 @@ class OpenRuntime implements Runtime {
     return createSession(session, {
       log: this.log,
       newId: () => this.#newId(),
-      ready: () => this.#catalogue.ready(),
+      ready: () => this.#crews.of(session).catalogue.ready(),
+      fork: (from, fork) => forkLive(from, fork, this.#forkHost()),
       actor: async (name) => (await this.#wake(name)).actor,
       watch: async (actor, look) => {
         const live = await this.#wake(actor.session);
@@ -115,6 +115,20 @@ class OpenRuntime implements Runtime {
     return (this.#options.newId ?? randomUUID)();
   }
 
+  #forkHost(): ForkHost {
+    return {
+      log: this.log,
+      crews: this.#crews,
+      newId: () => this.#newId(),
+      clock: this.#options.clock ?? Date.now,
+      open: async (session) => {
+        // Until its first turn ends, the list of sessions would have to read all that it shares.
+        this.#keep(await this.#wake(session), "forked");
+        return await this.session(session);
+      },
+    };
+  }
+
   async #wake(session: string): Promise<Live> {
     if (this.#closing !== undefined) {
       throw closed(session);
@@ -135,6 +149,7 @@ class OpenRuntime implements Runtime {
     const { recovery = "stop", stepSource = "language-model-call", graceMs = 1000 } = this.#options;
     const { maxRecoveries = 3 } = this.#options;
     const { clock = Date.now, random = Math.random, timer = systemTimer } = this.#options;
+    const { prepared, catalogue } = this.#crews.of(session);
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
     const watchers = new Watchers();
@@ -142,9 +157,9 @@ class OpenRuntime implements Runtime {
       {
         session,
         log: this.log,
-        prepared: this.#prepared,
+        prepared,
         source: await sources[stepSource](),
-        catalogue: this.#catalogue,
+        catalogue,
         recovery,
         maxRecoveries,
         graceMs,
@@ -170,9 +185,9 @@ class OpenRuntime implements Runtime {
       isAwake: false,
       sleep: undefined,
     };
-    await this.#introduce(actor);
+    await this.#introduce(actor, prepared);
     // What was left in the middle of a turn may go on with a step.
-    if (!isAtRest(actor.state)) await this.#catalogue.ready();
+    if (!isAtRest(actor.state)) await catalogue.ready();
     actor.recover();
     live.isAwake = true;
     this.#sleepLater(live);
@@ -180,8 +195,7 @@ class OpenRuntime implements Runtime {
   }
 
   /** A new session is told who runs it; an old one only when that has changed. */
-  async #introduce(actor: SessionActor): Promise<void> {
-    const { description: agent } = this.#prepared;
+  async #introduce(actor: SessionActor, { description: agent }: PreparedAgent): Promise<void> {
     if (actor.state.position === 0) {
       actor.record({ type: "session.created", data: { agent } });
       await actor.durable();
@@ -201,10 +215,10 @@ class OpenRuntime implements Runtime {
   }
 
   /** Stores the summary after each turn, and the state when opening would otherwise become slow. */
-  #keep(live: Live, moment: "step.started" | "turn.ended"): void {
+  #keep(live: Live, moment: "step.started" | "turn.ended" | "forked"): void {
     const { session, state } = live.actor;
     const { position, summary } = state;
-    const isDue = position - live.keepingAt >= EVENTS_PER_SNAPSHOT;
+    const isDue = moment !== "forked" && position - live.keepingAt >= EVENTS_PER_SNAPSHOT;
     if (isDue) live.keepingAt = position;
     else if (moment === "step.started") return;
     const store = async (): Promise<void> => {

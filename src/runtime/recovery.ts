@@ -92,6 +92,20 @@ export function waitsForPerson(state: SessionState, callId: string): boolean {
   return attemptsAt(state, callId) > 0 || answerForGood(state.approvals, callId) === undefined;
 }
 
+/**
+ * What a call's effect is known by outside: the session in which the model made it, step and call. It
+ * is one intent, however often it is run and in however many forks of that session: so an idempotent
+ * tool does nothing twice.
+ */
+export function effectIdOf(
+  { session, state }: { readonly session: string; readonly state: SessionState },
+  step: number,
+  callId: string,
+): string {
+  const call = state.toolCalls.open.find((one) => one.callId === callId);
+  return call?.effectId ?? `${call?.origin ?? session}/${step}/${callId}`;
+}
+
 /** How often a call of the running step was started, by whatever process. */
 export function attemptsAt({ toolCalls }: SessionState, callId: string): number {
   return toolCalls.open.find((call) => call.callId === callId)?.attempts ?? 0;

@@ -21,6 +21,7 @@ import {
   usage,
   type Projection,
 } from "../projections/index.ts";
+import { linkOf } from "./fork-link.ts";
 import { toJson } from "./json-value.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
@@ -31,7 +32,8 @@ export interface KeptState {
 }
 
 /** The part of a log that snapshots need. */
-export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot">;
+export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot"> &
+  Partial<Pick<EventLog, "list">>;
 
 /** Of a session of which nothing is stored. */
 export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
@@ -161,14 +163,18 @@ function gained(earlier: readonly unknown[], later: readonly unknown[]): readonl
 
 /**
  * The newest stored state, of those up to a position where one is given, or {@link nothingKept}
- * when there is none that fits.
+ * when there is none that fits. A fork that has kept none itself is given one of what it shares.
  */
 export async function loadSessionSnapshot(
   log: SnapshotShelf,
   session: string,
   at: number = Number.POSITIVE_INFINITY,
 ): Promise<KeptState> {
+  const link = log.list && (await linkOf({ list: log.list.bind(log) }, session));
   const snapshot = await log.loadSnapshot(session, NAME);
+  if (link !== undefined && (snapshot?.position ?? 0) <= link.position) {
+    return await loadSessionSnapshot(log, link.session, Math.min(at, link.position));
+  }
   if (snapshot === undefined || snapshot.version !== version) return nothingKept;
   const index = indexSchema.safeParse(snapshot.state, uncompiled);
   if (!index.success) return nothingKept;

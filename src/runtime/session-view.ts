@@ -115,21 +115,30 @@ export interface ListedSession extends SessionSummary {
   readonly updatedAt: number;
 }
 
+/** The summary of a session at its last position. Reads what came after the one that is stored. */
+export async function readSummary(
+  log: EventLog,
+  session: string,
+  revision: number,
+): Promise<SessionSummary> {
+  const snapshot = await log.loadSnapshot(session, sessionSummary.name);
+  const stored =
+    snapshot?.version === sessionSummary.version && snapshot.position <= revision
+      ? sessionSummary.schema.safeParse(snapshot.state)
+      : undefined;
+  const from = stored?.success === true && snapshot !== undefined ? snapshot.position + 1 : 1;
+  let summary = stored?.success === true ? stored.data : sessionSummary.initial;
+  if (from > revision) return summary;
+  for await (const event of log.read(session, { from, to: revision })) {
+    summary = sessionSummary.fold(summary, event);
+  }
+  return summary;
+}
+
 /** All sessions of a log by name. Reads of each only what came after its last stored summary. */
 export async function* listSessions(log: EventLog): AsyncGenerator<ListedSession> {
   for await (const entry of log.list()) {
-    const snapshot = await log.loadSnapshot(entry.session, sessionSummary.name);
-    const stored =
-      snapshot?.version === sessionSummary.version
-        ? sessionSummary.schema.safeParse(snapshot.state)
-        : undefined;
-    const from = stored?.success === true && snapshot !== undefined ? snapshot.position + 1 : 1;
-    let summary = stored?.success === true ? stored.data : sessionSummary.initial;
-    if (from <= entry.revision) {
-      for await (const event of log.read(entry.session, { from })) {
-        summary = sessionSummary.fold(summary, event);
-      }
-    }
+    const summary = await readSummary(log, entry.session, entry.revision);
     yield { ...entry, ...summary };
   }
 }

@@ -12,6 +12,7 @@ import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
 import { requestCancel, type Cancelled, type CancelOptions } from "./cancellation.ts";
 import type { ContextFigures } from "./context-figures.ts";
+import type { AgentChanges } from "./crews.ts";
 import type { CompactionPreview, PreviewOptions } from "./preview.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { diffSession, type SessionDiff } from "./session-diff.ts";
@@ -25,6 +26,18 @@ export interface SendOptions {
   readonly id?: string;
   /** While a turn runs: at the next step boundary, or (default) after the turn. */
   readonly delivery?: Delivery;
+}
+
+export interface ForkOptions extends AgentChanges {
+  /** The last position that the fork shares. Default: the end, as far as it is recorded. */
+  readonly at?: number;
+  /** The fork's name. Default: a new one. */
+  readonly id?: string;
+  /**
+   * Sent in place of the last message that was delivered (up to `at`): the fork branches off before
+   * that one. The answer is under way when the fork is there.
+   */
+  readonly edit?: UserInput;
 }
 
 export interface Session {
@@ -70,6 +83,22 @@ export interface Session {
   at(position: number): Promise<SessionView>;
   /** What the model is shown at one position and not at another. @throws TurnlogError `INVALID_INPUT` */
   diff(before: number, after: number): Promise<SessionDiff>;
+  /**
+   * A new session that shares this one's events up to a position, by reference, and goes its own way
+   * from there: nothing that happens in one of them shows in the other. A turn that ran there is
+   * recovered as after a crash right behind that position: a partial reply is kept as interrupted,
+   * calls that had started are unknown, by the runtime's `recovery` and the tools' policies.
+   *
+   * A fork takes back nothing that was done in the world. What a call did after the position, it
+   * did: the fork does not know of it, and may do it again. A call that the model had made before
+   * has the same effect id in both, so that an idempotent tool does it once.
+   *
+   * With another model, instructions or tools the fork is run so by this runtime; the runtime of the
+   * next process runs it with its own agent, and either is recorded.
+   * @throws TurnlogError `INVALID_INPUT` (a position that there is not, no message to edit),
+   * `REVISION_CONFLICT` (there is a session of this name)
+   */
+  fork(options?: ForkOptions): Promise<Session>;
   /** Events from a position (default 1) on: those that were, then live, without a gap. */
   events(options?: {
     readonly from?: number;
@@ -89,6 +118,8 @@ export interface SessionHost {
   readonly newId: () => string;
   /** Resolves when everything is loaded that a step needs. */
   ready(): Promise<void>;
+  /** Makes a fork of what is in the log, and wakes it up. */
+  fork(session: string, options: ForkOptions): Promise<Session>;
   /** The live actor, woken up from the log if need be. */
   actor(session: string): Promise<SessionActor>;
   /** Resolves with what `look` finds once it finds something; it looks after every event. */
@@ -218,6 +249,11 @@ export function createSession(id: string, host: SessionHost): Session {
       const actor = await host.actor(id);
       await actor.durable();
       return viewOf(id, actor.state);
+    },
+
+    async fork(options = {}) {
+      await (await host.actor(id)).durable();
+      return await host.fork(id, options);
     },
 
     at: (position) => viewSession(log, id, position),

@@ -16,7 +16,7 @@ import { toJson, toStoredError } from "./json-value.ts";
 import { RunningCalls } from "./running-calls.ts";
 import type { SessionDoor } from "./session-door.ts";
 import { executeCall, type Execution } from "./tool-execution.ts";
-import { attemptsAt, waitsForPerson } from "./recovery.ts";
+import { attemptsAt, effectIdOf, waitsForPerson } from "./recovery.ts";
 import type { Timer } from "./timer.ts";
 import { inputFromRecord } from "./tool-input.ts";
 
@@ -160,7 +160,7 @@ export class ToolRunner {
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
     const attempt = this.#attempts(call) + 1;
-    const effectId = `${door.session}/${this.#step}/${call.callId}`;
+    const effectId = effectIdOf(door, this.#step, call.callId);
     this.#running.add(call);
     door.record({
       type: "tool.started",

@@ -6,10 +6,11 @@
 import assert from "node:assert/strict";
 import type { EventLog } from "../events/index.ts";
 import { appendContract } from "./log-append-contract.ts";
+import { forkContract } from "./log-fork-contract.ts";
 import { idempotencyContract } from "./log-idempotency-contract.ts";
 import { lifetimeContract } from "./log-lifetime-contract.ts";
 import { readContract } from "./log-read-contract.ts";
-import type { Promised } from "./log-samples.ts";
+import { forked, type Promised } from "./log-samples.ts";
 import { subscribeContract } from "./log-subscribe-contract.ts";
 
 /** The part of a test runner that the contract needs. */
@@ -41,6 +42,7 @@ export function eventLogContract(
     "append with event ids": idempotencyContract,
     read: readContract,
     subscribe: subscribeContract,
+    fork: forkContract,
     "list, snapshots and close": lifetimeContract,
   };
   describe(`event log: ${name}`, () => {
@@ -81,6 +83,7 @@ async function keepsEverything(
     position: 2,
     state: [1, { a: null }],
   });
+  await log.fork("f", [forked("s", 1)]);
   // Not awaited: close waits for it.
   void log.append("t", "any", [event]);
   await log.close();
@@ -96,17 +99,25 @@ async function keepsEverything(
     assert.deepEqual(
       list.map(({ session, revision }) => [session, revision]),
       [
+        ["f", 2],
         ["s", 2],
         ["t", 1],
       ],
     );
+    assert.deepEqual(list[0]?.forkedFrom, { session: "s", position: 1 });
+    assert.deepEqual(await Array.fromAsync(again.read("f")), [
+      { ...event, seq: 1 },
+      { ...forked("s", 1), seq: 2 },
+    ]);
+    assert.equal((await again.append("f", 2, [event])).repeated, true);
     const all = await Array.fromAsync(again.readAll());
     assert.deepEqual(
       all.map(({ session, position }) => [session, position]),
       [
         ["s", 1],
         ["s", 2],
-        ["t", 3],
+        ["f", 3],
+        ["t", 4],
       ],
     );
     assert.deepEqual(await again.append("s", "any", [event, { ...event, id: "two" }]), {
@@ -117,7 +128,7 @@ async function keepsEverything(
     const next = await again.append("s", 2, [
       { type: "message.withdrawn", at: 8, data: { ids: [] } },
     ]);
-    assert.deepEqual(next, { revision: 3, position: 4, repeated: false });
+    assert.deepEqual(next, { revision: 3, position: 5, repeated: false });
   } finally {
     await again.close();
   }

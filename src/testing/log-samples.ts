@@ -28,6 +28,11 @@ export function alone(number: number, id?: string): NewEvent<"part.text-delta"> 
   return { ...event, data: { ...event.data, id: `${number}` } };
 }
 
+/** The first event of a fork's own. */
+export function forked(session: string, position: number): NewEvent<"session.forked"> {
+  return { type: "session.forked", at: 2000, data: { from: { session, position } } };
+}
+
 /** Several of them. */
 export function numberedUpTo(
   count: number,

@@ -33,12 +33,13 @@ const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
 export class ReplayStage {
   readonly #options: ReplayStageOptions;
   readonly #pacer: ReplayPacer;
-  readonly #name: string;
+  /** That of the session; where it branches off, that of the fork from there on. */
+  #name: string;
   #difference: ReplayDifference | undefined;
   #lastAppend: Promise<unknown> = Promise.resolve();
   /** The number of the process that lives; what earlier ones do gets nowhere. */
   #process = 0;
-  #session: Promise<Session> | undefined;
+  #session: Promise<Session | undefined> | undefined;
   /** Ends the time of the turn that runs in it; it passes only where that was recorded. */
   #timeUp: (() => void) | undefined;
   /** What was recorded of the agent that runs it. */
@@ -48,7 +49,7 @@ export class ReplayStage {
     this.#options = options;
     this.#pacer = new ReplayPacer(options.time);
     this.#description = created.data.agent;
-    this.#name = sessionName(options.events);
+    this.#name = sessionName(options.events, 0) ?? "replay";
   }
 
   /** The first difference; undefined when there is none. */
@@ -81,13 +82,35 @@ export class ReplayStage {
       return;
     }
     if (!isCommand(event)) {
-      this.#session = this.#open(event);
+      this.#session = event.type === "session.forked" ? this.#fork(event) : this.#open(event);
       await this.#session;
       return;
     }
     const session = await this.#session;
     if (session === undefined) return;
     await repeatCommand(session, event, this.#options.events, this.#pacer);
+  }
+
+  /**
+   * The session branches off: what its process would have done from here on is none of the fork's.
+   * It is opened at once, unless it is recorded how it was.
+   */
+  async #fork(event: SessionEvent<"session.forked">): Promise<Session | undefined> {
+    const { log, events } = this.#options;
+    const { seq: own, ...forked } = event;
+    const { agent, from } = event.data;
+    this.#process += 1;
+    await this.#lastAppend;
+    // Messages that waited there were taken back together with the fork.
+    const taken = events[own]?.type === "message.withdrawn" ? [events[own]] : [];
+    const link = { ...forked, data: { ...forked.data, from: { ...from, session: this.#name } } };
+    this.#name = sessionName(events, own) ?? `${this.#name}-${own}`;
+    await log.fork(this.#name, [link, ...taken]);
+    this.#description = agent ?? this.#description;
+    const position = own + taken.length;
+    this.#pacer.advance(position);
+    const next = events[position];
+    return next === undefined || isOpening(next, undefined) ? undefined : await this.#open(event);
   }
 
   /** A new process opens the session, on what the one before it has written. */
@@ -149,15 +172,20 @@ export class ReplayStage {
       append: (session, expected, events) => {
         if (process !== this.#process) return never();
         const revision = typeof expected === "number" ? expected : 0;
-        const timed = events.map((event, index) => this.#happened(revision + index + 1, event));
+        const shared = this.#beforeFork(revision, events);
+        // What it does from there on gets nowhere.
+        if (shared.length < events.length) this.#process += 1;
+        if (shared.length === 0) return never();
+        const timed = shared.map((event, index) => this.#happened(revision + index + 1, event));
         if (this.#difference !== undefined) return never();
         const appended = log.append(session, expected, timed);
         this.#lastAppend = appended;
-        this.#pacer.advance(revision + events.length);
-        return appended;
+        this.#pacer.advance(revision + shared.length);
+        return shared.length < events.length ? never() : appended;
       },
       saveSnapshot: (...snapshot) =>
         process === this.#process ? log.saveSnapshot(...snapshot) : never(),
+      fork: (...fork) => log.fork(...fork),
       read: (...read) => log.read(...read),
       subscribe: (...subscription) => log.subscribe(...subscription),
       readAll: (...read) => log.readAll(...read),
@@ -167,6 +195,14 @@ export class ReplayStage {
       close: () => log.close(),
       [Symbol.asyncDispose]: () => log.close(),
     };
+  }
+
+  /** The events of an append that come before the position at which the session branches off. */
+  #beforeFork(revision: number, events: readonly NewEvent[]): readonly NewEvent[] {
+    const at = events.findIndex(
+      (_, index) => this.#options.events[revision + index]?.type === "session.forked",
+    );
+    return at === -1 ? events : events.slice(0, at);
   }
 
   /** Compares an event with the recorded one, whose time it takes. */
@@ -211,6 +247,7 @@ export class ReplayStage {
 /** Whether a process opened the session here: once for a change of the agent and a recovery in a row. */
 function isOpening({ type }: SessionEvent, before: SessionEvent | undefined): boolean {
   if (type === "session.created" || type === "session.configured") return true;
+  if (type === "session.forked") return true;
   return type === "session.recovered" && before?.type !== "session.configured";
 }
 
@@ -221,12 +258,20 @@ function nameOf({ model }: Agent): { readonly provider: string; readonly modelId
     : { provider: model.provider, modelId: model.modelId };
 }
 
-/** Effect ids begin with the name of the session; nothing else of a session tells it. */
-function sessionName(events: readonly SessionEvent[]): string {
-  for (const { type, data } of events) {
-    if (type !== "tool.started") continue;
+/**
+ * What the session is called that wrote the events behind a position, up to the next fork: that one
+ * says it, or the effect ids of calls that were made there. Nothing else of a session tells its name.
+ */
+function sessionName(events: readonly SessionEvent[], after: number): string | undefined {
+  let made: string | undefined;
+  // Calls that were made before a fork keep the effect ids that they had.
+  let isOwn = false;
+  for (const { type, data } of events.slice(after)) {
+    if (type === "session.forked") return data.from.session;
+    if (type === "step.started") isOwn = true;
+    if (type !== "tool.started" || made !== undefined || !isOwn) continue;
     const end = `/${data.step}/${data.callId}`;
-    if (data.effectId.endsWith(end)) return data.effectId.slice(0, -end.length);
+    if (data.effectId.endsWith(end)) made = data.effectId.slice(0, -end.length);
   }
-  return "replay";
+  return made;
 }

@@ -131,9 +131,10 @@ const userPart = fc.oneof(
 );
 
 export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]> } = {
-  "session.created": fc.record(
-    { agent, forkedFrom: fc.record({ session: text, position }) },
-    { requiredKeys: ["agent"] },
+  "session.created": fc.record({ agent }),
+  "session.forked": fc.record(
+    { from: fc.record({ session: text, position }), agent },
+    { requiredKeys: ["from"] },
   ),
   "session.configured": fc.record({ agent }),
   "session.recovered": fc.record({ inFlight, policy: fc.constantFrom("stop", "continue") }),

@@ -102,6 +102,10 @@ type AnyData = { readonly [Type in EventType]: fc.Arbitrary<EventMap[Type]> };
 /** One for each type: the compiler finds a type that is missing. */
 const anyData: AnyData = {
   "session.created": fc.record({ agent }),
+  "session.forked": fc.record(
+    { from: fc.record({ session: fc.constantFrom("p1", "p2"), position: few }), agent },
+    { requiredKeys: ["from"] },
+  ),
   "session.configured": fc.record({ agent }),
   "session.recovered": fc.record({
     inFlight: fc.constantFrom(

@@ -24,8 +24,16 @@ import {
 } from "./session-fixture.ts";
 import { play, SESSION } from "./stage.ts";
 
-/** What nothing in this release records, or only a provider that runs tools of others. */
-const unrecorded: readonly string[] = ["blob.stored", "part.raw", "part.tool-approval-request"];
+/**
+ * What nothing in this release records, or only a provider that runs tools of others; and forks, of
+ * which each has its own session.
+ */
+const unrecorded: readonly string[] = [
+  "blob.stored",
+  "part.raw",
+  "part.tool-approval-request",
+  "session.forked",
+];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {
   it("holds at every position the state that a fold of its log gives, and keeps every law", async () => {

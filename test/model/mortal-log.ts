@@ -8,6 +8,7 @@ import type {
   Appended,
   EventLog,
   ExpectedRevision,
+  ForkEvents,
   GlobalEvent,
   NewEvent,
   ReadRange,
@@ -70,6 +71,10 @@ export class MortalLog implements EventLog {
       this.#store.durable = Math.max(this.#store.durable, last);
       return appended;
     });
+  }
+
+  fork(session: string, events: ForkEvents): Promise<Appended> {
+    return this.#alive ? this.#store.log.fork(session, events) : never();
   }
 
   async *read(session: string, range?: ReadRange): AsyncGenerator<SessionEvent> {

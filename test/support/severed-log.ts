@@ -13,6 +13,7 @@ export function severableLog(log: EventLog): SeverableLog {
   const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
   const wrapped = wrapLog(log, {
     append: (...append) => (severed ? never() : log.append(...append)),
+    fork: (...fork) => (severed ? never() : log.fork(...fork)),
     saveSnapshot: (...snapshot) => (severed ? never() : log.saveSnapshot(...snapshot)),
   });
   return {

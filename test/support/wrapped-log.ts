@@ -5,6 +5,7 @@ import type { EventLog } from "../../src/events/index.ts";
 export function wrapLog(log: EventLog, changes: Partial<EventLog>): EventLog {
   return {
     append: (...append) => log.append(...append),
+    fork: (...fork) => log.fork(...fork),
     read: (...read) => log.read(...read),
     subscribe: (...subscription) => log.subscribe(...subscription),
     readAll: (...read) => log.readAll(...read),

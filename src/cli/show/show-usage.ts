@@ -1,6 +1,7 @@
 /** What a session has cost in tokens, step by step. Pure. */
 
 import type { SessionView } from "../../runtime/index.ts";
+import { ownSteps } from "../../projections/index.ts";
 import { amount, figure, tokens } from "../wording.ts";
 
 export function usageValue({ session, position, usage }: SessionView): object {
@@ -8,7 +9,8 @@ export function usageValue({ session, position, usage }: SessionView): object {
 }
 
 export function usageLines({ usage }: SessionView): readonly string[] {
-  const { steps, running, total } = usage;
+  const { steps, running, total, inherited } = usage;
+  const own = ownSteps(usage);
   return [
     ...steps.map(
       ({ turn, step, model, usage: spent }) =>
@@ -19,7 +21,12 @@ export function usageLines({ usage }: SessionView): readonly string[] {
       : [
           `turn ${running.turn}  step ${running.step}  running, ~${figure(running.estimate.tokens)} in`,
         ]),
-    `${amount(steps.length, "step")}: ${tokens(total)}`,
+    `${amount(own.length, "step")}: ${tokens(total)}`,
+    ...(inherited === undefined
+      ? []
+      : [
+          `before it branched off, ${amount(steps.length - own.length, "step")}: ${tokens(inherited.total)}`,
+        ]),
     ...(total.basis === "estimated"
       ? ["~ is estimated: of at least one step no provider told what it cost"]
       : []),

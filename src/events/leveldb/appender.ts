@@ -6,18 +6,21 @@
 import type { NewEvent } from "../catalogue.ts";
 import type { Codec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
-import type { Appended, ExpectedRevision } from "../event-log.ts";
+import type { Appended, ExpectedRevision, ForkEvents } from "../event-log.ts";
+import { forkPointSchema, type ForkPoint } from "../session-events.ts";
 import type { Committer } from "./committer.ts";
 import type { Database } from "./database.ts";
 import { findIds } from "./event-ids.ts";
 import { eventRows, type EventRow } from "./event-row.ts";
 import type { Head } from "./head.ts";
 import type { Heads } from "./heads.ts";
+import type { Lineage } from "./lineage.ts";
 
 export interface AppenderOptions {
   readonly database: Database;
   readonly codec: Codec;
   readonly heads: Heads;
+  readonly lineage: Lineage;
   readonly committer: Committer;
 }
 
@@ -38,7 +41,27 @@ export class Appender {
   ): Promise<Appended> {
     const head = this.#options.heads.of(session);
     const direct = head.ready && head.waiting === 0 && !hasIds(events);
-    return direct ? this.#queue(head, expected, events) : this.#queueInLine(head, expected, events);
+    if (direct) return this.#queue(head, expected, events);
+    return this.#queueInLine(head, async () => {
+      const repeated = await findIds(this.#options, head, events);
+      // Wrapped, so that the line goes on when the append is queued, not when it is written.
+      return repeated ?? { appended: this.#queue(head, expected, events) };
+    });
+  }
+
+  /** Makes a session that shares the events of another one up to where its first event says. */
+  fork(session: string, events: ForkEvents): Promise<Appended> {
+    const { heads } = this.#options;
+    const link = forkPoint(session, events);
+    const head = heads.of(session);
+    return this.#queueInLine(head, async () => {
+      const parent = await heads.load(link.session);
+      const repeated = await findIds(this.#options, head, events, link);
+      if (repeated !== undefined) return repeated;
+      checkRevision(head, "none");
+      checkForkPoint(parent, link, session);
+      return { appended: this.#queue(head, "none", events, link) };
+    });
   }
 
   /** Resolves when all appends that were taken in have been queued or refused. */
@@ -49,27 +72,32 @@ export class Appender {
   }
 
   /** Checks and encodes; from here on the events have their positions. */
-  #queue(head: Head, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+  #queue(
+    head: Head,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    link?: ForkPoint,
+  ): Promise<Appended> {
     const { committer } = this.#options;
     if (committer.failure !== undefined) throw committer.failure;
     checkRevision(head, expected);
     if (events.length === 0) throw nothingToAppend(head);
-    return committer.append(head, this.#encode(head, events));
+    const revision = link?.position ?? head.revision;
+    const rows = this.#encode(head.session, revision, events);
+    if (link !== undefined) Object.assign(head, { link, revision });
+    return committer.append(head, rows);
   }
 
   /** Later appends of the same session wait behind this one. */
   async #queueInLine(
     head: Head,
-    expected: ExpectedRevision,
-    events: readonly NewEvent[],
+    queue: () => Promise<{ readonly appended: Promise<Appended> }>,
   ): Promise<Appended> {
     this.#waiting++;
     head.waiting++;
     const queued = head.line.then(async () => {
       await head.loaded;
-      const repeated = await findIds(this.#options.database, head, events);
-      // Wrapped, so that the line goes on when the append is queued, not when it is written.
-      return repeated ?? { appended: this.#queue(head, expected, events) };
+      return await queue();
     });
     // The error goes to whoever called `append`; those behind it are not concerned.
     head.line = queued.then(
@@ -88,7 +116,7 @@ export class Appender {
     this.#settled = undefined;
   }
 
-  #encode({ session, revision }: Head, events: readonly NewEvent[]): readonly EventRow[] {
+  #encode(session: string, revision: number, events: readonly NewEvent[]): readonly EventRow[] {
     const rows: EventRow[] = [];
     try {
       for (const row of eventRows(this.#options.codec, session, revision, events)) rows.push(row);
@@ -116,6 +144,33 @@ function checkRevision({ session, revision }: Head, expected: ExpectedRevision):
     "REVISION_CONFLICT",
     `Session ${session} is at position ${revision}, the append expected ${expected}. Read the events since, decide again and append with the new position.`,
     { session, position: revision, details: { expected, actual: revision } },
+  );
+}
+
+/** What is said of a fork comes from outside as any event does. */
+function forkPoint(session: string, [first]: ForkEvents): ForkPoint {
+  const from = forkPointSchema.safeParse(first?.data?.from);
+  if (first?.type === "session.forked" && from.success) return from.data;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `The first event of the fork ${session} must be \`session.forked\`, with the session and the position that it branches off.`,
+    { session, cause: from.error },
+  );
+}
+
+function checkForkPoint(parent: Head, { position }: ForkPoint, session: string): void {
+  if (parent.revision === 0) {
+    throw new TurnlogError(
+      "SESSION_NOT_FOUND",
+      `There is no session ${parent.session} that ${session} could be a fork of. \`turnlog sessions\` lists those that there are.`,
+      { session: parent.session },
+    );
+  }
+  if (position <= parent.revision) return;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${parent.session} has the positions 1 to ${parent.revision}; ${session} cannot be a fork of it at ${position}.`,
+    { session: parent.session, position },
   );
 }
 

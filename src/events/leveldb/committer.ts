@@ -13,7 +13,9 @@ import type { Database, WriteBatch } from "./database.ts";
 import { writeFailure } from "./failures.ts";
 import { sealedRow, type EventRow } from "./event-row.ts";
 import type { BatchShare, Head } from "./head.ts";
-import { checkedKey, fixedWidth, idKey, sessionKey } from "./keys.ts";
+import { indexRow } from "./index-row.ts";
+import { checkedKey, fixedWidth, idKey } from "./keys.ts";
+import { ownFrom } from "./lineage.ts";
 import { LooseCommits } from "./loose-commits.ts";
 import { SpareRows, type Span } from "./spare-rows.ts";
 import type { TurnlogError } from "../errors.ts";
@@ -112,7 +114,7 @@ export class Committer {
     const seq = ++head.revision;
     const position = ++this.#position;
     share.updatedAt = at;
-    if (seq === 1) head.createdAt = at;
+    if (seq === ownFrom(head.link)) head.createdAt = at;
     if (id === undefined) return;
     const key = idKey(head.session, id);
     batch.put(key, seal(key, [seq, position]));
@@ -174,8 +176,9 @@ export class Committer {
     if (batch.record.count === 0) return this.#written;
     if (this.#loose.isDue) this.#merge(batch);
     for (const { head, revision, updatedAt } of batch.shares) {
-      const key = sessionKey(head.session);
-      batch.put(key, seal(key, [revision, head.createdAt, updatedAt]));
+      const { createdAt, link } = head;
+      const index = indexRow(head.session, { revision, createdAt, updatedAt, link });
+      batch.put(index.key, index.row);
     }
     const finished = batch.record.finish(this.#written.seal);
     const { key, row, mark } = finished;

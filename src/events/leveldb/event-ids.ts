@@ -4,10 +4,12 @@ import { z } from "zod";
 import type { NewEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import type { Appended } from "../event-log.ts";
+import type { ForkPoint } from "../session-events.ts";
 import { rowAt, type Database } from "./database.ts";
 import { damagedAt, readFailure } from "./failures.ts";
 import type { Head, PendingBatch } from "./head.ts";
 import { idKey } from "./keys.ts";
+import type { Lineage } from "./lineage.ts";
 import { unseal } from "./sealed-row.ts";
 
 /** Position in the session and over all sessions. */
@@ -22,31 +24,53 @@ interface Found {
   readonly batch?: PendingBatch;
 }
 
+export interface IdSource {
+  readonly database: Database;
+  readonly lineage: Lineage;
+}
+
 /**
  * What an earlier append of the same events returned, or undefined when none of their ids is there.
+ * The ids of events that a fork shares are there; `link` is that of a fork which is about to be made.
  * @throws TurnlogError `EVENT_ID_CONFLICT` when only some are there, or one id is used twice
  */
 export async function findIds(
-  database: Database,
+  source: IdSource,
   head: Head,
   events: readonly NewEvent[],
+  link?: ForkPoint,
 ): Promise<{ readonly appended: Promise<Appended> } | undefined> {
   const ids = events.flatMap(({ id }) => (id === undefined ? [] : [id]));
   if (ids.length === 0) return undefined;
   if (new Set(ids).size < ids.length)
     throw conflict(head, "one id is used for several events", ids);
   const found = await Promise.all(
-    ids.map(async (id) => head.ids.get(id) ?? stored(database, head.session, id)),
+    ids.map(async (id) => head.ids.get(id) ?? find(source, head, id, head.link ?? link)),
   );
   const places = found.filter((place) => place !== undefined);
   if (places.length === 0) return undefined;
-  if (places.length < ids.length)
+  // A fork that is not there yet cannot have been made by the events that it will share.
+  if (places.length < ids.length || head.revision === 0)
     throw conflict(head, "some of its events are in the session already, some are not", ids);
   const last = places.reduce((one, other) => (other.seq > one.seq ? other : one));
   const appended: Appended = { revision: last.seq, position: last.position, repeated: true };
   return {
     appended: last.batch === undefined ? Promise.resolve(appended) : last.batch.promise(appended),
   };
+}
+
+/** Where an event with this id is: in the session itself, or in what it shares. */
+async function find(
+  { database, lineage }: IdSource,
+  { session }: Head,
+  id: string,
+  link: ForkPoint | undefined,
+): Promise<Found | undefined> {
+  for await (const { owner, to } of lineage.of(session, link)) {
+    const place = lineage.known(owner)?.ids.get(id) ?? (await stored(database, owner, id));
+    if (place !== undefined && place.seq <= to) return place;
+  }
+  return undefined;
 }
 
 async function stored(database: Database, session: string, id: string): Promise<Found | undefined> {

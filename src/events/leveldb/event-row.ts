@@ -3,6 +3,7 @@
  * that writes or reads event rows goes by here, and nobody else knows which of the two a row is.
  */
 
+import { z } from "zod";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import {
   CHECKSUM_LENGTH,
@@ -13,6 +14,7 @@ import {
   type Codec,
   type RowKey,
 } from "../codec.ts";
+import { forkPointSchema, type ForkPoint } from "../session-events.ts";
 import {
   continues,
   decodeRun,
@@ -23,6 +25,8 @@ import {
   runTimes,
   type Delta,
 } from "./delta-run.ts";
+
+const linkSchema = z.looseObject({ from: forkPointSchema });
 
 /** Where a row's JSON begins: behind the checksum and the bracket. */
 const BODY = CHECKSUM_LENGTH + 1;
@@ -111,6 +115,15 @@ export function envelopesIn(
   if (!isStoredFields(stored)) return runTimes(stored).map((at) => ({ at }));
   const [, , at, , id] = stored;
   return [{ at, id }];
+}
+
+/** Where a session branches off whose first row this is; undefined where it is not that of a fork. */
+export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
+  if (eventsIn(row) !== 1 || !isIntact(row, key)) return undefined;
+  const stored = ownJson(row);
+  if (!isStoredFields(stored) || stored[0] !== "session.forked") return undefined;
+  const link = linkSchema.safeParse(stored[3]).data?.from;
+  return link?.position === key.seq - 1 ? link : undefined;
 }
 
 /**

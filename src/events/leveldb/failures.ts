@@ -67,6 +67,21 @@ export function damagedAt(
   );
 }
 
+/** An event that a session shares cannot be read where it is stored. */
+export function sharedDamage(
+  session: string,
+  position: number,
+  owner: string,
+  why: string,
+  cause?: TurnlogError,
+): TurnlogError {
+  return new TurnlogError(
+    cause?.code ?? "LOG_DAMAGED",
+    `Session ${session} is a fork and shares its event ${position} with ${owner}, where it cannot be read: ${why}`,
+    { session, position, details: { ...cause?.details, owner }, cause },
+  );
+}
+
 /** A failed read: damage where LevelDB says so, otherwise what the system says. */
 export function readFailure(error: unknown, session: string, position: number): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;

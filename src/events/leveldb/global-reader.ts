@@ -6,10 +6,11 @@ import type { GlobalEvent } from "../event-log.ts";
 import type { TurnlogError } from "../errors.ts";
 import { commitRows, type PlacedRow } from "./commit-rows.ts";
 import { readCommit, type CommitRecord } from "./commit-record.ts";
-import { allRows, firstOf, type Database } from "./database.ts";
+import { allRows, firstOf, rowAt, type Database } from "./database.ts";
 import { decodeRow } from "./event-row.ts";
 import { commitDamage, damagedAt, readFailure } from "./failures.ts";
-import { commitKey, eventKey, eventPrefix, numberOf } from "./keys.ts";
+import { readIndex } from "./index-row.ts";
+import { commitKey, eventKey, eventPrefix, numberOf, sessionKey } from "./keys.ts";
 
 /** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
 export async function* readGlobal(
@@ -143,7 +144,9 @@ async function gap(
         limit: 1,
       }),
     );
-    const end = last === undefined ? 0 : numberOf(last);
+    const index = last === undefined ? await rowAt(database, sessionKey(session)) : undefined;
+    const link = index === undefined ? undefined : readIndex(session, index)?.link;
+    const end = last === undefined ? (link?.position ?? 0) : numberOf(last);
     if (end < from - 1) return damagedAt(session, end + 1, why);
   }
   return commitDamage(expected, why);

@@ -1,6 +1,7 @@
 /** What the writer knows of a session that is in use: its last position, written and queued. */
 
 import type { Appended } from "../event-log.ts";
+import type { ForkPoint } from "../session-events.ts";
 import type { LiveTail } from "./live-tail.ts";
 import type { LooseRows } from "./loose-rows.ts";
 
@@ -43,6 +44,8 @@ export interface Head {
   /** The last position that is written. */
   committed: number;
   createdAt: number;
+  /** Of a fork, where it branches off: its own events begin behind. */
+  link: ForkPoint | undefined;
   /** Its part of the batch that it last wrote to. */
   share: BatchShare | undefined;
   /** Batches with events of this session that are not written yet. */

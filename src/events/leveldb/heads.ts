@@ -3,7 +3,6 @@
  * Sessions not written lately are forgotten and read again from their index row.
  */
 
-import { z } from "zod";
 import { TurnlogError } from "../errors.ts";
 import { parseSessionId } from "../session-id.ts";
 import type { LiveTail } from "./live-tail.ts";
@@ -11,13 +10,8 @@ import { LooseRows } from "./loose-rows.ts";
 import { firstOf, rowAt, type Database } from "./database.ts";
 import { damagedAt, readFailure } from "./failures.ts";
 import type { Head } from "./head.ts";
+import { readIndex, type IndexEntry } from "./index-row.ts";
 import { eventPrefix, numberOf, sessionKey, under } from "./keys.ts";
-import { unseal } from "./sealed-row.ts";
-
-/** Last position, time of the first and of the last event. */
-export const indexSchema: z.ZodType<
-  readonly [revision: number, createdAt: number, updatedAt: number]
-> = z.tuple([z.int().positive(), z.number(), z.number()]);
 
 /** How many heads are remembered, some hundred bytes each. */
 const CAPACITY = 4096;
@@ -39,8 +33,14 @@ export class Heads {
     return this.#heads.get(session) ?? this.#load(parseSessionId(session));
   }
 
+  /** The head, where it is known already. */
+  known(session: string): Head | undefined {
+    const head = this.#heads.get(session);
+    return head?.ready === true ? head : undefined;
+  }
+
   /** The head, once it is known. */
-  async known(session: string): Promise<Head> {
+  async load(session: string): Promise<Head> {
     const head = this.of(session);
     if (!head.ready) await head.loaded;
     return head;
@@ -63,10 +63,11 @@ export class Heads {
     const head: Head = {
       session,
       prefix: eventPrefix(session),
-      loaded: loading.then(([revision, createdAt]) => {
+      loaded: loading.then(({ revision, createdAt, link }) => {
         head.revision = revision;
         head.committed = revision;
         head.createdAt = createdAt;
+        head.link = link;
         head.ready = true;
         head.tail?.advance(revision);
       }),
@@ -74,6 +75,7 @@ export class Heads {
       revision: 0,
       committed: 0,
       createdAt: 0,
+      link: undefined,
       share: undefined,
       batches: 0,
       line: done,
@@ -104,19 +106,24 @@ export class Heads {
   }
 }
 
+const nothing: Omit<IndexEntry, "updatedAt"> = { revision: 0, createdAt: 0, link: undefined };
+
 /** Asks the index row and the last event, which must agree. */
-async function readHead(database: Database, session: string): Promise<readonly [number, number]> {
+async function readHead(
+  database: Database,
+  session: string,
+): Promise<Omit<IndexEntry, "updatedAt">> {
   const prefix = eventPrefix(session);
   try {
     const [index, last] = await Promise.all([
       rowAt(database, sessionKey(session)),
       firstOf(database.keys({ ...under(prefix), reverse: true, limit: 1 })),
     ]);
-    const end = last === undefined ? 0 : numberOf(last);
-    if (index === undefined && end === 0) return [0, 0];
-    const entry = index === undefined ? undefined : unseal(sessionKey(session), index, indexSchema);
+    if (index === undefined && last === undefined) return nothing;
+    const entry = index === undefined ? undefined : readIndex(session, index);
+    const end = last === undefined ? (entry?.link?.position ?? 0) : numberOf(last);
     if (entry === undefined) throw damagedAt(session, end, "its index row is missing or altered");
-    const [revision, createdAt] = entry;
+    const { revision } = entry;
     if (revision !== end) {
       throw damagedAt(
         session,
@@ -124,7 +131,7 @@ async function readHead(database: Database, session: string): Promise<readonly [
         `its events end at ${end}, its index row says ${revision}`,
       );
     }
-    return [revision, createdAt];
+    return entry;
   } catch (error) {
     throw TurnlogError.isInstance(error) ? error : readFailure(error, session, 0);
   }

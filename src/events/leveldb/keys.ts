@@ -2,7 +2,7 @@
  * Every key of the store. Numbers are base 36 with a fixed width, so that keys sort as numbers do.
  * `/` is in no session id, so that the rows of a session are one range, by its name alone.
  *
- *   e/<session>/<seq>         an event
+ *   e/<session>/<seq>         an event; a fork has its own only
  *   s/<session>               the session's index row
  *   i/<session>/<event id>    where an event that carries an id stands
  *   n/<session>/<projection>  a snapshot

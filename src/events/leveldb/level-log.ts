@@ -10,6 +10,7 @@ import type {
   Appended,
   EventLog,
   ExpectedRevision,
+  ForkEvents,
   GlobalEvent,
   ReadRange,
   SessionEntry,
@@ -24,9 +25,11 @@ import { ownEvents } from "./event-row.ts";
 import { closedError } from "./failures.ts";
 import { readGlobal } from "./global-reader.ts";
 import { Heads } from "./heads.ts";
+import { Lineage } from "./lineage.ts";
 import { LiveTail } from "./live-tail.ts";
 import { listSessions } from "./session-list.ts";
-import { readSpan } from "./session-reader.ts";
+import type { Span } from "./session-reader.ts";
+import { readShared, type SharedSource } from "./shared-reader.ts";
 import { readSnapshot, snapshotRow } from "./snapshots.ts";
 import { subscription, type Source } from "./subscription.ts";
 
@@ -46,6 +49,8 @@ export class LevelLog implements EventLog {
   readonly #codec = createCodec();
   readonly #tails = new Map<string, LiveTail>();
   readonly #heads: Heads;
+  readonly #lineage: Lineage;
+  readonly #shared: SharedSource;
   readonly #committer: Committer;
   readonly #appender: Appender;
   readonly #closing = new AbortController();
@@ -55,6 +60,8 @@ export class LevelLog implements EventLog {
     this.#database = database;
     this.#release = release;
     this.#heads = new Heads(database, this.#tails);
+    this.#lineage = new Lineage(database, this.#heads);
+    this.#shared = { database, codec: this.#codec, lineage: this.#lineage };
     this.#committer = new Committer(database, {
       sync,
       end,
@@ -65,6 +72,7 @@ export class LevelLog implements EventLog {
       database,
       codec: this.#codec,
       heads: this.#heads,
+      lineage: this.#lineage,
       committer: this.#committer,
     });
   }
@@ -82,14 +90,24 @@ export class LevelLog implements EventLog {
     }
   }
 
+  fork(session: string, events: ForkEvents): Promise<Appended> {
+    try {
+      this.#assertOpen();
+      return this.#appender.fork(session, events);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
   async *read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
     this.#assertOpen();
     assertWhole(session, [range.from, range.to, range.limit]);
-    const { committed } = await this.#heads.known(session);
+    const head = await this.#heads.load(session);
+    const { committed } = head;
     const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
     const first = Math.max(from, 1);
     const last = Math.min(to, committed);
-    yield* readSpan(this.#database, this.#codec, session, {
+    yield* readShared(this.#shared, head, {
       from: backwards ? Math.max(first, last - limit + 1) : first,
       to: backwards ? last : Math.min(last, first + limit - 1),
       backwards,
@@ -118,7 +136,7 @@ export class LevelLog implements EventLog {
 
   async revision(session: string): Promise<number> {
     this.#assertOpen();
-    return (await this.#heads.known(session)).committed;
+    return (await this.#heads.load(session)).committed;
   }
 
   async *list({ prefix = "" }: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
@@ -134,8 +152,12 @@ export class LevelLog implements EventLog {
 
   async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
     this.#assertOpen();
-    const { committed } = await this.#heads.known(session);
-    return readSnapshot(this.#database, session, projection, committed);
+    const { committed, link } = await this.#heads.load(session);
+    for await (const { owner, to } of this.#lineage.of(session, link, committed)) {
+      const snapshot = await readSnapshot(this.#database, owner, projection, to);
+      if (snapshot !== undefined) return snapshot;
+    }
+    return undefined;
   }
 
   close(): Promise<void> {
@@ -164,6 +186,10 @@ export class LevelLog implements EventLog {
     for (const tail of this.#tails.values()) tail.forget();
   }
 
+  async *#read(session: string, span: Span): AsyncGenerator<SessionEvent> {
+    yield* readShared(this.#shared, await this.#heads.load(session), span);
+  }
+
   #newTail(session: string): LiveTail {
     return new LiveTail((row) => ownEvents(this.#codec, session, row));
   }
@@ -176,10 +202,9 @@ export class LevelLog implements EventLog {
     head.tail = tail;
     return {
       tail,
-      ready: this.#heads.known(session).then(({ committed }) => tail.advance(committed)),
+      ready: this.#heads.load(session).then(({ committed }) => tail.advance(committed)),
       closing: this.#closing.signal,
-      read: (from, to) =>
-        readSpan(this.#database, this.#codec, session, { from, to, backwards: false }),
+      read: (from, to) => this.#read(session, { from, to, backwards: false }),
       release: () => {
         tail.subscriptions--;
         if (tail.subscriptions > 0) return;

@@ -3,9 +3,8 @@
 import type { SessionEntry } from "../event-log.ts";
 import { allRows, type Database } from "./database.ts";
 import { damagedAt, readFailure } from "./failures.ts";
-import { indexSchema } from "./heads.ts";
+import { readIndex } from "./index-row.ts";
 import { sessionKey } from "./keys.ts";
-import { unseal } from "./sealed-row.ts";
 
 export async function* listSessions(
   database: Database,
@@ -19,10 +18,10 @@ export async function* listSessions(
       lt: sessionKey(`${prefix}~`),
     })) {
       last = key.slice(sessionKey("").length);
-      const entry = unseal(key, row, indexSchema);
+      const entry = readIndex(last, row);
       if (entry === undefined) throw damagedAt(last, 0, "its index row is altered");
-      const [revision, createdAt, updatedAt] = entry;
-      yield { session: last, revision, createdAt, updatedAt };
+      const { link, ...rest } = entry;
+      yield { session: last, ...rest, ...(link === undefined ? {} : { forkedFrom: link }) };
     }
   } catch (error) {
     throw readFailure(error, last, 0);

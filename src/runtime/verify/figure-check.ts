@@ -1,7 +1,7 @@
 /** Law 7: the figures of the steps add up to those of the turns, of the session and of its summary. */
 
 import type { TokenUsage } from "../../events/index.ts";
-import { noUsage, spending, turnUsage } from "../../projections/index.ts";
+import { noUsage, ownSteps, spending, turnUsage } from "../../projections/index.ts";
 import type { SessionState } from "../session-state.ts";
 import { nothing, type Check } from "./check.ts";
 
@@ -35,14 +35,30 @@ export function figureCheck(): Check {
   /** What was spent beside the steps too: on attempts that were repeated, and on summaries. */
   let ofAll: Figures = noUsage;
   let steps = 0;
+  /** What others had spent when the session branched off, and the last step that had begun by then. */
+  let inherited: { readonly step: number; total: Figures } | undefined;
+  let step = 0;
   return {
     rule: "figures",
 
     see(event) {
       switch (event.type) {
+        case "session.forked":
+          inherited = { step, total: plus(inherited?.total ?? noUsage, ofAll) };
+          ofSteps = noUsage;
+          ofAll = noUsage;
+          return nothing;
+        case "step.started":
+          step = event.data.step;
+          return nothing;
         case "step.finished":
         case "step.failed":
         case "step.interrupted":
+          if (inherited !== undefined && event.data.step <= inherited.step) {
+            inherited.total = plus(inherited.total, event.data.usage);
+            steps += 1;
+            return nothing;
+          }
           ofSteps = plus(ofSteps, event.data.usage);
           ofAll = plus(ofAll, event.data.usage);
           steps += 1;
@@ -59,12 +75,13 @@ export function figureCheck(): Check {
     },
 
     end({ usage, summary }: SessionState) {
-      const turns = [...new Set(usage.steps.map(({ turn }) => turn))];
+      const own = ownSteps(usage);
+      const turns = [...new Set(own.map(({ turn }) => turn))];
       const wrong = [
         ...differing(
           {
             "the usage of the steps": told(usage.total),
-            "each step": sum(usage.steps.map((step) => step.usage)),
+            "each step": sum(own.map((one) => one.usage)),
             "each turn": sum(turns.map((turn) => turnUsage(usage, turn))),
           },
           ofSteps,
@@ -72,6 +89,13 @@ export function figureCheck(): Check {
         ...differing(
           { "the spending": told(spending(usage).total), "the summary": told(summary.total) },
           ofAll,
+        ),
+        ...differing(
+          {
+            "the usage of the sessions before": told(usage.inherited?.total ?? noUsage),
+            "the summary of the sessions before": told(summary.inherited?.total ?? noUsage),
+          },
+          inherited?.total ?? noUsage,
         ),
       ];
       return usage.steps.length === steps

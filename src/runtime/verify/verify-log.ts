@@ -1,6 +1,6 @@
 /** Holds every session of a log against the laws, and the log's own lists against each other. */
 
-import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { TurnlogError, type EventLog, type SessionEvent } from "../../events/index.ts";
 import type { Finding } from "./inspection.ts";
 import {
   checkEvery,
@@ -74,7 +74,7 @@ async function orderedSessions(
   let next = 1;
   try {
     for await (const { position, session, event } of log.readAll()) {
-      const its = sessions.get(session) ?? { events: 0, problems: [] };
+      const its = sessions.get(session) ?? { events: sharedBefore(event), problems: [] };
       sessions.set(session, its);
       if (position !== next) {
         const what = `the order over all sessions goes from global position ${next - 1} to ${position}`;
@@ -91,6 +91,11 @@ async function orderedSessions(
     problems.push(unreadable(error, next));
   }
   return sessions;
+}
+
+/** How many events a session shares with others, by the first that is its own. */
+function sharedBefore({ seq, type, data }: SessionEvent): number {
+  return type === "session.forked" && data.from.position === seq - 1 ? seq - 1 : 0;
 }
 
 /** A session may have events and be in no list, as when its index row is gone. */

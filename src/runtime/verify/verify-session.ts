@@ -1,6 +1,13 @@
 /** Holds the log of one session against the laws. Reads, runs nothing and writes nothing. */
 
-import { TurnlogError, type EventLog, type TurnlogErrorCode } from "../../events/index.ts";
+import {
+  TurnlogError,
+  type EventLog,
+  type ForkPoint,
+  type SessionEvent,
+  type TurnlogErrorCode,
+} from "../../events/index.ts";
+import { linkOf } from "../fork-link.ts";
 import { checkPosition } from "../session-view.ts";
 import { Inspection, type Finding } from "./inspection.ts";
 import { openStateCheck } from "./state-check.ts";
@@ -38,7 +45,7 @@ const findings: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
 /**
  * Reads all of a session's log and says what is wrong with it: sequence, checksums and schemas, the
  * order of turns and steps, input exactly once, the end of every call, token sums, the digest of
- * every prompt, and the stored states. After an event that cannot be read nothing more is checked.
+ * every prompt, the link of a fork, and the stored states. After an event that cannot be read nothing more is checked.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export async function verifySession(
@@ -58,8 +65,10 @@ export async function verifySession(
     const last = await log.revision(session);
     const every = options.every ?? Math.ceil(last / 16);
     const states = await openStateCheck(log, session, { every, last });
+    const link = await linkOf(log, session);
     for await (const event of log.read(session, { to: last })) {
       add(inspection.see(event));
+      if (event.seq === (link?.position ?? 0) + 1) add(forkFindings(event, link));
       add(await states.see(event, inspection.state));
       if (event.type === "step.started") prompts += 1;
     }
@@ -69,6 +78,21 @@ export async function verifySession(
     add([unreadable(error, inspection.state.position + 1)]);
   }
   return { session, events: inspection.state.position, prompts, problems };
+}
+
+/** The first event of a fork's own, held against the list of sessions. */
+function forkFindings(event: SessionEvent, link: ForkPoint | undefined): readonly Finding[] {
+  const { seq: position, type } = event;
+  const rule = "forks";
+  if (link === undefined) {
+    const what = "it is the first event, and there is nothing that could be forked before it";
+    return type === "session.forked" ? [{ position, rule, what }] : [];
+  }
+  const said = type === "session.forked" ? event.data.from : undefined;
+  if (said?.session === link.session && said.position === link.position) return [];
+  const told = said === undefined ? type : `a fork of ${said.session} at ${said.position}`;
+  const what = `the list of sessions says that it branches off ${link.session} at ${link.position}, and the event there is ${told}`;
+  return [{ position, rule, what }];
 }
 
 /** @throws TurnlogError `INVALID_INPUT` */

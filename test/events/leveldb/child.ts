@@ -4,6 +4,7 @@
  *   child.ts hold <dir>                     opens, prints `open`, closes when stdin ends
  *   child.ts append <dir> <durability> <n> [size]
  *                                           appends n events at a time, prints each revision when it is told of it
+ *   child.ts fork <dir>                     makes forks of forks, prints how many when it is told of each
  *   child.ts open <dir>                     opens and closes in a loop, prints `open` each time
  *   child.ts try <dir>                      opens, appends one event, closes; prints `ok` or the error as JSON
  *   child.ts fill <dir>                     appends until an append fails; prints how many were acknowledged and the error
@@ -46,6 +47,32 @@ async function append(log: EventLog, count: number, size?: number): Promise<void
   }
 }
 
+/** Appends to the youngest session and branches off it, several under way at any moment. */
+async function fork(log: EventLog): Promise<void> {
+  let parent = "s-0";
+  let revision = (await log.append(parent, "none", [event(1)])).revision;
+  let made = 0;
+  const pending = new Set<Promise<void>>();
+  for (let number = 1; ; number++) {
+    void log.append(parent, revision, [event(number), event(number + 1)]);
+    revision += 2;
+    const at = revision - (number % 3);
+    const from = { session: parent, position: at };
+    const link = { type: "session.forked", at: number, data: { from } } as const;
+    const name = `s-${number}`;
+    const making = log.fork(name, [link, event(number), event(number + 1)]).then(() => {
+      print(String(++made));
+      pending.delete(making);
+    });
+    pending.add(making);
+    // A fork is appended to when it is there.
+    if (number % 4 === 0) {
+      await Promise.all(pending);
+      [parent, revision] = [name, at + 3];
+    }
+  }
+}
+
 async function fill(log: EventLog): Promise<void> {
   let acknowledged = 0;
   const text = "x".repeat(2000);
@@ -82,6 +109,9 @@ switch (command) {
       Number(rest[1]),
       rest[2] === undefined ? undefined : Number(rest[2]),
     );
+    break;
+  case "fork":
+    await fork(await openLog({ dir, durability: "os" }));
     break;
   case "open":
     for (;;) {

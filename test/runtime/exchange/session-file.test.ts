@@ -4,7 +4,13 @@ import { deepStrictEqual } from "node:assert/strict";
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
-import { exportSession, importSession, openMemoryLog, verifySession } from "../../../src/index.ts";
+import {
+  exportSession,
+  forkSession,
+  importSession,
+  openMemoryLog,
+  verifySession,
+} from "../../../src/index.ts";
 import { anyEvents } from "../../laws/any-event.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
 import { patience, runs } from "../../support/runs.ts";
@@ -175,4 +181,27 @@ describe("an import", () => {
     await importSession(counted, await linesOf(events));
     expect(appends).toEqual([events.length]);
   });
+});
+
+it("of a fork is a whole session, whose header says where it branched off, also when it is exported again", async () => {
+  await using log = await openMemoryLog();
+  const events = await readFixture("tools");
+  await log.append("p", "none", events);
+  const at = events.findLast(({ type }) => type === "turn.ended")?.seq ?? 0;
+  await forkSession(log, "p", { as: "f", at, now: 5 });
+  const lines = await Array.fromAsync(exportSession(log, "f"));
+  expect(JSON.parse(lines[0] ?? "")).toEqual({
+    turnlog: "session",
+    format: 1,
+    session: "f",
+    events: at + 1,
+    forkedFrom: { session: "p", position: at },
+  });
+  await using other = await openMemoryLog();
+  await importSession(other, lines);
+  expect(await Array.fromAsync(exportSession(other, "f"))).toEqual(lines);
+  const [entry] = await Array.fromAsync(other.list());
+  expect(entry).not.toHaveProperty("forkedFrom");
+  expect(await Array.fromAsync(other.read("f"))).toEqual(await Array.fromAsync(log.read("f")));
+  expect((await verifySession(other, "f")).problems).toEqual([]);
 });

@@ -7,7 +7,9 @@ import { CommitBuilder, chainStart, type ChainMark } from "../commit-record.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { allRows, type Database } from "../database.ts";
 import { writeFormat } from "../store/format-row.ts";
-import { checkedKey, parseEventKey, quarantineKey, sessionKey } from "../keys.ts";
+import { indexRow } from "../index-row.ts";
+import { checkedKey, parseEventKey, quarantineKey } from "../keys.ts";
+import { ownFrom } from "../lineage.ts";
 import { seal } from "../sealed-row.ts";
 import type { SessionSurvey } from "./session-survey.ts";
 import { idPlaces, type OrderedRun } from "./survey-order.ts";
@@ -25,9 +27,10 @@ export async function mend(
   await writeFormat(target, generation);
   const writer = new BatchWriter(target);
   await copyRows(source, writer, survey);
-  for (const [session, { kept, createdAt, updatedAt }] of survey.sessions) {
-    const key = sessionKey(session);
-    if (kept > 0) await writer.put(key, seal(key, [kept, createdAt, updatedAt]));
+  for (const [session, { kept: revision, createdAt, updatedAt, link }] of survey.sessions) {
+    if (revision === 0) continue;
+    const { key, row } = indexRow(session, { revision, createdAt, updatedAt, link });
+    await writer.put(key, row);
   }
   for (const [key, place] of idPlaces(survey.sessions, survey.order))
     await writer.put(key, seal(key, place));
@@ -71,8 +74,10 @@ async function writeCommits(
     indexes = new Map();
   };
   for (const { session, count } of order) {
-    const seals = sessions.get(session)?.seals;
-    const from = (done.get(session) ?? 0) + 1;
+    const survey = sessions.get(session);
+    const seals = survey?.seals;
+    const last = done.get(session);
+    const from = last === undefined ? ownFrom(survey?.link) : last + 1;
     done.set(session, from + count - 1);
     let events = 0;
     for (let seq = from; seq < from + count; seq++) {

@@ -1,5 +1,6 @@
 /** What a repair tells its caller. */
 
+import { ownEvents } from "./session-survey.ts";
 import type { Survey } from "./survey.ts";
 
 /** A session that lost something. */
@@ -42,12 +43,12 @@ export function reportOf(
 ): RepairReport {
   const lost = [...sessions]
     .filter(([, { kept, known }]) => known > kept)
-    .map(([session, { kept, known, after }]) => ({
+    .map(([session, { shared, kept, known, after }]) => ({
       session,
       kept,
-      lostFrom: kept + 1,
+      lostFrom: shared + kept + 1,
       quarantined: after,
-      missing: Math.max(0, known - kept - after),
+      missing: Math.max(0, known - shared - kept - after),
     }));
   const left = [...sessions.values()].filter(({ kept }) => kept > 0);
   return {
@@ -56,7 +57,7 @@ export function reportOf(
     findings,
     lost,
     sessions: left.length,
-    events: left.reduce((sum, { kept }) => sum + kept, 0),
+    events: left.reduce((sum, survey) => sum + ownEvents(survey), 0),
     quarantined: [...sessions.values()].reduce((sum, { after }) => sum + after, strays.length),
     missing: lost.reduce((sum, { missing }) => sum + missing, 0),
     ...(damagedFiles === undefined ? {} : { damagedFiles }),

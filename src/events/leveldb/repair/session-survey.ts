@@ -1,6 +1,12 @@
 /** What repair finds out about one session. */
 
+import type { ForkPoint } from "../../session-events.ts";
+
 export interface SessionSurvey {
+  /** Of a fork, where it branches off. */
+  link: ForkPoint | undefined;
+  /** Of a fork of which nothing is kept: positions before its own events, which it did not lose. */
+  shared: number;
   /** The last good position. */
   kept: number;
   /** Checksums of the kept rows, by their last positions. */
@@ -18,11 +24,18 @@ export interface SessionSurvey {
   indexed: number;
 }
 
+/** How many events are kept under a session's own name. */
+export function ownEvents({ kept, link }: SessionSurvey): number {
+  return kept - (link?.position ?? 0);
+}
+
 /** What is known of a session, from whatever row told of it first. */
 export function surveyed(sessions: Map<string, SessionSurvey>, session: string): SessionSurvey {
   let survey = sessions.get(session);
   if (survey === undefined) {
     survey = {
+      link: undefined,
+      shared: 0,
       kept: 0,
       seals: new Map(),
       sealed: [],

@@ -36,7 +36,7 @@ export async function surveyOrder(
       const survey = surveyed(sessions, session);
       const last = from + count - 1;
       survey.known = Math.max(survey.known, last);
-      const done = placed.get(session) ?? 0;
+      const done = placed.get(session) ?? survey.link?.position ?? 0;
       const end = Math.min(last, survey.kept);
       if (from !== done + 1 || end !== last) broken++;
       isSealed ||= touchesSealed(survey, from, end);
@@ -48,8 +48,8 @@ export async function surveyOrder(
     // The sums are those of the rows that the batch wrote.
     if (!isSealed && sumOf(seals) !== record.sums) broken++;
   }
-  for (const [session, { kept }] of sessions) {
-    const done = placed.get(session) ?? 0;
+  for (const [session, { kept, link }] of sessions) {
+    const done = placed.get(session) ?? link?.position ?? 0;
     if (kept <= done) continue;
     broken++;
     order.push({ session, count: kept - done });
@@ -89,9 +89,10 @@ export function idPlaces(
   const done = new Map<string, { seq: number; next: number }>();
   let position = 0;
   for (const { session, count } of order) {
-    const cursor = done.get(session) ?? { seq: 0, next: 0 };
+    const survey = sessions.get(session);
+    const cursor = done.get(session) ?? { seq: survey?.link?.position ?? 0, next: 0 };
     done.set(session, cursor);
-    const ids = sessions.get(session)?.ids ?? [];
+    const ids = survey?.ids ?? [];
     for (
       let found = ids[cursor.next];
       found !== undefined && found.seq <= cursor.seq + count;

@@ -3,10 +3,13 @@
  * gap or bad row, and of the global order what its commit records still tell. Changes nothing.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import { allRows, type Database } from "../database.ts";
 import { envelopesIn, isSealedRow } from "../event-row.ts";
-import { indexSchema } from "../heads.ts";
+import { readIndex } from "../index-row.ts";
 import { parseEventKey, sessionKey, snapshotKey, under } from "../keys.ts";
+import { dropOrphans, linkOf } from "./fork-survey.ts";
+import { ownFrom } from "../lineage.ts";
 import { sealOf, unseal } from "../sealed-row.ts";
 import { snapshotSchema } from "../snapshots.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
@@ -32,6 +35,7 @@ export async function surveyStore(database: Database): Promise<Survey> {
   const strays: string[] = [];
   const badSnapshots: string[] = [];
   await surveyEvents(database, sessions, strays);
+  dropOrphans(sessions, findings);
   await surveyIndex(database, sessions, findings);
   const order = await surveyOrder(database, sessions, findings);
   await surveyIds(database, sessions, order, findings);
@@ -61,6 +65,10 @@ async function surveyEvents(
     const events = envelopesIn(row, place);
     // A key that is altered may name any session and any position: it proves nothing.
     if (events.length > 0) survey.known = Math.max(survey.known, seq);
+    if (survey.kept === 0 && survey.after === 0 && seq > events.length) {
+      survey.link = await linkOf(database, place, row);
+      survey.kept = survey.link?.position ?? 0;
+    }
     if (seq !== survey.kept + events.length || survey.after > 0 || events.length === 0) {
       survey.after += Math.max(1, events.length);
       continue;
@@ -69,7 +77,7 @@ async function surveyEvents(
     if (isSealedRow(row)) survey.sealed.push({ from: survey.kept + 1, to: seq });
     for (const { at, id } of events) {
       survey.kept++;
-      if (survey.kept === 1) survey.createdAt = at;
+      if (survey.kept === ownFrom(survey.link)) survey.createdAt = at;
       survey.updatedAt = at;
       if (id !== undefined) survey.ids.push({ seq: survey.kept, id });
     }
@@ -82,10 +90,15 @@ async function surveyIndex(
   findings: string[],
 ): Promise<void> {
   for await (const [key, row] of allRows(database, under("s/"))) {
-    const survey = surveyed(sessions, key.slice(sessionKey("").length));
-    const [revision, createdAt, updatedAt] = unseal(key, row, indexSchema) ?? [0, 0, 0];
-    survey.known = Math.max(survey.known, revision);
-    if (createdAt === survey.createdAt && updatedAt === survey.updatedAt) survey.indexed = revision;
+    const session = key.slice(sessionKey("").length);
+    const survey = surveyed(sessions, session);
+    const entry = readIndex(session, row);
+    if (entry === undefined) continue;
+    survey.known = Math.max(survey.known, entry.revision);
+    if (survey.kept === 0) survey.shared = entry.link?.position ?? 0;
+    const { createdAt, updatedAt, link } = survey;
+    if (isDeepStrictEqual(entry, { revision: entry.revision, createdAt, updatedAt, link }))
+      survey.indexed = entry.revision;
   }
   for (const [session, { indexed, kept }] of sessions) {
     if (indexed !== kept || kept === 0)

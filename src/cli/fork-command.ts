@@ -1,0 +1,37 @@
+/** `turnlog fork`: a session that goes its own way from a position of another one. Runs nothing. */
+
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { forkSession } from "../runtime/index.ts";
+import { writeLine, writeLines, type Output } from "./output.ts";
+import { openStore } from "./store-folder.ts";
+
+const optionsSchema = z.object({
+  dir: z.string(),
+  json: z.boolean().default(false),
+  at: z.int().positive().exactOptional(),
+  as: z.string().exactOptional(),
+});
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and what `openLog` throws */
+export async function fork(
+  session: string,
+  given: unknown,
+  { data, progress }: Output,
+): Promise<void> {
+  const { dir, json, at, as = newName(session) } = optionsSchema.parse(given);
+  await using log = await openStore(dir);
+  const forked = await forkSession(log, session, { as, ...(at === undefined ? {} : { at }) });
+  await writeLines(data, [json ? JSON.stringify(forked) : forked.session]);
+  if (json) return;
+  const { from } = forked;
+  await writeLine(
+    progress,
+    `It shares the events of ${from.session} up to ${from.position}. Go on with it: turnlog --session ${as}`,
+  );
+}
+
+/** People see what it is a fork of; names are at most 128 characters. */
+function newName(session: string): string {
+  return `${session.slice(0, 100)}-${randomUUID().slice(0, 8)}`;
+}

@@ -1,0 +1,56 @@
+/** `turnlog fork`: a session that goes its own way, made at the command line and gone on with there. */
+
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { jsonLines, run } from "./command-line.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const revisionsSchema = z.array(z.looseObject({ session: z.string(), revision: z.number() }));
+
+it("makes a session that shares another one's events, is listed, verified and gone on with", async () => {
+  await using folder = await temporaryFolder({ "a.txt": "one" });
+  const cwd = folder.path;
+  await run(["--session", "one", "list the files"], { cwd });
+  const made = await run(["fork", "one", "--at", "7", "--as", "two", "--json"], { cwd });
+  expect(made).toMatchObject({ code: 0 });
+  expect(jsonLines(made.stdout)).toEqual([
+    { session: "two", from: { session: "one", position: 7 } },
+  ]);
+  const unnamed = await run(["fork", "one"], { cwd });
+  expect(unnamed.stdout).toMatch(/^one-[0-9a-f]{8}\n$/);
+  expect(unnamed.stderr).toContain("turnlog --session one-");
+
+  const listed = revisionsSchema.parse(
+    jsonLines((await run(["sessions", "--json"], { cwd })).stdout),
+  );
+  expect(listed.find(({ session }) => session === "two")).toMatchObject({
+    revision: 8,
+    forkedFrom: { session: "one", position: 7 },
+  });
+  expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
+  const spoken = await run(["--session", "two", "list the files"], { cwd });
+  expect(spoken).toMatchObject({ code: 0 });
+  expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
+  const usage = await run(["show", unnamed.stdout.trim(), "--view", "usage"], { cwd });
+  expect(usage.stdout).toMatch(/^0 steps: 0 in, 0 out/m);
+  expect(usage.stdout).toMatch(/^before it branched off, \d+ steps: [1-9]/m);
+});
+
+it("says what is wrong with a position, a name or a session, and makes nothing", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  await run(["--session", "one", "hello"], { cwd });
+  for (const [args, code] of [
+    [["fork", "one", "--at", "9999"], "INVALID_INPUT"],
+    [["fork", "one", "--as", "one"], "REVISION_CONFLICT"],
+    [["fork", "one", "--as", "a/b"], "INVALID_INPUT"],
+    [["fork", "none"], "SESSION_NOT_FOUND"],
+  ] as const) {
+    const ended = await run(args, { cwd });
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toContain(`[${code}]`);
+  }
+  expect(await run(["fork", "one", "--at", "0"], { cwd })).toMatchObject({ code: 2 });
+  const { stdout } = await run(["sessions", "--json"], { cwd });
+  expect(jsonLines(stdout)).toHaveLength(1);
+});

@@ -1,0 +1,127 @@
+/** Forks in the middle of a turn: what becomes in them of what was running. */
+
+import { tool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { callIdentity, type CallIdentity, type Session } from "../../src/index.ts";
+import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { lawProblems } from "../support/law-problems.ts";
+import { storedEvents } from "../support/replay.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { seen } from "../support/seen.ts";
+import { openSession, type OpenSession } from "../support/with-runtime.ts";
+
+async function ask(session: Session, text: string, id?: string): Promise<string> {
+  const turn = await session.send(text, id === undefined ? {} : { id });
+  return (await turn.result).text;
+}
+
+async function typesBehind({ log }: OpenSession, session: string, position: number) {
+  return (await Array.fromAsync(log.read(session, { from: position + 1 }))).map(({ type }) => type);
+}
+
+describe("a fork in the middle of a turn", () => {
+  it("keeps what the model had said by then as interrupted, while the turn itself goes on", async () => {
+    const pause = gate();
+    const model = scriptedModel([saying("half ", pause, "and half"), "Sorry."]);
+    await using open = await openSession({ model });
+    const turn = await open.session.send("Say it.");
+    await pause.reached;
+    const { seq } = await seen(open.session, "part.text-delta");
+    const fork = await open.session.fork({ id: "f", at: seq });
+    expect(await typesBehind(open, "f", seq)).toEqual([
+      "session.forked",
+      "session.recovered",
+      "step.interrupted",
+      "turn.ended",
+    ]);
+    expect((await fork.view()).history.at(-2)).toMatchObject({
+      status: "interrupted",
+      parts: [{ text: "half " }],
+    });
+    pause.open();
+    expect((await turn.result).text).toBe("half and half");
+    expect(await ask(fork, "And?")).toBe("Sorry.");
+    expect(JSON.stringify(model.calls[1]?.prompt)).not.toContain("and half");
+    expect(lawProblems(await storedEvents(open.log, "f"))).toEqual([]);
+  });
+
+  it("recovers as a process does that died right there, at every position", async () => {
+    const tools = {
+      look: tool({ inputSchema: z.object({}), execute: () => "seen" }),
+    };
+    const script = [calling(call("look", "1"), call("look", "2")), "Done."];
+    await using open = await openSession({ model: scriptedModel(script), tools });
+    await ask(open.session, "Look.");
+    const events = await open.events();
+    for (const { seq } of events) {
+      const fork = await open.session.fork({ id: `f-${seq}`, at: seq });
+      await fork.idle();
+      await open.log.append(`died-${seq}`, "none", events.slice(0, seq));
+      const died = await open.runtime.session(`died-${seq}`);
+      await died.idle();
+      const own = await Array.fromAsync(open.log.read(fork.id, { from: seq + 1 }));
+      const recovered = await Array.fromAsync(open.log.read(died.id, { from: seq + 1 }));
+      const told = ({ type, data }: (typeof own)[number]) => ({ type, data });
+      expect(own.slice(1).map(told)).toEqual(recovered.map(told));
+      expect(lawProblems(await storedEvents(open.log, fork.id))).toEqual([]);
+    }
+  });
+
+  it("knows nothing of what calls answered later, and runs idempotent ones again with the same effect id", async () => {
+    const calls: CallIdentity[] = [];
+    const pay = tool({
+      inputSchema: z.object({}),
+      execute: (_, options) => {
+        calls.push(callIdentity(options));
+        return "paid";
+      },
+    });
+    const agent = {
+      model: scriptedModel([calling(call("pay", "1")), "Paid.", "Paid too.", "And that.", "All."]),
+      tools: { pay },
+      toolPolicies: { pay: { idempotent: true } },
+    };
+    await using open = await openSession(agent, { recovery: "continue" });
+    await ask(open.session, "Pay.");
+    const called = (await seen(open.session, "part.tool-call")).seq;
+    const started = (await seen(open.session, "tool.started")).seq;
+    const finished = (await seen(open.session, "step.finished")).seq;
+    expect(started).toBeGreaterThan(finished);
+    // Started; asked for and not started; and the latter in a fork of a fork.
+    const after = await open.session.fork({ id: "after", at: started });
+    await after.idle();
+    const before = await open.session.fork({ id: "before", at: finished });
+    await before.idle();
+    const inner = await before.fork({ id: "inner", at: finished });
+    await inner.idle();
+    expect(called).toBeLessThan(finished);
+    expect(calls.map(({ session, attempt, effectId }) => [session, attempt, effectId])).toEqual([
+      ["s", 1, "s/1/1"],
+      ["after", 2, "s/1/1"],
+      ["before", 1, "s/1/1"],
+      ["inner", 1, "s/1/1"],
+    ]);
+    for (const id of ["after", "before", "inner"])
+      expect(lawProblems(await storedEvents(open.log, id))).toEqual([]);
+  });
+
+  it("gives calls of its own effect ids of its own, though their step and id are those of the other session", async () => {
+    const calls: string[] = [];
+    const pay = tool({
+      inputSchema: z.object({}),
+      execute: (_, options) => {
+        calls.push(callIdentity(options).effectId);
+        return "paid";
+      },
+    });
+    const one = calling(call("pay", "1"));
+    const model = scriptedModel(["Hello.", one, "Paid.", one, "Paid."]);
+    await using open = await openSession({ model, tools: { pay } });
+    await ask(open.session, "Hello.");
+    const fork = await open.session.fork({ id: "f" });
+    await ask(open.session, "Pay.");
+    await ask(fork, "Pay.");
+    expect(calls).toEqual(["s/2/1", "f/2/1"]);
+  });
+});

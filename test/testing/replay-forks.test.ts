@@ -1,0 +1,83 @@
+/** Replays of forks: the session up to where it branches off, then the fork, as one recording. */
+
+import { tool } from "ai";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import type { Agent, Session } from "../../src/index.ts";
+import {
+  differenceText,
+  replay,
+  scriptedModel,
+  type ReplayedAgent,
+} from "../../src/testing/index.ts";
+import { storedEvents } from "../support/replay.ts";
+import { call, calling } from "../support/script.ts";
+import { openSession, type OpenSession } from "../support/with-runtime.ts";
+
+const tools = { look: tool({ inputSchema: z.object({}), execute: () => "seen" }) };
+
+async function ask(session: Session, text: string): Promise<void> {
+  await (
+    await session.send(text)
+  ).result;
+}
+
+async function replayed({ log }: OpenSession, id: string, agent: ReplayedAgent): Promise<string> {
+  const { difference } = await replay(await storedEvents(log, id), agent);
+  return difference === undefined ? "the same" : differenceText(difference);
+}
+
+it("a fork of a fork happens again, each with calls and effect ids of its own", async () => {
+  const step = calling(call("look", "1"));
+  const agent: Agent = {
+    model: scriptedModel([step, "One.", step, "Two.", step, "Three."]),
+    tools,
+  };
+  await using open = await openSession(agent);
+  await ask(open.session, "One?");
+  const fork = await open.session.fork({ id: "f" });
+  await ask(fork, "Two?");
+  const inner = await fork.fork({ id: "g" });
+  await ask(inner, "Three?");
+  for (const id of ["s", "f", "g"]) expect(await replayed(open, id, agent)).toBe("the same");
+});
+
+it.each(["stop", "continue"] as const)(
+  "a fork at any position of a turn happens again, recovered by the policy %s",
+  async (recovery) => {
+    const script = () => [calling(call("look", "1"), call("look", "2")), "Done.", "More."];
+    const toolPolicies = { look: { idempotent: true } };
+    const agent: Agent = {
+      model: scriptedModel((_, index) => script()[Math.min(index, 2)] ?? "More."),
+      tools,
+      toolPolicies,
+    };
+    await using open = await openSession(agent, { recovery });
+    await ask(open.session, "Look.");
+    for (const { seq } of await open.events()) {
+      const fork = await open.session.fork({ id: `f-${seq}`, at: seq });
+      await fork.idle();
+      await ask(fork, "And?");
+      expect([seq, await replayed(open, fork.id, agent)]).toEqual([seq, "the same"]);
+    }
+  },
+);
+
+it("a fork with an edited message and another agent happens again, and a changed agent is found in it", async () => {
+  const agent: Agent = { model: scriptedModel(["One.", "Two.", "Another two."]), tools };
+  await using open = await openSession(agent);
+  await ask(open.session, "One?");
+  await ask(open.session, "Secnd?");
+  const fork = await open.session.fork({ id: "f", edit: "Second?", instructions: "Be brief." });
+  await fork.idle();
+  const brief = { ...agent, instructions: "Be brief." };
+  const events = await storedEvents(open.log, "f");
+  const created = events[0]?.type === "session.created" ? events[0].data.agent.digest : "";
+  const fits: ReplayedAgent = ({ digest }) => (digest === created ? agent : brief);
+  expect(await replayed(open, "f", fits)).toBe("the same");
+  const at = events.findIndex(({ type }) => type === "session.forked") + 1;
+  const { difference } = await replay(events, ({ digest }) =>
+    digest === created ? agent : { ...agent, instructions: "Be long." },
+  );
+  expect(difference?.position).toBeGreaterThan(at);
+});
