@@ -1,19 +1,25 @@
 /** A stretch of the conversation as plain text, for a model that is to summarise it. No media, no protocol of tools. */
 
-import type { ContextView, HistoryItem, HistoryPart } from "../projections/index.ts";
+import {
+  cutItem,
+  type ContextView,
+  type HistoryItem,
+  type HistoryPart,
+} from "../projections/index.ts";
 import { requestText } from "./request-text.ts";
 import type { ShownUnit } from "./shown-units.ts";
 
 /** Characters of one part, where parts are cut: three quarters from its beginning, the rest from its end. */
 const CAPPED = 2000;
 
-/** What was said and done in a piece of the prompt. Results that were pruned stay out. */
+/** What was said and done in a piece of the prompt. Results that were pruned stay out, those that were cut are as the model saw them. */
 export function unitText({ items }: ShownUnit, view: ContextView, capped: boolean): string {
   const pruned = new Set(
     view.prunings.flatMap(({ calls }) => calls.map(({ step, callId }) => `${step} ${callId}`)),
   );
   const cut = (text: string): string => (capped ? cutPart(text) : text);
   return items
+    .map((item) => cutItem(item, view))
     .flatMap((item) => itemLines(item, (step, callId) => pruned.has(`${step} ${callId}`), cut))
     .join("\n");
 }

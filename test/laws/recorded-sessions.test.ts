@@ -32,6 +32,7 @@ const scripts: Readonly<Record<FixtureName, (stage: Stage) => Promise<Session>>>
 /** What nothing in this release records, or only a provider that runs tools of others. */
 const unrecorded: readonly string[] = [
   "blob.stored",
+  "context.cut",
   "context.overflowed",
   "context.pruned",
   "context.restored",
