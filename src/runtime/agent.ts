@@ -6,8 +6,9 @@ import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, T
 import type { LoopLimits } from "../context/index.ts";
 import { byId, type AgentDescription, type JsonValue, type ModelName } from "../events/index.ts";
 import type { CallLimits } from "./call-limits.ts";
-import type { ContextOptions } from "./context-options.ts";
+import { checkContext, type ContextOptions } from "./context-options.ts";
 import { toJson } from "./json-value.ts";
+import { withReader } from "./reader-tool.ts";
 
 export interface Agent {
   readonly model: LanguageModel;
@@ -84,6 +85,7 @@ export function interruptedPolicy(
 
 /** An agent with what follows from it, worked out once. */
 export interface PreparedAgent {
+  /** With the tool by which long results are read. */
   readonly agent: Agent;
   readonly description: AgentDescription;
   /** The instructions, and the tool definitions as JSON: the parts of every prompt that stay. */
@@ -102,7 +104,9 @@ export function nameOf(model: LanguageModel): ModelName {
     : { provider: model.provider, modelId: model.modelId };
 }
 
-export async function prepareAgent(agent: Agent): Promise<PreparedAgent> {
+export async function prepareAgent(given: Agent): Promise<PreparedAgent> {
+  checkContext(given.context);
+  const agent = withReader(given);
   const tools = await Promise.all(
     Object.entries(agent.tools ?? {}).map(async ([name, tool]) => ({
       name,

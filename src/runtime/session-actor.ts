@@ -189,14 +189,15 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#prompts;
   }
 
-  /** Undoes the pruning or the compaction at a position; refused unless the session is idle. */
+  /** Undoes the pruning, the cut or the compaction at a position; refused unless the session is idle. */
   restore(position: number): void {
     if (!this.isIdle) throw this.refusal("restore", "it is running a turn; cancel it or wait");
-    const { compactions, prunings } = this.#state.view;
-    if (![...compactions, ...prunings].some((one) => one.position === position)) {
+    const { compactions, prunings, cuts } = this.#state.view;
+    const changes = [...compactions, ...prunings, ...cuts.filter(({ undone }) => undone !== true)];
+    if (!changes.some((one) => one.position === position)) {
       throw this.refusal(
         "restore",
-        `nothing was pruned or compacted at position ${position}, or it was undone before`,
+        `nothing was pruned, cut or compacted at position ${position}, or it was undone before`,
       );
     }
     this.record({ type: "context.restored", data: { position } });
@@ -330,7 +331,7 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   #runTools(): void {
-    const { prepared, graceMs } = this.#options;
+    const { graceMs } = this.#options;
     if (this.#messages.length === 0) {
       // After a restart: what the calls answered is read from the history again.
       const { open: _, ...before } = this.#state.history;
@@ -338,7 +339,7 @@ export class SessionActor implements SessionDoor, Disposable {
     }
     this.#tools ??= new ToolRunner({
       door: this,
-      agent: prepared.agent,
+      agent: this.#prompts.equipped(),
       signal: this.#stop.signal,
       graceMs,
       messages: this.#messages,

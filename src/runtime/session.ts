@@ -52,7 +52,7 @@ export interface Session {
    */
   compact(strategy?: CompactionStrategy): Promise<CompactionEvent>;
   /**
-   * Undoes the pruning or compaction whose event is at that position: the prompt is byte for byte
+   * Undoes the pruning, cut or compaction whose event is at that position: the prompt is byte for byte
    * what it was without it. @throws TurnlogError `COMMAND_REFUSED`
    */
   restore(position: number): Promise<void>;

@@ -1,0 +1,342 @@
+/** A tool answers with far more than the model's window holds: nothing hits the wall, and nothing is lost. */
+
+import { tool, type ToolSet } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  createRuntime,
+  offlineModel,
+  openMemoryLog,
+  overflow,
+  slidingWindow,
+  type Agent,
+  type ContextOptions,
+} from "../../src/index.ts";
+import {
+  promptProblems,
+  replay,
+  replayTools,
+  scriptedModel,
+  type ScriptedStep,
+} from "../../src/testing/index.ts";
+import { billingModel, type BillingModel } from "../support/billing-model.ts";
+import { call, calling } from "../support/script.ts";
+import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
+
+const WINDOW = 8000;
+const READER = "read_tool_output";
+
+/** 400 KB, of which no two lines are the same. */
+const book = Array.from(
+  { length: 8000 },
+  (_, line) => `Line ${line}: ${"of the long tale ".repeat(2)}🚢`,
+).join("\n");
+
+const tools: ToolSet = {
+  fetch: tool({ inputSchema: z.object({ url: z.string() }), execute: () => book }),
+};
+
+function agentOf(model: BillingModel, more: ContextOptions = {}): Agent {
+  const limits = { billing: { contextWindow: WINDOW, maxOutputTokens: 1000 } };
+  return { model, tools, context: { limits, ...more } };
+}
+
+const fetching: ScriptedStep = calling(call("fetch", "f", { url: "a" }));
+
+/** Fetches the book, and then does and says what is told. */
+function reader(...steps: readonly (string | ScriptedStep)[]): BillingModel {
+  return billingModel([fetching, ...steps], { window: WINDOW });
+}
+
+async function turn(open: OpenSession, text = "Read it."): Promise<void> {
+  expect(await (await open.session.send(text)).result).toMatchObject({ finishReason: "stop" });
+}
+
+/** What the model was shown of the results of a step. */
+function shown(model: BillingModel, index: number, callId: string): string {
+  for (const message of model.calls[index]?.prompt ?? []) {
+    if (message.role !== "tool") continue;
+    for (const part of message.content) {
+      if (part.type !== "tool-result" || part.toolCallId !== callId) continue;
+      if (part.output.type === "text" || part.output.type === "error-text")
+        return part.output.value;
+    }
+  }
+  throw new Error(`The model was shown no result of ${callId}.`);
+}
+
+describe("a result of 400 KB in a window of 8,000 tokens", () => {
+  it("is shown by its beginning and its end, and the log has the whole of it", async () => {
+    const model = reader("A long tale.");
+    await using open = await openSession(agentOf(model));
+    await turn(open);
+    expect(model.refused).toBe(0);
+    const text = shown(model, 1, "f");
+    expect(text.startsWith("Line 0: of the long tale")).toBe(true);
+    expect(text.endsWith(book.slice(-100))).toBe(true);
+    const [, left, all, from] =
+      /\[(\d+) of (\d+) characters left out here\. To read them: read_tool_output\(\{"call":"1\.1","from":(\d+)\}\)\]/.exec(
+        text,
+      ) ?? [];
+    expect(Number(all)).toBe(book.length);
+    expect(book.startsWith(text.slice(0, Number(from)))).toBe(true);
+    expect(Number(left)).toBeGreaterThan(book.length / 2);
+    const events = await open.events();
+    const result = events.find(({ type }) => type === "tool.succeeded");
+    expect(result?.data).toMatchObject({ output: book });
+    const types = events.map(({ type }) => type);
+    expect(types.filter((type) => type.startsWith("context."))).toEqual(["context.cut"]);
+    const [cut] = events.filter(({ type }) => type === "context.cut");
+    expect(promptProblems((await open.session.at(cut?.seq ?? 0)).prompt)).toEqual([]);
+  });
+
+  it("is counted as it is shown: the estimate of the next prompt is near its bill", async () => {
+    const model = reader("A long tale.");
+    await using open = await openSession(agentOf(model));
+    await turn(open);
+    const started = (await open.events()).findLast((event) => event.type === "step.started");
+    const billed = model.taken[1] ?? 0;
+    expect(Math.abs((started?.data.estimate.tokens ?? 0) - billed)).toBeLessThan(0.15 * billed);
+  });
+
+  it.each(["language-model-call", "stream-text"] as const)(
+    "can be read to its end by the tool that its note names, a page after the other, and is never cut again (%s)",
+    async (stepSource) => {
+      const lines = 60;
+      const small = book
+        .split("\n")
+        .slice(0, 12 * lines)
+        .join("\n");
+      const pages: string[] = [];
+      let from = 0;
+      const model = billingModel(
+        ({ prompt }, index) => {
+          if (index === 0) return fetching;
+          if (index > 1) {
+            const last = prompt.findLast(({ role }) => role === "tool");
+            const part = last?.role === "tool" ? last.content[0] : undefined;
+            if (part?.type !== "tool-result" || part.output.type !== "text")
+              throw new Error("No page.");
+            const [head = "", to] =
+              /^\[Characters \d+ to (\d+) of \d+\..*\]\n/.exec(part.output.value) ?? [];
+            pages.push(part.output.value.slice(head.length));
+            from = Number(to);
+          }
+          return from < small.length
+            ? calling(call(READER, `r${index}`, { call: "1.1", from }))
+            : "Read.";
+        },
+        { window: WINDOW },
+      );
+      const fetch = tool({ inputSchema: z.object({ url: z.string() }), execute: () => small });
+      await using open = await openSession(
+        { ...agentOf(model), tools: { fetch }, maxSteps: 200 },
+        { stepSource },
+      );
+      await turn(open);
+      expect(pages.join("")).toBe(small);
+      expect(model.refused).toBe(0);
+      const cuts = (await open.types()).filter((type) => type === "context.cut");
+      expect([cuts.length, pages.length > 5]).toEqual([1, true]);
+    },
+  );
+
+  it("leaves room for others of its step, which are cut alike, and for pages that are read at once", async () => {
+    const several = calling(
+      ...Array.from({ length: 6 }, (_, index) => call("fetch", `f${index}`, { url: "a" })),
+    );
+    const pages = calling(
+      ...Array.from({ length: 6 }, (_, index) =>
+        call(READER, `r${index}`, { call: `1.${index + 1}`, from: 9000 }),
+      ),
+    );
+    const model = billingModel((_, index) => [several, pages][index] ?? "Done.", {
+      window: WINDOW,
+    });
+    const compact = { when: overflow(), how: slidingWindow() };
+    await using open = await openSession(agentOf(model, { compact }));
+    await turn(open);
+    expect(model.refused).toBe(0);
+    const events = await open.events();
+    const cuts = events.filter((event) => event.type === "context.cut");
+    expect(cuts.map(({ data }) => data.calls.length)).toEqual([6]);
+    expect(Math.max(...model.taken)).toBeLessThan(WINDOW);
+  });
+
+  it("is cut once more where nobody knew the window, and the provider refuses and tells it", async () => {
+    const model = reader("Read.");
+    await using open = await openSession({ model, tools, context: { compact: false } });
+    await turn(open);
+    expect([model.refused, model.taken.length]).toEqual([1, 2]);
+    const about = (await open.types()).filter((type) => /^context|^step.started/.test(type));
+    expect(about).toEqual([
+      "step.started",
+      "context.cut",
+      "step.started",
+      "context.overflowed",
+      "context.cut",
+      "step.started",
+    ]);
+    expect(shown(model, 1, "f").match(/left out here/g)).toHaveLength(1);
+  });
+
+  it("is cut far shorter where the provider refuses and does not say how long it may be", async () => {
+    const refusal = new Error("Input is too long for requested model.");
+    const model = scriptedModel([fetching, { failure: refusal }, "Read."]);
+    await using open = await openSession({ model, tools, context: { compact: false } });
+    await turn(open);
+    const sizes = [1, 2].map((index) => JSON.stringify(model.calls[index]?.prompt).length);
+    expect(sizes[1]).toBeLessThan((sizes[0] ?? 0) / 2);
+  });
+
+  it("is had back by restoring it, byte for byte, and is then left alone", async () => {
+    const model = reader("A long tale.", "Yes.");
+    await using open = await openSession(agentOf(model, { compact: false }));
+    await turn(open);
+    const cut = (await open.events()).find(({ type }) => type === "context.cut");
+    if (cut === undefined) throw new Error("Nothing was cut.");
+    const before = (await open.session.at(cut.seq - 1)).prompt;
+    const diff = await open.session.diff(cut.seq - 1, cut.seq);
+    expect(diff.changes).toMatchObject([{ kind: "changed", why: "cut", after: { role: "tool" } }]);
+    await open.session.restore(cut.seq);
+    const { prompt } = await open.session.view();
+    expect(JSON.stringify(prompt.slice(0, before.length))).toBe(JSON.stringify(before));
+    const back = await open.session.diff(cut.seq, (await open.session.view()).position);
+    expect(back.changes.filter(({ kind }) => kind === "changed")).toMatchObject([
+      { why: "restored" },
+    ]);
+    await expect(open.session.restore(cut.seq)).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+    await (await open.session.send("Did you read it?")).result.catch(() => undefined);
+    expect((await open.types()).filter((type) => type === "context.cut")).toHaveLength(1);
+    expect(model.refused).toBe(1);
+  });
+
+  it("is shown as it was after the agent's limits have changed: the log says what was left out", async () => {
+    const model = reader("A long tale.", "Yes.");
+    await using log = await openMemoryLog();
+    await using open = await openSession(agentOf(model), { log });
+    await turn(open);
+    await using again = await reopen(open, agentOf(model, { cut: { share: 0.05 }, prune: false }));
+    await turn(again, "Go on.");
+    expect(shown(model, 2, "f")).toBe(shown(model, 1, "f"));
+  });
+});
+
+/** Fetches the book, reads on where a result is shown cut, and then says that it has: of any beginning. */
+function resumable(): BillingModel {
+  return billingModel(
+    ({ prompt }) => {
+      const text = JSON.stringify(prompt);
+      if (text.includes("Characters 500 to 550")) return "Read.";
+      const [, name] = /read_tool_output\(\{\\+"call\\+":\\+"(\d+\.1)/.exec(text) ?? [];
+      if (name === undefined) return fetching;
+      return calling(call(READER, "r", { call: name, from: 500, length: 50 }));
+    },
+    { window: WINDOW },
+  );
+}
+
+describe("a session with a long result", () => {
+  it("goes on from wherever its process dies: the result is cut once, and read on in", async () => {
+    const agent = { ...agentOf(resumable()), toolPolicies: { fetch: { idempotent: true } } };
+    await using whole = await openSession(agent);
+    await turn(whole);
+    const events = await whole.events();
+    const page = `[Characters 500 to 550 of ${book.length}. They go on from 550.]\n${book.slice(500, 550)}`;
+    for (const { seq, type } of events.slice(0, -1)) {
+      if (type === "session.created" || seq < 4) continue;
+      await using log = await openMemoryLog();
+      await log.append("s", "none", events.slice(0, seq));
+      const model = resumable();
+      await using open = await openSession({ ...agent, model }, { log, recovery: "continue" });
+      await open.session.idle();
+      const ends = (await open.events()).flatMap((event) =>
+        event.type === "tool.succeeded" && event.data.callId === "r" ? [event.data.output] : [],
+      );
+      expect({ seq, ends }).toEqual({ seq, ends: [page] });
+      const cuts = (await open.types()).filter((one) => one === "context.cut");
+      expect({ seq, cuts: cuts.length, refused: model.refused }).toEqual({
+        seq,
+        cuts: 1,
+        refused: 0,
+      });
+    }
+  });
+
+  it("happens again as it was recorded, its cut and its pages included", async () => {
+    const agent = agentOf(resumable());
+    await using open = await openSession(agent);
+    await turn(open);
+    const events = await open.events();
+    expect(await replay(events, agent)).toEqual({ events: events.length });
+    const { difference } = await replay(events, agentOf(resumable(), { cut: { share: 0.1 } }));
+    expect(difference?.recorded?.type).toBe("context.cut");
+  });
+
+  it("can be run with tools made from the log alone, of which one reads results in the place of ours", async () => {
+    await using open = await openSession(agentOf(resumable()));
+    await turn(open);
+    const recorded = replayTools(await open.events());
+    await using again = await openSession({ ...agentOf(resumable()), tools: recorded });
+    await turn(again);
+    const outputs = async (one: OpenSession): Promise<readonly unknown[]> =>
+      (await one.events()).flatMap((event) =>
+        event.type === "tool.succeeded" ? [event.data.output] : [],
+      );
+    expect(await outputs(again)).toEqual(await outputs(open));
+  });
+
+  it("shows it whole to those who want it so, and offers no tool to those who do not want that", async () => {
+    const names = (model: BillingModel): unknown => model.calls[0]?.tools?.map(({ name }) => name);
+    const huge = billingModel([fetching, "Read."]);
+    await using whole = await openSession({
+      model: huge,
+      tools,
+      context: { cut: false, compact: false },
+    });
+    await turn(whole);
+    expect([shown(huge, 1, "f") === book, names(huge)]).toEqual([true, ["fetch"]]);
+
+    const silent = reader("Read.");
+    await using open = await openSession(agentOf(silent, { cut: { reader: false } }));
+    await turn(open);
+    expect(shown(silent, 1, "f")).toMatch(/\[\d+ of \d+ characters left out here\.\]/);
+    expect(names(silent)).toEqual(["fetch"]);
+
+    const usual = reader("Read.");
+    await using offered = await openSession(agentOf(usual));
+    await turn(offered);
+    expect(names(usual)).toEqual(["fetch", READER]);
+    const [created] = await offered.events();
+    expect(created?.data).toMatchObject({ agent: { tools: ["fetch", READER] } });
+  });
+
+  it("of the offline model has it whole, as that reads whatever it is given", async () => {
+    const matches = Array.from({ length: 3000 }, (_, line) => ({
+      file: "log.txt",
+      line,
+      text: "the tale of the ship",
+    }));
+    const search_files = tool({ inputSchema: z.looseObject({}), execute: () => ({ matches }) });
+    await using open = await openSession({ model: offlineModel(), tools: { search_files } });
+    const { text } = await (await open.session.send('search for "tale"')).result;
+    expect(text).toContain("3,000 lines");
+    expect(await open.types()).not.toContain("context.cut");
+  });
+
+  it("is refused where a share of the prompt is none", async () => {
+    for (const share of [0, -1, 1.5, Number.NaN]) {
+      const agent = agentOf(reader("x"), { cut: { share } });
+      await expect(createRuntime({ memory: true, agent })).rejects.toMatchObject({
+        code: "INVALID_INPUT",
+      });
+    }
+  });
+
+  it("tells a model that asks for a result that there is none", async () => {
+    const model = reader(calling(call(READER, "r", { call: "7.1" })), "Then not.");
+    await using open = await openSession(agentOf(model));
+    await turn(open);
+    expect(shown(model, 2, "r")).toContain('There is no result of a call "7.1"');
+  });
+});
