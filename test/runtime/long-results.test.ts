@@ -9,7 +9,9 @@ import {
   openMemoryLog,
   overflow,
   slidingWindow,
+  summarize,
   type Agent,
+  type CompactionStrategy,
   type ContextOptions,
 } from "../../src/index.ts";
 import {
@@ -21,6 +23,7 @@ import {
 } from "../../src/testing/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import { call, calling } from "../support/script.ts";
+import { summariser } from "../support/summarisers.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
 
 const WINDOW = 8000;
@@ -235,6 +238,31 @@ function resumable(): BillingModel {
     { window: WINDOW },
   );
 }
+
+describe.each([8000, 16_000, 64_000])(
+  "a session of results that are all too long for its window of %d tokens",
+  (window) => {
+    it.each<[string, () => CompactionStrategy]>([
+      ["a sliding window", () => slidingWindow()],
+      ["summaries", () => summarize({ model: summariser("honest") })],
+    ])("never sends more than it takes, with %s", async (_, how) => {
+      const model = billingModel(
+        (_call, index) =>
+          index % 4 === 3
+            ? `Done with ${index}.`
+            : calling(call("fetch", `f${index}`, { url: "a" })),
+        { window },
+      );
+      const limits = { billing: { contextWindow: window, maxOutputTokens: window / 8 } };
+      const context = { limits, compact: { when: overflow(), how: how() } };
+      await using open = await openSession({ model, tools, context });
+      for (let round = 0; round < 8; round++) await turn(open, `Read it, FACT-${round}.`);
+      expect([model.refused, Math.max(...model.taken) <= window]).toEqual([0, true]);
+      const cuts = (await open.events()).filter((event) => event.type === "context.cut");
+      expect(cuts).toHaveLength(24);
+    });
+  },
+);
 
 describe("a session with a long result", () => {
   it("goes on from wherever its process dies: the result is cut once, and read on in", async () => {
