@@ -1,7 +1,7 @@
 /** What a user hands over to be run: a model, its instructions and tools, taken from the AI SDK unchanged. */
 
 import { hash } from "node:crypto";
-import { asSchema, type ProviderOptions } from "@ai-sdk/provider-utils";
+import { asSchema, type ProviderOptions, type Schema } from "@ai-sdk/provider-utils";
 import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, ToolSet } from "ai";
 import type { LoopLimits } from "../context/index.ts";
 import { byId, type AgentDescription, type JsonValue, type ModelName } from "../events/index.ts";
@@ -107,19 +107,24 @@ export function nameOf(model: LanguageModel): ModelName {
 export async function prepareAgent(given: Agent): Promise<PreparedAgent> {
   checkContext(given.context);
   const agent = withReader(given);
+  const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
+    name,
+    tool,
+    inputSchema: asSchema(tool.inputSchema),
+  }));
   const tools = await Promise.all(
-    Object.entries(agent.tools ?? {}).map(async ([name, tool]) => ({
+    schemas.map(async ({ name, tool, inputSchema }) => ({
       name,
       // A description made per call is not part of what the agent is.
       description: typeof tool.description === "string" ? tool.description : null,
-      inputSchema: await asSchema(tool.inputSchema).jsonSchema,
+      inputSchema: await inputSchema.jsonSchema,
     })),
   );
   const model = nameOf(agent.model);
   const instructions = agent.instructions ?? "";
   const definition = JSON.stringify(toJson({ model, instructions, tools }));
   return {
-    agent,
+    agent: agent.tools === undefined ? agent : { ...agent, tools: withSchemas(schemas) },
     description: {
       digest: hash("sha256", definition),
       model,
@@ -128,4 +133,17 @@ export async function prepareAgent(given: Agent): Promise<PreparedAgent> {
     instructions,
     tools: tools.length === 0 ? "" : JSON.stringify(tools),
   };
+}
+
+/** The same tools; what was made of their schemas is kept, which the SDK would make anew for each call. */
+function withSchemas(
+  schemas: readonly {
+    readonly name: string;
+    readonly tool: ToolSet[string];
+    readonly inputSchema: Schema;
+  }[],
+): ToolSet {
+  return Object.fromEntries(
+    schemas.map(({ name, tool, inputSchema }) => [name, { ...tool, inputSchema }]),
+  );
 }

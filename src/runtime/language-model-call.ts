@@ -6,6 +6,7 @@ import { unlessAborted, untilAborted } from "./abort.ts";
 import { callRequest } from "./call-request.ts";
 import { inputCallbacks } from "./input-callbacks.ts";
 import { toJson } from "./json-value.ts";
+import { shorterCall } from "./known-prompt.ts";
 import { measuredUsage, metadata, recordedPart } from "./recorded-part.ts";
 import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
 
@@ -16,9 +17,17 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
   try {
     const { agent, signal } = request;
     const tellTools = inputCallbacks(request);
+    const { repairToolCall, ...whole } = callRequest(request);
     const calling = streamLanguageModelCall({
-      ...callRequest(request),
+      ...whole,
+      ...shorterCall(agent.model, request.messages),
       ...(agent.tools === undefined ? {} : { tools: agent.tools }),
+      ...(repairToolCall === undefined
+        ? {}
+        : {
+            // Who mends a call is shown the prompt as it is.
+            repairToolCall: (broken) => repairToolCall({ ...broken, messages: whole.messages }),
+          }),
     });
     const { stream } = await unlessAborted(calling, signal, (late) => {
       // Ended before it began.

@@ -3,7 +3,7 @@
  * first step on, as a tool that came later would break the provider's prompt cache (decision 15).
  */
 
-import { tool, type Tool, type ToolSet } from "@ai-sdk/provider-utils";
+import { asSchema, tool, type Schema, type Tool, type ToolSet } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import { byId } from "../events/index.ts";
 import type { ContextOptions } from "./context-options.ts";
@@ -24,7 +24,7 @@ export interface ReadRequest {
   readonly length?: number | undefined;
 }
 
-const inputSchema: z.ZodType<ReadRequest> = z.object({
+const request: z.ZodType<ReadRequest> = z.object({
   call: z.string().describe("Which result, as the note in it says; for instance 3.1"),
   from: z.int().nonnegative().default(0).describe("The first character, counted from 0"),
   length: z
@@ -34,10 +34,12 @@ const inputSchema: z.ZodType<ReadRequest> = z.object({
     .describe("Characters at most; by default as many as there is room for"),
 });
 
+/** One object: by it the built-in tool is told from one that the user has under its name. */
+const inputSchema: Schema<ReadRequest> = asSchema(request);
+
 const description =
   "Reads on in an earlier tool result that was too long to be shown whole. Only for results with a note that says so.";
 
-/** One object: by it the built-in tool is told from one that the user has under its name. */
 const definition: Tool<ReadRequest> = tool({ description, inputSchema });
 
 /** The agent with the tool, unless it has no tools that could need it, or one of that name, or does not want it. */
@@ -67,7 +69,7 @@ export function bindReader<Agent extends Equipment>(
   read: (asked: ReadRequest) => string,
 ): Agent {
   const { tools = {} } = agent;
-  if (byId(tools, READER) !== definition) return agent;
+  if (byId(tools, READER)?.inputSchema !== inputSchema) return agent;
   const bound: Tool<ReadRequest, string> = tool({ description, inputSchema, execute: read });
   return { ...agent, tools: { ...tools, [READER]: bound } };
 }

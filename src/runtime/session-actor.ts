@@ -108,8 +108,9 @@ export class SessionActor implements SessionDoor, Disposable {
     if (this.#failure !== undefined) throw this.#failure;
     const { clock } = this.#options;
     const seq = this.#state.position + 1;
-    // The union of bodies, spread, is the union of events: the compiler does not follow it.
-    const event = { seq, at: clock(), ...body } as SessionEvent;
+    // Field by field, as a spread takes twice as long; type and data are of one body, and belong together.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const event = { seq, at: clock(), type: body.type, data: body.data } as SessionEvent;
     if (event.type.endsWith("-delta")) {
       this.#gather(event);
     } else {

@@ -6,7 +6,7 @@
  */
 
 import { z } from "zod";
-import { jsonObjectSchema, jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
+import { jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
   approvals,
@@ -50,7 +50,7 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
 ];
 
 /** Changes when the form of a snapshot does. */
-const version = 2;
+const version = 3;
 /** Changes when any projection's version does, or the set of them: then old snapshots do not fit. */
 const shape = folded.map((projection) => `${projection.name}@${projection.version}`).join(" ");
 
@@ -71,22 +71,26 @@ const stateSchema = z.object({
   summary: sessionSummary.schema,
 });
 
-/** The state with empty lists, and where their chunks are. */
-const headSchema = z.object({
+/** The positions at which the state was stored. */
+const indexSchema = z.object({
   shape: z.literal(shape),
   chunks: z.array(z.int().positive()),
-  state: z
-    .object({ history: jsonObjectSchema, usage: jsonObjectSchema, toolCalls: jsonObjectSchema })
-    .catchall(jsonSchema),
 });
 
+/** A state but for its lists; what it holds is checked as a whole with them. */
+const restSchema = z.looseObject({
+  history: z.looseObject({}),
+  usage: z.looseObject({}),
+  toolCalls: z.looseObject({}),
+});
 const listSchema = z.custom<readonly JsonValue[]>(Array.isArray);
-/** What the lists have gained since `after`, the position of the chunk before. */
+/** The state with empty lists, and what these have gained since `after`, the position of the chunk before. */
 const chunkSchema = z.object({
   after: z.int().nonnegative(),
   items: listSchema,
   steps: listSchema,
   ended: listSchema,
+  rest: restSchema,
 });
 type Chunk = z.infer<typeof chunkSchema>;
 
@@ -108,33 +112,33 @@ export async function saveSessionSnapshot(
     items: gained(from.history.items, state.history.items),
     steps: gained(from.usage.steps, state.usage.steps),
     ended: gained(from.toolCalls.ended, state.toolCalls.ended),
+    rest: withoutLists(state),
   };
   const next = { state, chunks: [...chunks, position] };
-  // The chunk comes first: a head never names one that is not there.
+  // The chunk comes first: the index never names one that is not there.
   await log.saveSnapshot(session, {
     projection: chunkName(position),
     version,
     position,
     state: jsonSchema.parse(chunk),
   });
-  await log.saveSnapshot(session, { projection: NAME, version, position, state: headOf(next) });
+  const index = { shape, chunks: next.chunks };
+  await log.saveSnapshot(session, { projection: NAME, version, position, state: index });
   return next;
 }
 
-function headOf({ state, chunks }: KeptState): JsonValue {
+function withoutLists(state: SessionState): Chunk["rest"] {
   const { value, context } = state.machine;
   const { position: _, history, usage, toolCalls, ...whole } = state;
-  return toJson({
-    shape,
-    chunks,
-    state: {
+  return restSchema.parse(
+    toJson({
       ...whole,
       machine: { value, context },
       history: { ...history, items: [] },
       usage: { ...usage, steps: [] },
       toolCalls: { ...toolCalls, ended: [] },
-    },
-  });
+    }),
+  );
 }
 
 /** Whether the lists of the later state begin with those of the earlier one: an item that is over may still change. */
@@ -155,44 +159,54 @@ function gained(earlier: readonly unknown[], later: readonly unknown[]): readonl
   return listSchema.parse(later.slice(earlier.length));
 }
 
-/** The newest stored state, or {@link nothingKept} when there is none that fits. */
-export async function loadSessionSnapshot(log: SnapshotShelf, session: string): Promise<KeptState> {
+/**
+ * The newest stored state, of those up to a position where one is given, or {@link nothingKept}
+ * when there is none that fits.
+ */
+export async function loadSessionSnapshot(
+  log: SnapshotShelf,
+  session: string,
+  at: number = Number.POSITIVE_INFINITY,
+): Promise<KeptState> {
   const snapshot = await log.loadSnapshot(session, NAME);
   if (snapshot === undefined || snapshot.version !== version) return nothingKept;
-  const head = headSchema.safeParse(snapshot.state, uncompiled);
-  if (!head.success) return nothingKept;
-  const { chunks, state } = head.data;
-  const lists = await loadChunks(log, session, chunks);
-  if (lists === undefined) return nothingKept;
+  const index = indexSchema.safeParse(snapshot.state, uncompiled);
+  if (!index.success) return nothingKept;
+  const wanted = index.data.chunks.filter((position) => position <= at);
+  const chunks = await loadChunks(log, session, wanted);
+  const positions = wanted.slice(0, chunks.length);
+  const position = positions.at(-1);
+  const rest = chunks.at(-1)?.rest;
+  if (position === undefined || rest === undefined) return nothingKept;
   const raw = {
-    ...state,
-    history: { ...state.history, items: lists.flatMap((chunk) => chunk.items) },
-    usage: { ...state.usage, steps: lists.flatMap((chunk) => chunk.steps) },
-    toolCalls: { ...state.toolCalls, ended: lists.flatMap((chunk) => chunk.ended) },
+    ...rest,
+    history: { ...rest.history, items: chunks.flatMap((chunk) => chunk.items) },
+    usage: { ...rest.usage, steps: chunks.flatMap((chunk) => chunk.steps) },
+    toolCalls: { ...rest.toolCalls, ended: chunks.flatMap((chunk) => chunk.ended) },
   };
   const whole = stateSchema.safeParse(raw, uncompiled);
   if (!whole.success) return nothingKept;
   const { machine, ...projections } = whole.data;
   return {
-    state: { position: snapshot.position, machine: resolveMachineState(machine), ...projections },
-    chunks,
+    state: { position, machine: resolveMachineState(machine), ...projections },
+    chunks: positions,
   };
 }
 
-/** All chunks, or undefined when one is missing or does not follow the one before it. */
+/** The chunks up to the first one that is missing or does not follow the one before it. */
 async function loadChunks(
   log: SnapshotShelf,
   session: string,
   positions: readonly number[],
-): Promise<readonly Chunk[] | undefined> {
+): Promise<readonly Chunk[]> {
   const snapshots = await Promise.all(
     positions.map((position) => log.loadSnapshot(session, chunkName(position))),
   );
   const chunks: Chunk[] = [];
   for (const [index, snapshot] of snapshots.entries()) {
     const chunk = chunkSchema.safeParse(snapshot?.state, uncompiled);
-    if (snapshot?.version !== version || !chunk.success) return undefined;
-    if (chunk.data.after !== (positions[index - 1] ?? 0)) return undefined;
+    if (snapshot?.version !== version || !chunk.success) break;
+    if (chunk.data.after !== (positions[index - 1] ?? 0)) break;
     chunks.push(chunk.data);
   }
   return chunks;

@@ -13,7 +13,7 @@ import {
   type UsageState,
 } from "../projections/index.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
-import { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
+import { foldSession, type SessionState } from "./session-state.ts";
 
 export interface SessionView {
   readonly session: string;
@@ -50,9 +50,8 @@ export async function readSessionState(
   session: string,
   at?: number,
 ): Promise<SessionState> {
-  const { state } = await loadSessionSnapshot(log, session);
-  const isLater = at !== undefined && state.position > at;
-  return await foldOnwards(log, session, isLater ? initialSessionState : state, at);
+  const { state } = await loadSessionSnapshot(log, session, at);
+  return await foldOnwards(log, session, state, at);
 }
 
 /** The state after the events that follow it in the log, up to a position (default: the last). */

@@ -55,6 +55,24 @@ describe.each(["language-model-call", "stream-text"] as const)("By way of %s", (
     ]);
   });
 
+  it("the hook sees the whole prompt of the step, not only what is new in it", async () => {
+    const seen: number[] = [];
+    const model = scriptedModel([
+      calling(call("weather", "1", { city: "Ulm" })),
+      calling(...calls),
+      "I see.",
+    ]);
+    const repairToolCall: Repair = ({ messages }) => {
+      seen.push(messages.length);
+      return Promise.resolve(null);
+    };
+    const agent = { model, tools: { weather }, repairToolCall };
+    await using open = await openSession(agent, { stepSource });
+    const turn = await open.session.send("How is the weather?");
+    await turn.result;
+    expect(seen).toEqual([3, 3]);
+  });
+
   it("what the hook leaves as it is, or breaks over, goes back to the model", async () => {
     const answers = await told(({ toolCall }) => {
       if (toolCall.toolCallId === "1") return Promise.resolve(null);

@@ -27,18 +27,63 @@ export function subscription(
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<SessionEvent> {
   const ended = new AbortController();
-  const end = AbortSignal.any(signal === undefined ? [ended.signal] : [ended.signal, signal]);
-  const events = follow(open, from, end);
+  const end = (): void => {
+    ended.abort();
+  };
+  if (signal?.aborted === true) end();
+  else signal?.addEventListener("abort", end, { once: true });
+  const pages = follow(open, from, ended.signal, () => {
+    signal?.removeEventListener("abort", end);
+  });
+  return singly(pages, ended);
+}
+
+/** The events of pages one by one: a promise each, and no more work than that. */
+function singly(
+  pages: AsyncGenerator<readonly SessionEvent[], undefined>,
+  ended: AbortController,
+): AsyncIterableIterator<SessionEvent> {
+  type Next = IteratorResult<SessionEvent, undefined>;
+  let page: readonly SessionEvent[] = [];
+  let index = 0;
+  let turning: Promise<Next> | undefined;
+  const next = (): Promise<Next> => {
+    if (turning !== undefined) return afterwards(turning);
+    const value = ended.signal.aborted ? undefined : page[index];
+    if (value !== undefined) {
+      index++;
+      return Promise.resolve({ done: false, value });
+    }
+    turning = turn().finally(() => {
+      turning = undefined;
+    });
+    return turning;
+  };
+  /** Who asks before the last answer has come is answered after it. */
+  const afterwards = async (before: Promise<Next>): Promise<Next> => {
+    await Promise.allSettled([before]);
+    return await next();
+  };
+  const turn = async (): Promise<Next> => {
+    const turned = await pages.next();
+    const [value] = turned.value ?? [];
+    if (turned.done === true || value === undefined) return { done: true, value: undefined };
+    page = turned.value;
+    index = 1;
+    return { done: false, value };
+  };
   return {
-    next: () => events.next(),
+    next,
     // A generator that waits for an event cannot be told to return: it is woken first.
-    return: () => {
+    return: async () => {
       ended.abort();
-      return events.return(undefined);
+      await pages.return(undefined);
+      return { done: true, value: undefined };
     },
-    throw: (error: unknown) => {
+    throw: async (error: unknown) => {
       ended.abort();
-      return events.throw(error);
+      await pages.throw(error);
+      return { done: true, value: undefined };
     },
     [Symbol.asyncIterator]() {
       return this;
@@ -46,11 +91,13 @@ export function subscription(
   };
 }
 
+/** Pages of events that belong together, until the signal or the log ends it. */
 async function* follow(
   open: () => Source,
   from: number,
   end: AbortSignal,
-): AsyncGenerator<SessionEvent, undefined> {
+  over: () => void,
+): AsyncGenerator<readonly SessionEvent[], undefined> {
   if (end.aborted) return;
   const { tail, ready, closing, read, release } = open();
   const wake = (): void => tail.wake();
@@ -62,15 +109,13 @@ async function* follow(
     while (!end.aborted && !closing.aborted) {
       const live = tail.from(next);
       if (live !== undefined) {
-        for (const event of live) {
-          yield event;
-          next++;
-          if (end.aborted || closing.aborted) return;
-        }
+        next += live.length;
+        yield live;
       } else if (next <= tail.committed) {
+        // One by one: what comes before an event that cannot be read is still told.
         for await (const event of read(next, Math.min(tail.committed, next + PAGE - 1))) {
-          yield event;
           next++;
+          yield [event];
           if (end.aborted || closing.aborted) return;
         }
       } else {
@@ -83,6 +128,7 @@ async function* follow(
   } finally {
     end.removeEventListener("abort", wake);
     closing.removeEventListener("abort", wake);
+    over();
     release();
   }
 }

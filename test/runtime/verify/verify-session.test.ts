@@ -124,7 +124,8 @@ describe("verify", () => {
       ).result;
     }
     await open.runtime.close();
-    const stored = await open.log.loadSnapshot("s", "session");
+    const position = (await open.log.loadSnapshot("s", "session"))?.position ?? 0;
+    const stored = await open.log.loadSnapshot("s", `session@${position}`);
     if (stored === undefined) throw new Error("No state was stored.");
     expect((await verifySession(open.log, "s")).problems).toEqual([]);
     const json = JSON.stringify(stored.state).replace('"turn":', '"turn":1');
