@@ -28,6 +28,7 @@ export interface ResultShare {
   readonly step: number;
 }
 
+/** What results may have of a prompt, by what its messages may have. */
 export function resultShare(
   { messageTokens = USUAL_TOKENS }: Pick<PlanningGround, "messageTokens">,
   { share = SHARE }: CutOptions = {},
