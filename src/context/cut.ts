@@ -1,6 +1,12 @@
 /** Where the prompt may be cut, and what a cut would leave. Every strategy cuts through this file only. */
 
-import { itemMessages, type ContextView, type HistoryState } from "../projections/index.ts";
+import {
+  itemMessages,
+  shownItem,
+  type ContextView,
+  type HistoryItem,
+  type HistoryState,
+} from "../projections/index.ts";
 import type { CompactionPlan, PlanningGround } from "./compaction-strategy.ts";
 import { addSize, meter, noSize } from "./message-size.ts";
 import { isPending, messageCount, shownUnits, type ShownUnit } from "./shown-units.ts";
@@ -28,6 +34,8 @@ export function cuttable(
     meter: meter(defaultEstimator, usualModel),
     factor: 1,
   };
+  const shown = (items: readonly HistoryItem[]): ReturnType<typeof itemMessages> =>
+    items.flatMap((item) => itemMessages(shownItem(item, view)));
   const tokensOf = (messages: ReturnType<typeof itemMessages>): number => {
     const { text, media, around } = messages
       .map((message) => measure.message(message))
@@ -38,15 +46,11 @@ export function cuttable(
   const pending = all.findIndex((unit) => unit.turn === history.turn && isPending(unit));
   const units = pending === -1 ? all : all.slice(0, pending);
   const openItems = pending === -1 ? [] : all.slice(pending).flatMap(({ items }) => items);
-  const open = [...openItems, ...(history.open === undefined ? [] : [history.open])].flatMap(
-    itemMessages,
-  );
+  const open = shown([...openItems, ...(history.open === undefined ? [] : [history.open])]);
   return {
     units,
     tokens: units.map(({ summary, items }) =>
-      summary === undefined
-        ? tokensOf(items.flatMap(itemMessages))
-        : measure.text(summary).text * factor,
+      summary === undefined ? tokensOf(shown(items)) : measure.text(summary).text * factor,
     ),
     openTokens: tokensOf(open),
     openMessages: open.length,

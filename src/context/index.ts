@@ -42,6 +42,9 @@ export {
   type PruningInput,
   type PruningPlan,
 } from "./pruning.ts";
+export { planCuts, type CutInput, type CutPlan } from "./result-cuts.ts";
+export { resultPage } from "./result-page.ts";
+export { pageLimit, resultShare, type CutOptions } from "./result-share.ts";
 export { summarize, type SummarizeOptions } from "./summarize.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./sliding-window.ts";
 export {

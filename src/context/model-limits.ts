@@ -43,6 +43,11 @@ export interface KnownLimits {
   readonly overrides?: Readonly<Record<string, ModelLimits>>;
 }
 
+/** Of models that no catalogue has: our offline model reads whatever it is given, and is to be given all of it. */
+const OWN: Readonly<Record<string, ModelLimits>> = {
+  "turnlog:offline": { contextWindow: 1_000_000 },
+};
+
 /** The user's figures for a model. */
 function overridden(model: ModelName, { overrides }: KnownLimits): ModelLimits {
   if (overrides === undefined) return {};
@@ -57,8 +62,8 @@ function overridden(model: ModelName, { overrides }: KnownLimits): ModelLimits {
  */
 export function modelLimits(model: ModelName, at: number, known: KnownLimits): ModelLimits {
   const { catalogue, learned } = known;
-  const listed = catalogue?.limits(model, at) ?? {};
   const key = modelKey(model);
+  const listed = catalogue?.limits(model, at) ?? OWN[key] ?? {};
   const told = learned?.windows[key];
   const largest = learned?.largest[key] ?? 0;
   const { contextWindow: listedWindow, ...rest } = listed;

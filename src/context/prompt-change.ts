@@ -7,8 +7,9 @@ import {
   itemMessages,
   messagesSince,
   modelKey,
-  PRUNED_PLACEHOLDER,
+  shownItem,
   type ContextView,
+  type HistoryItem,
   type HistoryState,
   type StepItem,
   type StepUsage,
@@ -86,13 +87,8 @@ function removedSince(
   isNewTurn: boolean,
   measure: Meter,
 ): MessageSize {
-  const pruned = view.prunings
-    .filter(({ position }) => position > anchor.position)
-    .flatMap(({ calls }) => calls)
-    .filter(({ step }) => step < anchor.step)
-    .map(({ step, callId }) => resultSize(history, step, callId, measure))
-    .reduce(addSize, noSize);
-  if (!isNewTurn || !family.dropsOldReasoning) return pruned;
+  const left = leftOutSince(history, view, anchor, measure);
+  if (!isNewTurn || !family.dropsOldReasoning) return left;
   const dropped = usage.steps
     .filter(({ step, turn }) => turn === anchor.turn && step < anchor.step)
     .filter(({ step }) => {
@@ -100,33 +96,50 @@ function removedSince(
       return item !== undefined && hasReasoning(item);
     })
     .reduce((sum, step) => sum + (step.usage.reasoningTokens ?? 0), 0);
-  return addSize(pruned, { ...noSize, around: dropped });
+  return addSize(left, { ...noSize, around: dropped });
 }
 
-/** What a pruned result had, beyond its placeholder. */
-function resultSize(
+/** What the results before a step have lost after it: they were cleared, or cut. */
+function leftOutSince(
   history: HistoryState,
-  step: number,
-  callId: string,
+  view: ContextView,
+  anchor: StepItem,
   measure: Meter,
 ): MessageSize {
-  const item = stepItem(history, step);
-  if (item === undefined) return noSize;
-  const placeholder = measure.text(PRUNED_PLACEHOLDER);
-  const sizes = itemMessages(item).flatMap((message) => {
-    if (message.role !== "tool") return [];
-    const results = message.content.filter(
-      (part) => part.type === "tool-result" && part.toolCallId === callId,
-    );
-    return results.map((part) => {
-      const whole = part.type === "tool-result" ? measure.result(part) : noSize;
-      return {
-        text: whole.text - placeholder.text,
-        media: whole.media,
-        around: 0,
-        bytes: whole.bytes - placeholder.bytes,
-      };
-    });
-  });
-  return sizes.reduce(addSize, noSize);
+  const isOld = ({ position }: { readonly position: number }): boolean =>
+    position < anchor.position;
+  const prunings = view.prunings.filter(isOld);
+  const cuts = view.cuts.filter(isOld);
+  if (prunings.length === view.prunings.length && cuts.length === view.cuts.length) return noSize;
+  const steps = new Set(
+    [...view.prunings.slice(prunings.length), ...view.cuts.slice(cuts.length)].flatMap(
+      ({ calls }) => calls.map(({ step }) => step),
+    ),
+  );
+  const then = { ...view, prunings, cuts };
+  return [...steps]
+    .filter((step) => step < anchor.step)
+    .map((step) => {
+      const item = stepItem(history, step);
+      if (item === undefined) return noSize;
+      const [whole, left] = [then, view].map((one) => resultsSize(shownItem(item, one), measure));
+      return difference(whole ?? noSize, left ?? noSize);
+    })
+    .reduce(addSize, noSize);
+}
+
+function resultsSize(item: HistoryItem, measure: Meter): MessageSize {
+  return itemMessages(item)
+    .filter(({ role }) => role === "tool")
+    .map((message) => measure.message(message))
+    .reduce(addSize, noSize);
+}
+
+function difference(left: MessageSize, right: MessageSize): MessageSize {
+  return {
+    text: left.text - right.text,
+    media: left.media - right.media,
+    around: left.around - right.around,
+    bytes: left.bytes - right.bytes,
+  };
 }

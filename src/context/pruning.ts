@@ -4,6 +4,7 @@
  */
 
 import {
+  cutItem,
   itemMessages,
   PRUNED_PLACEHOLDER,
   type CallPart,
@@ -92,11 +93,12 @@ function candidates({ history, view, meter, factor, options }: PruningInput): re
   const placeholder = tokens(meter.text(PRUNED_PLACEHOLDER));
   const found: Candidate[] = [];
   let results = 0;
-  let after = history.open === undefined ? 0 : tokens(sizeOf(itemMessages(history.open), meter));
+  const open = history.open === undefined ? [] : itemMessages(cutItem(history.open, view));
+  let after = tokens(sizeOf(open, meter));
   for (const unit of shownUnits(history, view).toReversed()) {
     // What was summarised is gone already, and what lies before it was looked at when it was.
     if (unit.kind === "summary") break;
-    for (const { call, step, size } of resultsOf(unit, meter).toReversed()) {
+    for (const { call, step, size } of resultsOf(unit, view, meter).toReversed()) {
       // What is around a result stays.
       const gain = tokens({ ...size, around: 0 }) - placeholder;
       if (pruned.has(`${step} ${call.callId}`)) {
@@ -126,9 +128,10 @@ function sizeOf(messages: ReturnType<typeof itemMessages>, meter: Meter): Messag
   return messages.map((message) => meter.message(message)).reduce(addSize, noSize);
 }
 
-/** The results that a prune could take: those of calls that succeeded. */
-function resultsOf({ items }: ShownUnit, meter: Meter): readonly Result[] {
-  return items.flatMap((item) => {
+/** The results that a prune could take: those of calls that succeeded, as far as they are shown. */
+function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): readonly Result[] {
+  return items.flatMap((whole) => {
+    const item = cutItem(whole, view);
     if (item.kind !== "step") return [];
     const sizes = new Map(
       itemMessages(item).flatMap((message) =>

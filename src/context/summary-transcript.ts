@@ -1,19 +1,26 @@
 /** A stretch of the conversation as plain text, for a model that is to summarise it. No media, no protocol of tools. */
 
-import type { ContextView, HistoryItem, HistoryPart } from "../projections/index.ts";
+import type { ModelOutput } from "../events/index.ts";
+import {
+  cutItem,
+  type ContextView,
+  type HistoryItem,
+  type HistoryPart,
+} from "../projections/index.ts";
 import { requestText } from "./request-text.ts";
 import type { ShownUnit } from "./shown-units.ts";
 
 /** Characters of one part, where parts are cut: three quarters from its beginning, the rest from its end. */
 const CAPPED = 2000;
 
-/** What was said and done in a piece of the prompt. Results that were pruned stay out. */
+/** What was said and done in a piece of the prompt. Results that were pruned stay out, those that were cut are as the model saw them. */
 export function unitText({ items }: ShownUnit, view: ContextView, capped: boolean): string {
   const pruned = new Set(
     view.prunings.flatMap(({ calls }) => calls.map(({ step, callId }) => `${step} ${callId}`)),
   );
   const cut = (text: string): string => (capped ? cutPart(text) : text);
   return items
+    .map((item) => cutItem(item, view))
     .flatMap((item) => itemLines(item, (step, callId) => pruned.has(`${step} ${callId}`), cut))
     .join("\n");
 }
@@ -77,7 +84,9 @@ function partLines(
 function outcomeText(outcome: Extract<HistoryPart, { readonly kind: "call" }>["outcome"]): string {
   switch (outcome.status) {
     case "succeeded":
-      return withoutMedia(outcome.modelOutput ?? outcome.output);
+      return withoutMedia(
+        outcome.modelOutput === undefined ? outcome.output : toldValue(outcome.modelOutput),
+      );
     case "failed":
       return `failed: ${outcome.error.message}`;
     case "denied":
@@ -87,8 +96,15 @@ function outcomeText(outcome: Extract<HistoryPart, { readonly kind: "call" }>["o
   }
 }
 
+/** Words and values as they are, without the SDK's wrapping of them. */
+function toldValue(output: ModelOutput): unknown {
+  return "value" in output ? output.value : output;
+}
+
 /** From so many characters on, text without a space is taken for a file's content. */
 const LONGEST_WORD = 1000;
+/** The same within other text, as what is left of a file's content that was cut. */
+const DATA = /[\w+/=-]{1001,}/g;
 
 /** A value as text; what looks like a file's content is named by its length. */
 function withoutMedia(value: unknown): string {
@@ -101,5 +117,5 @@ function withoutMedia(value: unknown): string {
 function strip(text: string): string {
   return text.length > LONGEST_WORD && !/\s/.test(text)
     ? `[${text.length} characters of data]`
-    : text;
+    : text.replaceAll(DATA, ({ length }) => `[${length} characters of data]`);
 }

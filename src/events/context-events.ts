@@ -35,9 +35,27 @@ const problems = [
 /** Why there is no summary: `no-room` and `overflow` by the request, `failed` by the call, the others by the reply. */
 export type SummaryProblem = (typeof problems)[number];
 
+/** A call whose result is cut, and how many characters (UTF-16 units) of it stay. */
+export interface CutCall {
+  readonly step: number;
+  readonly callId: string;
+  /** From the beginning. */
+  readonly head: number;
+  /** From the end. */
+  readonly tail: number;
+}
+
 export interface ContextFamily {
   "context.pruned": {
     readonly calls: readonly { readonly step: number; readonly callId: string }[];
+    /** Estimated tokens that the prompt lost. */
+    readonly savedTokens: number;
+  };
+  /** Results that are longer than their share are shown by their beginning and their end. */
+  "context.cut": {
+    readonly calls: readonly CutCall[];
+    /** The tool by which the model reads what is left out; absent where it is offered none. */
+    readonly reader?: string;
     /** Estimated tokens that the prompt lost. */
     readonly savedTokens: number;
   };
@@ -68,7 +86,7 @@ export interface ContextFamily {
     readonly why: SummaryProblem;
     readonly error?: StoredError;
   };
-  /** Undoes the pruning or compaction at `position`. */
+  /** Undoes the pruning, cut or compaction at `position`. */
   "context.restored": { readonly position: number };
   /** The provider refused the prompt of a step as too long, before it said anything. */
   "context.overflowed": { readonly step: number; readonly error?: StoredError };
@@ -81,9 +99,22 @@ const cost = {
   usage: usageSchema.exactOptional(),
 };
 
+const characters = z.int().nonnegative();
+export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
+  step: z.int().positive(),
+  callId: z.string(),
+  head: characters,
+  tail: characters,
+});
+
 export const contextSchemas: FamilySchemas<ContextFamily> = {
   "context.pruned": z.looseObject({
     calls: z.array(z.looseObject({ step: z.int().positive(), callId: z.string() })),
+    savedTokens: tokens,
+  }),
+  "context.cut": z.looseObject({
+    calls: z.array(cutCallSchema),
+    reader: z.string().exactOptional(),
     savedTokens: tokens,
   }),
   "context.compaction-started": z.looseObject({

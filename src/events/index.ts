@@ -10,7 +10,13 @@ export {
   type SessionEvent,
 } from "./catalogue.ts";
 export { byId, byIdSchema } from "./by-id.ts";
-export type { CompactionTrigger, SummaryProblem, SummaryRung } from "./context-events.ts";
+export {
+  cutCallSchema,
+  type CompactionTrigger,
+  type CutCall,
+  type SummaryProblem,
+  type SummaryRung,
+} from "./context-events.ts";
 export { checksum, createCodec, type Codec, type RowKey } from "./codec.ts";
 export { TurnlogError, type TurnlogErrorCode, type TurnlogErrorOptions } from "./errors.ts";
 export type {

@@ -15,7 +15,13 @@ export {
   type EstimateError,
 } from "./calibration.ts";
 export { compactions, type CompactionsState } from "./compactions.ts";
-export { contextView, type Compaction, type ContextView, type Pruning } from "./context-view.ts";
+export {
+  contextView,
+  type Compaction,
+  type ContextView,
+  type Pruning,
+  type ResultCut,
+} from "./context-view.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export type {
   BlockPart,
@@ -60,11 +66,12 @@ export {
   messagesSince,
   promptEntries,
   promptMessages,
-  PRUNED_PLACEHOLDER,
   type PromptEntry,
   type PromptOrigin,
 } from "./prompt.ts";
 export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
+export { cutGap, cutText, partsPair, resultText, type Gap, type ResultMark } from "./result-cut.ts";
+export { callName, cutItem, PRUNED_PLACEHOLDER, shownItem } from "./shown-item.ts";
 export { sessionSummary, type SessionSummary } from "./session-summary.ts";
 export {
   toolCalls,

@@ -21,15 +21,17 @@ export interface PromptSource {
  * - `continued`: its step was still running; or, of a note to the model, the talk went on and it is
  *   not needed.
  * - `cut-off`: its step failed or was interrupted; or it is the note that says so.
+ * - `cut`: tool results that are too long are shown by their beginning and their end.
  * - `pruned`: the content of tool results gave way to a placeholder.
  * - `compacted`: it gave way to a summary, or is one.
- * - `restored`: a pruning or compaction was undone.
+ * - `restored`: a pruning, cut or compaction was undone.
  */
 export type PromptChangeReason =
   | "new"
   | "gone"
   | "continued"
   | "cut-off"
+  | "cut"
   | "pruned"
   | "compacted"
   | "restored";
@@ -167,8 +169,13 @@ function whyRemoved(origin: PromptOrigin, after: Prompt): PromptChangeReason {
 
 function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): PromptChangeReason {
   const [old, item] = [itemAt(before, origin), itemAt(after, origin)];
-  const [was, is] = [countPruned(before, old), countPruned(after, item)];
-  if (is !== was) return is > was ? "pruned" : "restored";
+  const [wasPruned, isPruned] = [
+    callsOf(before.view.prunings, old),
+    callsOf(after.view.prunings, item),
+  ];
+  if (isPruned !== wasPruned) return isPruned > wasPruned ? "pruned" : "restored";
+  const [wasCut, isCut] = [cutsOf(before, old), cutsOf(after, item)];
+  if (isCut !== wasCut) return isCut > wasCut ? "cut" : "restored";
   return isCutOff(item) && !isCutOff(old) ? "cut-off" : "continued";
 }
 
@@ -197,9 +204,21 @@ function isCovered({ view }: Prompt, { position }: PromptOrigin): boolean {
   return view.compactions.some(({ from, to }) => from <= position && position <= to);
 }
 
-/** Calls of a step whose results are pruned. */
-function countPruned({ view }: Prompt, item: HistoryItem | undefined): number {
+/** Calls of a step that were cut: one that is cut again, shorter, counts again. */
+function cutsOf({ view }: Prompt, item: HistoryItem | undefined): number {
+  return view.cuts
+    .filter(({ undone }) => undone !== true)
+    .reduce((sum, cut) => sum + callsOf([cut], item), 0);
+}
+
+/** How many calls of a step are among those that a view does not show in full. */
+function callsOf(
+  changes: readonly {
+    readonly calls: readonly { readonly step: number; readonly callId: string }[];
+  }[],
+  item: HistoryItem | undefined,
+): number {
   if (item?.kind !== "step") return 0;
-  const calls = view.prunings.flatMap((pruning) => pruning.calls);
+  const calls = changes.flatMap((change) => change.calls);
   return new Set(calls.flatMap((call) => (call.step === item.step ? [call.callId] : []))).size;
 }

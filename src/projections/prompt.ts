@@ -7,6 +7,7 @@ import type { ModelMessage, UserContent } from "ai";
 import type { Compaction, ContextView } from "./context-view.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { stepMessages } from "./prompt-step.ts";
+import { shownItem, showsEverything } from "./shown-item.ts";
 
 /**
  * Told when a reply was cut off and the same turn goes on. It stays where it is: two replies in a
@@ -17,9 +18,6 @@ export const CUT_OFF_NOTE =
 
 /** One object, so that it is hashed once. */
 const cutOffNote: ModelMessage = { role: "user", content: CUT_OFF_NOTE };
-
-/** What stands in the place of a tool result that was pruned. */
-export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
 
 const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
@@ -138,69 +136,17 @@ function isCompaction(shown: Shown): shown is Compaction {
 
 /** The items that a compaction covers give way to its summary, at the place of the first of them. */
 function shownItems(items: readonly HistoryItem[], view: ContextView): readonly Shown[] {
-  const { compactions, prunings } = view;
-  if (compactions.length === 0 && prunings.length === 0) return items;
+  const { compactions } = view;
+  if (showsEverything(view)) return items;
   const told = new Set<number>();
   return items.flatMap((item): readonly Shown[] => {
     // The newest wins: a later compaction reads the summary of the one before it.
     const by = compactions.findLast(({ from, to }) => from <= item.position && item.position <= to);
-    if (by === undefined) return [withPruned(item, view)];
+    if (by === undefined) return [shownItem(item, view)];
     if (told.has(by.position)) return [];
     told.add(by.position);
     return [by];
   });
-}
-
-/** The pruned calls of each step. */
-type PrunedCalls = ReadonlyMap<number, ReadonlySet<string>>;
-
-const prunedCalls = new WeakMap<ContextView["prunings"], PrunedCalls>();
-
-/** Grouped once for each view, as a view never changes. */
-function prunedOf({ prunings }: ContextView): PrunedCalls {
-  const known = prunedCalls.get(prunings);
-  if (known !== undefined) return known;
-  const grouped = Map.groupBy(
-    prunings.flatMap(({ calls }) => calls),
-    ({ step }) => step,
-  );
-  const made = new Map(
-    [...grouped].map(([step, calls]) => [step, new Set(calls.map(({ callId }) => callId))]),
-  );
-  prunedCalls.set(prunings, made);
-  return made;
-}
-
-interface PrunedItem {
-  readonly calls: ReadonlySet<string>;
-  readonly item: HistoryItem;
-}
-
-/** Made once as well, so that its messages are measured and hashed once. */
-const prunedItems = new WeakMap<HistoryItem, PrunedItem>();
-
-function withPruned(item: HistoryItem, view: ContextView): HistoryItem {
-  if (item.kind !== "step" || view.prunings.length === 0) return item;
-  const calls = prunedOf(view).get(item.step);
-  if (calls === undefined) return item;
-  const known = prunedItems.get(item);
-  if (known?.calls.size === calls.size && known.calls.isSubsetOf(calls)) return known.item;
-  const pruned: HistoryItem = {
-    ...item,
-    parts: item.parts.map((part) =>
-      part.kind === "call" && part.outcome.status === "succeeded" && calls.has(part.callId)
-        ? {
-            ...part,
-            outcome: {
-              ...part.outcome,
-              modelOutput: { type: "text" as const, value: PRUNED_PLACEHOLDER },
-            },
-          }
-        : part,
-    ),
-  };
-  prunedItems.set(item, { calls, item: pruned });
-  return pruned;
 }
 
 function messagesOf(shown: Shown): readonly ModelMessage[] {

@@ -6,8 +6,9 @@ import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, T
 import type { LoopLimits } from "../context/index.ts";
 import { byId, type AgentDescription, type JsonValue, type ModelName } from "../events/index.ts";
 import type { CallLimits } from "./call-limits.ts";
-import type { ContextOptions } from "./context-options.ts";
+import { checkContext, type ContextOptions } from "./context-options.ts";
 import { toJson } from "./json-value.ts";
+import { withReader } from "./reader-tool.ts";
 
 export interface Agent {
   readonly model: LanguageModel;
@@ -84,6 +85,7 @@ export function interruptedPolicy(
 
 /** An agent with what follows from it, worked out once. */
 export interface PreparedAgent {
+  /** With the tool by which long results are read. */
   readonly agent: Agent;
   readonly description: AgentDescription;
   /** The instructions, and the tool definitions as JSON: the parts of every prompt that stay. */
@@ -104,9 +106,11 @@ export function nameOf(model: LanguageModel): ModelName {
 
 /** @param model - What the log calls its model, where that is not to be asked of the model itself. */
 export async function prepareAgent(
-  agent: Agent,
-  model: ModelName = nameOf(agent.model),
+  given: Agent,
+  model: ModelName = nameOf(given.model),
 ): Promise<PreparedAgent> {
+  checkContext(given.context);
+  const agent = withReader(given);
   const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
     name,
     tool,

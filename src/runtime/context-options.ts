@@ -5,15 +5,19 @@ import {
   summarize,
   type CompactionStrategy,
   type CompactionWhen,
+  type CutOptions,
   type ModelCatalogue,
   type ModelLimits,
   type PruneOptions,
   type TokenEstimator,
 } from "../context/index.ts";
+import { TurnlogError } from "../events/index.ts";
 
 export interface ContextOptions {
   /** Which old tool results give way to a placeholder. `false`: none. */
   readonly prune?: PruneOptions | false;
+  /** Which new tool results are shown cut, as they are longer than their share. `false`: none. */
+  readonly cut?: CutOptions | false;
   /** When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only when asked. */
   readonly compact?: CompactionChoice | false;
   /**
@@ -44,4 +48,14 @@ export function compactionChoice(options: ContextOptions = {}): CompactionChoice
 /** How it is compacted when it is asked for without saying how. */
 export function compactionHow(options: ContextOptions = {}): CompactionStrategy {
   return (compactionChoice(options) ?? usual).how;
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for a share that is none. */
+export function checkContext({ cut = {} }: ContextOptions = {}): void {
+  const share = cut === false ? undefined : cut.share;
+  if (share === undefined || (share > 0 && share <= 1)) return;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `A tool result may take a share of the prompt above 0 and up to 1, not ${share}: change context.cut.share.`,
+  );
 }

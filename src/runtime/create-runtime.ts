@@ -59,7 +59,7 @@ interface Live {
 
 /**
  * Opens a store and runs sessions of an agent on it.
- * @throws TurnlogError `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_READ_ONLY`
+ * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_READ_ONLY`
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const prepared = await prepareAgent(options.agent);

@@ -5,6 +5,7 @@ import {
   defaultEstimator,
   meter,
   planningGround,
+  planCuts,
   planPruning,
   promptCache,
   type ContextEstimate,
@@ -14,6 +15,7 @@ import type { EventBody } from "../events/index.ts";
 import { noUsage, overflowOf } from "../projections/index.ts";
 import { limitsNow, nextEstimate, type ContextGround } from "./context-figures.ts";
 import { compactionChoice, compactionHow, type ContextOptions } from "./context-options.ts";
+import { readerName } from "./reader-tool.ts";
 import type { SessionState } from "./session-state.ts";
 
 /** Compactions that are tried for one step. */
@@ -46,6 +48,23 @@ export function pruningNow(
   return { type: "context.pruned", data: { calls, savedTokens } };
 }
 
+/**
+ * What new tool results are shown cut from now on, as an event.
+ * @param planning what the prompt may have.
+ */
+export function cutsNow(
+  { history, view }: SessionState,
+  { prepared: { agent } }: ContextGround,
+  planning: PlanningGround,
+): EventBody | undefined {
+  const { cut = {} } = agent.context ?? {};
+  if (cut === false) return undefined;
+  const reader = readerName(agent);
+  const named = reader === undefined ? {} : { reader };
+  const plan = planCuts({ history, view, ground: planning, options: cut, ...named });
+  return plan && { type: "context.cut", data: { ...plan, ...named } };
+}
+
 /** The beginning of a compaction, where the next prompt is beyond its limit. */
 export function compactionNow(
   { compactions }: SessionState,
@@ -61,19 +80,53 @@ export function compactionNow(
   };
 }
 
+/** What messages may have before the next step, by our own count. */
+export function stepGround(ground: ContextGround, estimate: ContextEstimate): PlanningGround {
+  return groundBelow(usableLimit(ground, estimate), ground, estimate);
+}
+
 /** What a strategy may leave: what the limit has for messages, by our own count. */
 export function compactionGround(
   state: SessionState,
   ground: ContextGround,
   now: number,
 ): PlanningGround {
-  const { agent, description } = ground.prepared;
-  const measure = meter(agent.context?.estimator ?? defaultEstimator, description.model);
   const estimate = nextEstimate(state, ground, now);
-  const when = compactionChoice(agent.context)?.when;
-  const usable = when?.limit(estimate) ?? usableRoom(estimate);
   const limit =
-    state.compactions.trigger === "overflow" ? refusedLimit(state, estimate, usable) : usable;
+    state.compactions.trigger === "overflow"
+      ? refusedLimit(state, ground, estimate)
+      : usableLimit(ground, estimate);
+  return groundBelow(limit, ground, estimate);
+}
+
+/**
+ * What new tool results are cut, or cut again, after a prompt that was too long, as an event; and
+ * what the prompt may have then.
+ */
+export function cutsAfterOverflow(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+): { readonly cut: EventBody; readonly limit: number } | undefined {
+  const { machine, compactions } = state;
+  const tried = compactions.trigger === "overflow" && compactions.attempts > 0;
+  if (tried || machine.context.stopping !== undefined) return undefined;
+  const estimate = nextEstimate(state, ground, now);
+  const limit = refusedLimit(state, ground, estimate);
+  const cut = cutsNow(state, ground, groundBelow(limit, ground, estimate));
+  return cut && { cut, limit };
+}
+
+function usableLimit({ prepared }: ContextGround, estimate: ContextEstimate): number | undefined {
+  return compactionChoice(prepared.agent.context)?.when.limit(estimate) ?? usableRoom(estimate);
+}
+
+function groundBelow(
+  limit: number | undefined,
+  { prepared: { agent, description } }: ContextGround,
+  estimate: ContextEstimate,
+): PlanningGround {
+  const measure = meter(agent.context?.estimator ?? defaultEstimator, description.model);
   const known = { name: "limit", atLimit: "compact", limit: () => limit } as const;
   return planningGround(known, estimate, measure);
 }
@@ -85,9 +138,11 @@ function usableRoom({ room }: ContextEstimate): number | undefined {
 /** Below the prompt that was refused, and below the limit as the provider counts. */
 function refusedLimit(
   { history: { open } }: SessionState,
-  { tokens }: ContextEstimate,
-  usable: number | undefined,
+  ground: ContextGround,
+  estimate: ContextEstimate,
 ): number {
+  const { tokens } = estimate;
+  const usable = usableLimit(ground, estimate);
   const counted = open?.error === undefined ? undefined : overflowOf(open.error)?.promptTokens;
   const more = counted === undefined ? 1 : Math.max(1, counted / Math.max(1, tokens));
   return Math.min(REFUSED_SHARE * tokens, (usable ?? Number.POSITIVE_INFINITY) / more);

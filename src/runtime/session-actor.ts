@@ -190,18 +190,19 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#prompts;
   }
 
-  /** Undoes the pruning or the compaction at a position, or the newest; refused unless the session is idle. */
+  /** Undoes the pruning, the cut or the compaction at a position, or the newest; refused unless the session is idle. */
   restore(asked?: number): void {
     if (!this.isIdle) throw this.refusal("restore", "it is running a turn; cancel it or wait");
-    const { compactions, prunings } = this.#state.view;
-    const known = [...compactions, ...prunings].map((one) => one.position);
+    const { compactions, prunings, cuts } = this.#state.view;
+    const changes = [...compactions, ...prunings, ...cuts.filter(({ undone }) => undone !== true)];
+    const known = changes.map((one) => one.position);
     const position = asked ?? Math.max(0, ...known);
     if (!known.includes(position)) {
       throw this.refusal(
         "restore",
         asked === undefined
-          ? "nothing is pruned or compacted"
-          : `nothing was pruned or compacted at position ${position}, or it was undone before`,
+          ? "nothing is pruned, cut or compacted"
+          : `nothing was pruned, cut or compacted at position ${position}, or it was undone before`,
       );
     }
     this.record({ type: "context.restored", data: { position } });
@@ -337,7 +338,7 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   #runTools(): void {
-    const { prepared, graceMs, timer } = this.#options;
+    const { graceMs, timer } = this.#options;
     if (this.#messages.length === 0) {
       // After a restart: what the calls answered is read from the history again.
       const { open: _, ...before } = this.#state.history;
@@ -345,7 +346,7 @@ export class SessionActor implements SessionDoor, Disposable {
     }
     this.#tools ??= new ToolRunner({
       door: this,
-      agent: prepared.agent,
+      agent: this.#prompts.equipped(),
       signal: this.#stop.signal,
       graceMs,
       timer,

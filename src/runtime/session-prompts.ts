@@ -13,9 +13,18 @@ import {
   type EstimatedPrompt,
 } from "./context-figures.ts";
 import { compactionHow } from "./context-options.ts";
-import { afterOverflow, compactionNow } from "./prompt-room.ts";
+import {
+  afterOverflow,
+  compactionNow,
+  cutsAfterOverflow,
+  cutsNow,
+  stepGround,
+} from "./prompt-room.ts";
 import { previewCompaction, type CompactionPreview } from "./preview.ts";
 import { PruningWatch } from "./pruning-watch.ts";
+import type { Agent } from "./agent.ts";
+import { bindReader } from "./reader-tool.ts";
+import { readResult } from "./result-reading.ts";
 import type { SessionState } from "./session-state.ts";
 
 type Surroundings = Pick<CompactionRun, "door" | "source" | "clock" | "timer" | "random">;
@@ -43,10 +52,15 @@ export class SessionPrompts {
     return nextPrompt(door.state, this.#ground, clock());
   }
 
-  /** The prompt of the step that is due, pruned where that is worth it; undefined where a compaction has begun first. */
+  /** The prompt of the step that is due, with long results cut, pruned where that is worth it; undefined where a compaction has begun first. */
   beforeStep(): EstimatedPrompt | undefined {
     const { door, clock } = this.#around;
     let next = this.next();
+    const cut = cutsNow(door.state, this.#ground, stepGround(this.#ground, next.estimate));
+    if (cut !== undefined) {
+      door.record(cut);
+      next = this.next();
+    }
     const pruned = this.#pruning.beforeStep(door.state, this.#ground, next.estimate, clock());
     if (pruned !== undefined) {
       door.record(pruned);
@@ -56,6 +70,14 @@ export class SessionPrompts {
     if (compaction === undefined) return next;
     door.record(compaction);
     return undefined;
+  }
+
+  /** The agent as its tools are run here: the one that reads results reads those of this session. */
+  equipped(): Agent {
+    const { door, clock } = this.#around;
+    return bindReader(this.#ground.prepared.agent, (asked) =>
+      readResult(door.state, this.#ground, clock(), asked),
+    );
   }
 
   /** What a compaction would leave of a state. */
@@ -84,7 +106,12 @@ export class SessionPrompts {
 
   /** After a prompt that was too long: whether it is sent once more, shorter. Records what is done else. */
   retries(): boolean {
-    const { door } = this.#around;
+    const { door, clock } = this.#around;
+    const shorter = cutsAfterOverflow(door.state, this.#ground, clock());
+    if (shorter !== undefined) {
+      door.record(shorter.cut);
+      if (this.next().estimate.tokens <= shorter.limit) return true;
+    }
     const next = afterOverflow(door.state, this.#ground.prepared.agent.context);
     if (next === "retry") return true;
     door.record(next);

@@ -65,8 +65,8 @@ export interface Session {
    */
   compact(strategy?: CompactionStrategy): Promise<CompactionEvent>;
   /**
-   * Undoes the pruning or compaction whose event is at that position (default: the newest that is
-   * not undone yet): the prompt is byte for byte what it was without it.
+   * Undoes the pruning, cut or compaction whose event is at that position (default: the newest that
+   * is not undone yet): the prompt is byte for byte what it was without it.
    * @throws TurnlogError `COMMAND_REFUSED`
    */
   restore(position?: number): Promise<void>;

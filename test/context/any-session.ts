@@ -43,8 +43,8 @@ function text(length: number): string {
 export function play(
   { turns, open }: AnySession,
   each: (session: Session) => void = () => undefined,
+  session: Session = new Session(),
 ): Session {
-  const session = new Session();
   let later: string | undefined;
   for (const [index, { asked, steps }] of turns.entries()) {
     session.ask(`Request ${index}. ${text(asked)}`);

@@ -30,6 +30,8 @@ export async function recordedTurn(
     ),
     maxSteps: 2,
     maxAttempts: 1,
+    // The SDK's own loop, with which it is compared, has the agent's tools and no others.
+    context: { cut: { reader: false } },
     ...(providerOptions === undefined ? {} : { providerOptions }),
   };
   const log = await openMemoryLog();

@@ -300,6 +300,13 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     calls: fc.array(fc.record(ownCall), { maxLength: 3 }),
     savedTokens: count,
   }),
+  "context.cut": joined(
+    fc.record({
+      calls: fc.array(fc.record({ ...ownCall, head: fc.nat(), tail: fc.nat() }), { maxLength: 3 }),
+      savedTokens: count,
+    }),
+    fc.record({ reader: text }, { requiredKeys: [] }),
+  ),
   "context.compaction-started": fc.record({
     trigger: fc.constantFrom("asked", "limit", "overflow"),
     strategy: text,

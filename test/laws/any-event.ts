@@ -236,6 +236,17 @@ const anyData: AnyData = {
     fc.record({ reason: fc.constantFrom("cancelled", "recovered", "timed-out") }),
   ),
   "context.pruned": fc.record({ calls: fc.array(key, { maxLength: 2 }), savedTokens: tokens }),
+  "context.cut": fc.record(
+    {
+      calls: fc.array(
+        merged(key, fc.record({ head: fc.nat({ max: 9 }), tail: fc.nat({ max: 9 }) })),
+        { maxLength: 2 },
+      ),
+      reader: fc.constant("read_tool_output"),
+      savedTokens: tokens,
+    },
+    { requiredKeys: ["calls", "savedTokens"] },
+  ),
   "context.compaction-started": fc.record({
     trigger: fc.constantFrom("asked", "limit", "overflow"),
     strategy: fc.constant("drop-oldest"),

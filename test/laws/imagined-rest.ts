@@ -14,7 +14,9 @@ export function restEvents(state: SessionState, choices: Choices): readonly Even
         )
       : [],
   );
-  const changes = [...view.compactions, ...view.prunings].map(({ position }) => position);
+  const changes = [...view.compactions, ...view.prunings, ...view.cuts].map(
+    ({ position }) => position,
+  );
   const events: EventBody[] = [];
   if (waiting.length > 0) {
     events.push({ type: "message.withdrawn", data: { ids: [choices.pick(waiting)] } });
@@ -23,6 +25,8 @@ export function restEvents(state: SessionState, choices: Choices): readonly Even
   if (calls.length > 0) {
     const pruned = { calls: [choices.pick(calls)], savedTokens: 1 };
     events.push({ type: "context.pruned", data: pruned });
+    const cut = { ...choices.pick(calls), head: choices.below(3), tail: choices.below(3) };
+    events.push({ type: "context.cut", data: { calls: [cut], savedTokens: 1 } });
   }
   if (changes.length > 0) {
     events.push({ type: "context.restored", data: { position: choices.pick(changes) } });

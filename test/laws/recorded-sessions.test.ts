@@ -30,6 +30,7 @@ import { play, SESSION } from "./stage.ts";
  */
 const unrecorded: readonly string[] = [
   "blob.stored",
+  "context.cut",
   "part.raw",
   "part.tool-approval-request",
   "session.forked",

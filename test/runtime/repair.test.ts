@@ -45,7 +45,10 @@ describe.each(["language-model-call", "stream-text"] as const)("By way of %s", (
       asked.push(`${toolCall.toolCallId} ${error.name} ${Object.keys(tools).join()}`);
       return { ...toolCall, toolName: "weather", input: JSON.stringify({ city: "Ulm" }) };
     });
-    expect(asked).toEqual(["1 AI_NoSuchToolError weather", "2 AI_InvalidToolInputError weather"]);
+    expect(asked).toEqual([
+      "1 AI_NoSuchToolError weather,read_tool_output",
+      "2 AI_InvalidToolInputError weather,read_tool_output",
+    ]);
     expect(answers).toEqual([
       { type: "text", value: "Sunny in Ulm" },
       { type: "text", value: "Sunny in Ulm" },

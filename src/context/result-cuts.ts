@@ -1,0 +1,148 @@
+/**
+ * Which new tool results are longer than their share, and how much of them is shown. Pure: proposes,
+ * and the runtime records. Only results that no reply has followed yet: the provider's cache loses nothing.
+ */
+
+import type { CutCall } from "../events/index.ts";
+import {
+  callName,
+  cutGap,
+  cutItem,
+  cutText,
+  itemMessages,
+  resultText,
+  type CallPart,
+  type ContextView,
+  type HistoryState,
+  type ResultMark,
+  type StepItem,
+} from "../projections/index.ts";
+import type { PlanningGround } from "./compaction-strategy.ts";
+import { resultLimit, resultShare, type CutOptions } from "./result-share.ts";
+
+export interface CutInput {
+  readonly history: HistoryState;
+  readonly view: ContextView;
+  readonly ground: PlanningGround;
+  readonly options?: CutOptions;
+  /** The tool that the note names, where one is offered. */
+  readonly reader?: string;
+}
+
+/** What `context.cut` has. */
+export interface CutPlan {
+  readonly calls: readonly CutCall[];
+  readonly savedTokens: number;
+}
+
+/** Of what is shown, how much is the beginning: a result says at its start what it is. */
+const HEAD_SHARE = 0.75;
+/** Of the beginning or the end, what may be given up for a whole line. */
+const LINE_SHARE = 0.25;
+interface Result {
+  readonly part: CallPart;
+  /** As it is shown now: it may have been cut for a larger window. */
+  readonly shown: CallPart;
+  /** Tokens of what is shown, media left aside. */
+  readonly size: number;
+}
+
+/** What to cut before the next step, or undefined where everything fits. */
+export function planCuts(input: CutInput): CutPlan | undefined {
+  const { history, ground, options, reader } = input;
+  const share = resultShare(ground, options);
+  const step = unansweredStep(history);
+  if (step === undefined) return undefined;
+  const results = resultsOf(step, input);
+  const sizes = results.map(({ size }) => size);
+  const limit = resultLimit(sizes, share);
+  const tokens = (text: string): number => ground.meter.text(text).text * ground.factor;
+  let saved = 0;
+  const calls = results.flatMap(({ part, shown, size }): readonly CutCall[] => {
+    const [text, now] = [resultText(part), resultText(shown)];
+    if (size <= limit || text === undefined || now === undefined) return [];
+    const mark = { call: callName(step, part), ...(reader === undefined ? {} : { reader }) };
+    const most = Math.floor((now.length * limit) / size);
+    const { head, tail } = fitting(text, mark, most, (cut) => tokens(cut) / limit);
+    saved += size - tokens(cutText(text, { ...mark, head, tail }));
+    return [{ step: step.step, callId: part.callId, head, tail }];
+  });
+  return calls.length === 0 ? undefined : { calls, savedTokens: Math.max(0, Math.round(saved)) };
+}
+
+/** The newest step in which anything was said: no model has answered to its results. */
+function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
+  if (open !== undefined && itemMessages(open).length > 0) return open;
+  const last = items.findLast((item) => item.kind === "step" && itemMessages(item).length > 0);
+  return last?.kind === "step" ? last : undefined;
+}
+
+/** The results that may be cut: not those that the user wants whole, or has had back. */
+function resultsOf(step: StepItem, { view, ground, options = {} }: CutInput): readonly Result[] {
+  const kept = new Set(options.keepTools);
+  const wanted = view.cuts
+    .filter(({ undone }) => undone === true)
+    .flatMap(({ calls }) => calls)
+    .filter((call) => call.step === step.step);
+  const isWanted = ({ callId, toolName }: CallPart): boolean =>
+    kept.has(toolName) || wanted.some((call) => call.callId === callId);
+  const shown = cutItem(step, view);
+  if (shown.kind !== "step") return [];
+  const sizes = sizesOf(shown, ground);
+  return step.parts.flatMap((part, index) => {
+    const now = shown.parts[index];
+    const size = part.kind === "call" ? sizes.get(part.callId) : undefined;
+    if (part.kind !== "call" || now?.kind !== "call" || size === undefined) return [];
+    return isWanted(part) ? [] : [{ part, shown: now, size }];
+  });
+}
+
+/** By call; the estimate of the prompt has counted them before. */
+function sizesOf(step: StepItem, { meter, factor }: PlanningGround): ReadonlyMap<string, number> {
+  return new Map(
+    itemMessages(step).flatMap((message) =>
+      message.role === "tool"
+        ? message.content.flatMap((part) =>
+            part.type === "tool-result"
+              ? [[part.toolCallId, meter.result(part).text * factor] as const]
+              : [],
+          )
+        : [],
+    ),
+  );
+}
+
+/**
+ * The most of a text that has no more than its limit, note included.
+ * @param most characters that are worth trying.
+ * @param used of the limit, 1 being all.
+ */
+function fitting(
+  text: string,
+  mark: Omit<ResultMark, "head" | "tail">,
+  most: number,
+  used: (shown: string) => number,
+): ResultMark {
+  let characters = most;
+  for (;;) {
+    const cut = { ...mark, ...ends(text, characters) };
+    const share = used(cutText(text, cut));
+    if (share <= 1 || characters === 0) return cut;
+    characters = Math.floor(characters * Math.min(0.9, 1 / share));
+  }
+}
+
+/** The beginning and the end of a text that have so many characters together, at whole lines where there are some near. */
+function ends(text: string, characters: number): { readonly head: number; readonly tail: number } {
+  const head = Math.floor(characters * HEAD_SHARE);
+  const tail = characters - head;
+  const line = text.lastIndexOf("\n", head - 1) + 1;
+  const start = text.length - tail;
+  const next = text.indexOf("\n", start - 1) + 1;
+  const mark = {
+    head: head > 0 && head - line <= LINE_SHARE * head ? line : head,
+    tail: next > 0 && next - start <= LINE_SHARE * tail ? text.length - next : tail,
+  };
+  const gap = cutGap(text, mark);
+  return gap === undefined ? mark : { head: gap.from, tail: text.length - gap.to };
+}
