@@ -2,8 +2,10 @@
 
 import { growthOf, type Bar } from "./bars.ts";
 import { CROWD, type Crowd } from "./crowd.ts";
+import type { LongLog } from "./long-logs.ts";
 import type { Reopening } from "./reopening.ts";
 import type { ContenderName, Round, Run } from "./rounds.ts";
+import type { SlowStream } from "./slow-stream.ts";
 import { spread, type Spread } from "./statistics.ts";
 
 export interface Report {
@@ -13,6 +15,8 @@ export interface Report {
   readonly rounds: readonly Round[];
   readonly reopening: { readonly closed: Reopening; readonly killed: Reopening };
   readonly crowd: Crowd;
+  readonly slowStream: SlowStream;
+  readonly longLogs: readonly LongLog[];
   readonly bars: readonly Bar[];
 }
 
@@ -107,6 +111,40 @@ function crowds({ crowd }: Report): string {
   ].join("\n");
 }
 
+function slowStreams({ slowStream }: Report): string {
+  const { deltas, contentBytes, diskBytes, cpuUs, looseCpuUs, looseDiskBytes } = slowStream;
+  const ofContent = (bytes: number | undefined): string =>
+    bytes === undefined ? "?" : (bytes / contentBytes).toFixed(2);
+  return [
+    `${deltas} deltas of 1 to 20 bytes, appended one by one: ${ofContent(diskBytes)} × their text on disk, ${ofContent(slowStream.writtenBytes)} × written, ${cpuUs.toFixed(1)} µs CPU each;`,
+    `in blocks of their own, so that rows stay alone: ${ofContent(looseDiskBytes)} ×, ${looseCpuUs.toFixed(1)} µs.`,
+  ].join("\n");
+}
+
+function longOnes({ longLogs }: Report): string {
+  return table([
+    [
+      "events in the log",
+      "at(900) ms",
+      "at(last) ms",
+      "reopened, ready ms",
+      "MB/s: rows by level alone",
+      "read",
+      "export",
+      "import",
+    ],
+    ...longLogs.map(({ events, earlyMs, lastMs, readyMs, mbPerSecond }) => [
+      `${events}`,
+      ranged(earlyMs, 1),
+      ranged(lastMs, 1),
+      ranged(readyMs, 1),
+      ...[mbPerSecond.level, mbPerSecond.read, mbPerSecond.export, mbPerSecond.import].map((rate) =>
+        rate.toFixed(1),
+      ),
+    ]),
+  ]);
+}
+
 function bars({ bars }: Report): string {
   return table(
     bars.map(({ what, measured, limit, holds }) => [
@@ -128,6 +166,10 @@ export function reportText(report: Report): string {
     reopenings(report),
     "",
     crowds(report),
+    "",
+    slowStreams(report),
+    "",
+    longOnes(report),
     "",
     bars(report),
     "",
