@@ -1,7 +1,7 @@
 /** No model is asked: the requests, word by word, and where the plan and the documents are to be found. */
 
 import type { CompactionStrategy } from "./compaction-strategy.ts";
-import { covering, cuttable, type Cuttable } from "./cut.ts";
+import { covering, cuttable, keptByDefault, keptWithin, type Cuttable } from "./cut.ts";
 import { firstRequest, latestRequests, requestText } from "./request-text.ts";
 import { messageCount } from "./shown-units.ts";
 
@@ -10,7 +10,10 @@ export interface CheckpointOptions {
   readonly documents?: readonly string[];
   /** Names of the tools that read them. */
   readonly tools?: readonly string[];
-  /** Messages that are kept; more where a cut there would part a call from its result. Default 6. */
+  /**
+   * Messages that are kept; more where a cut there would part a call from its result, fewer where
+   * they would take more than half of what messages may have. Default 6.
+   */
   readonly keepMessages?: number;
 }
 
@@ -24,7 +27,8 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
     name: "checkpoint",
     plan(history, view, ground) {
       const prompt = cuttable(history, view, ground);
-      const first = keptMessages(prompt, keepMessages);
+      const fitting = keptWithin(prompt, keptByDefault(ground));
+      const first = Math.max(fitting, keptMessages(prompt, keepMessages));
       const original = firstRequest(history.items);
       const before = prompt.units[first - 1]?.to;
       if (original === undefined || before === undefined) return undefined;
