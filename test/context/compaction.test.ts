@@ -232,6 +232,22 @@ describe("a checkpoint", () => {
   });
 });
 
+describe("a request that takes much of the room", () => {
+  it.each([
+    ["a sliding window", slidingWindow()],
+    ["a checkpoint", checkpoint()],
+  ])("is repeated by %s, and half of the room is left all the same", (_, strategy) => {
+    const session = new Session();
+    session.ask(`Read on. ${long(1200)}`);
+    for (let step = 0; step < 12; step++) session.work(`${step} ${long(700)}`);
+    compact(session, plan(session, strategy, 6000) ?? { covers: { from: 1, to: 1 }, summary: "" });
+    const prompt = nextPrompt(session);
+    expect(JSON.stringify(prompt)).toContain("Read on.");
+    expect(JSON.stringify(prompt)).toContain("11 word");
+    expect(tokensOf(prompt)).toBeLessThanOrEqual(3050);
+  });
+});
+
 describe("a checkpoint of messages of which six have no room", () => {
   it("keeps the newest of them, so that half of the room is left", () => {
     const session = new Session();
