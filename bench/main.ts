@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { checkBars } from "./bars.ts";
 import { measureCrowd } from "./crowd.ts";
 import { inFolder } from "./folder.ts";
+import { measurePlanning } from "./planning.ts";
 import { leaveKilled, measureReopening } from "./reopening.ts";
 import { reportText, type Report } from "./report.ts";
 import { runRounds } from "./rounds.ts";
@@ -53,6 +54,8 @@ const report: Report = await inFolder(async (dir) => {
   const killed = await measureReopening(killedStore, steps, count);
   progress("a crowd of sessions");
   const crowd = await measureCrowd();
+  progress("planning");
+  const planning = await measurePlanning();
   return {
     machine: `${cores.length} × ${cores[0]?.model ?? "unknown CPU"}, ${process.platform}, Node ${process.version}`,
     steps,
@@ -60,6 +63,7 @@ const report: Report = await inFolder(async (dir) => {
     rounds,
     reopening: { closed, killed },
     crowd,
+    planning,
     bars: checkBars(rounds, closed),
   };
 });
