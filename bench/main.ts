@@ -10,6 +10,7 @@ import { checkBars } from "./bars.ts";
 import { measureCrowd } from "./crowd.ts";
 import { inFolder } from "./folder.ts";
 import { measureLongLogs } from "./long-logs.ts";
+import { measurePlanning } from "./planning.ts";
 import { leaveKilled, measureReopening } from "./reopening.ts";
 import { reportText, type Report } from "./report.ts";
 import { runRounds } from "./rounds.ts";
@@ -60,6 +61,8 @@ const report: Report = await inFolder(async (dir) => {
   const longLogs = await measureLongLogs((events) => {
     progress(`a log of ${events} deltas`);
   });
+  progress("planning");
+  const planning = await measurePlanning();
   return {
     machine: `${cores.length} × ${cores[0]?.model ?? "unknown CPU"}, ${process.platform}, Node ${process.version}`,
     steps,
@@ -69,6 +72,7 @@ const report: Report = await inFolder(async (dir) => {
     crowd,
     slowStream,
     longLogs,
+    planning,
     bars: checkBars(rounds, closed),
   };
 });

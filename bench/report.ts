@@ -3,10 +3,13 @@
 import { growthOf, type Bar } from "./bars.ts";
 import { CROWD, type Crowd } from "./crowd.ts";
 import type { LongLog } from "./long-logs.ts";
+import type { Planning } from "./planning.ts";
+import { planningText } from "./planning-report.ts";
 import type { Reopening } from "./reopening.ts";
 import type { ContenderName, Round, Run } from "./rounds.ts";
 import type { SlowStream } from "./slow-stream.ts";
 import { spread, type Spread } from "./statistics.ts";
+import { table } from "./table.ts";
 
 export interface Report {
   readonly machine: string;
@@ -17,6 +20,7 @@ export interface Report {
   readonly crowd: Crowd;
   readonly slowStream: SlowStream;
   readonly longLogs: readonly LongLog[];
+  readonly planning: Planning;
   readonly bars: readonly Bar[];
 }
 
@@ -37,19 +41,6 @@ function ranged({ median, min, max }: Spread, digits: number): string {
 function known(runs: readonly Run[], of: (run: Run) => number | undefined): Spread | undefined {
   const values = runs.map(of).filter((value) => value !== undefined);
   return values.length === 0 ? undefined : spread(values);
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
-      .join("  ");
-  return rows.map(line).join("\n");
 }
 
 function costs({ rounds, contentBytes }: Report): string {
@@ -170,6 +161,8 @@ export function reportText(report: Report): string {
     slowStreams(report),
     "",
     longOnes(report),
+    "",
+    planningText(report.planning),
     "",
     bars(report),
     "",

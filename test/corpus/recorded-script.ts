@@ -2,7 +2,7 @@
 import { callInput } from "./call-input.ts";
 import type { RecordedMessage, RecordedSession } from "./session-corpus.ts";
 
-export interface ScriptedCall {
+interface ScriptedCall {
   /** By its place: the ids that were recorded are not all there, and not all unique. */
   readonly id: string;
   readonly name: string;
