@@ -1,5 +1,6 @@
 /** A process of its own that plans and estimates, and prints what each took: `node bench/planning-child.ts`. */
 
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { readFileSync } from "node:fs";
 import {
   checkpoint,
@@ -8,6 +9,7 @@ import {
   dropOldest,
   estimateContext,
   lengthEstimator,
+  type TokenEstimator,
   meter,
   planCuts,
   planPruning,
@@ -127,10 +129,11 @@ const texts: Readonly<Record<string, string>> = {
 // Once that is not counted: it loads and compiles what all of them use.
 lengthColumn(1000);
 const columns = LENGTHS.map(lengthColumn);
+const tokenizer: TokenEstimator = { ...lengthEstimator, name: "o200k", text: countTokens };
 const estimators: readonly EstimatorRow[] = Object.entries(texts).map(([text, content]) => ({
   text,
   micros: Object.fromEntries(
-    [defaultEstimator, lengthEstimator].map((estimator) => [
+    [defaultEstimator, lengthEstimator, tokenizer].map((estimator) => [
       estimator.name,
       (microsOf(() => estimator.text(content)) * 1024) / Buffer.byteLength(content),
     ]),

@@ -8,6 +8,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { defaultEstimator } from "../../src/index.ts";
 import type { ModelName } from "../../src/events/index.ts";
 import { scriptedModel, type ScriptedModel, type ScriptedPart } from "../../src/testing/index.ts";
@@ -18,6 +19,8 @@ import type { ScriptedReply, ScriptedTurn } from "./recorded-script.ts";
 export interface RecordedModel extends ScriptedModel {
   /** Tokens of each prompt that was taken. */
   readonly taken: readonly number[];
+  /** The same by the tokenizer of OpenAI's models (o200k), words alone. */
+  readonly o200k: readonly number[];
   /** Tokens of each prompt that was refused, as it had more than the window. */
   readonly refused: readonly number[];
   /** Messages of all prompts whose tokens a provider billed, and all of them. */
@@ -38,12 +41,14 @@ export function recordedModel(
   const counter = new PromptCounter(turns);
   const taken: number[] = [];
   const refused: number[] = [];
+  const o200k: number[] = [];
   const inner = scriptedModel((options) => {
     const input = counter.tokens(options);
     if (input > window) {
       refused.push(input);
       return { failure: tooLong(input, window) };
     }
+    o200k.push(counter.o200k(options));
     const reply = replies[taken.push(input) - 1];
     if (reply === undefined) return "That is all.";
     const output = Math.max(1, Math.round(counter.reply(reply)));
@@ -56,7 +61,7 @@ export function recordedModel(
       },
     };
   });
-  return { ...inner, ...name, taken, refused, counted: counter.counted };
+  return { ...inner, ...name, taken, o200k, refused, counted: counter.counted };
 }
 
 function partsOf({ text, reasoning, calls }: ScriptedReply): readonly ScriptedPart[] {
@@ -72,11 +77,32 @@ function partsOf({ text, reasoning, calls }: ScriptedReply): readonly ScriptedPa
   ];
 }
 
+function wordsOf({ content }: LanguageModelV4Message): readonly string[] {
+  if (typeof content === "string") return [content];
+  return content.map((part) => {
+    switch (part.type) {
+      case "text":
+      case "reasoning":
+        return part.text;
+      case "tool-call":
+        return `${part.toolName} ${JSON.stringify(part.input)}`;
+      case "tool-result":
+        return "value" in part.output && typeof part.output.value === "string"
+          ? part.output.value
+          : JSON.stringify(part.output);
+      default:
+        return "";
+    }
+  });
+}
+
 class PromptCounter {
   readonly counted: { billed: number; all: number } = { billed: 0, all: 0 };
   readonly #billed: BilledTexts;
   /** What calls brought, whole. */
   readonly #results: ReadonlyMap<string, string>;
+  /** What was tokenized, once each. */
+  readonly #tokens = new Map<string, number>();
   /** What nobody billed, counted once. */
   readonly #guessed = new Map<string, number>();
 
@@ -84,6 +110,18 @@ class PromptCounter {
     this.#billed = billedTexts(turns);
     const calls = turns.flatMap(({ replies }) => replies.flatMap((reply) => reply.calls));
     this.#results = new Map(calls.map(({ id, output }) => [id, output]));
+  }
+
+  /** What the tokenizer itself makes of all words of a prompt, results as they are shown. */
+  o200k({ prompt, tools = [] }: LanguageModelV4CallOptions): number {
+    const texts = [JSON.stringify(tools), ...prompt.flatMap(wordsOf)];
+    return texts.reduce((sum, text) => sum + this.#tokenized(text), 0);
+  }
+
+  #tokenized(text: string): number {
+    const known = this.#tokens.get(text) ?? countTokens(text);
+    this.#tokens.set(text, known);
+    return known;
   }
 
   tokens({ prompt, tools = [] }: LanguageModelV4CallOptions): number {

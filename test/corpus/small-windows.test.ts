@@ -88,6 +88,9 @@ function expectWhole(run: Run): void {
   expect({ name, strange }).toEqual({ name, strange: [] });
   expect(model.taken.length).toBeGreaterThanOrEqual(replies);
   expect(Math.max(...model.taken)).toBeLessThanOrEqual(window);
+  // By a real tokenizer too, where it is the one of the session's model.
+  const real = /gpt/.test(model.modelId) ? Math.max(...model.o200k) : 0;
+  expect(real).toBeLessThanOrEqual(window);
   expect(model.counted.billed).toBeGreaterThan(model.counted.all / 2);
 }
 
