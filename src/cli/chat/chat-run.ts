@@ -124,10 +124,13 @@ async function talk(
   if (message === undefined) {
     const { converse } = await import("./conversation.ts");
     const view = await session.view();
-    await converse({ session, view, output, interrupts, debug });
+    const { id } = await converse({ session, view, output, interrupts, debug });
     if (interrupts.ending.aborted) return TERMINATED;
     const { progress } = output;
-    await writeLine(progress, progress.style("dim", `Go on later with: ${resumeCommand(run)}`));
+    await writeLine(
+      progress,
+      progress.style("dim", `Go on later with: ${resumeCommand({ ...run, session: id })}`),
+    );
     return DONE;
   }
   const { calls } = conversationOf(await session.view());
