@@ -109,6 +109,8 @@ export {
   type FixtureOptions,
   type ForkedSession,
   type ForkOptions,
+  type Rerun,
+  type RerunOptions,
   type ForkSessionOptions,
   type Imported,
   type ImportedMessages,

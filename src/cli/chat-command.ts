@@ -1,6 +1,6 @@
 /**
- * `turnlog chat`: finds out what is asked for, and all that can be wrong about it before anything
- * is made. `chat-run.ts` does it.
+ * `turnlog chat` and `turnlog rerun`: find out what is asked for, and all that can be wrong about it
+ * before anything is made. `chat-run.ts` does it.
  */
 
 import { text as readAll } from "node:stream/consumers";
@@ -13,6 +13,7 @@ import type { ExitCode } from "./exit-code.ts";
 import { chooseModel } from "./chat/model-choice.ts";
 import type { Output } from "./output.ts";
 import { newSessionName } from "./chat/session-name.ts";
+import { openStore } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 
 const optionsSchema = z.object({
@@ -41,6 +42,33 @@ export async function chat(
   const canAsk = isatty(0) && output.progress.isTerminal && !options.json;
   const message = await onlyMessage(words, canAsk);
   const run = { ...options, session, startedBy, choice, canAsk, message, instructions, compaction };
+  return await runChat(run, output);
+}
+
+const rerunSchema = optionsSchema.omit({ session: true }).extend({
+  at: z.int().positive().optional(),
+  step: z.int().positive().optional(),
+  as: z.string().optional(),
+});
+
+/**
+ * `turnlog rerun`: a turn again, with a live model, in a fork. As a chat, but for what is asked.
+ * @throws UsageError; TurnlogError as {@link rerunTurn}
+ */
+export async function rerun(session: string, given: unknown, output: Output): Promise<ExitCode> {
+  const { at, step, as, ...options } = rerunSchema.parse(given);
+  if (at !== undefined && step !== undefined)
+    throw new UsageError("--at and --step both say where to begin: give one of them.");
+  // Nothing is made where there is no store.
+  await (await openStore(options.dir)).close();
+  const environment = readEnvironment(process.env);
+  const { startedBy, instructions, compaction } = environment;
+  const choice = chooseModel(options.model, environment);
+  const canAsk = isatty(0) && output.progress.isTerminal && !options.json;
+  const fork = sessionName(as);
+  const place = { ...(at === undefined ? {} : { at }), ...(step === undefined ? {} : { step }) };
+  const around = { startedBy, choice, canAsk, instructions, compaction, message: undefined };
+  const run = { ...options, ...around, session: fork, rerun: { session, as: fork, ...place } };
   return await runChat(run, output);
 }
 

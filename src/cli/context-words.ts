@@ -61,6 +61,11 @@ export function contextWords(event: SessionEvent, after?: number): string | unde
           : fromTo(after + savedTokens, after);
       return `Left out ${amount(calls.length, "old tool result")}: ${less}.`;
     }
+    case "context.cut": {
+      const { calls, reader, savedTokens } = event.data;
+      const rest = reader === undefined ? "" : `; the model reads on by ${reader}`;
+      return `Cut ${amount(calls.length, "long tool result")}: ~${figure(Math.round(savedTokens))} tokens less${rest}.`;
+    }
     case "context.compaction-started": {
       const { strategy, trigger } = event.data;
       return `Compacting by ${strategy}: ${triggers[trigger]}.`;

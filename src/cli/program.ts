@@ -51,29 +51,13 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .addHelpText("after", examples)
     .exitOverride();
 
-  program
-    .command("chat", { isDefault: true })
-    .description("ask an agent about this folder: one message, or a conversation")
-    .argument("[message...]", "what to ask; without it a terminal asks, and a pipe is read")
-    .option("--session <id>", "go on with a session, or give a new one this name")
-    .option(
-      "--model <model>",
-      "openai:<model>, openai-responses:<model>, google:<model> or offline",
-    )
-    .option("--allow-write", "let the agent write files in this folder")
-    .addOption(
-      new Option(
-        "--durability <kind>",
-        "what a stored event survives: sync a power cut, os the death of the process",
-      )
-        .choices(["sync", "os"])
-        .default("sync"),
-    )
-    .addOption(
-      new Option("--offline-delay-ms <n>", "slow the offline model down")
-        .argParser(wholeNumber)
-        .hideHelp(),
-    )
+  agentOptions(
+    program
+      .command("chat", { isDefault: true })
+      .description("ask an agent about this folder: one message, or a conversation")
+      .argument("[message...]", "what to ask; without it a terminal asks, and a pipe is read")
+      .option("--session <id>", "go on with a session, or give a new one this name"),
+  )
     .addHelpText("after", chatHelp)
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
       const { chat } = await import("./chat-command.ts");
@@ -138,6 +122,21 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
       await fork(session, command.optsWithGlobals(), output);
     });
 
+  agentOptions(
+    program
+      .command("rerun")
+      .description(
+        "go on live, in a fork, from the beginning of a session's last turn or from a step",
+      )
+      .argument("<session>", "its id")
+      .option("--step <n>", "the step to begin with, counted from 1", position)
+      .option("--at <n>", "a position in the middle of a turn", position)
+      .option("--as <name>", "the fork's name (default: a new one)"),
+  ).action(async (session: string, _options: unknown, command: Command) => {
+    const { rerun } = await import("./chat-command.ts");
+    end(await rerun(session, command.optsWithGlobals(), output));
+  });
+
   program
     .command("verify")
     .description("hold a session, or all of them, against the laws; exit code 1 if one is broken")
@@ -198,6 +197,29 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   return program;
+}
+
+/** Who answers, and what it may do. */
+function agentOptions(command: Command): Command {
+  return command
+    .option(
+      "--model <model>",
+      "openai:<model>, openai-responses:<model>, google:<model> or offline",
+    )
+    .option("--allow-write", "let the agent write files in this folder")
+    .addOption(
+      new Option(
+        "--durability <kind>",
+        "what a stored event survives: sync a power cut, os the death of the process",
+      )
+        .choices(["sync", "os"])
+        .default("sync"),
+    )
+    .addOption(
+      new Option("--offline-delay-ms <n>", "slow the offline model down")
+        .argParser(wholeNumber)
+        .hideHelp(),
+    );
 }
 
 const examples = `

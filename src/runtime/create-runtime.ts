@@ -4,7 +4,13 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { parseSessionId, TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
+import {
+  parseSessionId,
+  TurnlogError,
+  type EventLog,
+  type RecoveryPolicy,
+  type SessionEvent,
+} from "../events/index.ts";
 import { sessionSummary } from "../projections/index.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { Crews } from "./crews.ts";
@@ -89,7 +95,7 @@ class OpenRuntime implements Runtime {
       log: this.log,
       newId: () => this.#newId(),
       ready: () => this.#crews.of(session).catalogue.ready(),
-      fork: (from, fork) => forkLive(from, fork, this.#forkHost()),
+      fork: (from, fork, recovery) => forkLive(from, fork, this.#forkHost(), recovery),
       actor: async (name) => (await this.#wake(name)).actor,
       watch: async (actor, look) => {
         const live = await this.#wake(actor.session);
@@ -121,21 +127,21 @@ class OpenRuntime implements Runtime {
       crews: this.#crews,
       newId: () => this.#newId(),
       clock: this.#options.clock ?? Date.now,
-      open: async (session) => {
+      open: async (session, recovery) => {
         // Until its first turn ends, the list of sessions would have to read all that it shares.
-        this.#keep(await this.#wake(session), "forked");
+        this.#keep(await this.#wake(session, recovery), "forked");
         return await this.session(session);
       },
     };
   }
 
-  async #wake(session: string): Promise<Live> {
+  async #wake(session: string, recovery?: RecoveryPolicy): Promise<Live> {
     if (this.#closing !== undefined) {
       throw closed(session);
     }
     const known = this.#live.get(session);
     if (known !== undefined) return await known;
-    const waking = this.#load(session);
+    const waking = this.#load(session, recovery);
     this.#live.set(session, waking);
     try {
       return await waking;
@@ -145,8 +151,11 @@ class OpenRuntime implements Runtime {
     }
   }
 
-  async #load(session: string): Promise<Live> {
-    const { recovery = "stop", stepSource = "language-model-call", graceMs = 1000 } = this.#options;
+  async #load(
+    session: string,
+    recovery: RecoveryPolicy = this.#options.recovery ?? "stop",
+  ): Promise<Live> {
+    const { stepSource = "language-model-call", graceMs = 1000 } = this.#options;
     const { maxRecoveries = 3 } = this.#options;
     const { clock = Date.now, random = Math.random, timer = systemTimer } = this.#options;
     const { prepared, catalogue } = this.#crews.of(session);

@@ -27,13 +27,21 @@ export {
 } from "./exchange/import-messages.ts";
 export { readContext, type LoggedContext, type LoggedContextOptions } from "./session-context.ts";
 export type { AgentChanges } from "./crews.ts";
+export { rerunPoint, type RerunPlace } from "./rerun.ts";
 export { forkSession, type ForkedSession, type ForkSessionOptions } from "./fork-session.ts";
 export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
 export type { ApprovalAnswer } from "./approval-answer.ts";
 export type { CancelOptions, Cancelled } from "./cancellation.ts";
-export type { CompactionEvent, ForkOptions, SendOptions, Session } from "./session.ts";
+export type {
+  CompactionEvent,
+  ForkOptions,
+  Rerun,
+  RerunOptions,
+  SendOptions,
+  Session,
+} from "./session.ts";
 export type { ModelLimit, Timer, Wait } from "./timer.ts";
 export type { Turn } from "./turn.ts";
 export type { TurnResult } from "./turn-outcome.ts";

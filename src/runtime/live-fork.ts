@@ -1,6 +1,11 @@
 /** Forks a session of a running runtime: by whom it is run, where it branches off, what is said instead. */
 
-import { parseSessionId, TurnlogError, type EventLog } from "../events/index.ts";
+import {
+  parseSessionId,
+  TurnlogError,
+  type EventLog,
+  type RecoveryPolicy,
+} from "../events/index.ts";
 import { beforeLastMessage, beforeLastTurn, type BranchPoint } from "../projections/index.ts";
 import { changedCrew, type Crews } from "./crews.ts";
 import { forkSession } from "./fork-session.ts";
@@ -15,8 +20,8 @@ export interface ForkHost {
   readonly newId: () => string;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Wakes the new session up. */
-  readonly open: (session: string) => Promise<Session>;
+  /** Wakes the new session up; what becomes of a turn that ran where it branches off is the runtime's usual, or this. */
+  readonly open: (session: string, recovery?: RecoveryPolicy) => Promise<Session>;
 }
 
 /** @throws TurnlogError as `Session.fork` */
@@ -24,6 +29,7 @@ export async function forkLive(
   session: string,
   options: ForkOptions,
   { log, crews, newId, clock, open }: ForkHost,
+  recovery?: RecoveryPolicy,
 ): Promise<Session> {
   const { id = newId(), at, edit, undo = false } = options;
   const as = parseSessionId(id);
@@ -47,7 +53,7 @@ export async function forkLive(
     now: clock(),
   });
   crews.set(as, crew);
-  const fork = await open(as);
+  const fork = await open(as, recovery);
   if (edit !== undefined) await fork.send(edit);
   return fork;
 }

@@ -48,10 +48,10 @@ export interface SessionActorOptions {
 }
 
 /**
- * Parts that may be recorded before the event loop is given a turn, so that the log can write: about
- * a millisecond of the fastest stream. Each turn costs a write of its own.
+ * Parts that may be recorded before the event loop is given a turn, so that the log can write: one or
+ * two milliseconds of the fastest stream. Each turn costs a write of its own.
  */
-const PARTS_PER_TURN = 64;
+const PARTS_PER_TURN = 128;
 /** Events that may be recorded and not yet in the log: what a millisecond's fsync leaves behind. */
 const MOST_UNWRITTEN = 256;
 

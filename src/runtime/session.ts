@@ -6,6 +6,7 @@ import {
   TurnlogError,
   type Delivery,
   type EventLog,
+  type RecoveryPolicy,
   type SessionEvent,
 } from "../events/index.ts";
 import type { QueuedMessage } from "../projections/index.ts";
@@ -14,6 +15,7 @@ import { requestCancel, type Cancelled, type CancelOptions } from "./cancellatio
 import type { ContextFigures } from "./context-figures.ts";
 import type { AgentChanges } from "./crews.ts";
 import type { CompactionPreview, PreviewOptions } from "./preview.ts";
+import { rerunPoint, type RerunPlace } from "./rerun.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { diffSession, type SessionDiff } from "./session-diff.ts";
 import { stateAt, viewOf, viewSession, type SessionView } from "./session-view.ts";
@@ -45,6 +47,19 @@ export interface ForkOptions extends AgentChanges {
   readonly undo?: boolean;
 }
 
+/** Where a turn is run again from, and by whom. */
+export interface RerunOptions extends RerunPlace, AgentChanges {
+  /** The name of the fork in which it happens. Default: a new one. */
+  readonly id?: string;
+}
+
+export interface Rerun {
+  /** The fork. */
+  readonly session: Session;
+  /** The turn that is gone on with, from its beginning on. */
+  readonly turn: Turn;
+}
+
 export interface Session {
   readonly id: string;
   /**
@@ -52,6 +67,11 @@ export interface Session {
    * @throws TurnlogError `INVALID_INPUT`, `SESSION_CLOSED`, `SESSION_FAILED`
    */
   send(input: UserInput, options?: SendOptions): Promise<Turn>;
+  /**
+   * The turn that took a message up, or will: as `send` answered it, also to another process.
+   * @throws TurnlogError `INVALID_INPUT` when the session never accepted such a message
+   */
+  turn(messageId: string): Promise<Turn>;
   /** Stops the running turn, waits until it has ended, and says what is kept. Idle: does nothing and says so. */
   cancel(options?: CancelOptions): Promise<Cancelled>;
   /** Lets a call run that waits for approval. @throws TurnlogError `COMMAND_REFUSED` */
@@ -109,6 +129,14 @@ export interface Session {
    * `REVISION_CONFLICT` (there is a session of this name)
    */
   fork(options?: ForkOptions): Promise<Session>;
+  /**
+   * Goes on live, in a fork, from the middle of a turn that was: with the model and the tools of
+   * this runtime, or others. By default the last turn is run again from its first step on; `step`
+   * names the step to begin with, `at` any position in a turn. Nothing is asked of the log but what
+   * the model had been shown there; what is done in the world is done again.
+   * @throws TurnlogError `INVALID_INPUT` where no turn was under way, and as {@link Session.fork}
+   */
+  rerun(options?: RerunOptions): Promise<Rerun>;
   /** Events from a position (default 1) on: those that were, then live, without a gap. */
   events(options?: {
     readonly from?: number;
@@ -129,7 +157,7 @@ export interface SessionHost {
   /** Resolves when everything is loaded that a step needs. */
   ready(): Promise<void>;
   /** Makes a fork of what is in the log, and wakes it up. */
-  fork(session: string, options: ForkOptions): Promise<Session>;
+  fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
   /** The live actor, woken up from the log if need be. */
   actor(session: string): Promise<SessionActor>;
   /** Resolves with what `look` finds once it finds something; it looks after every event. */
@@ -158,6 +186,14 @@ export function createSession(id: string, host: SessionHost): Session {
     await actor.durable();
   }
 
+  function turnOf(messageId: string, position: number, queued: boolean): Turn {
+    const outcome = async (): Promise<TurnOutcome> => {
+      const live = await host.actor(id);
+      return await host.watch(live, () => turnOutcome(live.state, messageId));
+    };
+    return createTurn({ session: id, messageId, queued, position, log, outcome });
+  }
+
   return {
     id,
 
@@ -173,11 +209,18 @@ export function createSession(id: string, host: SessionHost): Session {
       }
       const position = byId(actor.state.queue.accepted, messageId) ?? actor.state.position;
       await actor.durable();
-      const outcome = async (): Promise<TurnOutcome> => {
-        const live = await host.actor(id);
-        return await host.watch(live, () => turnOutcome(live.state, messageId));
-      };
-      return createTurn({ session: id, messageId, queued, position, log, outcome });
+      return turnOf(messageId, position, queued);
+    },
+
+    async turn(messageId) {
+      const actor = await host.actor(id);
+      const position = byId(actor.state.queue.accepted, messageId);
+      if (position !== undefined) return turnOf(messageId, position, waits(actor, messageId));
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        `Session ${id} never accepted a message ${messageId}. Send one, or name one of \`message.queued\`.`,
+        { session: id },
+      );
     },
 
     async cancel(options = {}) {
@@ -267,6 +310,16 @@ export function createSession(id: string, host: SessionHost): Session {
     async fork(options = {}) {
       await (await host.actor(id)).durable();
       return await host.fork(id, options);
+    },
+
+    async rerun({ at, step, ...changes } = {}) {
+      await (await host.actor(id)).durable();
+      const point = await rerunPoint(log, id, {
+        ...(at === undefined ? {} : { at }),
+        ...(step === undefined ? {} : { step }),
+      });
+      const session = await host.fork(id, { ...changes, at: point.at }, "continue");
+      return { session, turn: await session.turn(point.messageId) };
     },
 
     at: (position) => viewSession(log, id, position),

@@ -44,8 +44,18 @@ const noSummary = (
   data: { strategy: "s", rung: "whole", why: "empty", ...data },
 });
 
+const cut = (data: Partial<EventBody<"context.cut">["data"]>): EventBody<"context.cut"> => ({
+  type: "context.cut",
+  data: { calls: [{ step: 1, callId: "a", head: 10, tail: 10 }], savedTokens: 9000, ...data },
+});
+
 const told: readonly (readonly [EventBody, string])[] = [
   [pruned, "Left out 1 old tool result: ~2,000 tokens less."],
+  [cut({}), "Cut 1 long tool result: ~9,000 tokens less."],
+  [
+    cut({ reader: "read_tool_output" }),
+    "Cut 1 long tool result: ~9,000 tokens less; the model reads on by read_tool_output.",
+  ],
   [
     { type: "context.compaction-started", data: { strategy: "s", trigger: "asked" } },
     "Compacting by s: as asked.",

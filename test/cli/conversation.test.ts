@@ -101,7 +101,9 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
       await terminal.until(/tokens: [^]*Ask about this folder/);
     }
     terminal.type(`/context${ENTER}`);
-    await terminal.until(/tokens for turnlog:offline, [^]*\[i+t+#+\]\r?\n[^]*last estimate: step /);
+    await terminal.until(
+      /tokens for turnlog:offline[^]*\[[^\]]*·+[^\]]*\]\r?\n[^]*last estimate: step /,
+    );
     terminal.type(`/preview checkpoint${ENTER}`);
     await terminal.until(/checkpoint at \d+: ~[\d,]+ → ~[\d,]+ tokens [^]*Nothing was written\./);
     terminal.type(`/compact drop-oldest${ENTER}`);

@@ -38,13 +38,15 @@ describe("a fork that changes something", () => {
     });
     expect(await ask(fork, "Second?")).toBe("Two.");
     expect(JSON.stringify(other.calls[0]?.prompt)).toContain("Be brief.");
-    expect(other.calls[0]?.tools?.map(({ name }) => name)).toEqual(["look"]);
+    expect(other.calls[0]?.tools?.map(({ name }) => name)).toEqual(["look", "read_tool_output"]);
     const inner = await fork.fork({ id: "g" });
     expect(await ask(inner, "Third?")).toBe("Three.");
     const [forked] = (await storedEvents(open.log, "f")).filter(
       ({ type }) => type === "session.forked",
     );
-    expect(forked?.data).toMatchObject({ agent: { model: { modelId: "o" }, tools: ["look"] } });
+    expect(forked?.data).toMatchObject({
+      agent: { model: { modelId: "o" }, tools: ["look", "read_tool_output"] },
+    });
     expect((await storedEvents(open.log, "f")).map(({ type }) => type)).not.toContain(
       "session.configured",
     );

@@ -13,6 +13,7 @@ import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { modelLabel, type ModelChoice } from "./model-choice.ts";
 import { loadModel } from "./model-loader.ts";
 import { writeLine, type Output } from "../output.ts";
+import { rerunTurn, type RerunRequest } from "./rerun-turn.ts";
 import { finishTurn, runTurn } from "./run-turn.ts";
 import { introduceSession } from "./session-introduction.ts";
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
@@ -30,6 +31,8 @@ export interface ChatRun {
   readonly compaction: ContextStrategy | undefined;
   /** The only message, or undefined for a conversation. */
   readonly message: string | undefined;
+  /** In the place of a message: a turn that is run again. */
+  readonly rerun?: RerunRequest;
   /** Whether somebody is at the terminal to answer a question. */
   readonly canAsk: boolean;
   readonly json: boolean;
@@ -68,6 +71,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     dir,
     durability,
     agent,
+    recovery: run.rerun === undefined ? "stop" : "continue",
     onWarning: (error) => void tell(error),
   });
   using interrupts = takeInterrupts({
@@ -77,6 +81,10 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     now: () => performance.now(),
   });
   try {
+    if (run.rerun !== undefined) {
+      const view = run.json ? jsonView(output) : textView(output, asker(run), []);
+      return await rerunTurn(runtime, run.rerun, { view, interrupts, progress });
+    }
     const session = await openSession(runtime, run, output);
     return await talk(session, run, output, interrupts);
   } catch (error) {
@@ -120,7 +128,7 @@ async function talk(
   output: Output,
   interrupts: Interrupts,
 ): Promise<ExitCode> {
-  const { message, json, canAsk, debug } = run;
+  const { message, json, debug } = run;
   if (message === undefined) {
     const { converse } = await import("./conversation.ts");
     const view = await session.view();
@@ -134,8 +142,7 @@ async function talk(
     return DONE;
   }
   const { calls } = conversationOf(await session.view());
-  const ask = canAsk ? askWhenNeeded : undefined;
-  const view = json ? jsonView(output) : textView(output, ask, calls);
+  const view = json ? jsonView(output) : textView(output, asker(run), calls);
   if (await isAsking(session)) {
     const ended = await finishTurn(session, view, interrupts);
     if (ended === "cancelled") return INTERRUPTED;
@@ -147,6 +154,10 @@ async function talk(
   }
   // A turn that failed has thrown; one that came to a limit has an answer all the same.
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
+}
+
+function asker({ canAsk }: ChatRun): AskApproval | undefined {
+  return canAsk ? askWhenNeeded : undefined;
 }
 
 /** The prompts are loaded when there is something to ask. */

@@ -20,6 +20,21 @@ export async function runTurn(
   });
 }
 
+/** Shows what comes of a turn behind a position, which goes on by itself. @throws TurnlogError as `turn.result` does */
+export async function goOnWith(
+  session: Session,
+  messageId: string,
+  from: number,
+  view: TurnView,
+  interrupts: Interrupts,
+): Promise<TurnResult> {
+  return await watched(session, view, interrupts, async (answerAfter) => {
+    const turn = await session.turn(messageId);
+    for await (const event of turn) if (event.seq > from) await answerAfter(event);
+    return await turn.result;
+  });
+}
+
 /**
  * Shows the rest of a turn that a former process has left because its calls wait for an answer, and
  * asks for the answers. Answers why it ended; undefined where the process is told to end before.

@@ -185,6 +185,7 @@ export class Committer {
     batch.put(key, row);
     this.#loose.add(batch.record, finished);
     this.#sizeSinceMark += batch.size;
+    this.#spare.wrote(batch.size);
     if (this.#sizeSinceMark >= MARK_DISTANCE) {
       this.#sizeSinceMark = 0;
       this.#marks.push(mark);

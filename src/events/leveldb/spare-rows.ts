@@ -9,8 +9,9 @@ export interface Span {
   readonly to: string;
 }
 
-/** What is less than this is left to LevelDB. */
+/** What is less than this, or than this share of all that was written, is left to LevelDB. */
 const WORTH_IT_BYTES = 32 * 1024;
+const WORTH_IT_SHARE = 1 / 4;
 /** Of so many sessions at most: with more of them a store is large enough to be merged anyway. */
 const MOST = 64;
 
@@ -22,9 +23,17 @@ interface Spare {
 
 export class SpareRows {
   readonly #spans = new Map<string, Spare>();
+  #written = 0;
+  #spare = 0;
+
+  /** Counts the bytes of a batch. */
+  wrote(bytes: number): void {
+    this.#written += bytes;
+  }
 
   /** Notes that rows between two keys have become spare; `where` names what they belong to. */
   note(where: string, { from, to }: Span, bytes: number): void {
+    this.#spare += bytes;
     const known = this.#spans.get(where);
     if (known !== undefined) {
       known.to = to;
@@ -32,8 +41,9 @@ export class SpareRows {
     } else if (this.#spans.size < MOST) this.#spans.set(where, { from, to, bytes });
   }
 
-  /** The spans that are worth to be merged. */
+  /** The spans that are worth being merged. Merging one may move all that was written. */
   get spans(): readonly Span[] {
+    if (this.#spare < WORTH_IT_SHARE * this.#written) return [];
     return [...this.#spans.values()].filter(({ bytes }) => bytes >= WORTH_IT_BYTES);
   }
 }

@@ -1,0 +1,67 @@
+/** Where a turn is gone on with by a live model, and for which message: what `Session.rerun` forks at. */
+
+import { TurnlogError, type EventLog } from "../events/index.ts";
+import { isInTurn } from "./recovery.ts";
+import type { SessionState } from "./session-state.ts";
+import { stateAt } from "./session-view.ts";
+
+/** A position in the middle of a turn, or the beginning of a step. Default: of the last turn's first step. */
+export interface RerunPlace {
+  readonly at?: number;
+  /** The number of a step of the session, counted from 1. */
+  readonly step?: number;
+}
+
+export interface RerunPoint {
+  /** The last position that stays. */
+  readonly at: number;
+  /** The first message of the turn that is gone on with. */
+  readonly messageId: string;
+}
+
+/** @throws TurnlogError `INVALID_INPUT` where no turn is under way, `SESSION_NOT_FOUND` */
+export async function rerunPoint(
+  log: EventLog,
+  session: string,
+  { at, step }: RerunPlace,
+): Promise<RerunPoint> {
+  const now = await stateAt(log, session, at);
+  const position = at ?? (await beforeStep(log, session, step ?? firstStepOfLastTurn(now)));
+  const state = position === now.position ? now : await stateAt(log, session, position);
+  const turn = isInTurn(state.machine) ? state.machine.context.turn : undefined;
+  const message = state.history.items.find((item) => item.kind === "user" && item.turn === turn);
+  if (message?.kind !== "user") {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `At position ${position} of session ${session} no turn is under way that could be run again. Name a position in a turn or a step, or fork the session and send a message.`,
+      { session, position },
+    );
+  }
+  return { at: position, messageId: message.id };
+}
+
+function firstStepOfLastTurn({ history }: SessionState): number | undefined {
+  const steps = history.open === undefined ? history.items : [...history.items, history.open];
+  for (const item of steps) {
+    if (item.kind === "step" && item.turn === history.turn) return item.step;
+  }
+  return undefined;
+}
+
+/** The position before a step's first attempt. */
+async function beforeStep(
+  log: EventLog,
+  session: string,
+  step: number | undefined,
+): Promise<number> {
+  for await (const { type, seq, data } of log.read(session)) {
+    if (type === "step.started" && data.step === step) return seq - 1;
+  }
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    step === undefined
+      ? `Session ${session} has no turn that could be run again. Send a message.`
+      : `Session ${session} has no step ${step}. \`turnlog show ${session} --view timeline\` lists its steps.`,
+    { session },
+  );
+}

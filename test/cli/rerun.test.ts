@@ -1,0 +1,48 @@
+/** `turnlog rerun`: a turn again from the command line, in a session of its own. */
+
+import { expect, it } from "vitest";
+import { jsonLines, run } from "./command-line.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+it("runs the last turn again in a fork, shows what is new of it, and leaves the session as it was", async () => {
+  await using folder = await temporaryFolder({ "a.txt": "one" });
+  const cwd = folder.path;
+  await run(["--session", "one", "list the files"], { cwd });
+  const before = await run(["show", "one", "--view", "events", "--json"], { cwd });
+  const again = await run(["rerun", "one", "--as", "two"], { cwd });
+  expect(again).toMatchObject({ code: 0 });
+  expect(again.stdout).toContain("a.txt");
+  expect(again.stderr).toMatch(/Session two goes its own way from position \d+ of one/);
+  expect((await run(["show", "one", "--view", "events", "--json"], { cwd })).stdout).toBe(
+    before.stdout,
+  );
+  const second = await run(["rerun", "one", "--step", "2", "--as", "three", "--json"], { cwd });
+  expect(second).toMatchObject({ code: 0 });
+  const events = jsonLines(second.stdout);
+  // The call of the first step is shared, and is not made again.
+  expect(JSON.stringify(events)).not.toContain("tool.started");
+  expect(JSON.stringify(events.at(-1))).toContain("turn.ended");
+  expect(await run(["verify"], { cwd })).toMatchObject({ code: 0 });
+});
+
+it("says what is wrong with a place or a session, and makes nothing", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  expect(await run(["rerun", "one"], { cwd })).toMatchObject({ code: 1 });
+  await run(["--session", "one", "hello"], { cwd });
+  for (const [args, code] of [
+    [["rerun", "one", "--step", "9"], "INVALID_INPUT"],
+    [["rerun", "one", "--at", "1"], "INVALID_INPUT"],
+    [["rerun", "none"], "SESSION_NOT_FOUND"],
+    [["rerun", "one", "--as", "one"], "REVISION_CONFLICT"],
+  ] as const) {
+    const ended = await run(args, { cwd });
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toContain(`[${code}]`);
+  }
+  expect(await run(["rerun", "one", "--step", "1", "--at", "5"], { cwd })).toMatchObject({
+    code: 2,
+  });
+  const { stdout } = await run(["sessions", "--json"], { cwd });
+  expect(jsonLines(stdout)).toHaveLength(1);
+});
