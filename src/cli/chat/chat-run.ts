@@ -22,6 +22,7 @@ export interface ChatRun {
   /** The folder of the store, as it was written. */
   readonly dir: string;
   readonly durability: "sync" | "os";
+  readonly hashChain: boolean;
   readonly session: string;
   readonly choice: ModelChoice;
   readonly offlineDelayMs: number;
@@ -70,6 +71,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   await using runtime = await createRuntime({
     dir,
     durability,
+    hashChain: run.hashChain,
     agent,
     recovery: run.rerun === undefined ? "stop" : "continue",
     onWarning: (error) => void tell(error),
