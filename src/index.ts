@@ -142,5 +142,6 @@ export {
   type TurnResult,
   type UserInput,
   type VerifyOptions,
+  type VerifySessionOptions,
   type Wait,
 } from "./runtime/index.ts";

@@ -24,6 +24,7 @@ const optionsSchema = z.object({
   model: z.string().optional(),
   allowWrite: z.boolean().default(false),
   durability: z.enum(["sync", "os"]),
+  hashChain: z.boolean().default(false),
   offlineDelayMs: z.int().nonnegative().default(0),
 });
 

@@ -1,8 +1,8 @@
 /** `turnlog fork`: a session that goes its own way from a position of another one. Runs nothing. */
 
-import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { forkSession } from "../runtime/index.ts";
+import { forkName } from "./chat/session-name.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { openStore } from "./store-folder.ts";
 
@@ -19,7 +19,7 @@ export async function fork(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { dir, json, at, as = newName(session) } = optionsSchema.parse(given);
+  const { dir, json, at, as = forkName(session) } = optionsSchema.parse(given);
   await using log = await openStore(dir);
   const forked = await forkSession(log, session, { as, ...(at === undefined ? {} : { at }) });
   await writeLines(data, [json ? JSON.stringify(forked) : forked.session]);
@@ -29,9 +29,4 @@ export async function fork(
     progress,
     `It shares the events of ${from.session} up to ${from.position}. Go on with it: turnlog --session ${as}`,
   );
-}
-
-/** People see what it is a fork of; names are at most 128 characters. */
-function newName(session: string): string {
-  return `${session.slice(0, 100)}-${randomUUID().slice(0, 8)}`;
 }

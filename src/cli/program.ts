@@ -142,6 +142,10 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .description("hold a session, or all of them, against the laws; exit code 1 if one is broken")
     .argument("[session]", "its id (default: every session of the store)")
     .option("--every <n>", "compare states at every n-th position (default: 16 of them)", position)
+    .option(
+      "--chain <position:digest>",
+      "of one session, the end of its hash chain as noted before",
+    )
     .action(async (session: string | undefined, _options: unknown, command: Command) => {
       const { verify } = await import("./verify-command.ts");
       end(await verify(session, command.optsWithGlobals(), output));
@@ -215,6 +219,7 @@ function agentOptions(command: Command): Command {
         .choices(["sync", "os"])
         .default("sync"),
     )
+    .option("--hash-chain", "keep a chain of digests, by which verify finds any change")
     .addOption(
       new Option("--offline-delay-ms <n>", "slow the offline model down")
         .argParser(wholeNumber)

@@ -5,12 +5,14 @@ import { verifyLog, verifySession, type LogVerification } from "../runtime/index
 import { DONE, FAILED, type ExitCode } from "./exit-code.ts";
 import { shown, writeLines, type Channel, type Output } from "./output.ts";
 import { openStore } from "./store-folder.ts";
+import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
   json: z.boolean().default(false),
   every: z.int().positive().exactOptional(),
+  chain: z.string().exactOptional(),
 });
 
 type Verified = LogVerification["sessions"][number];
@@ -24,12 +26,16 @@ export async function verify(
   given: unknown,
   { data }: Output,
 ): Promise<ExitCode> {
-  const { dir, json, ...options } = optionsSchema.parse(given);
+  const { dir, json, chain, ...options } = optionsSchema.parse(given);
+  const noted = chain === undefined ? {} : { chain: chainEnd(chain) };
+  if (chain !== undefined && session === undefined) {
+    throw new UsageError("--chain is about one session: name it.");
+  }
   await using log = await openStore(dir);
   const found: LogVerification =
     session === undefined
       ? await verifyLog(log, options)
-      : { sessions: [await verifySession(log, session, options)], problems: [] };
+      : { sessions: [await verifySession(log, session, { ...options, ...noted })], problems: [] };
   await writeLines(data, json ? jsonLines(found) : textLines(found, data));
   const all = [...found.problems, ...found.sessions.flatMap(({ problems }) => problems)];
   return all.length === 0 ? DONE : FAILED;
@@ -48,7 +54,7 @@ function textLines({ sessions, problems }: LogVerification, data: Channel): read
 }
 
 function sessionLines(found: Verified, data: Channel): readonly string[] {
-  const { session, events, prompts, problems } = found;
+  const { session, events, prompts, chain, problems } = found;
   const size = `${amount(events, "event")}, ${amount(prompts, "prompt")}`;
   const verdict =
     problems.length === 0
@@ -56,8 +62,21 @@ function sessionLines(found: Verified, data: Channel): readonly string[] {
       : data.style("red", amount(problems.length, "problem"));
   return [
     `${session}: ${size}: ${verdict}`,
+    ...(chain === undefined ? [] : [chainLine(chain)]),
     ...problems.map(
       ({ position, rule, what }) => `  at ${position}, ${rule}: ${shown(data, what)}`,
     ),
   ];
+}
+
+/** What to keep elsewhere, and to give to `--chain` later. */
+function chainLine({ position, digest, open }: NonNullable<Verified["chain"]>): string {
+  const rest = open === 0 ? "" : `, ${amount(open, "event")} since`;
+  return `  chained up to ${position}:${digest}${rest}`;
+}
+
+function chainEnd(text: string): { readonly position: number; readonly digest: string } {
+  const [, position, digest = ""] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (position !== undefined) return { position: Number(position), digest };
+  throw new UsageError("--chain is <position>:<digest>, as verify has told it.");
 }

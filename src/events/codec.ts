@@ -14,6 +14,7 @@ import {
 } from "./catalogue.ts";
 import { TurnlogError } from "./errors.ts";
 import type { JsonValue } from "./json.ts";
+import { remember, storedForm } from "./stored-form.ts";
 import { upcasters as ownUpcasters, type Upcasters } from "./upcasters.ts";
 
 /** Where a row stands. The checksum covers it, so that a row in the wrong place is found. */
@@ -99,16 +100,13 @@ export function createCodec(upcasters: Upcasters = ownUpcasters): Codec {
   return {
     encode,
     decode: (row, key) => eventOf(storedFields(intactJson(row, key), key), key),
-    decodeOwn: (row, key) => ownEvent(storedFields(ownJson(row), key), key),
+    decodeOwn: (row, key) => ownEvent(storedFields(ownJson(row), key), key, upcasters),
     eventOf,
   };
 }
 
 function encode(event: NewEvent, key: RowKey): string {
-  const { type, version, data } =
-    event.type === "unknown"
-      ? event.data
-      : { type: event.type, version: eventVersions[event.type] ?? 1, data: event.data };
+  const { type, version, data } = storedForm(event);
   const json = JSON.stringify(
     event.id === undefined
       ? [type, version, event.at, data]
@@ -126,9 +124,14 @@ export function intactJson(row: string, key: RowKey): unknown {
   return ownJson(row);
 }
 
-/** What a row says that is known to be intact. */
+/** What a row says that is known to be intact; undefined where it was sealed over something that is no JSON. */
 export function ownJson(row: string): unknown {
-  return JSON.parse(row.slice(CHECKSUM_LENGTH));
+  try {
+    return JSON.parse(row.slice(CHECKSUM_LENGTH));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): SessionEvent {
@@ -141,12 +144,16 @@ function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): 
   // The schemas only check. What was stored is handed out as it is, its keys in their order, so that
   // it is the same to the byte whether it is read or was shown as it came.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return { ...envelope, type, data } as SessionEvent;
+  const event = { ...envelope, type, data } as SessionEvent;
+  if (version !== (eventVersions[type] ?? 1)) remember(event, { type, version, data: stored });
+  return event;
 }
 
-function ownEvent(fields: StoredFields, key: RowKey): SessionEvent {
+function ownEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): SessionEvent {
   const { envelope, type, version, stored } = named(fields, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
+  // It was upcast when it was read, and is written as it was before.
+  if (version !== (eventVersions[type] ?? 1)) return checkedEvent(fields, key, upcasters);
   // It was a `SessionEvent` when it was encoded, a moment ago.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { ...envelope, type, data: stored } as SessionEvent;

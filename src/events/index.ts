@@ -29,6 +29,7 @@ export type {
   SessionEntry,
   Snapshot,
 } from "./event-log.ts";
+export { digestIn, HashChain, type ChainEnd, type ChainLink } from "./hash-chain.ts";
 export {
   jsonObjectSchema,
   jsonSchema,
@@ -52,6 +53,7 @@ export {
   type FixtureNote,
   type SessionFileHeader,
 } from "./session-file.ts";
+export { renumbered, unchained } from "./renumbered.ts";
 export { parseSessionId } from "./session-id.ts";
 export {
   forkPointSchema,

@@ -53,7 +53,9 @@ export interface SessionFamily {
   "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
   /** Waiting messages that a cancelled, failed or interrupted turn held back may go on. */
   "session.resumed": { readonly reason?: string };
-  "session.closed": { readonly reason?: string };
+  /** A link of the hash chain: what it says is in `hash-chain.ts`. */
+  "session.chained": { readonly digest: string };
+  "session.closed": { readonly reason?: string; readonly digest?: string };
 }
 
 export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({
@@ -71,6 +73,9 @@ export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   session: z.string(),
   position: z.int().positive(),
 });
+
+/** Hexadecimal SHA-256. */
+const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
 const turn = z.int().positive();
 const step = z.int().positive();
@@ -101,5 +106,9 @@ export const sessionSchemas: FamilySchemas<SessionFamily> = {
     policy: z.enum(["stop", "continue"]),
   }),
   "session.resumed": z.looseObject({ reason: z.string().exactOptional() }),
-  "session.closed": z.looseObject({ reason: z.string().exactOptional() }),
+  "session.chained": z.looseObject({ digest: digestSchema }),
+  "session.closed": z.looseObject({
+    reason: z.string().exactOptional(),
+    digest: digestSchema.exactOptional(),
+  }),
 };

@@ -4,11 +4,12 @@
  */
 
 import { z } from "zod";
-import { eventVersions, type SessionEvent } from "./catalogue.ts";
+import type { SessionEvent } from "./catalogue.ts";
 import { createCodec, type RowKey } from "./codec.ts";
 import { TurnlogError } from "./errors.ts";
 import { jsonSchema } from "./json.ts";
 import { forkPointSchema, type ForkPoint } from "./session-events.ts";
+import { storedForm } from "./stored-form.ts";
 
 /** The first line. A file that has fewer events than it says was cut off. */
 export interface SessionFileHeader {
@@ -73,13 +74,10 @@ export function parseHeaderLine(line: string): SessionFileHeader {
   return rest;
 }
 
-/** An event as a line, without its end. An unknown one is written as it came. */
+/** An event as a line, without its end: as it is stored, also where it was upcast or is unknown. */
 export function eventLine(event: SessionEvent): string {
   const { seq, at, id } = event;
-  const { type, version, data } =
-    event.type === "unknown"
-      ? event.data
-      : { type: event.type, version: eventVersions[event.type] ?? 1, data: event.data };
+  const { type, version, data } = storedForm(event);
   return JSON.stringify({ seq, at, type, version, data, ...(id === undefined ? {} : { id }) });
 }
 

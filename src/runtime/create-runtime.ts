@@ -18,6 +18,7 @@ import { toJson } from "./json-value.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { isAtRest } from "./recovery.ts";
 import { openStore, type RuntimeOptions } from "./runtime-options.ts";
+import { openChain } from "./session-chain.ts";
 import { SessionActor } from "./session-actor.ts";
 import { createSession, type Session } from "./session.ts";
 import { loadSessionSnapshot, saveSessionSnapshot, type KeptState } from "./session-snapshot.ts";
@@ -156,7 +157,7 @@ class OpenRuntime implements Runtime {
     recovery: RecoveryPolicy = this.#options.recovery ?? "stop",
   ): Promise<Live> {
     const { stepSource = "language-model-call", graceMs = 1000 } = this.#options;
-    const { maxRecoveries = 3 } = this.#options;
+    const { maxRecoveries = 3, hashChain = false } = this.#options;
     const { clock = Date.now, random = Math.random, timer = systemTimer } = this.#options;
     const { prepared, catalogue } = this.#crews.of(session);
     const kept = await loadSessionSnapshot(this.log, session);
@@ -169,6 +170,7 @@ class OpenRuntime implements Runtime {
         prepared,
         source: await sources[stepSource](),
         catalogue,
+        chain: hashChain ? await openChain(this.log, session, state) : undefined,
         recovery,
         maxRecoveries,
         graceMs,
@@ -266,6 +268,8 @@ class OpenRuntime implements Runtime {
       if (!isAtRest(live.actor.state) || live.watchers.size > 0) return;
       // Whoever wakes it up reads the log: all that it knows has to be there.
       if (!live.actor.isWritten) return this.#sleepLater(live);
+      // It is recorded, upon which there is waited again.
+      if (live.actor.closeChain()) return;
       live.actor[Symbol.dispose]();
       this.#live.delete(live.actor.session);
     }, this.#options.idleAfterMs ?? 60_000);
@@ -296,6 +300,7 @@ class OpenRuntime implements Runtime {
       }
       await watchers.watch(actor, () => (isAtRest(actor.state) ? true : undefined));
     }
+    if (actor.failure === undefined) actor.closeChain();
     actor[Symbol.dispose]();
     await actor.durable();
     // Who waits for an approval that may be given after a restart is not left hanging here.

@@ -54,4 +54,5 @@ export {
   type LogProblem,
   type SessionVerification,
   type VerifyOptions,
+  type VerifySessionOptions,
 } from "./verify/verify-session.ts";

@@ -6,7 +6,7 @@ import {
   type EventLog,
   type RecoveryPolicy,
 } from "../events/index.ts";
-import { beforeLastMessage, type BranchPoint } from "../projections/index.ts";
+import { beforeLastMessage, beforeLastTurn, type BranchPoint } from "../projections/index.ts";
 import { changedCrew, type Crews } from "./crews.ts";
 import { forkSession } from "./fork-session.ts";
 import { stateAt } from "./session-view.ts";
@@ -31,12 +31,19 @@ export async function forkLive(
   { log, crews, newId, clock, open }: ForkHost,
   recovery?: RecoveryPolicy,
 ): Promise<Session> {
-  const { id = newId(), at, edit } = options;
+  const { id = newId(), at, edit, undo = false } = options;
   const as = parseSessionId(id);
   if (edit !== undefined) toStoredContent(as, edit);
+  if (edit !== undefined && undo) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `A fork of ${session} either undoes the last turn or edits its message: give one of \`undo\` and \`edit\`.`,
+      { session },
+    );
+  }
   const before = crews.of(session);
   const crew = await changedCrew(before, options);
-  const point = edit === undefined ? undefined : await editPoint(log, session, at);
+  const point = edit === undefined && !undo ? undefined : await branchPoint(log, session, at, undo);
   const position = point?.position ?? at;
   await forkSession(log, session, {
     as,
@@ -51,14 +58,22 @@ export async function forkLive(
   return fork;
 }
 
-/** Where to fork to replace the last message that was delivered up to a position. */
-async function editPoint(log: EventLog, session: string, at?: number): Promise<BranchPoint> {
+/** Where to fork to replace the last message that was delivered up to a position, or to undo the last turn. */
+async function branchPoint(
+  log: EventLog,
+  session: string,
+  at: number | undefined,
+  undo: boolean,
+): Promise<BranchPoint> {
   const state = await stateAt(log, session, at);
-  const point = beforeLastMessage(state);
+  const point = undo ? beforeLastTurn(state) : beforeLastMessage(state);
   if (point !== undefined) return point;
+  const what = undo
+    ? "no turn that could be undone"
+    : "no delivered message that could be edited. Send one";
   throw new TurnlogError(
     "INVALID_INPUT",
-    `Up to position ${state.position} session ${session} has no delivered message that could be edited. Send one.`,
+    `Up to position ${state.position} session ${session} has ${what}.`,
     { session, position: state.position },
   );
 }

@@ -24,6 +24,11 @@ export type RuntimeOptions = StoreOptions & {
   readonly recovery?: RecoveryPolicy;
   /** How often one turn is gone on with after its process died, with `continue`. Default 3. */
   readonly maxRecoveries?: number;
+  /**
+   * Whether a hash chain is kept over the events of each session, so that `verify` finds any that is
+   * changed or missing, also where checksums were made again. Default false.
+   */
+  readonly hashChain?: boolean;
   /** How a model call is made. Default `language-model-call`, the light way. */
   readonly stepSource?: StepSource["name"];
   /** Milliseconds after which an idle session is let go of. Default 60,000. */

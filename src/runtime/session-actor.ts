@@ -19,6 +19,7 @@ import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
 import type { EstimatedPrompt } from "./context-figures.ts";
 import { runModelStep } from "./model-step.ts";
 import { inFlight, isInTurn, settlement } from "./recovery.ts";
+import type { SessionChain } from "./session-chain.ts";
 import type { SessionDoor } from "./session-door.ts";
 import { SessionPrompts } from "./session-prompts.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
@@ -41,6 +42,8 @@ export interface SessionActorOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
+  /** Where one is kept. */
+  readonly chain: SessionChain | undefined;
   /** Told once when the log no longer accepts what happens here. The actor is of no use afterwards. */
   readonly onFailure: (error: TurnlogError) => void;
   /** Told after each event has been recorded and its effects are under way. */
@@ -101,17 +104,33 @@ export class SessionActor implements SessionDoor, Disposable {
 
   record(body: EventBody): void {
     if (this.#failure !== undefined) throw this.#failure;
-    const { clock } = this.#options;
+    const { clock, chain } = this.#options;
     const seq = this.#state.position + 1;
     // Field by field, as a spread takes twice as long; type and data are of one body, and belong together.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const event = { seq, at: clock(), type: body.type, data: body.data } as SessionEvent;
+    const said = { seq, at: clock(), type: body.type, data: body.data } as SessionEvent;
+    const event = chain === undefined ? said : chain.linked(said);
     this.#writer.write(event);
     const { state, effects } = foldSession(this.#state, event);
     this.#state = state;
     for (const effect of effects) this.#effects.push({ effect, event });
     this.#options.onRecorded(event);
+    // What follows from the event comes behind the link.
+    if (chain?.take(event) === true) this.#link();
     this.#interpretAll();
+  }
+
+  /** Has a link of the hash chain cover what none covers yet; answers whether there was anything. */
+  closeChain(): boolean {
+    const isOpen = this.#options.chain?.isOpen === true;
+    if (!isOpen || this.#state.machine.matches("closed")) return false;
+    this.#link();
+    return true;
+  }
+
+  /** The digest is known when the link has its place and time. */
+  #link(): void {
+    this.record({ type: "session.chained", data: { digest: "" } });
   }
 
   async durable(): Promise<void> {

@@ -41,10 +41,9 @@ export class SessionPrompts {
     this.#ground = ground;
   }
 
-  /** The figures of `session.context()`. */
-  figures(): ContextFigures {
-    const { door, clock } = this.#around;
-    return contextFigures(door.state, this.#ground, clock());
+  /** The figures of `session.context()`, now or in a state that was. */
+  figures(state: SessionState = this.#around.door.state): ContextFigures {
+    return contextFigures(state, this.#ground, this.#around.clock());
   }
 
   next(): EstimatedPrompt {

@@ -40,6 +40,11 @@ export interface ForkOptions extends AgentChanges {
    * that one. The answer is under way when the fork is there.
    */
   readonly edit?: UserInput;
+  /**
+   * The fork branches off before the last turn that had begun (up to `at`): what was said in it is
+   * not said there. Not together with `edit`.
+   */
+  readonly undo?: boolean;
 }
 
 /** Where a turn is run again from, and by whom. */
@@ -95,8 +100,12 @@ export interface Session {
    * @throws TurnlogError `INVALID_INPUT` for a position that there is not.
    */
   preview(options?: PreviewOptions): Promise<CompactionPreview>;
-  /** How large the next prompt is and what it is made of, and what was spent so far. */
-  context(): Promise<ContextFigures>;
+  /**
+   * How large the next prompt is and what it is made of, and what was spent so far: now, or as it
+   * was at a position (default: now) for the agent that runs the session today.
+   * @throws TurnlogError `INVALID_INPUT` for a position that there is not.
+   */
+  context(options?: { readonly at?: number }): Promise<ContextFigures>;
   /** The session as it stands now. */
   view(): Promise<SessionView>;
   /** The session as it stood at a position. @throws TurnlogError `INVALID_INPUT` */
@@ -115,7 +124,8 @@ export interface Session {
    *
    * With another model, instructions or tools the fork is run so by this runtime; the runtime of the
    * next process runs it with its own agent, and either is recorded.
-   * @throws TurnlogError `INVALID_INPUT` (a position that there is not, no message to edit),
+   * @throws TurnlogError `INVALID_INPUT` (a position that there is not, no message to edit, no
+   * turn to undo),
    * `REVISION_CONFLICT` (there is a session of this name)
    */
   fork(options?: ForkOptions): Promise<Session>;
@@ -283,9 +293,12 @@ export function createSession(id: string, host: SessionHost): Session {
       return actor.prompts.preview(await stateAt(log, id, at), compact);
     },
 
-    async context() {
+    async context({ at } = {}) {
       await host.ready();
-      return (await host.actor(id)).prompts.figures();
+      const actor = await host.actor(id);
+      if (at === undefined) return actor.prompts.figures();
+      await actor.durable();
+      return actor.prompts.figures(await stateAt(log, id, at));
     },
 
     async view() {

@@ -4,7 +4,7 @@
  * one. A session of which this finds no difference is what the agent would do again.
  */
 
-import type { AgentDescription, SessionEvent } from "../events/index.ts";
+import { unchained, type AgentDescription, type SessionEvent } from "../events/index.ts";
 import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
@@ -36,7 +36,8 @@ export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
  * `execute` are not called. Instructions, schemas, approvals, `toModelOutput` and limits are the
  * agent's own, so that a change of them is found where it first tells. Nothing is waited
  * for: a limit is passed, a back-off is over and a tool is left behind where it was. A compaction is
- * planned by the agent; what a model wrote as its summary comes from the log. Not compared are times, stacks, how long a refused call was put off, and guesses of tokens.
+ * planned by the agent; what a model wrote as its summary comes from the log. A hash chain is of no
+ * concern: its links are left out. Not compared are times, stacks, how long a refused call was put off, and guesses of tokens.
  * @param events - Of one session, as `EventLog.read` or `readSessionFile` gives them.
  * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap
  */
@@ -52,18 +53,21 @@ export async function replay(
       "A session is replayed from its first event, which is session.created, and without a gap.",
     );
   }
+  const plain = unchained(events);
+  const recorded = events.filter(({ type }) => type !== "session.chained");
+  const positionOf = (seq: number): number => recorded[seq - 1]?.seq ?? events.length + 1;
   await using log = await openMemoryLog();
   const agentOf = typeof agent === "function" ? agent : () => agent;
   const stage = new ReplayStage(created, {
     log,
-    events,
+    events: plain,
     agentOf,
     patienceMs,
-    time: recordedPace(events, pace, time === undefined ? {} : { time }),
+    time: recordedPace(plain, pace, time === undefined ? {} : { time }),
     onEvent,
   });
   const difference = await stage.play();
-  return difference === undefined
-    ? { events: events.length }
-    : { events: difference.position - 1, difference };
+  if (difference === undefined) return { events: events.length };
+  const position = positionOf(difference.position);
+  return { events: position - 1, difference: { ...difference, position } };
 }

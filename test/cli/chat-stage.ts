@@ -21,6 +21,8 @@ export interface ChatStage extends AsyncDisposable {
   /** Exit codes with which the chat has left on its own. */
   readonly left: readonly ExitCode[];
   readonly ended: Promise<void>;
+  /** The session in which the chat was when it ended. */
+  readonly endedIn: Promise<Session>;
 }
 
 /** Opens a chat about a session of this agent, on a screen of so many columns. */
@@ -50,16 +52,18 @@ export async function chatStage(agent: Agent, columns = 80): Promise<ChatStage> 
   });
   const view = await session.view();
   const chat = new Chat({ session, view, output, interrupts, debug: false });
-  const ended = interrupts.during(
+  const running = interrupts.during(
     () => chat.interrupt(),
     () => chat.run(),
   );
+  const ended = running.then(() => {});
   const shown = (): string => screen.rows().join("\n");
   return {
     session,
     runtime,
     left,
     ended,
+    endedIn: running,
     screen: shown,
     interrupt: () => interrupts.press(),
     type(keys) {

@@ -121,6 +121,35 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     ]);
   });
 
+  it("goes on in a fork, takes the last turn back, and looks at where it stood", async () => {
+    await using folder = await temporaryFolder({ "a.ts": "zod\n" });
+    const terminal = startInTerminal(["--session", "one"], { cwd: folder.path });
+    await terminal.until(asks);
+    terminal.type(question);
+    await terminal.until(/tokens: [^]*Ask about this folder/);
+    terminal.type(`/fork two${ENTER}`);
+    await terminal.until(/From here on this is two, a fork of one, which stays as it is\./);
+    terminal.type(`list all files${ENTER}`);
+    await terminal.until(/tokens: [^]*Ask about this folder/);
+    terminal.type(`/undo${ENTER}`);
+    await terminal.until(/Back to before "list all files"\. [^]*two still has it\./);
+    terminal.type(`/at 2${ENTER}`);
+    await terminal.until(/at 2: idle[^]*Nothing had been said\.[^]*The chat stays at \d+\./);
+    terminal.type(`what did you do?${ENTER}`);
+    await terminal.until(/I called 1 tool/);
+    await terminal.until(asks);
+    terminal.type(CTRL_D);
+    await terminal.until(/Go on later with: turnlog --session two-[0-9a-f]{8}/);
+    expect((await terminal.ended).code).toBe(0);
+    const said = async (session: string): Promise<readonly string[]> => {
+      const { stdout } = await run(["show", session], { cwd: folder.path });
+      return stdout.match(/which files mention zod\?|list all files|what did you do\?/g) ?? [];
+    };
+    expect(await said("one")).toEqual(["which files mention zod?"]);
+    expect(await said("two")).toEqual(["which files mention zod?", "list all files"]);
+    expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
+  });
+
   it("moves and withdraws what waits; a cancel holds it back until Enter", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const terminal = startInTerminal(slow, { cwd: folder.path });

@@ -55,4 +55,30 @@ describe("verify", () => {
     expect(nobody.stderr).toContain("[SESSION_NOT_FOUND]");
     expect(await run(["verify", "--every", "0"], { cwd: folder.path })).toMatchObject({ code: 2 });
   });
+
+  it("tells the end of a hash chain, and holds a session against one that was noted", async () => {
+    await using folder = await temporaryFolder({});
+    const cwd = folder.path;
+    await run(["--session", "one", "--hash-chain", "hello"], { cwd });
+    const { code, stdout } = await run(["verify"], { cwd });
+    expect(code).toBe(0);
+    const [, events, noted = ""] =
+      /^one: (\d+) events, 1 prompt: sound\n {2}chained up to (\d+:[0-9a-f]{64})\n$/.exec(stdout) ??
+      [];
+    expect(noted.split(":")[0]).toBe(events);
+    expect(await run(["verify", "one", "--chain", noted], { cwd })).toMatchObject({ code: 0 });
+    // Without the option nothing is added to it.
+    await run(["--session", "one", "hello again"], { cwd });
+    const later = await run(["verify", "one", "--chain", noted], { cwd });
+    expect(later.code).toBe(0);
+    expect(later.stdout).toMatch(/ {2}chained up to \d+:[0-9a-f]{64}, \d+ events since$/m);
+    const other = noted.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"));
+    const refuted = await run(["verify", "one", "--chain", other, "--json"], { cwd });
+    expect(refuted.code).toBe(1);
+    expect(jsonLines(refuted.stdout)).toMatchObject([
+      { problems: [{ rule: "chain", position: Number(events) }] },
+    ]);
+    expect(await run(["verify", "one", "--chain", "7"], { cwd })).toMatchObject({ code: 2 });
+    expect(await run(["verify", "--chain", noted], { cwd })).toMatchObject({ code: 2 });
+  });
 });

@@ -53,6 +53,11 @@ describe("every event type", () => {
   });
 });
 
+it("refuses a row that was sealed over something that is no JSON", () => {
+  const forged = '["turn.ended",1,2,{}';
+  expect(codeOf(() => codec.decode(checksum(forged, place) + forged, place))).toBe("LOG_DAMAGED");
+});
+
 describe("a type that this release does not know", () => {
   it("is shown as it is, and is byte for byte the same when it is written again", () => {
     const fields = fc.tuple(

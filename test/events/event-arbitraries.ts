@@ -139,6 +139,13 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "session.configured": fc.record({ agent }),
   "session.recovered": fc.record({ inFlight, policy: fc.constantFrom("stop", "continue") }),
   "session.resumed": reason,
+  "session.chained": fc.record({
+    digest: fc.string({
+      unit: fc.constantFrom(..."0123456789abcdef".split("")),
+      minLength: 64,
+      maxLength: 64,
+    }),
+  }),
   "session.closed": reason,
   "message.queued": fc.record({
     id: text,

@@ -116,6 +116,7 @@ const anyData: AnyData = {
     policy: fc.constantFrom("stop", "continue"),
   }),
   "session.resumed": reason,
+  "session.chained": fc.constant({ digest: "0".repeat(64) }),
   "session.closed": reason,
   "message.queued": fc.record({
     id: messageId,

@@ -29,6 +29,9 @@ const commands: readonly (readonly [string, string])[] = [
   ["", compactionWays.join(", ")],
   ["/restore", "undoes the newest pruning or compaction; /restore <position> the one there"],
   ["/preview", "shows what /compact would leave; /preview <way> another way; writes nothing"],
+  ["/fork", "goes on in a copy of this session, which stays as it is; /fork <name> names it"],
+  ["/undo", "goes back to before the last turn, in such a copy"],
+  ["/at <n>", "shows the session as it stood at position n; /at alone where it stands"],
   ["/quit", "leaves; a turn that runs is cancelled, waiting messages stay"],
   ["//…", "sends a message that begins with a slash"],
 ];

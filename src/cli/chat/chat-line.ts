@@ -18,8 +18,18 @@ export type ContextLine =
   /** The newest pruning or compaction, where no position is named. */
   | { readonly kind: "restore"; readonly position?: number };
 
+/** About the session's past: another session that begins there, or a look at it. */
+export type TravelLine =
+  /** A fork at the end, under a name that is made up where none is given. */
+  | { readonly kind: "fork"; readonly name?: string }
+  /** Back to before the last turn, as a fork. */
+  | { readonly kind: "undo" }
+  /** As it stood at a position; without one, where it stands. */
+  | { readonly kind: "at"; readonly position?: number };
+
 export type ChatLine =
   | ContextLine
+  | TravelLine
   | { readonly kind: "message"; readonly text: string; readonly delivery?: Delivery }
   | { readonly kind: "answer"; readonly answer: Answer }
   /** Waiting messages by their numbers. */
@@ -79,8 +89,13 @@ function readCommand(name: string, rest: string): ChatLine {
     case "help":
     case "queue":
     case "resume":
+    case "undo":
     case "quit":
       return { kind: name };
+    case "fork":
+      return readFork(rest);
+    case "at":
+      return readAt(rest);
     case "approve":
       return answered({ approved: true, always: false });
     case "always":
@@ -149,6 +164,18 @@ function readWay(kind: "compact" | "preview", rest: string): ChatLine {
   if (rest === "") return { kind };
   if (isCompactionWay(rest)) return { kind, how: rest };
   return { kind: "wrong", why: `/${kind} alone, or with one of ${compactionWays.join(", ")}.` };
+}
+
+function readFork(rest: string): ChatLine {
+  if (rest === "") return { kind: "fork" };
+  if (!/\s/.test(rest)) return { kind: "fork", name: rest };
+  return { kind: "wrong", why: "/fork alone, or /fork <name> with a name without spaces." };
+}
+
+function readAt(rest: string): ChatLine {
+  if (rest === "") return { kind: "at" };
+  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "at", position: Number(rest) };
+  return { kind: "wrong", why: "/at says where the session stands, /at <position> how it stood." };
 }
 
 function readRestore(rest: string): ChatLine {

@@ -9,6 +9,7 @@ import { carryOutContext } from "./context-orders.ts";
 import { whenDelivered } from "./conversation-panel.ts";
 import { questionsOf, type ConversationState, type WaitingMessage } from "./conversation-state.ts";
 import { hint, type Outcome } from "./order-outcome.ts";
+import { carryOutTravel } from "./travel-orders.ts";
 
 export type Order = Exclude<ChatLine, { readonly kind: "cancel" | "quit" | "help" | "wrong" }>;
 
@@ -56,6 +57,10 @@ export async function carryOut(
     case "preview":
     case "restore":
       return await carryOutContext(order, session, state, columns);
+    case "fork":
+    case "undo":
+    case "at":
+      return await carryOutTravel(order, session, state, columns);
     case "queue":
       return { kind: "lines", lines: queueLines(state) };
   }

@@ -22,6 +22,7 @@ export interface ChatRun {
   /** The folder of the store, as it was written. */
   readonly dir: string;
   readonly durability: "sync" | "os";
+  readonly hashChain: boolean;
   readonly session: string;
   readonly choice: ModelChoice;
   readonly offlineDelayMs: number;
@@ -70,6 +71,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   await using runtime = await createRuntime({
     dir,
     durability,
+    hashChain: run.hashChain,
     agent,
     recovery: run.rerun === undefined ? "stop" : "continue",
     onWarning: (error) => void tell(error),
@@ -132,10 +134,13 @@ async function talk(
   if (message === undefined) {
     const { converse } = await import("./conversation.ts");
     const view = await session.view();
-    await converse({ session, view, output, interrupts, debug });
+    const { id } = await converse({ session, view, output, interrupts, debug });
     if (interrupts.ending.aborted) return TERMINATED;
     const { progress } = output;
-    await writeLine(progress, progress.style("dim", `Go on later with: ${resumeCommand(run)}`));
+    await writeLine(
+      progress,
+      progress.style("dim", `Go on later with: ${resumeCommand({ ...run, session: id })}`),
+    );
     return DONE;
   }
   const { calls } = conversationOf(await session.view());

@@ -69,6 +69,11 @@ export class ChatScreen {
     }
   }
 
+  /** Goes on with another session, which is at rest. */
+  turnTo(state: ConversationState): void {
+    this.#state = state;
+  }
+
   async show(event: SessionEvent): Promise<void> {
     const before = this.#state;
     this.#state = foldConversation(before, event);

@@ -21,8 +21,10 @@ import { carryOut } from "./chat-orders.ts";
 import { ChatScreen } from "./chat-screen.ts";
 import { conversationOf, questionsOf } from "./conversation-state.ts";
 import type { Interrupts } from "./interrupts.ts";
+import type { Moved } from "./order-outcome.ts";
 
 export interface ChatOptions {
+  /** The one that it begins with; a fork or an undoing moves it on to another one. */
   readonly session: Session;
   /** How the session stands. */
   readonly view: SessionView;
@@ -36,6 +38,13 @@ export class Chat {
   readonly #options: ChatOptions;
   readonly #screen: ChatScreen;
   readonly #left: PromiseWithResolvers<void> = Promise.withResolvers();
+  #session: Session;
+  /** Stops showing what happens in the session. */
+  #unfollow: () => Promise<void> = async () => {};
+  /** The last message is accepted: what forks the session has it. */
+  #sent: Promise<void> = Promise.resolve();
+  /** The chat is where a fork or an undoing has moved it: what is typed meanwhile is for that session. */
+  #moved: Promise<void> = Promise.resolve();
   #draft: Draft = emptyDraft;
   #hint: string | undefined;
   /** What has been asked for of the turn that runs, before its event has come. */
@@ -48,34 +57,59 @@ export class Chat {
   constructor(options: ChatOptions) {
     const { output, debug, view } = options;
     this.#options = options;
+    this.#session = options.session;
     this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
   }
 
-  /** Shows the session's events until the person leaves or the process is told to end. */
-  async run(): Promise<void> {
-    const { session, view, interrupts } = this.#options;
+  /**
+   * Shows the session's events until the person leaves or the process is told to end.
+   * @returns the session in which the chat was then
+   */
+  async run(): Promise<Session> {
+    const { view, interrupts } = this.#options;
     const over = new AbortController();
-    const signal = AbortSignal.any([over.signal, interrupts.ending]);
     interrupts.ending.addEventListener("abort", () => this.#left.resolve(), {
       signal: over.signal,
     });
     await this.#screen.begin();
     this.redraw();
     // A log that gives up tells nobody; the session does.
-    if (!this.#isIdle) this.#watch(session.idle());
-    const events = session.events({ from: view.position + 1, signal });
-    const showing = (async (): Promise<void> => {
-      for await (const event of events) await this.#show(event);
-    })();
-    showing.catch((error: unknown) => this.#left.reject(error));
+    if (!this.#isIdle) this.#watch(this.#session.idle());
+    this.#follow(view.position);
     try {
       await this.#left.promise;
     } finally {
       this.#isOver = true;
       over.abort();
-      await showing.catch(() => {});
+      await this.#unfollow();
       await this.#screen.close();
     }
+    return this.#session;
+  }
+
+  /** Shows what happens in the session behind a position. */
+  #follow(position: number): void {
+    const following = new AbortController();
+    const signal = AbortSignal.any([following.signal, this.#options.interrupts.ending]);
+    const events = this.#session.events({ from: position + 1, signal });
+    const showing = (async (): Promise<void> => {
+      for await (const event of events) await this.#show(event);
+    })();
+    showing.catch((error: unknown) => this.#left.reject(error));
+    this.#unfollow = async () => {
+      following.abort();
+      await showing.catch(() => {});
+    };
+  }
+
+  /** Goes on in another session, at rest; the one before stays as it is. */
+  async #move({ session, view, lines }: Moved): Promise<void> {
+    await this.#unfollow();
+    this.#session = session;
+    this.#screen.turnTo(conversationOf(view));
+    this.#cancel = undefined;
+    await this.#screen.notes(lines);
+    if (!this.#isOver) this.#follow(view.position);
   }
 
   press(key: Key): void {
@@ -130,7 +164,9 @@ export class Chat {
     const isAsked = delivery === "follow-up" && questionsOf(this.#screen.state).length > 0;
     const line = readLine(draftText(typed), isAsked);
     if (line.kind !== "wrong") this.#draft = emptyDraft;
-    this.#background(async () => {
+    const before = [this.#moved, ...(isMove(line) ? [this.#sent] : [])];
+    const obeying = async (): Promise<void> => {
+      await Promise.all(before);
       try {
         await this.#obey(line, delivery);
       } catch (error) {
@@ -140,7 +176,12 @@ export class Chat {
         await this.#screen.tellError(error);
       }
       this.redraw();
-    });
+    };
+    const obeyed = obeying();
+    const settled = obeyed.catch(() => {});
+    if (isMove(line)) this.#moved = settled;
+    else if (line.kind === "message") this.#sent = settled;
+    this.#background(() => obeyed);
     this.redraw();
   }
 
@@ -156,11 +197,11 @@ export class Chat {
       case "cancel":
         return await this.#stop(line.mode, line.withdraw);
       default: {
-        const { session } = this.#options;
         const { state, columns } = this.#screen;
-        const outcome = await carryOut(line, session, state, delivery, columns);
+        const outcome = await carryOut(line, this.#session, state, delivery, columns);
         if (outcome.kind === "hint") this.#hint = outcome.text;
         else if (outcome.kind === "lines") await this.#screen.notes(outcome.lines);
+        else if (outcome.kind === "moved") await this.#move(outcome);
         else if (outcome.kind === "sent") this.#watch(outcome.turn.result);
       }
     }
@@ -181,7 +222,7 @@ export class Chat {
 
   /** An agent that compacts only when it is asked to has to be asked in time. */
   async #warn(): Promise<void> {
-    const warning = contextWarning(await this.#options.session.context());
+    const warning = contextWarning(await this.#session.context());
     if (warning === undefined || this.#isOver) return;
     await this.#screen.notes([`${warning} /compact shortens it.`], "yellow");
     if (!this.#isOver) this.redraw();
@@ -198,7 +239,7 @@ export class Chat {
   async #stop(mode: CancelMode, withdraw: boolean): Promise<void> {
     const isFirst = this.#cancel === undefined;
     if (!this.#isIdle) this.#cancel = mode;
-    const cancelled = await this.#options.session.cancel({ mode, withdraw, reason: "the user" });
+    const cancelled = await this.#session.cancel({ mode, withdraw, reason: "the user" });
     if (cancelled.turn !== undefined && !this.#isIdle) {
       await new Promise<void>((resolve) => this.#shown.push(resolve));
     }
@@ -247,3 +288,7 @@ const toldByEvents: ReadonlySet<string> = new Set([
 ]);
 /** What is wrong with a command, not with the session. */
 const toTell: ReadonlySet<string> = new Set(["COMMAND_REFUSED", "INVALID_INPUT"]);
+
+function isMove({ kind }: ChatLine): boolean {
+  return kind === "fork" || kind === "undo";
+}

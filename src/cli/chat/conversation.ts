@@ -1,10 +1,14 @@
 /** A conversation at the terminal of this process: a chat with its keyboard and its window. */
 
+import type { Session } from "../../runtime/index.ts";
 import { holdKeyboard } from "../terminal/keyboard.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 
-/** @throws TurnlogError when the session cannot go on; a turn that fails is told, and the next one waited for */
-export async function converse(options: ChatOptions): Promise<void> {
+/**
+ * @returns the session in which it ended
+ * @throws TurnlogError when the session cannot go on; a turn that fails is told, and the next one waited for
+ */
+export async function converse(options: ChatOptions): Promise<Session> {
   const { interrupts } = options;
   const chat = new Chat(options);
   const redraw = (): void => chat.redraw();
@@ -19,7 +23,7 @@ export async function converse(options: ChatOptions): Promise<void> {
   });
   stderr.on("resize", redraw);
   try {
-    await interrupts.during(
+    return await interrupts.during(
       () => chat.interrupt(),
       () => chat.run(),
     );

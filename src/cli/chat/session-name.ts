@@ -9,3 +9,9 @@ export function newSessionName(now: Date): string {
     .join("");
   return `${day}-${randomBytes(4).toString("hex")}`;
 }
+
+/** The name of a fork: people see what it is a fork of, and forks of forks do not grow longer. */
+export function forkName(session: string): string {
+  const root = session.replace(/(-[0-9a-f]{8})-[0-9a-f]{8}$/, "$1").slice(0, 100);
+  return `${root}-${randomBytes(4).toString("hex")}`;
+}

@@ -5,7 +5,7 @@
 
 import { crc32 } from "node:zlib";
 import type { z } from "zod";
-import { CHECKSUM_LENGTH, seededChecksum } from "../codec.ts";
+import { CHECKSUM_LENGTH, ownJson, seededChecksum } from "../codec.ts";
 
 /** The checksum at the beginning of any row. */
 export function sealOf(row: string): string {
@@ -28,8 +28,8 @@ export function unseal<Value>(
   return schema.safeParse(unsealed(key, row), { jitless: true }).data;
 }
 
-/** What a row says whose form is not known yet; undefined when its checksum does not match. */
+/** What a row says whose form is not known yet; undefined when its checksum does not match or it is no JSON. */
 export function unsealed(key: string, row: string): unknown {
   const json = row.slice(CHECKSUM_LENGTH);
-  return sealOf(row) === seededChecksum(json, crc32(key)) ? JSON.parse(json) : undefined;
+  return sealOf(row) === seededChecksum(json, crc32(key)) ? ownJson(row) : undefined;
 }

@@ -7,7 +7,9 @@
 import {
   eventLine,
   headerLine,
+  renumbered,
   TurnlogError,
+  unchained,
   type EventLog,
   type JsonValue,
   type SessionEvent,
@@ -42,7 +44,7 @@ export async function exportFixture(
   { redact = [], home }: FixtureOptions = {},
 ): Promise<readonly string[]> {
   await checkPosition(log, session);
-  const recorded = await Array.fromAsync(log.read(session));
+  const recorded = unchained(await Array.fromAsync(log.read(session)));
   const rules = redaction(redact, home);
   const events = withDigests(placed(redacted(named(recorded), rules)));
   const fixture = { redacted: [...rules.applied].toSorted() };
@@ -144,39 +146,15 @@ function withoutCircumstances(value: JsonValue | object): unknown {
 
 /** Positions without a gap, and times from the beginning of every fixture on. */
 function placed(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
-  const kept = events.filter((event) => event !== undefined);
-  const places = new Map(kept.map(({ seq }, index) => [seq, index + 1]));
-  // What is pointed to is never a delta; a stretch that ended in one ends before it.
-  const place = (position: number): number => {
-    for (let at = position; at > 0; at--) {
-      const found = places.get(at);
-      if (found !== undefined) return found;
-    }
-    return 1;
-  };
+  const kept = renumbered(events);
   const shift = BEGIN - (kept[0]?.at ?? 0);
-  return kept.map((event, index) => {
-    const moved = { ...event, seq: index + 1, at: event.at + shift };
-    switch (moved.type) {
-      case "context.compacted": {
-        const { covers } = moved.data;
-        const { from, to } = covers;
-        return withData(moved, {
-          ...moved.data,
-          covers: { ...covers, from: place(from), to: place(to) },
-        });
-      }
-      case "context.restored":
-        return withData(moved, { ...moved.data, position: place(moved.data.position) });
-      case "step.finished": {
-        const { timestamp } = moved.data.response;
-        if (timestamp === undefined) return moved;
-        const response = { ...moved.data.response, timestamp: Math.max(0, timestamp + shift) };
-        return withData(moved, { ...moved.data, response });
-      }
-      default:
-        return moved;
-    }
+  return kept.map((event) => {
+    const moved = { ...event, at: event.at + shift };
+    if (moved.type !== "step.finished") return moved;
+    const { timestamp } = moved.data.response;
+    if (timestamp === undefined) return moved;
+    const response = { ...moved.data.response, timestamp: Math.max(0, timestamp + shift) };
+    return withData(moved, { ...moved.data, response });
   });
 }
 

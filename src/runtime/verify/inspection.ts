@@ -1,8 +1,9 @@
 /** Folds a session's events one by one and holds each against the laws. Pure: knows no log. */
 
-import type { SessionEvent } from "../../events/index.ts";
+import { HashChain, type ChainEnd, type SessionEvent } from "../../events/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../session-state.ts";
 import { callCheck } from "./call-check.ts";
+import { chainCheck } from "./chain-check.ts";
 import type { Check, LogRule } from "./check.ts";
 import { figureCheck } from "./figure-check.ts";
 import { messageCheck } from "./message-check.ts";
@@ -16,19 +17,37 @@ export interface Finding {
   readonly what: string;
 }
 
+export interface CheckedChain extends ChainEnd {
+  /** Events behind the last link, which only their checksums cover. */
+  readonly open: number;
+}
+
 export class Inspection {
   #state: SessionState = initialSessionState;
-  readonly #checks: readonly Check[] = [
-    orderCheck(),
-    messageCheck(),
-    callCheck(),
-    figureCheck(),
-    promptCheck(),
-  ];
+  readonly #chain = new HashChain();
+  readonly #checks: readonly Check[];
+
+  /** @param noted - A link of the session's hash chain that was noted somewhere else. */
+  constructor(noted?: ChainEnd) {
+    this.#checks = [
+      orderCheck(),
+      messageCheck(),
+      callCheck(),
+      figureCheck(),
+      promptCheck(),
+      chainCheck(this.#chain, noted),
+    ];
+  }
 
   /** The state after the events so far. */
   get state(): SessionState {
     return this.#state;
+  }
+
+  /** The last link of the hash chain and how many events have come since; undefined without a chain. */
+  get chain(): CheckedChain | undefined {
+    const { end, open } = this.#chain;
+    return end === undefined ? undefined : { ...end, open };
   }
 
   /** Takes the next event in; answers what is wrong with it. @throws TurnlogError `LOG_DAMAGED` after a gap */

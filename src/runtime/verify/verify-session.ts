@@ -2,6 +2,7 @@
 
 import {
   TurnlogError,
+  type ChainEnd,
   type EventLog,
   type ForkPoint,
   type SessionEvent,
@@ -9,7 +10,7 @@ import {
 } from "../../events/index.ts";
 import { linkOf } from "../fork-link.ts";
 import { checkPosition } from "../session-view.ts";
-import { Inspection, type Finding } from "./inspection.ts";
+import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
 import { openStateCheck } from "./state-check.ts";
 
 export interface VerifyOptions {
@@ -18,6 +19,14 @@ export interface VerifyOptions {
    * fold from there on. 1 is every position. Default: a sixteenth of the session.
    */
   readonly every?: number;
+}
+
+export interface VerifySessionOptions extends VerifyOptions {
+  /**
+   * The end of its hash chain as an earlier verification told it, kept outside of the store: without
+   * it nobody can tell a chain that was made again, or cut off at its end.
+   */
+  readonly chain?: ChainEnd;
 }
 
 /** What is wrong, and where it was found. */
@@ -31,6 +40,8 @@ export interface SessionVerification {
   readonly events: number;
   /** How many prompts were made again and compared by their digests. */
   readonly prompts: number;
+  /** The end of its hash chain, where it has one. */
+  readonly chain?: CheckedChain;
   /** Empty when the log keeps every law. */
   readonly problems: readonly LogProblem[];
 }
@@ -45,16 +56,16 @@ const findings: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
 /**
  * Reads all of a session's log and says what is wrong with it: sequence, checksums and schemas, the
  * order of turns and steps, input exactly once, the end of every call, token sums, the digest of
- * every prompt, the link of a fork, and the stored states. After an event that cannot be read nothing more is checked.
+ * every prompt, its hash chain, the link of a fork, and the stored states. After an event that cannot be read nothing more is checked.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export async function verifySession(
   log: EventLog,
   session: string,
-  options: VerifyOptions = {},
+  options: VerifySessionOptions = {},
 ): Promise<SessionVerification> {
   checkEvery(options);
-  const inspection = new Inspection();
+  const inspection = new Inspection(options.chain);
   const problems: LogProblem[] = [];
   const add = (found: readonly Finding[]): void => {
     for (const finding of found) problems.push({ session, ...finding });
@@ -77,7 +88,9 @@ export async function verifySession(
   } catch (error) {
     add([unreadable(error, inspection.state.position + 1)]);
   }
-  return { session, events: inspection.state.position, prompts, problems };
+  const { state, chain } = inspection;
+  const chained = chain === undefined ? {} : { chain };
+  return { session, events: state.position, prompts, ...chained, problems };
 }
 
 /** The first event of a fork's own, held against the list of sessions. */

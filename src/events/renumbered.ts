@@ -1,0 +1,59 @@
+/** Events of which some are left out, as a session of their own: without a gap, and what they point to is where it is. Pure. */
+
+import type { SessionEvent } from "./catalogue.ts";
+
+/** @param events - All of a session, undefined in the place of one that is left out. */
+export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
+  const kept = events.filter((event) => event !== undefined);
+  const places = new Map(kept.map(({ seq }, index) => [seq, index + 1]));
+  // A stretch whose last event is left out ends before it.
+  const place = (position: number): number => {
+    for (let at = position; at > 0; at--) {
+      const found = places.get(at);
+      if (found !== undefined) return found;
+    }
+    return 1;
+  };
+  return kept.map((event, index) => pointing({ ...event, seq: index + 1 }, event.seq, place));
+}
+
+function pointing(
+  event: SessionEvent,
+  before: number,
+  place: (position: number) => number,
+): SessionEvent {
+  switch (event.type) {
+    case "context.compacted": {
+      const { from, to } = event.data.covers;
+      const covers = { ...event.data.covers, from: place(from), to: place(to) };
+      return { ...event, data: { ...event.data, covers } };
+    }
+    case "context.restored":
+      return { ...event, data: { ...event.data, position: place(event.data.position) } };
+    case "session.forked": {
+      const { from } = event.data;
+      if (from.position !== before - 1) return event;
+      return {
+        ...event,
+        data: { ...event.data, from: { ...from, position: place(from.position) } },
+      };
+    }
+    default:
+      return event;
+  }
+}
+
+/**
+ * A session as it would be without its hash chain: its links say digests of times and ids, which are
+ * not the same when it is told or done again.
+ */
+export function unchained(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  return renumbered(events.map(withoutDigest));
+}
+
+function withoutDigest(event: SessionEvent): SessionEvent | undefined {
+  if (event.type === "session.chained") return undefined;
+  if (event.type !== "session.closed") return event;
+  const { digest: _, ...data } = event.data;
+  return { ...event, data };
+}

@@ -1,0 +1,174 @@
+/** Time travel in a chat: forks, undoing, a look at a position, from keys to screen. */
+import { describe, expect, it } from "vitest";
+import type { Agent, Runtime } from "../../src/index.ts";
+import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
+import { echo } from "../runtime/tools.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { chatStage, type ChatStage } from "./chat-stage.ts";
+
+const ENTER = "\r";
+const CTRL_D = "\u0004";
+
+function agentOf(script: Script): Agent {
+  return { model: scriptedModel(script), tools: { echo } };
+}
+
+/** So wide that no sentence is broken. */
+const stage = (script: Script): Promise<ChatStage> => chatStage(agentOf(script), 200);
+
+/** Says something and waits until it is answered so. */
+async function talk(chat: ChatStage, said: string, answer: string): Promise<void> {
+  chat.type(`${said}${ENTER}`);
+  await chat.until(new RegExp(`^> ${said}$[^]*^${answer}$[^]*^tokens: [^]*^Ask about`, "m"));
+}
+
+async function saidIn(runtime: Runtime, session: string): Promise<readonly string[]> {
+  const { history } = await (await runtime.session(session)).view();
+  return history.flatMap((item) =>
+    item.kind === "user" && typeof item.content === "string" ? [item.content] : [],
+  );
+}
+
+/** The name of the session that the last sentence of this kind names. */
+function named(chat: ChatStage): string {
+  return [...chat.screen().matchAll(/From here on this is ([^ ,;]+)/g)].at(-1)?.[1] ?? "";
+}
+
+describe("a chat that travels", () => {
+  it("goes on in a fork under its name, and the session stays as it was", async () => {
+    await using chat = await stage(["One.", "Two.", "Three."]);
+    await talk(chat, "first", "One\\.");
+    const { position } = await chat.session.view();
+    chat.type(`/fork other${ENTER}`);
+    await chat.until(/^From here on this is other, a fork of one, which stays as it is\.$/m);
+    await talk(chat, "second", "Two\\.");
+    expect(await saidIn(chat.runtime, "one")).toEqual(["first"]);
+    expect(await saidIn(chat.runtime, "other")).toEqual(["first", "second"]);
+    expect((await chat.session.view()).position).toBe(position);
+    chat.type(`/fork${ENTER}`);
+    await chat.until(/^From here on this is other-[0-9a-f]{8}, a fork of other, /m);
+    const unnamed = named(chat);
+    chat.type(CTRL_D);
+    expect((await chat.endedIn).id).toBe(unnamed);
+    const view = await (await chat.runtime.session("other")).view();
+    expect(view.summary.forkedFrom).toEqual({ session: "one", position });
+  });
+
+  it("sends to the fork what is typed before it is there, and forks behind what was sent before", async () => {
+    const speaking = gate();
+    await using chat = await stage(["One.", saying("Two ", speaking), "Three."]);
+    await talk(chat, "first", "One\\.");
+    chat.type(`/fork other${ENTER}second${ENTER}/fork third${ENTER}`);
+    await chat.until(/^> second$[^]*^Two$/m);
+    await chat.until(/^A turn is running: \/fork when it has ended; Esc cancels it\.$/m);
+    speaking.open();
+    await chat.until(/^tokens: [^]*^tokens: [^]*^Ask about/m);
+    expect(await saidIn(chat.runtime, "one")).toEqual(["first"]);
+    expect(await saidIn(chat.runtime, "other")).toEqual(["first", "second"]);
+    expect((await Array.fromAsync(chat.runtime.sessions())).map(({ session }) => session)).toEqual([
+      "one",
+      "other",
+    ]);
+  });
+
+  it("goes back before the last turn, and before the one before, each in a fork", async () => {
+    await using chat = await stage([
+      "One.",
+      calling(call("echo", "c", { value: "x" })),
+      "Two.",
+      "Other.",
+    ]);
+    await talk(chat, "first", "One\\.");
+    await talk(chat, "second", "Two\\.");
+    chat.type(`/undo${ENTER}`);
+    await chat.until(/^Back to before "second"\. From here on this is .*; one still has it\.$/m);
+    await chat.until(/^1 call had run by then: what they did in the world is done\.$/m);
+    const undone = named(chat);
+    expect(await saidIn(chat.runtime, undone)).toEqual(["first"]);
+    chat.type(`/undo${ENTER}`);
+    await chat.until(new RegExp(`^Back to before "first"\\..*; ${undone} still has it\\.$`, "m"));
+    const twice = named(chat);
+    await talk(chat, "other", "Other\\.");
+    expect(await saidIn(chat.runtime, twice)).toEqual(["other"]);
+    expect(await saidIn(chat.runtime, "one")).toEqual(["first", "second"]);
+    // The model sees nothing of what was undone.
+    const prompt = JSON.stringify((await (await chat.runtime.session(twice)).view()).prompt);
+    expect(prompt).not.toMatch(/first|second|One|Two/);
+    chat.type(`/undo${ENTER}`);
+    await chat.until(/^Back to before "other"\./m);
+    chat.type(`/undo${ENTER}`);
+    await chat.until(/has no turn that could be undone\.$/m);
+    expect(named(chat)).not.toBe(twice);
+  });
+
+  it("shows how the session stood at a position, and stays where it is", async () => {
+    await using chat = await stage(["One.", "Two."]);
+    await talk(chat, "first", "One\\.");
+    const { position } = await chat.session.view();
+    await talk(chat, "second", "Two\\.");
+    const end = (await chat.session.view()).position;
+    chat.type(`/at ${position}${ENTER}`);
+    await chat.until(
+      new RegExp(
+        `^one at ${position}: idle\\.waiting \\(of ${end}\\)$[^]*^Last said:\n  You +first\n  Reply +One\\.\n~?[\\d,]+ tokens for [^]*^The chat stays at ${end}\\.$`,
+        "m",
+      ),
+    );
+    const shown = /^(~?[\d,]+) tokens for /m.exec(chat.screen())?.[1];
+    const { tokens } = await chat.session.context({ at: position });
+    expect(shown?.replace("~", "")).toBe(tokens.toLocaleString("en-US"));
+    expect(tokens).toBeLessThan((await chat.session.context()).tokens);
+    chat.type(`/at 1${ENTER}`);
+    await chat.until(/^Nothing had been said\.$/m);
+    chat.type(`/at${ENTER}`);
+    await chat.until(new RegExp(`^one is at ${end}, since .*; /at <position> shows how`, "m"));
+    chat.type(`/at ${end + 1}${ENTER}`);
+    await chat.until(new RegExp(`^one is at ${end}; there is no ${end + 1} yet\\.$`, "m"));
+    expect((await chat.session.view()).position).toBe(end);
+  });
+
+  it("is refused with words while a turn runs, where the name is taken, and where it is none", async () => {
+    const speaking = gate();
+    await using chat = await stage(["One.", saying("Two ", speaking)]);
+    await talk(chat, "first", "One\\.");
+    await chat.runtime.session("taken");
+    chat.type(`/fork taken${ENTER}`);
+    await chat.until(/There is a session taken already, and nothing was forked\./);
+    chat.type(`/fork a/b${ENTER}`);
+    await chat.until(/a\/b/);
+    chat.type(`second${ENTER}`);
+    await chat.until(/^Two$/m);
+    for (const command of ["fork", "undo"]) {
+      chat.type(`/${command}${ENTER}`);
+      await chat.until(
+        new RegExp(`^A turn is running: /${command} when it has ended; Esc cancels it\\.$`, "m"),
+      );
+    }
+    // Looking changes nothing, and is not refused.
+    chat.type(`/at 2${ENTER}`);
+    await chat.until(/^one at 2: /m);
+    speaking.open();
+    await chat.until(/^Two$[^]*^tokens: [^]*^Ask about/m);
+    const sessions = await Array.fromAsync(chat.runtime.sessions());
+    expect(sessions.map(({ session }) => session)).toEqual(["one", "taken"]);
+  });
+
+  it("takes along what waits, and tells so", async () => {
+    const speaking = gate();
+    await using chat = await stage(["One.", saying("Two ", speaking), "Three."]);
+    await talk(chat, "first", "One\\.");
+    chat.type(`second${ENTER}`);
+    await chat.until(/^Two$/m);
+    chat.type(`later${ENTER}`);
+    await chat.until(/^1 after the turn: later$/m);
+    chat.type(`/cancel${ENTER}`);
+    await chat.until(/^Cancelled\.[^]*later$/m);
+    await chat.session.idle();
+    chat.type(`/fork other${ENTER}`);
+    await chat.until(/^1 message waiting here as there; \/queue lists them\.$/m);
+    chat.type(`/resume${ENTER}`);
+    await chat.until(/^> later$[^]*^Three\.$/m);
+    expect(await saidIn(chat.runtime, "one")).toEqual(["first", "second"]);
+    expect((await chat.session.view()).queue).toHaveLength(1);
+  });
+});
