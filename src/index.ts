@@ -69,10 +69,13 @@ export {
   openLog,
   openMemoryLog,
   repairLog,
+  type Backup,
+  type BackupOptions,
   type Durability,
   type OpenLogOptions,
   type RepairedSession,
   type RepairReport,
+  type StoreLog,
 } from "./events/leveldb/index.ts";
 export { sessionMachine, type SessionMachine } from "./machines/index.ts";
 export { offlineModel } from "./models/index.ts";

@@ -190,6 +190,15 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("backup")
+    .description("copy the store into another, empty folder, and check all that is copied")
+    .argument("<folder>", "where to; made when it is not there")
+    .action(async (folder: string, _options: unknown, command: Command) => {
+      const { backup } = await import("./backup-command.ts");
+      end(await backup(folder, command.optsWithGlobals(), output));
+    });
+
+  program
     .command("repair")
     .description("mend a damaged store as far as it can be mended, and say what is gone")
     .action(async (_options: unknown, command: Command) => {

@@ -5,6 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import { parseSessionId, TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
+import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
 import { sessionSummary } from "../projections/index.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { Crews } from "./crews.ts";
@@ -30,6 +31,12 @@ export interface Runtime extends AsyncDisposable {
   session(id?: string): Promise<Session>;
   /** All sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
+  /**
+   * Copies the store into an empty folder, while its sessions run, as `StoreLog.backup` does.
+   * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` when the log is one of your own:
+   * copy it where you have it
+   */
+  backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /** Stops what runs, waits for what was recorded, and lets go of the store. */
   close(): Promise<void>;
 }
@@ -63,12 +70,15 @@ interface Live {
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const prepared = await prepareAgent(options.agent);
-  const log = "log" in options ? options.log : await openStore(options);
-  return new OpenRuntime(options, prepared, log);
+  if ("log" in options) return new OpenRuntime(options, prepared, options.log);
+  const store = await openStore(options);
+  return new OpenRuntime(options, prepared, store, store);
 }
 
 class OpenRuntime implements Runtime {
   readonly log: EventLog;
+  /** The log, where it was opened here. */
+  readonly #store: StoreLog | undefined;
   readonly #options: RuntimeOptions;
   readonly #crews: Crews;
   readonly #live = new Map<string, Promise<Live>>();
@@ -76,7 +86,8 @@ class OpenRuntime implements Runtime {
   readonly #keeping = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
-  constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog) {
+  constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
+    this.#store = store;
     this.#options = options;
     this.#crews = new Crews(prepared);
     this.log = log;
@@ -100,6 +111,14 @@ class OpenRuntime implements Runtime {
 
   sessions(): AsyncIterable<ListedSession> {
     return listSessions(this.log);
+  }
+
+  async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
+    if (this.#store !== undefined) return await this.#store.backup(dir, options);
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      "This runtime was given its log and does not know how to copy it. Copy it where you opened it: logs of `openLog` have `backup`.",
+    );
   }
 
   close(): Promise<void> {

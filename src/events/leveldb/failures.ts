@@ -99,11 +99,11 @@ export function readFailure(error: unknown, session: string, position: number): 
   );
 }
 
-/** A failure while a store is opened, closed or repaired. */
+/** A failure while a store is opened, closed, repaired or backed up. */
 export function storeFailure(
   error: unknown,
   dir: string,
-  doing: "opened" | "closed" | "repaired" = "opened",
+  doing: "opened" | "closed" | "repaired" | "backed up" = "opened",
 ): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   const code = failureCode(error);

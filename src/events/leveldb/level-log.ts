@@ -3,6 +3,7 @@
  * work to the committer and the readers. `open-store.ts` opens and checks the database before.
  */
 
+import { resolve } from "node:path";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import { createCodec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
@@ -18,6 +19,7 @@ import type {
 } from "../event-log.ts";
 import { parseSessionId } from "../session-id.ts";
 import { Appender } from "./appender.ts";
+import { backupStore, type Backup, type BackupOptions } from "./backup/backup-store.ts";
 import { Committer } from "./committer.ts";
 import type { ChainMark } from "./commit-record.ts";
 import type { Database } from "./database.ts";
@@ -43,7 +45,21 @@ export interface LevelLogOptions {
   readonly release: (committer: Committer) => Promise<void>;
 }
 
-export class LevelLog implements EventLog {
+/** A log whose store can be copied. */
+export interface StoreLog extends EventLog {
+  /**
+   * Copies the store into an empty folder, which {@link openLog} opens as a store of its own: events,
+   * order, ids and snapshots of one moment, also of everything whose append had resolved when this
+   * was called. The log can be used meanwhile. All that is copied is checked; a store with damage is
+   * not copied. Until all of it is on the disk, the folder is refused by whoever opens it.
+   * @param dir - Made when it is not there.
+   * @throws TurnlogError `INVALID_INPUT` (there is something in the folder), `LOG_DAMAGED` (this
+   * store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the signal's reason
+   */
+  backup(dir: string, options?: BackupOptions): Promise<Backup>;
+}
+
+export class LevelLog implements StoreLog {
   readonly #database: Database;
   readonly #release: LevelLogOptions["release"];
   readonly #codec = createCodec();
@@ -53,7 +69,10 @@ export class LevelLog implements EventLog {
   readonly #shared: SharedSource;
   readonly #committer: Committer;
   readonly #appender: Appender;
+  /** Aborts when the log is told to close, before what was appended is written. */
+  readonly #ending = new AbortController();
   readonly #closing = new AbortController();
+  readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
   constructor(database: Database, { sync, end, checked, release }: LevelLogOptions) {
@@ -160,6 +179,15 @@ export class LevelLog implements EventLog {
     return undefined;
   }
 
+  async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
+    this.#assertOpen();
+    const given = options.signal === undefined ? [] : [options.signal];
+    const signal = AbortSignal.any([this.#ending.signal, ...given]);
+    const made = backupStore(this.#database, resolve(dir), { ...options, signal });
+    this.#backups.add(made);
+    return await made.finally(() => this.#backups.delete(made));
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -170,6 +198,8 @@ export class LevelLog implements EventLog {
   }
 
   async #close(): Promise<void> {
+    this.#ending.abort(closedError());
+    await Promise.allSettled(this.#backups);
     await this.#appender.settled();
     await this.#committer.idle();
     this.#closing.abort();

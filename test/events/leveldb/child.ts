@@ -5,6 +5,7 @@
  *   child.ts append <dir> <durability> <n> [size]
  *                                           appends n events at a time, prints each revision when it is told of it
  *   child.ts fork <dir>                     makes forks of forks, prints how many when it is told of each
+ *   child.ts backup <dir> <to>              copies the store, prints how many events it has read, at last `done`
  *   child.ts open <dir>                     opens and closes in a loop, prints `open` each time
  *   child.ts try <dir>                      opens, appends one event, closes; prints `ok` or the error as JSON
  *   child.ts fill <dir>                     appends until an append fails; prints how many were acknowledged and the error
@@ -113,6 +114,13 @@ switch (command) {
   case "fork":
     await fork(await openLog({ dir, durability: "os" }));
     break;
+  case "backup": {
+    const log = await openLog({ dir });
+    await log.backup(rest[0] ?? "", { onProgress: ({ events }) => print(String(events)) });
+    print("done");
+    process.stdin.on("end", () => void log.close()).resume();
+    break;
+  }
   case "open":
     for (;;) {
       const log = await openLog({ dir });

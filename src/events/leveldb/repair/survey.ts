@@ -7,11 +7,11 @@ import { isDeepStrictEqual } from "node:util";
 import { allRows, type Database } from "../database.ts";
 import { envelopesIn, isSealedRow } from "../event-row.ts";
 import { readIndex } from "../index-row.ts";
-import { parseEventKey, sessionKey, snapshotKey, under } from "../keys.ts";
+import { parseEventKey, sessionKey, under } from "../keys.ts";
 import { dropOrphans, linkOf } from "./fork-survey.ts";
 import { ownFrom } from "../lineage.ts";
-import { sealOf, unseal } from "../sealed-row.ts";
-import { snapshotSchema } from "../snapshots.ts";
+import { sealOf } from "../sealed-row.ts";
+import { snapshotIn } from "../snapshots.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
 import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
 
@@ -112,13 +112,9 @@ async function surveySnapshots(
   bad: string[],
 ): Promise<void> {
   for await (const [key, row] of allRows(database, under("n/"))) {
-    const snapshot = unseal(key, row, snapshotSchema);
-    const session = key.slice(2, key.indexOf("/", 2));
-    const fits =
-      snapshot !== undefined &&
-      key === snapshotKey(session, snapshot.projection) &&
-      snapshot.position <= (sessions.get(session)?.kept ?? 0);
-    if (!fits) bad.push(key);
+    const found = snapshotIn(key, row);
+    const kept = found && sessions.get(found.session)?.kept;
+    if (found === undefined || found.snapshot.position > (kept ?? 0)) bad.push(key);
   }
 }
 

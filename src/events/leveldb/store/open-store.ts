@@ -4,7 +4,6 @@
  */
 
 import { mkdir } from "node:fs/promises";
-import type { EventLog } from "../../event-log.ts";
 import { checkChain, type CheckedChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import type { Committer } from "../committer.ts";
@@ -13,7 +12,7 @@ import { checkFiles } from "./file-check.ts";
 import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
 import { flush, levelAt, merge, type LevelDb } from "./level.ts";
-import { LevelLog } from "../level-log.ts";
+import { LevelLog, type StoreLog } from "../level-log.ts";
 import { liveFiles } from "./log-folder.ts";
 import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
 import { claim, disclaim, type Durability } from "./owner.ts";
@@ -47,7 +46,7 @@ interface Opened {
  * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false`), `LOG_LOCKED`, `LOG_FOREIGN`,
  * `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
  */
-export async function openLog(options: OpenLogOptions): Promise<EventLog> {
+export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   const { dir, durability = "sync", create = true } = options;
   const paths = storePaths(dir);
   let lock: StoreLock | undefined;
