@@ -57,6 +57,9 @@ export {
 } from "./context/index.ts";
 export {
   TurnlogError,
+  type Deleted,
+  type DeletedSession,
+  type DeleteOptions,
   type EventLog,
   type JsonValue,
   type RecoveryPolicy,

@@ -4,7 +4,14 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { parseSessionId, TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
+import {
+  parseSessionId,
+  TurnlogError,
+  type Deleted,
+  type DeleteOptions,
+  type EventLog,
+  type SessionEvent,
+} from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
 import { sessionSummary } from "../projections/index.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
@@ -31,6 +38,13 @@ export interface Runtime extends AsyncDisposable {
   session(id?: string): Promise<Session>;
   /** All sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
+  /**
+   * Deletes a session for good: events, snapshots and its place in the list; its name is not used
+   * again. One that is idle is closed first. `forks: "copy"` gives its forks what they share with it.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
+   * `COMMAND_REFUSED` while a turn runs, `RUNTIME_CLOSED`, and what `EventLog.delete` throws
+   */
+  delete(session: string, options?: DeleteOptions): Promise<Deleted>;
   /**
    * Copies the store into an empty folder, while its sessions run, as `StoreLog.backup` does.
    * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` when the log is one of your own:
@@ -113,6 +127,33 @@ class OpenRuntime implements Runtime {
     return listSessions(this.log);
   }
 
+  async delete(id: string, options: DeleteOptions = {}): Promise<Deleted> {
+    const session = parseSessionId(id);
+    if (this.#closing !== undefined) throw closed(session);
+    const live = await this.#live.get(session);
+    if (live !== undefined && !isAtRest(live.actor.state) && live.actor.failure === undefined) {
+      throw new TurnlogError(
+        "COMMAND_REFUSED",
+        `Session ${session} runs a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
+        { session, position: live.actor.state.position },
+      );
+    }
+    // What is being kept of it goes with it.
+    await live?.keeping;
+    const deleted = await this.log.delete(session, options);
+    if (live !== undefined) this.#forget(live);
+    return deleted;
+  }
+
+  /** Nothing can be recorded in it any more. */
+  #forget(live: Live): void {
+    const { actor, watchers, sleep } = live;
+    clearTimeout(sleep);
+    actor[Symbol.dispose]();
+    this.#live.delete(actor.session);
+    watchers.fail(gone(actor.session));
+  }
+
   async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
     if (this.#store !== undefined) return await this.#store.backup(dir, options);
     throw new TurnlogError(
@@ -160,7 +201,10 @@ class OpenRuntime implements Runtime {
       return await waking;
     } catch (error) {
       this.#live.delete(session);
-      throw error;
+      // A session that is new to the actor may be one that was deleted: only the log knows.
+      const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
+      const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
+      throw isGone ? gone(session, cause) : error;
     }
   }
 
@@ -311,6 +355,14 @@ class OpenRuntime implements Runtime {
     // Who waits for an approval that may be given after a restart is not left hanging here.
     watchers.fail(closed(actor.session));
   }
+}
+
+function gone(session: string, cause?: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_DELETED",
+    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    { session, cause },
+  );
 }
 
 function closed(session: string): TurnlogError {

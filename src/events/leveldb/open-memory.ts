@@ -2,7 +2,8 @@
 
 import { MemoryLevel } from "memory-level";
 import { chainStart } from "./commit-record.ts";
-import { LevelLog, type StoreLog } from "./level-log.ts";
+import { LevelLog } from "./level-log.ts";
+import type { StoreLog } from "./store-log.ts";
 
 /** A log that is gone when it is closed. */
 export async function openMemoryLog(): Promise<StoreLog> {

@@ -12,6 +12,7 @@ import { commitDamage, damagedAt } from "../failures.ts";
 import { readIndex } from "../index-row.ts";
 import { numberOf, parseEventKey } from "../keys.ts";
 import { ownFrom } from "../lineage.ts";
+import { readTombstone } from "../tombstone.ts";
 import { unseal } from "../sealed-row.ts";
 import { snapshotIn } from "../snapshots.ts";
 
@@ -29,6 +30,7 @@ export class RowCheck {
   end: ChainMark = chainStart;
   /** The last position of each session that the commit records name. */
   readonly #named = new Map<string, number>();
+  readonly #deleted = new Set<string>();
   readonly #held = new Map<string, Held>();
 
   /**
@@ -41,6 +43,14 @@ export class RowCheck {
       case "c/":
         this.#commit(key, row);
         return true;
+      case "d/":
+        if (readTombstone(rest, row) === undefined)
+          throw damagedAt(rest, 0, "the row of its deletion is altered");
+        this.#deleted.add(rest);
+        return true;
+      case "x/":
+        // What was deleted before is in none of the copy's files.
+        return false;
       case "e/":
         this.#events(key, row);
         return true;
@@ -64,7 +74,7 @@ export class RowCheck {
   /** All rows have been taken. */
   finish(): void {
     for (const [session, to] of this.#named) {
-      if (!this.#held.has(session)) throw lost(session, 1, to);
+      if (!this.#deleted.has(session) && !this.#held.has(session)) throw lost(session, 1, to);
     }
     for (const [session, { to }] of this.#held) throw unlisted(session, to);
   }
@@ -104,7 +114,7 @@ export class RowCheck {
     const held = this.#held.get(session);
     const named = this.#named.get(session) ?? 0;
     const from = ownFrom(link);
-    if (held?.from !== from) throw lost(session, from, revision);
+    if (held?.from !== from || this.#deleted.has(session)) throw lost(session, from, revision);
     if (held.to !== revision || named !== revision)
       throw lost(session, Math.min(held.to, named, revision) + 1, Math.max(held.to, revision));
     this.#held.delete(session);

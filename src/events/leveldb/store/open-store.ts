@@ -6,13 +6,15 @@
 import { mkdir } from "node:fs/promises";
 import { checkChain, type CheckedChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
+import { eraseLeft, type Eraser } from "../erasure.ts";
 import type { Committer } from "../committer.ts";
 import { storeFailure } from "../failures.ts";
 import { checkFiles } from "./file-check.ts";
 import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
 import { flush, levelAt, merge, type LevelDb } from "./level.ts";
-import { LevelLog, type StoreLog } from "../level-log.ts";
+import { LevelLog } from "../level-log.ts";
+import type { StoreLog } from "../store-log.ts";
 import { liveFiles } from "./log-folder.ts";
 import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
 import { claim, disclaim, type Durability } from "./owner.ts";
@@ -58,6 +60,7 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
     await settle(paths);
     const opened = await openLocked(paths, durability);
     return new LevelLog(opened.database, {
+      eraser: eraserOf(opened.database),
       sync: durability === "sync",
       ...opened.chain,
       release: closer(paths, lock, opened),
@@ -66,6 +69,14 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
     await lock?.release();
     throw storeFailure(error, dir);
   }
+}
+
+/** Deleted rows leave the files when their tables are merged; old files go when a table is made. */
+function eraserOf(database: LevelDb): Eraser {
+  return async (spans) => {
+    await flush(database);
+    for (const span of spans) await merge(database, span);
+  };
 }
 
 async function openLocked(paths: StorePaths, durability: Durability): Promise<Opened> {
@@ -91,6 +102,7 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
   try {
     await guard?.keep();
     await claim(paths, durability);
+    await eraseLeft(database, eraserOf(database));
   } catch (error) {
     await database.close();
     throw error;
