@@ -57,6 +57,9 @@ export {
 } from "./context/index.ts";
 export {
   TurnlogError,
+  type Deleted,
+  type DeletedSession,
+  type DeleteOptions,
   type EventLog,
   type JsonValue,
   type RecoveryPolicy,
@@ -69,10 +72,13 @@ export {
   openLog,
   openMemoryLog,
   repairLog,
+  type Backup,
+  type BackupOptions,
   type Durability,
   type OpenLogOptions,
   type RepairedSession,
   type RepairReport,
+  type StoreLog,
 } from "./events/leveldb/index.ts";
 export { sessionMachine, type SessionMachine } from "./machines/index.ts";
 export { offlineModel } from "./models/index.ts";

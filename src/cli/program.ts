@@ -193,6 +193,30 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("delete")
+    .description("delete a session for good; its name is not used again")
+    .argument("<session>", "its id")
+    .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
+    .addOption(
+      new Option("--forks <what>", "where others share its events: give them their own copy")
+        .choices(["refuse", "copy"])
+        .default("refuse"),
+    )
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { deleteSession } = await import("./delete-command.ts");
+      end(await deleteSession(session, command.optsWithGlobals(), output));
+    });
+
+  program
+    .command("backup")
+    .description("copy the store into another, empty folder, and check all that is copied")
+    .argument("<folder>", "where to; made when it is not there")
+    .action(async (folder: string, _options: unknown, command: Command) => {
+      const { backup } = await import("./backup-command.ts");
+      end(await backup(folder, command.optsWithGlobals(), output));
+    });
+
+  program
     .command("repair")
     .description("mend a damaged store as far as it can be mended, and say what is gone")
     .action(async (_options: unknown, command: Command) => {

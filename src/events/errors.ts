@@ -9,6 +9,8 @@ export type TurnlogErrorCode =
   | "COMMAND_REFUSED"
   | "SESSION_NOT_FOUND"
   | "SESSION_CLOSED"
+  | "SESSION_DELETED"
+  | "SESSION_HAS_FORKS"
   | "SESSION_FAILED"
   | "TURN_FAILED"
   | "RUNTIME_CLOSED"

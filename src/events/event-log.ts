@@ -63,6 +63,38 @@ export interface Snapshot {
   readonly state: JsonValue;
 }
 
+/** What becomes of the forks of a session that is deleted. */
+export interface DeleteOptions {
+  /**
+   * `refuse` (default) deletes nothing when there are any; `copy` gives each of them the events that
+   * it shares, as its own, and then deletes the session.
+   */
+  readonly forks?: "refuse" | "copy";
+}
+
+/** What was deleted. */
+export interface Deleted {
+  readonly session: string;
+  /** The last position that it had. */
+  readonly revision: number;
+  /** Forks that have their own copy of the events now. */
+  readonly forks: readonly string[];
+  /** True when the session had been deleted before and nothing was done. */
+  readonly repeated: boolean;
+  /**
+   * Whether its bytes are gone from the log's files already. False when somebody was in the middle of
+   * reading the log: then they go when that ends, or when the store is opened again.
+   */
+  readonly erased: boolean;
+}
+
+/** A session that was deleted: its name, and nothing of what it held. */
+export interface DeletedSession {
+  readonly session: string;
+  /** The last position that it had. */
+  readonly revision: number;
+}
+
 export interface EventLog extends AsyncDisposable {
   /**
    * Appends events to one session: all of them or none, in order, after everything appended to it
@@ -72,8 +104,8 @@ export interface EventLog extends AsyncDisposable {
    * them are there, the append is refused.
    * A write that fails, fails everything queued behind it too; an implementation may then refuse
    * all further appends with the same code until its store is opened again. Reading goes on.
-   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `EVENT_INVALID` (data that is
-   * not JSON), `INVALID_INPUT` (session id, no events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`,
+   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `SESSION_DELETED`, `EVENT_INVALID` (data
+   * that is not JSON), `INVALID_INPUT` (session id, no events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`,
    * `LOG_FAILED`, `LOG_CLOSED`
    */
   append(
@@ -128,6 +160,20 @@ export interface EventLog extends AsyncDisposable {
    * that has none of its own may be given one of a session that it shares its position with.
    */
   loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;
+
+  /**
+   * Deletes a session for good: events, snapshots, ids and its place in the list, all of it or
+   * nothing. What was appended to it before goes with it. Its name is never used again: `append`,
+   * `fork` and `subscribe` refuse it, subscriptions end with that error, and reading finds nothing.
+   * The events of others keep their global positions; `readAll` leaves those of the session out.
+   * Deleting it again does nothing.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names those whose
+   * events it holds), and as `append`
+   */
+  delete(session: string, options?: DeleteOptions): Promise<Deleted>;
+
+  /** Sessions that were deleted, by name. */
+  deleted(): AsyncIterable<DeletedSession>;
 
   /** Waits for what was appended, then lets go of the store. Later calls throw `LOG_CLOSED`. */
   close(): Promise<void>;

@@ -21,6 +21,9 @@ export { checksum, createCodec, type Codec, type RowKey } from "./codec.ts";
 export { TurnlogError, type TurnlogErrorCode, type TurnlogErrorOptions } from "./errors.ts";
 export type {
   Appended,
+  Deleted,
+  DeletedSession,
+  DeleteOptions,
   EventLog,
   ExpectedRevision,
   ForkEvents,

@@ -7,10 +7,13 @@ import { randomUUID } from "node:crypto";
 import {
   parseSessionId,
   TurnlogError,
+  type Deleted,
+  type DeleteOptions,
   type EventLog,
   type RecoveryPolicy,
   type SessionEvent,
 } from "../events/index.ts";
+import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
 import { sessionSummary } from "../projections/index.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { Crews } from "./crews.ts";
@@ -37,6 +40,19 @@ export interface Runtime extends AsyncDisposable {
   session(id?: string): Promise<Session>;
   /** All sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
+  /**
+   * Deletes a session for good: events, snapshots and its place in the list; its name is not used
+   * again. One that is idle is closed first. `forks: "copy"` gives its forks what they share with it.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
+   * `COMMAND_REFUSED` while a turn runs, `RUNTIME_CLOSED`, and what `EventLog.delete` throws
+   */
+  delete(session: string, options?: DeleteOptions): Promise<Deleted>;
+  /**
+   * Copies the store into an empty folder, while its sessions run, as `StoreLog.backup` does.
+   * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` when the log is one of your own:
+   * copy it where you have it
+   */
+  backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /** Stops what runs, waits for what was recorded, and lets go of the store. */
   close(): Promise<void>;
 }
@@ -70,12 +86,15 @@ interface Live {
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const prepared = await prepareAgent(options.agent);
-  const log = "log" in options ? options.log : await openStore(options);
-  return new OpenRuntime(options, prepared, log);
+  if ("log" in options) return new OpenRuntime(options, prepared, options.log);
+  const store = await openStore(options);
+  return new OpenRuntime(options, prepared, store, store);
 }
 
 class OpenRuntime implements Runtime {
   readonly log: EventLog;
+  /** The log, where it was opened here. */
+  readonly #store: StoreLog | undefined;
   readonly #options: RuntimeOptions;
   readonly #crews: Crews;
   readonly #live = new Map<string, Promise<Live>>();
@@ -83,7 +102,8 @@ class OpenRuntime implements Runtime {
   readonly #keeping = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
-  constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog) {
+  constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
+    this.#store = store;
     this.#options = options;
     this.#crews = new Crews(prepared);
     this.log = log;
@@ -107,6 +127,41 @@ class OpenRuntime implements Runtime {
 
   sessions(): AsyncIterable<ListedSession> {
     return listSessions(this.log);
+  }
+
+  async delete(id: string, options: DeleteOptions = {}): Promise<Deleted> {
+    const session = parseSessionId(id);
+    if (this.#closing !== undefined) throw closed(session);
+    const live = await this.#live.get(session);
+    if (live !== undefined && !isAtRest(live.actor.state) && live.actor.failure === undefined) {
+      throw new TurnlogError(
+        "COMMAND_REFUSED",
+        `Session ${session} runs a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
+        { session, position: live.actor.state.position },
+      );
+    }
+    // What is being kept of it goes with it.
+    await live?.keeping;
+    const deleted = await this.log.delete(session, options);
+    if (live !== undefined) this.#forget(live);
+    return deleted;
+  }
+
+  /** Nothing can be recorded in it any more. */
+  #forget(live: Live): void {
+    const { actor, watchers, sleep } = live;
+    clearTimeout(sleep);
+    actor[Symbol.dispose]();
+    this.#live.delete(actor.session);
+    watchers.fail(gone(actor.session));
+  }
+
+  async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
+    if (this.#store !== undefined) return await this.#store.backup(dir, options);
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      "This runtime was given its log and does not know how to copy it. Copy it where you opened it: logs of `openLog` have `backup`.",
+    );
   }
 
   close(): Promise<void> {
@@ -148,7 +203,10 @@ class OpenRuntime implements Runtime {
       return await waking;
     } catch (error) {
       this.#live.delete(session);
-      throw error;
+      // A session that is new to the actor may be one that was deleted: only the log knows.
+      const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
+      const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
+      throw isGone ? gone(session, cause) : error;
     }
   }
 
@@ -306,6 +364,14 @@ class OpenRuntime implements Runtime {
     // Who waits for an approval that may be given after a restart is not left hanging here.
     watchers.fail(closed(actor.session));
   }
+}
+
+function gone(session: string, cause?: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_DELETED",
+    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    { session, cause },
+  );
 }
 
 function closed(session: string): TurnlogError {

@@ -1,7 +1,7 @@
 /** What a runtime is made of, and how its store is opened. */
 
 import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
-import { openLog, openMemoryLog } from "../events/leveldb/index.ts";
+import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.ts";
 import type { Agent } from "./agent.ts";
 import type { StepSource } from "./step-source.ts";
 import type { Timer } from "./timer.ts";
@@ -48,7 +48,7 @@ export type RuntimeOptions = StoreOptions & {
 
 export async function openStore(
   options: Exclude<StoreOptions, { readonly log: EventLog }>,
-): Promise<EventLog> {
+): Promise<StoreLog> {
   if ("memory" in options) return await openMemoryLog();
   const { dir, durability = "sync" } = options;
   return await openLog({ dir, durability });

@@ -6,11 +6,12 @@
 import assert from "node:assert/strict";
 import type { EventLog } from "../events/index.ts";
 import { appendContract } from "./log-append-contract.ts";
+import { deleteContract } from "./log-delete-contract.ts";
 import { forkContract } from "./log-fork-contract.ts";
 import { idempotencyContract } from "./log-idempotency-contract.ts";
 import { lifetimeContract } from "./log-lifetime-contract.ts";
 import { readContract } from "./log-read-contract.ts";
-import { forked, type Promised } from "./log-samples.ts";
+import { fails, forked, type Promised } from "./log-samples.ts";
 import { subscribeContract } from "./log-subscribe-contract.ts";
 
 /** The part of a test runner that the contract needs. */
@@ -43,6 +44,7 @@ export function eventLogContract(
     read: readContract,
     subscribe: subscribeContract,
     fork: forkContract,
+    delete: deleteContract,
     "list, snapshots and close": lifetimeContract,
   };
   describe(`event log: ${name}`, () => {
@@ -84,6 +86,8 @@ async function keepsEverything(
     state: [1, { a: null }],
   });
   await log.fork("f", [forked("s", 1)]);
+  await log.append("gone", "none", [event]);
+  await log.delete("gone");
   // Not awaited: close waits for it.
   void log.append("t", "any", [event]);
   await log.close();
@@ -117,7 +121,7 @@ async function keepsEverything(
         ["s", 1],
         ["s", 2],
         ["f", 3],
-        ["t", 4],
+        ["t", 5],
       ],
     );
     assert.deepEqual(await again.append("s", "any", [event, { ...event, id: "two" }]), {
@@ -125,10 +129,12 @@ async function keepsEverything(
       repeated: true,
     });
     assert.equal((await again.loadSnapshot("s", "p"))?.position, 2);
+    assert.deepEqual(await Array.fromAsync(again.deleted()), [{ session: "gone", revision: 1 }]);
+    await fails("SESSION_DELETED", () => again.append("gone", "any", [event]));
     const next = await again.append("s", 2, [
       { type: "message.withdrawn", at: 8, data: { ids: [] } },
     ]);
-    assert.deepEqual(next, { revision: 3, position: 5, repeated: false });
+    assert.deepEqual(next, { revision: 3, position: 6, repeated: false });
   } finally {
     await again.close();
   }

@@ -192,6 +192,8 @@ export class ReplayStage {
       revision: (session) => log.revision(session),
       list: (...list) => log.list(...list),
       loadSnapshot: (...snapshot) => log.loadSnapshot(...snapshot),
+      delete: (...deletion) => log.delete(...deletion),
+      deleted: () => log.deleted(),
       close: () => log.close(),
       [Symbol.asyncDispose]: () => log.close(),
     };

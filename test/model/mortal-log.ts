@@ -6,6 +6,9 @@
 
 import type {
   Appended,
+  Deleted,
+  DeletedSession,
+  DeleteOptions,
   EventLog,
   ExpectedRevision,
   ForkEvents,
@@ -102,6 +105,16 @@ export class MortalLog implements EventLog {
   async *list(options?: { readonly prefix?: string }): AsyncGenerator<SessionEntry> {
     await this.#orNever();
     yield* this.#store.log.list(options);
+  }
+
+  async delete(session: string, options?: DeleteOptions): Promise<Deleted> {
+    await this.#orNever();
+    return await this.#store.log.delete(session, options);
+  }
+
+  async *deleted(): AsyncGenerator<DeletedSession> {
+    await this.#orNever();
+    yield* this.#store.log.deleted();
   }
 
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {

@@ -11,6 +11,8 @@ export function wrapLog(log: EventLog, changes: Partial<EventLog>): EventLog {
     readAll: (...read) => log.readAll(...read),
     revision: (session) => log.revision(session),
     list: (...list) => log.list(...list),
+    delete: (...deletion) => log.delete(...deletion),
+    deleted: () => log.deleted(),
     saveSnapshot: (...snapshot) => log.saveSnapshot(...snapshot),
     loadSnapshot: (...snapshot) => log.loadSnapshot(...snapshot),
     close: () => log.close(),

@@ -11,6 +11,7 @@ import { forkPointSchema, type ForkPoint } from "../session-events.ts";
 import type { Committer } from "./committer.ts";
 import type { Database } from "./database.ts";
 import { findIds } from "./event-ids.ts";
+import { deletedError } from "./failures.ts";
 import { eventRows, type EventRow } from "./event-row.ts";
 import type { Head } from "./head.ts";
 import type { Heads } from "./heads.ts";
@@ -42,7 +43,7 @@ export class Appender {
     const head = this.#options.heads.of(session);
     const direct = head.ready && head.waiting === 0 && !hasIds(events);
     if (direct) return this.#queue(head, expected, events);
-    return this.#queueInLine(head, async () => {
+    return this.#queueInLine<Appended>(head, async () => {
       const repeated = await findIds(this.#options, head, events);
       // Wrapped, so that the line goes on when the append is queued, not when it is written.
       return repeated ?? { appended: this.#queue(head, expected, events) };
@@ -54,14 +55,24 @@ export class Appender {
     const { heads } = this.#options;
     const link = forkPoint(session, events);
     const head = heads.of(session);
-    return this.#queueInLine(head, async () => {
-      const parent = await heads.load(link.session);
+    return this.#queueInLine<Appended>(head, async () => {
+      await heads.load(link.session);
       const repeated = await findIds(this.#options, head, events, link);
       if (repeated !== undefined) return repeated;
+      let parent = heads.staying(link.session);
+      // From the last look on nothing is waited for: nobody can delete it before the fork is queued.
+      for (; parent === undefined; parent = heads.staying(link.session))
+        await heads.settled(link.session);
+      if (head.isDeleted) throw deletedError(session);
       checkRevision(head, "none");
       checkForkPoint(parent, link, session);
       return { appended: this.#queue(head, "none", events, link) };
     });
+  }
+
+  /** Does something with a session that nobody appends to meanwhile. */
+  async alone<Result>(head: Head, act: () => Promise<Result>): Promise<Result> {
+    return await this.#queueInLine<Result>(head, async () => ({ appended: await act() }));
   }
 
   /** Resolves when all appends that were taken in have been queued or refused. */
@@ -80,6 +91,7 @@ export class Appender {
   ): Promise<Appended> {
     const { committer } = this.#options;
     if (committer.failure !== undefined) throw committer.failure;
+    if (head.isDeleted) throw deletedError(head.session);
     checkRevision(head, expected);
     if (events.length === 0) throw nothingToAppend(head);
     const revision = link?.position ?? head.revision;
@@ -89,10 +101,10 @@ export class Appender {
   }
 
   /** Later appends of the same session wait behind this one. */
-  async #queueInLine(
+  async #queueInLine<Result>(
     head: Head,
-    queue: () => Promise<{ readonly appended: Promise<Appended> }>,
-  ): Promise<Appended> {
+    queue: () => Promise<{ readonly appended: Result | Promise<Result> }>,
+  ): Promise<Result> {
     this.#waiting++;
     head.waiting++;
     const queued = head.line.then(async () => {
@@ -159,6 +171,7 @@ function forkPoint(session: string, [first]: ForkEvents): ForkPoint {
 }
 
 function checkForkPoint(parent: Head, { position }: ForkPoint, session: string): void {
+  if (parent.isDeleted) throw deletedError(parent.session);
   if (parent.revision === 0) {
     throw new TurnlogError(
       "SESSION_NOT_FOUND",

@@ -9,6 +9,7 @@ import { damagedAt, readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
 import { eventsIn, isSealedRow } from "./event-row.ts";
 import { sealOf } from "./sealed-row.ts";
+import { isDeleted } from "./tombstone.ts";
 
 /** A row of a commit, or the part of it that the commit wrote: a sealed row may be of several. */
 export interface PlacedRow {
@@ -29,19 +30,34 @@ type Rows = readonly (readonly [seq: number, row: string])[];
 /** From this many events on a scan is cheaper than single look-ups. */
 const SCAN_FROM = 8;
 
-/** @throws TurnlogError `LOG_DAMAGED` when they are not the rows that the batch wrote */
-export async function commitRows(database: Database, record: CommitRecord): Promise<PlacedRow[]> {
-  const rows = await rowsBySession(database, record);
+/**
+ * Leaves out what was deleted since; `gone` are the sessions that are known to be.
+ * @throws TurnlogError `LOG_DAMAGED` when they are not the rows that the batch wrote
+ */
+export async function commitRows(
+  database: Database,
+  record: CommitRecord,
+  gone: Set<string>,
+): Promise<PlacedRow[]> {
+  const rows = await rowsBySession(database, record, gone);
   const indexes = new Map<string, number>();
   const placed: PlacedRow[] = [];
   let { position } = record;
   for (const { session, from, count } of record.runs) {
+    if (gone.has(session)) {
+      position += count;
+      continue;
+    }
     const own = rows.get(session) ?? [];
     let index = indexes.get(session) ?? 0;
     let next = from;
     while (next < from + count) {
       const [seq, row] = own[index] ?? [0, ""];
-      if (seq < next || seq - eventsIn(row) + 1 > next) throw missing(session, next);
+      if (seq < next || seq - eventsIn(row) + 1 > next) {
+        if (!(await isDeleted(database, session))) throw missing(session, next);
+        gone.add(session);
+        return await commitRows(database, record, gone);
+      }
       const to = Math.min(seq, from + count - 1);
       placed.push({ position, session, from: next, to, seq, row });
       position += to - next + 1;
@@ -50,9 +66,10 @@ export async function commitRows(database: Database, record: CommitRecord): Prom
     }
     indexes.set(session, index);
   }
-  // Rows that were sealed since are not those that the batch wrote; each has its own checksum.
+  // Rows that were sealed or deleted since are not those that the batch wrote; each has its own checksum.
   const sealed = placed.some(({ row }) => isSealedRow(row));
-  if (!sealed && sumOf(placed.map(({ row }) => sealOf(row))) !== record.sums)
+  const isWhole = record.runs.every(({ session }) => !gone.has(session));
+  if (!sealed && isWhole && sumOf(placed.map(({ row }) => sealOf(row))) !== record.sums)
     throw altered(record, placed);
   return placed;
 }
@@ -64,9 +81,11 @@ function missing(session: string, seq: number): TurnlogError {
 async function rowsBySession(
   database: Database,
   record: CommitRecord,
+  gone: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, Rows>> {
   const spans = new Map<string, { from: number; to: number }>();
   for (const { session, from, count } of record.runs) {
+    if (gone.has(session)) continue;
     const span = spans.get(session);
     if (span === undefined) spans.set(session, { from, to: from + count - 1 });
     else span.to = from + count - 1;

@@ -122,12 +122,17 @@ export class Committer {
     (share.ids ??= []).push(id);
   }
 
-  /** Queues a row that is no event. */
-  async put(key: string, row: string): Promise<void> {
+  /** Queues changes that are no appends, together; nothing but what was queued before precedes them. */
+  async write(change: (rows: Pick<WriteBatch, "put" | "del">) => void): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     const batch = this.#open();
-    batch.put(key, row);
+    change(batch);
     await batch.promise({ revision: 0, position: 0, repeated: false });
+  }
+
+  /** Resolves when everything that is queued is written. */
+  async flushed(): Promise<void> {
+    await this.write(() => {});
   }
 
   /** Resolves when nothing is queued; never rejects. */

@@ -82,6 +82,15 @@ export function sharedDamage(
   );
 }
 
+/** A name of which nothing is left, and which nobody can use again. */
+export function deletedError(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_DELETED",
+    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    { session },
+  );
+}
+
 /** A failed read: damage where LevelDB says so, otherwise what the system says. */
 export function readFailure(error: unknown, session: string, position: number): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
@@ -99,11 +108,11 @@ export function readFailure(error: unknown, session: string, position: number): 
   );
 }
 
-/** A failure while a store is opened, closed or repaired. */
+/** A failure while a store is opened, closed, repaired or backed up. */
 export function storeFailure(
   error: unknown,
   dir: string,
-  doing: "opened" | "closed" | "repaired" = "opened",
+  doing: "opened" | "closed" | "repaired" | "backed up" = "opened",
 ): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   const code = failureCode(error);

@@ -10,6 +10,7 @@ import { allRows, firstOf, rowAt, type Database } from "./database.ts";
 import { decodeRow } from "./event-row.ts";
 import { commitDamage, damagedAt, readFailure } from "./failures.ts";
 import { readIndex } from "./index-row.ts";
+import { isDeleted } from "./tombstone.ts";
 import { commitKey, eventKey, eventPrefix, numberOf, sessionKey } from "./keys.ts";
 
 /** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
@@ -23,10 +24,11 @@ export async function* readGlobal(
   // A record that was merged while others were read tells of some events again, and of later ones.
   let next = from;
   const read = new RowReader(codec, to);
+  const gone = new Set<string>();
   try {
     for await (const record of commits(database, from, to)) {
       const rows = ahead;
-      ahead = commitRows(database, record);
+      ahead = commitRows(database, record, gone);
       // Whoever awaits it is told; when nobody does, reading has ended.
       ahead.catch(() => undefined);
       if (rows === undefined) continue;
@@ -136,6 +138,7 @@ async function gap(
 ): Promise<TurnlogError> {
   const why = `global positions ${expected} to ${next.position - 1} are missing`;
   for (const { session, from } of next.runs) {
+    if (await isDeleted(database, session)) continue;
     const last = await firstOf(
       database.keys({
         gte: eventPrefix(session),

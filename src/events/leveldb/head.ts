@@ -39,6 +39,10 @@ export interface Head {
   /** Settles when the head was read from the store; until then only `append`s in line know of it. */
   readonly loaded: Promise<void>;
   ready: boolean;
+  /** Its name is used up, and it has nothing any more. */
+  isDeleted: boolean;
+  /** Somebody is about to delete it: what depends on it waits for the end of its line. */
+  isLeaving: boolean;
   /** The last position, including what is queued. */
   revision: number;
   /** The last position that is written. */

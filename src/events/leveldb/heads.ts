@@ -12,6 +12,7 @@ import { damagedAt, readFailure } from "./failures.ts";
 import type { Head } from "./head.ts";
 import { readIndex, type IndexEntry } from "./index-row.ts";
 import { eventPrefix, numberOf, sessionKey, under } from "./keys.ts";
+import { isDeleted } from "./tombstone.ts";
 
 /** How many heads are remembered, some hundred bytes each. */
 const CAPACITY = 4096;
@@ -46,6 +47,18 @@ export class Heads {
     return head;
   }
 
+  /** The head, where it is known and nobody is about to delete the session. */
+  staying(session: string): Head | undefined {
+    const head = this.known(session);
+    return head?.isLeaving === true ? undefined : head;
+  }
+
+  /** Resolves when the head was read, and whoever was about to delete the session has done so or not. */
+  async settled(session: string): Promise<void> {
+    const head = await this.load(session);
+    if (head.isLeaving) await head.line;
+  }
+
   /** Nobody follows the session any more. */
   detach(session: string): void {
     const head = this.#heads.get(session);
@@ -63,7 +76,8 @@ export class Heads {
     const head: Head = {
       session,
       prefix: eventPrefix(session),
-      loaded: loading.then(({ revision, createdAt, link }) => {
+      loaded: loading.then(({ revision, createdAt, link, isDeleted }) => {
+        head.isDeleted = isDeleted;
         head.revision = revision;
         head.committed = revision;
         head.createdAt = createdAt;
@@ -72,6 +86,8 @@ export class Heads {
         head.tail?.advance(revision);
       }),
       ready: false,
+      isDeleted: false,
+      isLeaving: false,
       revision: 0,
       committed: 0,
       createdAt: 0,
@@ -106,20 +122,20 @@ export class Heads {
   }
 }
 
-const nothing: Omit<IndexEntry, "updatedAt"> = { revision: 0, createdAt: 0, link: undefined };
+type Known = Omit<IndexEntry, "updatedAt"> & Pick<Head, "isDeleted">;
+
+const nothing = { revision: 0, createdAt: 0, link: undefined } as const;
 
 /** Asks the index row and the last event, which must agree. */
-async function readHead(
-  database: Database,
-  session: string,
-): Promise<Omit<IndexEntry, "updatedAt">> {
+async function readHead(database: Database, session: string): Promise<Known> {
   const prefix = eventPrefix(session);
   try {
     const [index, last] = await Promise.all([
       rowAt(database, sessionKey(session)),
       firstOf(database.keys({ ...under(prefix), reverse: true, limit: 1 })),
     ]);
-    if (index === undefined && last === undefined) return nothing;
+    if (index === undefined && last === undefined)
+      return { ...nothing, isDeleted: await isDeleted(database, session) };
     const entry = index === undefined ? undefined : readIndex(session, index);
     const end = last === undefined ? (entry?.link?.position ?? 0) : numberOf(last);
     if (entry === undefined) throw damagedAt(session, end, "its index row is missing or altered");
@@ -131,7 +147,7 @@ async function readHead(
         `its events end at ${end}, its index row says ${revision}`,
       );
     }
-    return entry;
+    return { ...entry, isDeleted: false };
   } catch (error) {
     throw TurnlogError.isInstance(error) ? error : readFailure(error, session, 0);
   }

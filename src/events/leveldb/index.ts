@@ -2,6 +2,8 @@
 
 export { openLog, type OpenLogOptions } from "./store/open-store.ts";
 export type { Durability } from "./store/owner.ts";
+export type { Backup, BackupOptions } from "./backup/backup-store.ts";
+export type { StoreLog } from "./store-log.ts";
 export { openMemoryLog } from "./open-memory.ts";
 export { repairLog } from "./repair/repair-log.ts";
 export type { RepairedSession, RepairReport } from "./repair/repair-report.ts";

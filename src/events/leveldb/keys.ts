@@ -2,6 +2,7 @@
  * Every key of the store. Numbers are base 36 with a fixed width, so that keys sort as numbers do.
  * `/` is in no session id, so that the rows of a session are one range, by its name alone.
  *
+ *   d/<session>               says that the session was deleted
  *   e/<session>/<seq>         an event; a fork has its own only
  *   s/<session>               the session's index row
  *   i/<session>/<event id>    where an event that carries an id stands
@@ -9,6 +10,7 @@
  *   c/<global position>       a commit record, by the position of its first event
  *   m/…                       the store's own marks
  *   q/<session>/<seq>         rows that repair took out of the way
+ *   x/<session>               deleted, and the bytes may still be in the files
  */
 
 const WIDTH = 9;
@@ -37,6 +39,19 @@ export function eventKey(session: string, seq: number): string {
 
 export function sessionKey(session: string): string {
   return `s/${session}`;
+}
+
+export function tombstoneKey(session: string): string {
+  return `d/${session}`;
+}
+
+export function erasureKey(session: string): string {
+  return `x/${session}`;
+}
+
+/** Where all that a session has is stored but for its index row: under these and nothing else. */
+export function rangesOf(session: string): readonly string[] {
+  return ["e", "i", "n", "q"].map((kind) => `${kind}/${session}/`);
 }
 
 export function idKey(session: string, id: string): string {

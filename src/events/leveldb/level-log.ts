@@ -3,12 +3,15 @@
  * work to the committer and the readers. `open-store.ts` opens and checks the database before.
  */
 
+import { resolve } from "node:path";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import { createCodec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
 import type {
   Appended,
-  EventLog,
+  Deleted,
+  DeletedSession,
+  DeleteOptions,
   ExpectedRevision,
   ForkEvents,
   GlobalEvent,
@@ -18,20 +21,26 @@ import type {
 } from "../event-log.ts";
 import { parseSessionId } from "../session-id.ts";
 import { Appender } from "./appender.ts";
+import { backupStore, type Backup, type BackupOptions } from "./backup/backup-store.ts";
 import { Committer } from "./committer.ts";
 import type { ChainMark } from "./commit-record.ts";
 import type { Database } from "./database.ts";
 import { ownEvents } from "./event-row.ts";
-import { closedError } from "./failures.ts";
+import { Deletion } from "./deletion.ts";
+import { Erasure, type Eraser } from "./erasure.ts";
+import { closedError, deletedError } from "./failures.ts";
 import { readGlobal } from "./global-reader.ts";
 import { Heads } from "./heads.ts";
 import { Lineage } from "./lineage.ts";
 import { LiveTail } from "./live-tail.ts";
+import { ScannedDatabase } from "./scans.ts";
 import { listSessions } from "./session-list.ts";
 import type { Span } from "./session-reader.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
 import { readSnapshot, snapshotRow } from "./snapshots.ts";
+import type { StoreLog } from "./store-log.ts";
 import { subscription, type Source } from "./subscription.ts";
+import { isDeleted } from "./tombstone.ts";
 
 export interface LevelLogOptions {
   readonly sync: boolean;
@@ -39,12 +48,14 @@ export interface LevelLogOptions {
   readonly end: ChainMark;
   /** Where `m/checked` stands. */
   readonly checked: ChainMark;
+  /** Takes deleted rows out of the files; left out where there are none. */
+  readonly eraser?: Eraser;
   /** Called once when everything is written: puts the end on record and closes the database. */
   readonly release: (committer: Committer) => Promise<void>;
 }
 
-export class LevelLog implements EventLog {
-  readonly #database: Database;
+export class LevelLog implements StoreLog {
+  readonly #database: ScannedDatabase;
   readonly #release: LevelLogOptions["release"];
   readonly #codec = createCodec();
   readonly #tails = new Map<string, LiveTail>();
@@ -53,10 +64,16 @@ export class LevelLog implements EventLog {
   readonly #shared: SharedSource;
   readonly #committer: Committer;
   readonly #appender: Appender;
+  readonly #erasure: Erasure;
+  readonly #deletion: Deletion;
+  /** Aborts when the log is told to close, before what was appended is written. */
+  readonly #ending = new AbortController();
   readonly #closing = new AbortController();
+  readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  constructor(database: Database, { sync, end, checked, release }: LevelLogOptions) {
+  constructor(given: Database, { sync, end, checked, release, eraser }: LevelLogOptions) {
+    const database = new ScannedDatabase(given);
     this.#database = database;
     this.#release = release;
     this.#heads = new Heads(database, this.#tails);
@@ -74,6 +91,14 @@ export class LevelLog implements EventLog {
       heads: this.#heads,
       lineage: this.#lineage,
       committer: this.#committer,
+    });
+    this.#erasure = new Erasure({ database, committer: this.#committer, eraser });
+    this.#deletion = new Deletion({
+      source: this.#shared,
+      heads: this.#heads,
+      committer: this.#committer,
+      appender: this.#appender,
+      erasure: this.#erasure,
     });
   }
 
@@ -107,11 +132,15 @@ export class LevelLog implements EventLog {
     const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
     const first = Math.max(from, 1);
     const last = Math.min(to, committed);
-    yield* readShared(this.#shared, head, {
-      from: backwards ? Math.max(first, last - limit + 1) : first,
-      to: backwards ? last : Math.min(last, first + limit - 1),
-      backwards,
-    });
+    try {
+      yield* readShared(this.#shared, head, {
+        from: backwards ? Math.max(first, last - limit + 1) : first,
+        to: backwards ? last : Math.min(last, first + limit - 1),
+        backwards,
+      });
+    } catch (error) {
+      throw await this.#reason(session, error);
+    }
   }
 
   subscribe(
@@ -147,7 +176,13 @@ export class LevelLog implements EventLog {
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
     this.#assertOpen();
     const { key, row } = snapshotRow(parseSessionId(session), snapshot);
-    await this.#committer.put(key, row);
+    let head = this.#heads.staying(session);
+    for (; head === undefined; head = this.#heads.staying(session)) {
+      await this.#heads.settled(session);
+      this.#assertOpen();
+    }
+    if (head.isDeleted) throw deletedError(session);
+    await this.#committer.write((rows) => rows.put(key, row));
   }
 
   async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
@@ -160,6 +195,25 @@ export class LevelLog implements EventLog {
     return undefined;
   }
 
+  async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
+    this.#assertOpen();
+    return await this.#deletion.delete(session, options);
+  }
+
+  async *deleted(): AsyncGenerator<DeletedSession> {
+    this.#assertOpen();
+    yield* this.#deletion.deleted();
+  }
+
+  async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
+    this.#assertOpen();
+    const given = options.signal === undefined ? [] : [options.signal];
+    const signal = AbortSignal.any([this.#ending.signal, ...given]);
+    const made = backupStore(this.#database, resolve(dir), { ...options, signal });
+    this.#backups.add(made);
+    return await made.finally(() => this.#backups.delete(made));
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -170,8 +224,11 @@ export class LevelLog implements EventLog {
   }
 
   async #close(): Promise<void> {
+    this.#ending.abort(closedError());
+    await Promise.allSettled(this.#backups);
     await this.#appender.settled();
     await this.#committer.idle();
+    await this.#erasure.close();
     this.#closing.abort();
     await this.#release(this.#committer);
   }
@@ -187,7 +244,18 @@ export class LevelLog implements EventLog {
   }
 
   async *#read(session: string, span: Span): AsyncGenerator<SessionEvent> {
-    yield* readShared(this.#shared, await this.#heads.load(session), span);
+    try {
+      yield* readShared(this.#shared, await this.#heads.load(session), span);
+    } catch (error) {
+      throw await this.#reason(session, error);
+    }
+  }
+
+  /** What looks like damage to whoever reads a session while it is deleted. */
+  async #reason(session: string, error: unknown): Promise<unknown> {
+    const isDamage = TurnlogError.isInstance(error) && error.code === "LOG_DAMAGED";
+    if (!isDamage || error.details["owner"] !== undefined) return error;
+    return (await isDeleted(this.#database, session)) ? deletedError(session) : error;
   }
 
   #newTail(session: string): LiveTail {
@@ -202,7 +270,10 @@ export class LevelLog implements EventLog {
     head.tail = tail;
     return {
       tail,
-      ready: this.#heads.load(session).then(({ committed }) => tail.advance(committed)),
+      ready: this.#heads.load(session).then(({ committed, isDeleted: isGone }) => {
+        if (isGone) throw deletedError(session);
+        tail.advance(committed);
+      }),
       closing: this.#closing.signal,
       read: (from, to) => this.#read(session, { from, to, backwards: false }),
       release: () => {

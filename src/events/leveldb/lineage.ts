@@ -58,6 +58,11 @@ export class Lineage {
     return this.#heads.known(session);
   }
 
+  /** Where a session branches off at this moment. */
+  async linkOf(session: string): Promise<ForkPoint | undefined> {
+    return (await this.#heads.load(session)).link;
+  }
+
   /** By its index row alone: damage elsewhere in it is no matter for those who share other events. */
   async #linkOf(owner: string, session: string, position: number): Promise<ForkPoint | undefined> {
     const head = this.#heads.known(owner);

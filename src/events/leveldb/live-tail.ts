@@ -4,6 +4,7 @@
  */
 
 import type { SessionEvent } from "../catalogue.ts";
+import type { TurnlogError } from "../errors.ts";
 import type { EventRow } from "./event-row.ts";
 
 /** Rows that are kept at least, of at most 256 events each. */
@@ -17,6 +18,8 @@ interface TailRow {
 }
 
 export class LiveTail {
+  /** Why nothing comes any more. */
+  failure: TurnlogError | undefined;
   /** How many subscriptions there are. */
   subscriptions = 0;
   readonly #decode: (row: EventRow) => readonly SessionEvent[];
@@ -60,6 +63,13 @@ export class LiveTail {
   /** Forgets rows of which nobody knows whether they were written. */
   forget(): void {
     this.#rows.length = 0;
+  }
+
+  /** Nothing comes any more: everybody is told why. */
+  fail(error: TurnlogError): void {
+    this.failure = error;
+    this.#rows.length = 0;
+    this.wake();
   }
 
   /** Lets everybody look again. */

@@ -9,6 +9,7 @@ import { sharedDamage } from "./failures.ts";
 import type { Head } from "./head.ts";
 import { ownFrom, type Lineage, type Stretch } from "./lineage.ts";
 import { readSpan, type Span } from "./session-reader.ts";
+import { isDeleted } from "./tombstone.ts";
 
 export interface SharedSource {
   readonly database: Database;
@@ -28,7 +29,41 @@ export function readShared(
     : readLine(source, session, link, span);
 }
 
+/** Goes on where it was when one of the line is deleted meanwhile: what it held is then elsewhere. */
 async function* readLine(
+  source: SharedSource,
+  session: string,
+  link: ForkPoint | undefined,
+  span: Span,
+): AsyncGenerator<SessionEvent> {
+  const gone = new Set<string>();
+  let rest = span;
+  let from = link;
+  for (;;) {
+    try {
+      for await (const event of readStretches(source, session, from, rest)) {
+        yield event;
+        const { seq } = event;
+        rest = rest.backwards ? { ...rest, to: seq - 1 } : { ...rest, from: seq + 1 };
+      }
+      return;
+    } catch (error) {
+      const owner = ownerIn(error);
+      if (owner === undefined || gone.has(owner)) throw error;
+      if (!(await isDeleted(source.database, owner))) throw error;
+      gone.add(owner);
+      from = await source.lineage.linkOf(session);
+    }
+  }
+}
+
+/** The session under whose name an event could not be read. */
+function ownerIn(error: unknown): string | undefined {
+  const owner = TurnlogError.isInstance(error) ? error.details["owner"] : undefined;
+  return typeof owner === "string" ? owner : undefined;
+}
+
+async function* readStretches(
   { database, codec, lineage }: SharedSource,
   session: string,
   link: ForkPoint | undefined,

@@ -8,7 +8,7 @@ import { readFailure } from "./failures.ts";
 import { snapshotKey } from "./keys.ts";
 import { seal, unseal } from "./sealed-row.ts";
 
-export const snapshotSchema: z.ZodType<Snapshot> = z.object({
+const snapshotSchema: z.ZodType<Snapshot> = z.object({
   projection: z.string(),
   version: z.number(),
   position: z.int().nonnegative(),
@@ -22,6 +22,17 @@ export function snapshotRow(
 ): { readonly key: string; readonly row: string } {
   const key = snapshotKey(session, snapshot.projection);
   return { key, row: seal(key, snapshot) };
+}
+
+/** The snapshot in a row, with whose it is; undefined when it is not what was written there. */
+export function snapshotIn(
+  key: string,
+  row: string,
+): { readonly session: string; readonly snapshot: Snapshot } | undefined {
+  const session = key.slice(2, key.indexOf("/", 2));
+  const snapshot = unseal(key, row, snapshotSchema);
+  const fits = snapshot !== undefined && key === snapshotKey(session, snapshot.projection);
+  return fits ? { session, snapshot } : undefined;
 }
 
 /** The stored snapshot, unless it is damaged or of events that the session does not have. */

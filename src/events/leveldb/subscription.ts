@@ -107,6 +107,7 @@ async function* follow(
     await ready;
     let next = from;
     while (!end.aborted && !closing.aborted) {
+      if (tail.failure !== undefined) throw tail.failure;
       const live = tail.from(next);
       if (live !== undefined) {
         next += live.length;

@@ -39,7 +39,7 @@ export async function verifyLog(
   checkEvery(options);
   const problems: StoreProblem[] = [];
   const listed = await listedSessions(log, problems);
-  const ordered = await orderedSessions(log, problems);
+  const ordered = await orderedSessions(log, problems, await deletedEvents(log, problems));
   const isWhole = problems.length === 0;
   const sessions: SessionVerification[] = [];
   for (const session of [...new Set([...listed, ...ordered.keys()])].toSorted()) {
@@ -66,17 +66,31 @@ async function listedSessions(
   return names;
 }
 
+/** How many places in the order may be empty: those of sessions that were deleted. */
+async function deletedEvents(log: EventLog, problems: StoreProblem[]): Promise<number> {
+  let events = 0;
+  try {
+    for await (const { revision } of log.deleted()) events += revision;
+  } catch (error) {
+    problems.push(unreadable(error, 0));
+  }
+  return events;
+}
+
 async function orderedSessions(
   log: EventLog,
   problems: StoreProblem[],
+  deleted: number,
 ): Promise<ReadonlyMap<string, Ordered>> {
   const sessions = new Map<string, Ordered>();
   let next = 1;
+  let empty = 0;
   try {
     for await (const { position, session, event } of log.readAll()) {
       const its = sessions.get(session) ?? { events: sharedBefore(event), problems: [] };
       sessions.set(session, its);
-      if (position !== next) {
+      empty += Math.max(0, position - next);
+      if (position < next || (position > next && empty > deleted)) {
         const what = `the order over all sessions goes from global position ${next - 1} to ${position}`;
         problems.push({ position, rule: "readable", what });
       }

@@ -5,6 +5,8 @@
  *   child.ts append <dir> <durability> <n> [size]
  *                                           appends n events at a time, prints each revision when it is told of it
  *   child.ts fork <dir>                     makes forks of forks, prints how many when it is told of each
+ *   child.ts delete <dir>                   makes sessions and forks and deletes them, prints each that it is told is deleted
+ *   child.ts backup <dir> <to>              copies the store, prints how many events it has read, at last `done`
  *   child.ts open <dir>                     opens and closes in a loop, prints `open` each time
  *   child.ts try <dir>                      opens, appends one event, closes; prints `ok` or the error as JSON
  *   child.ts fill <dir>                     appends until an append fails; prints how many were acknowledged and the error
@@ -73,6 +75,23 @@ async function fork(log: EventLog): Promise<void> {
   }
 }
 
+/** Each session has a secret of its own; every second has a fork, which outlives it. */
+async function deleteAll(log: EventLog): Promise<void> {
+  for (let number = 0; ; number++) {
+    const name = `s-${number}`;
+    const texts = Array.from({ length: 8 }, (_, index): NewEvent => {
+      const data = { type: "secret.told", version: 1, data: `secret of ${name}! ${index}` };
+      return { type: "unknown", at: index + 1, data };
+    });
+    await log.append(name, "none", texts);
+    const from = { session: name, position: 5 };
+    if (number % 2 === 0)
+      await log.fork(`f-${number}`, [{ type: "session.forked", at: 9, data: { from } }]);
+    await log.delete(name, { forks: "copy" });
+    print(name);
+  }
+}
+
 async function fill(log: EventLog): Promise<void> {
   let acknowledged = 0;
   const text = "x".repeat(2000);
@@ -113,6 +132,16 @@ switch (command) {
   case "fork":
     await fork(await openLog({ dir, durability: "os" }));
     break;
+  case "delete":
+    await deleteAll(await openLog({ dir, durability: "os" }));
+    break;
+  case "backup": {
+    const log = await openLog({ dir });
+    await log.backup(rest[0] ?? "", { onProgress: ({ events }) => print(String(events)) });
+    print("done");
+    process.stdin.on("end", () => void log.close()).resume();
+    break;
+  }
   case "open":
     for (;;) {
       const log = await openLog({ dir });

@@ -13,6 +13,8 @@ export type Action =
       readonly id: boolean;
     }
   | { readonly do: "fork"; readonly session: number; readonly at: number; readonly count: number }
+  /** Its forks live on with a copy of what they share. */
+  | { readonly do: "delete"; readonly session: number }
   | { readonly do: "reopen" };
 
 export const action: fc.Arbitrary<Action> = fc.oneof(
@@ -34,15 +36,21 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
       count: fc.integer({ min: 0, max: 3 }),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("delete" as const), session: fc.nat() }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("reopen" as const) }) },
 );
 
 /** A store beside what it should hold. */
 export class Grove {
   readonly sessions: { readonly name: string; readonly events: SessionEvent[] }[] = [];
-  /** Every event that was written, in order. */
-  readonly order: string[] = [];
+  /** Every event that was written and not deleted, in order. */
+  order: string[] = [];
+  readonly deleted: string[] = [];
   #number = 0;
+  #names = 0;
 
   #new(count: number, id = false): NewEvent[] {
     return Array.from({ length: count }, () => {
@@ -60,7 +68,7 @@ export class Grove {
 
   async act(log: EventLog, next: Exclude<Action, { readonly do: "reopen" }>): Promise<void> {
     const found = this.sessions[next.session % Math.max(1, this.sessions.length)];
-    const name = `s-${this.sessions.length}`;
+    const name = `s-${this.#names++}`;
     if (found === undefined) {
       const events: SessionEvent[] = [];
       this.sessions.push({ name, events });
@@ -72,6 +80,11 @@ export class Grove {
       const { length } = found.events;
       this.#write(found.name, found.events, added);
       await log.append(found.name, length, added);
+    } else if (next.do === "delete") {
+      this.sessions.splice(this.sessions.indexOf(found), 1);
+      this.order = this.order.filter((place) => !place.startsWith(`${found.name}:`));
+      this.deleted.push(found.name);
+      await log.delete(found.name, { forks: "copy" });
     } else {
       const at = 1 + (next.at % found.events.length);
       const events = found.events.slice(0, at);
@@ -111,6 +124,8 @@ export async function expectGrove(
   }
   const all = await Array.fromAsync(log.readAll());
   expect(all.map(({ session, event }) => `${session}:${event.seq}`)).toEqual(grove.order);
+  const deleted = await Array.fromAsync(log.deleted());
+  expect(deleted.map(({ session }) => session)).toEqual(grove.deleted.toSorted());
   const list = await Array.fromAsync(log.list());
   expect(list.map(({ session, revision }) => [session, revision])).toEqual(
     grove.sessions

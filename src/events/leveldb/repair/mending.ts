@@ -8,8 +8,7 @@ import { BatchWriter } from "./batch-writer.ts";
 import { allRows, type Database } from "../database.ts";
 import { writeFormat } from "../store/format-row.ts";
 import { indexRow } from "../index-row.ts";
-import { checkedKey, parseEventKey, quarantineKey } from "../keys.ts";
-import { ownFrom } from "../lineage.ts";
+import { checkedKey, parseEventKey, quarantineKey, tombstoneKey } from "../keys.ts";
 import { seal } from "../sealed-row.ts";
 import type { SessionSurvey } from "./session-survey.ts";
 import { idPlaces, type OrderedRun } from "./survey-order.ts";
@@ -32,8 +31,9 @@ export async function mend(
     const { key, row } = indexRow(session, { revision, createdAt, updatedAt, link });
     await writer.put(key, row);
   }
-  for (const [key, place] of idPlaces(survey.sessions, survey.order))
+  for (const [key, { place }] of idPlaces(survey.sessions, survey.order))
     await writer.put(key, seal(key, place));
+  for (const [session, row] of survey.deleted) await writer.put(tombstoneKey(session), row);
   const end = await writeCommits(writer, survey.sessions, survey.order);
   await writer.put(checkedKey, seal(checkedKey, end));
   await writer.flush();
@@ -45,6 +45,7 @@ async function copyRows(source: Database, writer: BatchWriter, survey: Survey): 
   const badSnapshots = new Set(survey.badSnapshots);
   const strays = new Set(survey.strays);
   for await (const [key, row] of allRows(source, {})) {
+    if (survey.deleted.has(sessionOf(key))) continue;
     const place = parseEventKey(key);
     if (place !== undefined) {
       const good = place.seq <= (survey.sessions.get(place.session)?.kept ?? 0);
@@ -53,6 +54,12 @@ async function copyRows(source: Database, writer: BatchWriter, survey: Survey): 
     else if (key.startsWith("q/")) await writer.put(key, row);
     else if (key.startsWith("n/") && !badSnapshots.has(key)) await writer.put(key, row);
   }
+}
+
+/** Whose row it is that stands under a key with two slashes or more. */
+function sessionOf(key: string): string {
+  const end = key.indexOf("/", 2);
+  return end === -1 ? "" : key.slice(2, end);
 }
 
 /** New records for all kept events: their global positions stay as long as nothing before them is gone. */
@@ -64,7 +71,6 @@ async function writeCommits(
   let end = chainStart;
   let builder = new CommitBuilder(1);
   let indexes = new Map<string, number>();
-  const done = new Map<string, number>();
   const finish = async (): Promise<void> => {
     if (builder.count === 0) return;
     const { key, row, mark } = builder.finish(end.seal);
@@ -73,12 +79,8 @@ async function writeCommits(
     builder = new CommitBuilder(mark.position + 1);
     indexes = new Map();
   };
-  for (const { session, count } of order) {
-    const survey = sessions.get(session);
-    const seals = survey?.seals;
-    const last = done.get(session);
-    const from = last === undefined ? ownFrom(survey?.link) : last + 1;
-    done.set(session, from + count - 1);
+  for (const { session, from, count } of order) {
+    const seals = sessions.get(session)?.seals;
     let events = 0;
     for (let seq = from; seq < from + count; seq++) {
       events++;
@@ -90,7 +92,7 @@ async function writeCommits(
       events = 0;
       if (builder.count >= EVENTS_PER_COMMIT) await finish();
     }
-    // A sealed row may hold events of several turns that its session had in the order.
+    // Those of a session that was deleted, or of a sealed row that holds several turns in the order.
     if (events === 0) continue;
     const index = indexes.get(session) ?? builder.enter(session, from + count - events);
     indexes.set(session, index);

@@ -17,7 +17,7 @@ import { linkFolder, liveFiles } from "../store/log-folder.ts";
 import { putRepaired, settle, takeBack } from "../store/open-guard.ts";
 import { reportOf, type RepairReport } from "./repair-report.ts";
 import { FORMAT, readStoreFile, writeStoreFile, type StoreFile } from "../store/store-file.ts";
-import { assertThere, foreign } from "../store/store-files.ts";
+import { assertFinished, assertThere, foreign } from "../store/store-files.ts";
 import { takeLock } from "../store/store-lock.ts";
 import { namesIn, storePaths, type StorePaths } from "../store/store-paths.ts";
 import { surveyStore, type Survey } from "./survey.ts";
@@ -48,6 +48,7 @@ export async function repairLog({ dir }: { readonly dir: string }): Promise<Repa
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN` */
 async function assertLog(paths: StorePaths): Promise<void> {
+  assertFinished(paths, await namesIn(paths.dir));
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
     if ((await namesIn(folder)).length > 0) return;
   }

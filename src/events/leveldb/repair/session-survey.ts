@@ -7,6 +7,8 @@ export interface SessionSurvey {
   link: ForkPoint | undefined;
   /** Of a fork of which nothing is kept: positions before its own events, which it did not lose. */
   shared: number;
+  /** Positions that were copied from a session that was deleted: no commit record names them. */
+  copied: number;
   /** The last good position. */
   kept: number;
   /** Checksums of the kept rows, by their last positions. */
@@ -36,6 +38,7 @@ export function surveyed(sessions: Map<string, SessionSurvey>, session: string):
     survey = {
       link: undefined,
       shared: 0,
+      copied: 0,
       kept: 0,
       seals: new Map(),
       sealed: [],

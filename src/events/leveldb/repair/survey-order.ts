@@ -1,15 +1,18 @@
 /** The part of a survey that looks at the order over all sessions: commit records and event ids. */
 
 import { chainStart, readCommit, sumOf } from "../commit-record.ts";
-import { allRows, type Database } from "../database.ts";
+import { allRows, rowAt, type Database } from "../database.ts";
 import { placeSchema } from "../event-ids.ts";
-import { idKey, numberOf, under } from "../keys.ts";
+import { firstLink } from "../event-row.ts";
+import { eventKey, idKey, numberOf, under } from "../keys.ts";
 import { unseal } from "../sealed-row.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
 
 /** Events of a session that follow each other directly in the global order. */
 export interface OrderedRun {
   readonly session: string;
+  /** The position of the first one. */
+  readonly from: number;
   readonly count: number;
 }
 
@@ -17,6 +20,7 @@ export interface OrderedRun {
 export async function surveyOrder(
   database: Database,
   sessions: Map<string, SessionSurvey>,
+  deleted: ReadonlyMap<string, unknown>,
   findings: string[],
 ): Promise<OrderedRun[]> {
   const order: OrderedRun[] = [];
@@ -31,34 +35,62 @@ export async function surveyOrder(
     expected = record.position + record.count;
     previous = record.seal;
     const seals: string[] = [];
+    // The sums are those of the rows that the batch wrote.
     let isSealed = false;
     for (const { session, from, count } of record.runs) {
+      if (deleted.has(session)) {
+        // Others keep their places.
+        order.push({ session, from, count });
+        isSealed = true;
+        continue;
+      }
       const survey = surveyed(sessions, session);
       const last = from + count - 1;
       survey.known = Math.max(survey.known, last);
-      const done = placed.get(session) ?? survey.link?.position ?? 0;
+      if (!placed.has(session)) survey.copied = await copiedBefore(database, session, from, survey);
+      const done = placed.get(session) ?? firstPlaced(survey);
       const end = Math.min(last, survey.kept);
       if (from !== done + 1 || end !== last) broken++;
       isSealed ||= touchesSealed(survey, from, end);
       for (let seq = from; seq <= end; seq++) seals.push(survey.seals.get(seq) ?? "");
       if (end <= done) continue;
-      order.push({ session, count: end - done });
+      order.push({ session, from: done + 1, count: end - done });
       placed.set(session, end);
     }
-    // The sums are those of the rows that the batch wrote.
     if (!isSealed && sumOf(seals) !== record.sums) broken++;
   }
-  for (const [session, { kept, link }] of sessions) {
-    const done = placed.get(session) ?? link?.position ?? 0;
+  for (const [session, survey] of sessions) {
+    const { kept } = survey;
+    const done = placed.get(session) ?? firstPlaced(survey);
     if (kept <= done) continue;
     broken++;
-    order.push({ session, count: kept - done });
+    order.push({ session, from: done + 1, count: kept - done });
   }
   if (broken > 0)
     findings.push(
       `${broken} of the commit records, which order all events, are missing or do not fit`,
     );
   return order;
+}
+
+/** The position before the first one that commit records name. */
+function firstPlaced({ link, copied }: SessionSurvey): number {
+  return Math.max(link?.position ?? 0, copied);
+}
+
+/**
+ * A fork that outlived the session that it branched off has a copy of what it shared. Commit records
+ * name its own events only, which begin with the one that said where it branched off.
+ */
+async function copiedBefore(
+  database: Database,
+  session: string,
+  from: number,
+  { kept, link }: SessionSurvey,
+): Promise<number> {
+  if (from <= (link?.position ?? 0) + 1 || from > kept) return 0;
+  const row = await rowAt(database, eventKey(session, from));
+  return row === undefined || firstLink(row, { session, seq: from }) === undefined ? 0 : from - 1;
 }
 
 /** Whether some of the events stand in a row that was sealed. */
@@ -84,27 +116,29 @@ function lowerBound(rows: SessionSurvey["sealed"], seq: number): number {
 export function idPlaces(
   sessions: ReadonlyMap<string, SessionSurvey>,
   order: readonly OrderedRun[],
-): Map<string, readonly [seq: number, position: number]> {
-  const places = new Map<string, readonly [number, number]>();
-  const done = new Map<string, { seq: number; next: number }>();
+): Map<string, IdPlace> {
+  const places = new Map<string, IdPlace>();
+  const next = new Map<string, number>();
   let position = 0;
-  for (const { session, count } of order) {
-    const survey = sessions.get(session);
-    const cursor = done.get(session) ?? { seq: survey?.link?.position ?? 0, next: 0 };
-    done.set(session, cursor);
-    const ids = survey?.ids ?? [];
-    for (
-      let found = ids[cursor.next];
-      found !== undefined && found.seq <= cursor.seq + count;
-      found = ids[cursor.next]
-    ) {
-      places.set(idKey(session, found.id), [found.seq, position + found.seq - cursor.seq]);
-      cursor.next++;
+  for (const { session, from, count } of order) {
+    const ids = sessions.get(session)?.ids ?? [];
+    let index = next.get(session) ?? 0;
+    for (let found = ids[index]; found !== undefined; found = ids[++index]) {
+      if (found.seq >= from + count) break;
+      // One that was copied has the place of the event that it is a copy of, which is not known here.
+      const isCopied = found.seq < from;
+      const place = position + (isCopied ? 1 : found.seq - from + 1);
+      places.set(idKey(session, found.id), { place: [found.seq, place], isCopied });
     }
-    cursor.seq += count;
+    next.set(session, index);
     position += count;
   }
   return places;
+}
+
+interface IdPlace {
+  readonly place: readonly [seq: number, position: number];
+  readonly isCopied: boolean;
 }
 
 export async function surveyIds(
@@ -118,7 +152,9 @@ export async function surveyIds(
   for await (const [key, row] of allRows(database, under("i/"))) {
     const expected = places.get(key);
     const stored = unseal(key, row, placeSchema);
-    if (expected === undefined || stored?.[0] !== expected[0] || stored[1] !== expected[1]) wrong++;
+    const [seq, position] = expected?.place ?? [];
+    const isRight = expected?.isCopied === true || stored?.[1] === position;
+    if (stored === undefined || stored[0] !== seq || !isRight) wrong++;
     else places.delete(key);
   }
   wrong += places.size;

@@ -7,18 +7,21 @@ import { isDeepStrictEqual } from "node:util";
 import { allRows, type Database } from "../database.ts";
 import { envelopesIn, isSealedRow } from "../event-row.ts";
 import { readIndex } from "../index-row.ts";
-import { parseEventKey, sessionKey, snapshotKey, under } from "../keys.ts";
+import { parseEventKey, sessionKey, tombstoneKey, under } from "../keys.ts";
 import { dropOrphans, linkOf } from "./fork-survey.ts";
 import { ownFrom } from "../lineage.ts";
-import { sealOf, unseal } from "../sealed-row.ts";
-import { snapshotSchema } from "../snapshots.ts";
+import { sealOf } from "../sealed-row.ts";
+import { snapshotIn } from "../snapshots.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
+import { readTombstone } from "../tombstone.ts";
 import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
 
 export interface Survey {
   readonly sessions: Map<string, SessionSurvey>;
   /** The global order of all kept events, as far as it is known; the rest by session. */
   readonly order: readonly OrderedRun[];
+  /** Sessions that were deleted, with the rows that say so. */
+  readonly deleted: ReadonlyMap<string, string>;
   /** What is wrong, a sentence each. Empty: the store is good. */
   readonly findings: readonly string[];
   /** Keys of rows that belong nowhere, and of rows that can be dropped. */
@@ -27,17 +30,19 @@ export interface Survey {
 }
 
 /** In the order of the keys. */
-const PREFIXES = ["c/", "e/", "i/", "m/", "n/", "q/", "s/"];
+const PREFIXES = ["c/", "d/", "e/", "i/", "m/", "n/", "q/", "s/", "x/"];
 
 export async function surveyStore(database: Database): Promise<Survey> {
   const sessions = new Map<string, SessionSurvey>();
   const findings: string[] = [];
   const strays: string[] = [];
   const badSnapshots: string[] = [];
+  const deleted = await surveyDeleted(database, strays);
   await surveyEvents(database, sessions, strays);
+  dropDeleted(sessions, deleted, findings);
   dropOrphans(sessions, findings);
-  await surveyIndex(database, sessions, findings);
-  const order = await surveyOrder(database, sessions, findings);
+  await surveyIndex(database, sessions, deleted, findings);
+  const order = await surveyOrder(database, sessions, deleted, findings);
   await surveyIds(database, sessions, order, findings);
   await surveySnapshots(database, sessions, badSnapshots);
   await surveyStrays(database, strays);
@@ -46,7 +51,7 @@ export async function surveyStore(database: Database): Promise<Survey> {
   }
   if (strays.length > 0) findings.push(`${strays.length} rows are under keys that nothing has`);
   if (badSnapshots.length > 0) findings.push(`${badSnapshots.length} snapshots cannot be used`);
-  return { sessions, order, findings, strays, badSnapshots };
+  return { sessions, order, deleted, findings, strays, badSnapshots };
 }
 
 async function surveyEvents(
@@ -84,13 +89,43 @@ async function surveyEvents(
   }
 }
 
+async function surveyDeleted(
+  database: Database,
+  strays: string[],
+): Promise<ReadonlyMap<string, string>> {
+  const deleted = new Map<string, string>();
+  for await (const [key, row] of allRows(database, under("d/"))) {
+    const session = key.slice(tombstoneKey("").length);
+    if (readTombstone(session, row) === undefined) strays.push(key);
+    else deleted.set(session, row);
+  }
+  return deleted;
+}
+
+/** Damage may bring rows of a deleted session back. They are not kept, nor set aside. */
+function dropDeleted(
+  sessions: Map<string, SessionSurvey>,
+  deleted: ReadonlyMap<string, string>,
+  findings: string[],
+): void {
+  for (const session of deleted.keys()) {
+    if (sessions.delete(session))
+      findings.push(`${session} was deleted, and some of its events are still there`);
+  }
+}
+
 async function surveyIndex(
   database: Database,
   sessions: Map<string, SessionSurvey>,
+  deleted: ReadonlyMap<string, string>,
   findings: string[],
 ): Promise<void> {
   for await (const [key, row] of allRows(database, under("s/"))) {
     const session = key.slice(sessionKey("").length);
+    if (deleted.has(session)) {
+      findings.push(`${session} was deleted, and its index row is still there`);
+      continue;
+    }
     const survey = surveyed(sessions, session);
     const entry = readIndex(session, row);
     if (entry === undefined) continue;
@@ -112,13 +147,9 @@ async function surveySnapshots(
   bad: string[],
 ): Promise<void> {
   for await (const [key, row] of allRows(database, under("n/"))) {
-    const snapshot = unseal(key, row, snapshotSchema);
-    const session = key.slice(2, key.indexOf("/", 2));
-    const fits =
-      snapshot !== undefined &&
-      key === snapshotKey(session, snapshot.projection) &&
-      snapshot.position <= (sessions.get(session)?.kept ?? 0);
-    if (!fits) bad.push(key);
+    const found = snapshotIn(key, row);
+    const kept = found && sessions.get(found.session)?.kept;
+    if (found === undefined || found.snapshot.position > (kept ?? 0)) bad.push(key);
   }
 }
 

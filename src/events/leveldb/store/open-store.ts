@@ -4,9 +4,9 @@
  */
 
 import { mkdir } from "node:fs/promises";
-import type { EventLog } from "../../event-log.ts";
 import { checkChain, type CheckedChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
+import { eraseLeft, type Eraser } from "../erasure.ts";
 import type { Committer } from "../committer.ts";
 import { storeFailure } from "../failures.ts";
 import { checkFiles } from "./file-check.ts";
@@ -14,6 +14,7 @@ import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
 import { flush, levelAt, merge, type LevelDb } from "./level.ts";
 import { LevelLog } from "../level-log.ts";
+import type { StoreLog } from "../store-log.ts";
 import { liveFiles } from "./log-folder.ts";
 import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
 import { claim, disclaim, type Durability } from "./owner.ts";
@@ -47,7 +48,7 @@ interface Opened {
  * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false`), `LOG_LOCKED`, `LOG_FOREIGN`,
  * `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
  */
-export async function openLog(options: OpenLogOptions): Promise<EventLog> {
+export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   const { dir, durability = "sync", create = true } = options;
   const paths = storePaths(dir);
   let lock: StoreLock | undefined;
@@ -59,6 +60,7 @@ export async function openLog(options: OpenLogOptions): Promise<EventLog> {
     await settle(paths);
     const opened = await openLocked(paths, durability);
     return new LevelLog(opened.database, {
+      eraser: eraserOf(opened.database),
       sync: durability === "sync",
       ...opened.chain,
       release: closer(paths, lock, opened),
@@ -67,6 +69,14 @@ export async function openLog(options: OpenLogOptions): Promise<EventLog> {
     await lock?.release();
     throw storeFailure(error, dir);
   }
+}
+
+/** Deleted rows leave the files when their tables are merged; old files go when a table is made. */
+function eraserOf(database: LevelDb): Eraser {
+  return async (spans) => {
+    await flush(database);
+    for (const span of spans) await merge(database, span);
+  };
 }
 
 async function openLocked(paths: StorePaths, durability: Durability): Promise<Opened> {
@@ -92,6 +102,7 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
   try {
     await guard?.keep();
     await claim(paths, durability);
+    await eraseLeft(database, eraserOf(database));
   } catch (error) {
     await database.close();
     throw error;

@@ -1,7 +1,7 @@
 /** Looks at a store's files, without opening anything and without changing anything. */
 
 import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { TurnlogError } from "../../errors.ts";
 import type { StoreFile } from "./store-file.ts";
 import { hasCode, namesIn, type StorePaths } from "./store-paths.ts";
@@ -11,6 +11,7 @@ export async function assertOurs(paths: StorePaths): Promise<void> {
   const { dir } = paths;
   if ((await kindOf(dir)) === "other") throw foreign(dir, "it is a file");
   const names = await namesIn(dir);
+  assertFinished(paths, names);
   if (names.includes("store.json")) return;
   if (names.includes("CURRENT")) throw foreign(dir, "it is a LevelDB of something else");
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
@@ -22,6 +23,16 @@ export async function assertOurs(paths: StorePaths): Promise<void> {
       );
     }
   }
+}
+
+/** @throws TurnlogError `LOG_FOREIGN` when it is a backup that was not finished */
+export function assertFinished({ dir, unfinished }: StorePaths, names: readonly string[]): void {
+  if (!names.includes(basename(unfinished))) return;
+  throw new TurnlogError(
+    "LOG_FOREIGN",
+    `${dir} is no store: a backup is being written into it, or was never finished. Nothing was changed. Delete the folder and make the backup again.`,
+    { details: { path: dir } },
+  );
 }
 
 /**

@@ -2,6 +2,7 @@
  * What lies in the folder of a store.
  *
  *   store.json        says that the folder is ours, and what the log had certainly reached
+ *   backup.unfinished as long as a backup is written into the folder, or after one was killed
  *   owner.json        who has it open
  *   lock/             an empty LevelDB of which only the file lock matters
  *   log/              the events
@@ -18,6 +19,7 @@ export interface StorePaths {
   readonly dir: string;
   readonly store: string;
   readonly owner: string;
+  readonly unfinished: string;
   readonly lock: string;
   readonly log: string;
   readonly beforeOpen: string;
@@ -32,6 +34,7 @@ export function storePaths(dir: string): StorePaths {
     dir,
     store: join(dir, "store.json"),
     owner: join(dir, "owner.json"),
+    unfinished: join(dir, "backup.unfinished"),
     lock: join(dir, "lock"),
     log: join(dir, "log"),
     beforeOpen: join(dir, "log.before-open"),

@@ -1,0 +1,75 @@
+/** `turnlog delete`: takes a session away for good, when somebody has said that it is meant so. */
+
+import { z } from "zod";
+import { TurnlogError, type EventLog } from "../events/index.ts";
+import { DONE, INTERRUPTED, type ExitCode } from "./exit-code.ts";
+import { writeLine, type Output } from "./output.ts";
+import { openStore } from "./store-folder.ts";
+import { UsageError } from "./usage-error.ts";
+import { amount } from "./wording.ts";
+
+const optionsSchema = z.object({
+  dir: z.string(),
+  json: z.boolean().default(false),
+  yes: z.boolean().default(false),
+  forks: z.enum(["refuse", "copy"]).default("refuse"),
+});
+
+const inTheOtherProcess =
+  "A session of a store that is in use is deleted by the process that has it: `runtime.delete(session)` in a program.";
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `EventLog.delete` throws */
+export async function deleteSession(
+  session: string,
+  given: unknown,
+  { data, progress }: Output,
+): Promise<ExitCode> {
+  const { dir, json, yes, forks } = optionsSchema.parse(given);
+  const canAsk = process.stdin.isTTY && progress.isTerminal;
+  if (!yes && !canAsk) {
+    throw new UsageError(
+      `Nothing was deleted: nobody can be asked whether ${session} is to go. Say --yes.`,
+    );
+  }
+  await using log = await openStore(dir, inTheOtherProcess);
+  if (!yes && !(await isMeant(log, session))) {
+    await writeLine(progress, "Nothing was deleted.");
+    return INTERRUPTED;
+  }
+  const deleted = await log.delete(session, { forks });
+  if (json) {
+    await writeLine(data, JSON.stringify(deleted));
+    return DONE;
+  }
+  const copies =
+    deleted.forks.length === 0 ? "" : ` Copied first into: ${deleted.forks.join(", ")}.`;
+  await writeLine(
+    data,
+    deleted.repeated
+      ? `Session ${session} had been deleted before.`
+      : `Session ${session} is gone for good: ${amount(deleted.revision, "event")}.${copies}`,
+  );
+  return DONE;
+}
+
+async function isMeant(log: EventLog, session: string): Promise<boolean> {
+  const events = await log.revision(session);
+  if (events === 0) throw notFound(session);
+  const { confirm } = await import("@clack/prompts");
+  const answer = await confirm({
+    message: `Delete session ${session} with its ${amount(events, "event")} for good? Nothing brings it back.`,
+    initialValue: false,
+    withGuide: false,
+    output: process.stderr,
+  });
+  // A symbol where it was left by Ctrl-C.
+  return answer === true;
+}
+
+function notFound(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_NOT_FOUND",
+    `There is no session ${session} in this store. \`turnlog sessions\` lists those that there are.`,
+    { session },
+  );
+}

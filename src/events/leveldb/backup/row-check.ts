@@ -1,0 +1,132 @@
+/**
+ * Looks at every row that a backup copies, in the order of their keys: a copy of a damaged store
+ * would be taken for a good one. Tells which rows are left out, and where the chain ends.
+ */
+
+import { isIntact } from "../../codec.ts";
+import type { TurnlogError } from "../../errors.ts";
+import { chainStart, readCommit, type ChainMark } from "../commit-record.ts";
+import { placeSchema } from "../event-ids.ts";
+import { eventsIn } from "../event-row.ts";
+import { commitDamage, damagedAt } from "../failures.ts";
+import { readIndex } from "../index-row.ts";
+import { numberOf, parseEventKey } from "../keys.ts";
+import { ownFrom } from "../lineage.ts";
+import { readTombstone } from "../tombstone.ts";
+import { unseal } from "../sealed-row.ts";
+import { snapshotIn } from "../snapshots.ts";
+
+/** The positions of a session that its rows hold, both included. */
+interface Held {
+  readonly from: number;
+  to: number;
+}
+
+export class RowCheck {
+  /** Events in the rows so far. */
+  events = 0;
+  sessions = 0;
+  /** The end of the chain of commit records so far. */
+  end: ChainMark = chainStart;
+  /** The last position of each session that the commit records name. */
+  readonly #named = new Map<string, number>();
+  readonly #deleted = new Set<string>();
+  readonly #held = new Map<string, Held>();
+
+  /**
+   * Whether a row belongs into the copy.
+   * @throws TurnlogError `LOG_DAMAGED` when it is not what was written, or one before it is missing
+   */
+  take(key: string, row: string): boolean {
+    const rest = key.slice(2);
+    switch (key.slice(0, 2)) {
+      case "c/":
+        this.#commit(key, row);
+        return true;
+      case "d/":
+        if (readTombstone(rest, row) === undefined)
+          throw damagedAt(rest, 0, "the row of its deletion is altered");
+        this.#deleted.add(rest);
+        return true;
+      case "x/":
+        // What was deleted before is in none of the copy's files.
+        return false;
+      case "e/":
+        this.#events(key, row);
+        return true;
+      case "i/":
+        if (unseal(key, row, placeSchema) !== undefined) return true;
+        throw damagedAt(rest.slice(0, rest.indexOf("/")), 0, "the row of an event id is altered");
+      case "s/":
+        this.#index(rest, row);
+        return true;
+      case "n/":
+        // A cache: one that cannot be read counts as none.
+        return snapshotIn(key, row) !== undefined;
+      case "m/":
+        // The copy has marks of its own.
+        return false;
+      default:
+        return true;
+    }
+  }
+
+  /** All rows have been taken. */
+  finish(): void {
+    for (const [session, to] of this.#named) {
+      if (!this.#deleted.has(session) && !this.#held.has(session)) throw lost(session, 1, to);
+    }
+    for (const [session, { to }] of this.#held) throw unlisted(session, to);
+  }
+
+  #commit(key: string, row: string): void {
+    const position = numberOf(key);
+    const record = readCommit(position, row);
+    const expected = this.end.position + 1;
+    if (record?.position !== expected || record.previous !== this.end.seal) {
+      throw commitDamage(
+        expected,
+        `the commit record at global position ${expected} is missing or altered`,
+      );
+    }
+    this.end = { position: position + record.count - 1, seal: record.seal };
+    for (const { session, from, count } of record.runs) this.#named.set(session, from + count - 1);
+  }
+
+  #events(key: string, row: string): void {
+    const place = parseEventKey(key);
+    if (place === undefined) throw commitDamage(0, `there is a row under the key ${key}`);
+    const { session, seq } = place;
+    if (!isIntact(row, place)) throw damagedAt(session, seq, "its checksum does not match");
+    const count = eventsIn(row);
+    const from = seq - count + 1;
+    const held = this.#held.get(session);
+    if (held === undefined) this.#held.set(session, { from, to: seq });
+    else if (from !== held.to + 1) throw damagedAt(session, held.to + 1, "the event is missing");
+    else held.to = seq;
+    this.events += count;
+  }
+
+  #index(session: string, row: string): void {
+    const entry = readIndex(session, row);
+    if (entry === undefined) throw damagedAt(session, 0, "its index row is altered");
+    const { revision, link } = entry;
+    const held = this.#held.get(session);
+    const named = this.#named.get(session) ?? 0;
+    const from = ownFrom(link);
+    if (held?.from !== from || this.#deleted.has(session)) throw lost(session, from, revision);
+    if (held.to !== revision || named !== revision)
+      throw lost(session, Math.min(held.to, named, revision) + 1, Math.max(held.to, revision));
+    this.#held.delete(session);
+    this.#named.delete(session);
+    this.sessions++;
+  }
+}
+
+function lost(session: string, from: number, to: number): TurnlogError {
+  return damagedAt(session, from, `not all of its events up to ${to} are there`);
+}
+
+function unlisted(session: string, to: number): TurnlogError {
+  return damagedAt(session, to, `its index row is missing`);
+}

@@ -1,0 +1,76 @@
+/** Sessions that are deleted while a runtime has them: idle ones go, working ones are refused. */
+
+import { expect, it } from "vitest";
+import { createRuntime, openMemoryLog, verifyLog } from "../../src/index.ts";
+import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { saying } from "../support/script.ts";
+
+it("deletes a session that is idle, and its handles and its name are of no use any more", async () => {
+  await using log = await openMemoryLog();
+  const model = scriptedModel(["One.", "Two."]);
+  const warnings: unknown[] = [];
+  await using runtime = await createRuntime({
+    log,
+    agent: { model },
+    onWarning: (warning) => warnings.push(warning),
+  });
+  const session = await runtime.session("s");
+  await (
+    await session.send("Go.")
+  ).result;
+  const events = session.events()[Symbol.asyncIterator]();
+  for (let seq = await log.revision("s"); seq > 0; seq--) await events.next();
+  const [told, deleted] = await Promise.all([
+    events.next().catch((error: unknown) => error),
+    runtime.delete("s"),
+  ]);
+  expect(told).toMatchObject({ code: "SESSION_DELETED" });
+  expect(deleted).toMatchObject({ session: "s", repeated: false });
+  const isGone = { code: "SESSION_DELETED" };
+  await expect(session.send("Again.")).rejects.toMatchObject(isGone);
+  await expect(session.view()).rejects.toMatchObject(isGone);
+  await expect(runtime.session("s")).rejects.toMatchObject(isGone);
+  expect(await Array.fromAsync(runtime.sessions())).toEqual([]);
+  await (
+    await (await runtime.session("other")).send("Go.")
+  ).result;
+  expect((await verifyLog(log)).problems).toEqual([]);
+  expect(warnings).toEqual([]);
+});
+
+it("refuses to delete a session while it runs a turn, which goes on", async () => {
+  const hold = gate();
+  const model = scriptedModel([saying("One ", hold)]);
+  await using runtime = await createRuntime({ memory: true, agent: { model } });
+  const session = await runtime.session("s");
+  const turn = await session.send("Go.");
+  await hold.reached;
+  await expect(runtime.delete("s")).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+  hold.open();
+  expect((await turn.result).finishReason).toBe("stop");
+  await runtime.delete("s");
+  await expect(runtime.delete("never")).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+});
+
+it("keeps forks at work when the session that they branch off is deleted", async () => {
+  const model = scriptedModel(["One.", "Two.", "Three."]);
+  await using runtime = await createRuntime({ memory: true, agent: { model } });
+  const session = await runtime.session("s");
+  await (
+    await session.send("Go.")
+  ).result;
+  const fork = await session.fork({ id: "f" });
+  await expect(runtime.delete("s")).rejects.toMatchObject({
+    code: "SESSION_HAS_FORKS",
+    details: { forks: ["f"] },
+  });
+  await (
+    await session.send("And on.")
+  ).result;
+  const before = await fork.view();
+  expect(await runtime.delete("s", { forks: "copy" })).toMatchObject({ forks: ["f"] });
+  expect(await fork.view()).toEqual(before);
+  expect(await (await fork.send("And you?")).result).toMatchObject({ text: "Three." });
+  const { sessions, problems } = await verifyLog(runtime.log);
+  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+});
