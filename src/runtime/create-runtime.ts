@@ -14,48 +14,21 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
-import { sessionSummary } from "../projections/index.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { Crews } from "./crews.ts";
-import { toJson } from "./json-value.ts";
+import { KeptSession, type KeepingMoment } from "./kept-session.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { isAtRest } from "./recovery.ts";
+import { closed, gone, type Runtime } from "./runtime.ts";
 import { openStore, type RuntimeOptions } from "./runtime-options.ts";
 import { openChain } from "./session-chain.ts";
 import { SessionActor } from "./session-actor.ts";
 import { createSession, type Session } from "./session.ts";
-import { loadSessionSnapshot, saveSessionSnapshot, type KeptState } from "./session-snapshot.ts";
+import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldOnwards, listSessions, type ListedSession } from "./session-view.ts";
 import type { StepSource } from "./step-source.ts";
 import { systemTimer } from "./timer.ts";
 import { Watchers } from "./watchers.ts";
-
-export interface Runtime extends AsyncDisposable {
-  /** The log behind it, for reading. */
-  readonly log: EventLog;
-  /**
-   * A session by its id: created, or resumed from its log. Without an id, a new one.
-   * @throws TurnlogError `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
-   */
-  session(id?: string): Promise<Session>;
-  /** All sessions of the store by name, without reading their events. */
-  sessions(): AsyncIterable<ListedSession>;
-  /**
-   * Deletes a session for good: events, snapshots and its place in the list; its name is not used
-   * again. One that is idle is closed first. `forks: "copy"` gives its forks what they share with it.
-   * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
-   * `COMMAND_REFUSED` while a turn runs, `RUNTIME_CLOSED`, and what `EventLog.delete` throws
-   */
-  delete(session: string, options?: DeleteOptions): Promise<Deleted>;
-  /**
-   * Copies the store into an empty folder, while its sessions run, as `StoreLog.backup` does.
-   * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` when the log is one of your own:
-   * copy it where you have it
-   */
-  backup(dir: string, options?: BackupOptions): Promise<Backup>;
-  /** Stops what runs, waits for what was recorded, and lets go of the store. */
-  close(): Promise<void>;
-}
 
 /** Loaded when the first session wakes up: who only reads a store does not load the AI SDK. */
 const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> = {
@@ -63,18 +36,12 @@ const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> =
   "stream-text": async () => (await import("./stream-text.ts")).streamTextCall,
 };
 
-/** How many events opening a session may have to fold: about ten milliseconds' worth. */
-const EVENTS_PER_SNAPSHOT = 2000;
-
 /** A session that is awake. */
 interface Live {
   readonly actor: SessionActor;
   readonly watchers: Watchers;
-  /** The state that was last stored, and the position of the one that is to be. */
-  kept: KeptState;
-  keepingAt: number;
-  /** Ends when what is to be kept so far is stored. */
-  keeping: Promise<void>;
+  /** What is stored of it beside its log. */
+  readonly kept: KeptSession;
   /** Set when it has been handed out: until then it is only being woken up. */
   isAwake: boolean;
   sleep: NodeJS.Timeout | undefined;
@@ -141,7 +108,7 @@ class OpenRuntime implements Runtime {
       );
     }
     // What is being kept of it goes with it.
-    await live?.keeping;
+    await live?.kept.stored;
     const deleted = await this.log.delete(session, options);
     if (live !== undefined) this.#forget(live);
     return deleted;
@@ -248,9 +215,12 @@ class OpenRuntime implements Runtime {
     const live: Live = {
       actor,
       watchers,
-      kept,
-      keepingAt: kept.state.position,
-      keeping: Promise.resolve(),
+      kept: new KeptSession({
+        log: this.log,
+        actor,
+        kept,
+        onWarning: this.#options.onWarning ?? ((error) => process.emitWarning(error)),
+      }),
       isAwake: false,
       sleep: undefined,
     };
@@ -283,39 +253,11 @@ class OpenRuntime implements Runtime {
     this.#sleepLater(live);
   }
 
-  /** Stores the summary after each turn, and the state when opening would otherwise become slow. */
-  #keep(live: Live, moment: "step.started" | "turn.ended" | "forked"): void {
-    const { session, state } = live.actor;
-    const { position, summary } = state;
-    const isDue = moment !== "forked" && position - live.keepingAt >= EVENTS_PER_SNAPSHOT;
-    if (isDue) live.keepingAt = position;
-    else if (moment === "step.started") return;
-    const store = async (): Promise<void> => {
-      await live.actor.durable();
-      if (isDue) live.kept = await saveSessionSnapshot(this.log, session, state, live.kept);
-      if (moment === "step.started") return;
-      const { name: projection, version } = sessionSummary;
-      const snapshot = { projection, version, position, state: toJson(summary) };
-      await this.log.saveSnapshot(session, snapshot);
-    };
-    const keeping = live.keeping.then(store).catch((error: unknown) => {
-      // Of a session that has failed there is nothing to keep, and its failure has been told.
-      if (live.actor.failure === undefined) this.#warn(session, error);
-    });
-    live.keeping = keeping;
-    this.#keeping.add(keeping);
-    void keeping.then(() => this.#keeping.delete(keeping));
-  }
-
-  #warn(session: string, cause: unknown): void {
-    const error = new TurnlogError(
-      "LOG_FAILED",
-      `A snapshot of session ${session} could not be stored; the session goes on, and opens more slowly next time.`,
-      { session, cause },
-    );
-    const { onWarning } = this.#options;
-    if (onWarning === undefined) process.emitWarning(error);
-    else onWarning(error);
+  #keep({ kept }: Live, moment: KeepingMoment): void {
+    kept.keep(moment);
+    const { stored } = kept;
+    this.#keeping.add(stored);
+    void stored.then(() => this.#keeping.delete(stored));
   }
 
   #sleepLater(live: Live): void {
@@ -364,20 +306,4 @@ class OpenRuntime implements Runtime {
     // Who waits for an approval that may be given after a restart is not left hanging here.
     watchers.fail(closed(actor.session));
   }
-}
-
-function gone(session: string, cause?: unknown): TurnlogError {
-  return new TurnlogError(
-    "SESSION_DELETED",
-    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
-    { session, cause },
-  );
-}
-
-function closed(session: string): TurnlogError {
-  return new TurnlogError(
-    "RUNTIME_CLOSED",
-    `Session ${session} cannot be used: its runtime is closed. Create a runtime on the store again.`,
-    { session },
-  );
 }

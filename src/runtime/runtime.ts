@@ -1,0 +1,51 @@
+/** What a program holds of a runtime, and what it is told when it asks too late. */
+
+import { TurnlogError, type Deleted, type DeleteOptions, type EventLog } from "../events/index.ts";
+import type { Backup, BackupOptions } from "../events/leveldb/index.ts";
+import type { Session } from "./session.ts";
+import type { ListedSession } from "./session-view.ts";
+
+export interface Runtime extends AsyncDisposable {
+  /** The log behind it, for reading. */
+  readonly log: EventLog;
+  /**
+   * A session by its id: created, or resumed from its log. Without an id, a new one.
+   * @throws TurnlogError `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
+   */
+  session(id?: string): Promise<Session>;
+  /** All sessions of the store by name, without reading their events. */
+  sessions(): AsyncIterable<ListedSession>;
+  /**
+   * Deletes a session for good: events, snapshots and its place in the list; its name is not used
+   * again. One that is idle is closed first. `forks: "copy"` gives its forks what they share with it.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
+   * `COMMAND_REFUSED` while a turn runs, `RUNTIME_CLOSED`, and what `EventLog.delete` throws
+   */
+  delete(session: string, options?: DeleteOptions): Promise<Deleted>;
+  /**
+   * Copies the store into an empty folder, while its sessions run, as `StoreLog.backup` does.
+   * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` when the log is one of your own:
+   * copy it where you have it
+   */
+  backup(dir: string, options?: BackupOptions): Promise<Backup>;
+  /** Stops what runs, waits for what was recorded, and lets go of the store. */
+  close(): Promise<void>;
+}
+
+/** What becomes of who still waits for a session that was deleted. */
+export function gone(session: string, cause?: unknown): TurnlogError {
+  return new TurnlogError(
+    "SESSION_DELETED",
+    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    { session, cause },
+  );
+}
+
+/** What becomes of who still waits for anything when the runtime is closed. */
+export function closed(session: string): TurnlogError {
+  return new TurnlogError(
+    "RUNTIME_CLOSED",
+    `Session ${session} cannot be used: its runtime is closed. Create a runtime on the store again.`,
+    { session },
+  );
+}
