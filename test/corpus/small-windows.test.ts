@@ -34,11 +34,16 @@ const hows: readonly [string, (window: number) => CompactionStrategy][] = [
   ["slidingWindow", () => slidingWindow()],
   ["dropMiddle", () => dropMiddle()],
 ];
-const whens: readonly [string, (window: number) => CompactionWhen][] = [
-  ["overflow", () => overflow()],
-  ["threshold", () => threshold(0.6)],
-  ["tokens", (window) => tokens(window / 2)],
+/** With the share of the window that a prompt may have. */
+const whens: readonly [string, (window: number) => CompactionWhen, number][] = [
+  ["overflow", () => overflow(), 1],
+  ["threshold", () => threshold(0.6), 0.6],
+  ["tokens", (window) => tokens(window / 2), 0.5],
 ];
+/** Over a limit within the window that a prompt may be, as the provider counts. */
+const LEEWAY = 1.1;
+/** From so many tokens on, the newest step and the request are a small part of them. */
+const ROOMY = 8000;
 
 interface Run extends Driven {
   readonly name: string;
@@ -95,24 +100,27 @@ function expectWhole(run: Run): void {
 }
 
 const combinations = hows.flatMap(([how, strategy]) =>
-  whens.map(([when, limit]) => [how, when, strategy, limit] as const),
+  whens.map(([when, due, share]) => [how, when, strategy, due, share] as const),
 );
 
 describe("a recorded session in a window that is too small for it", () => {
   it.for(combinations.map((combination, place) => [...combination, place] as const))(
     "is run to its end with %s at %s, and no prompt is longer than the window",
     { timeout: patience },
-    async ([, , how, when, place], { skip }) => {
+    async ([, , how, when, share, place], { skip }) => {
       skip(!sessionsPresent, sessionsAbsent);
       for (const done of await runs(place, when, how)) {
         expectWhole(done);
-        const { name, model, overflowed, isLong } = done;
+        const { name, window, model, overflowed, isLong } = done;
         expect({ name, refused: model.refused, overflowed }).toEqual({
           name,
           refused: [],
           overflowed: 0,
         });
         expect(types(done, "context.compacted")).toBeGreaterThanOrEqual(isLong ? 1 : 0);
+        const limit = share * window;
+        const most = limit < ROOMY ? window : Math.min(window, LEEWAY * limit);
+        expect(Math.max(...model.taken)).toBeLessThanOrEqual(most);
         // Never a loop: far fewer than there are steps.
         const started = types(done, "context.compaction-started");
         expect(started).toBeLessThan(model.taken.length / 2);
