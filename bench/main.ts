@@ -9,9 +9,12 @@ import { parseArgs } from "node:util";
 import { checkBars } from "./bars.ts";
 import { measureCrowd } from "./crowd.ts";
 import { inFolder } from "./folder.ts";
+import { measureLongLogs } from "./long-logs.ts";
+import { measurePlanning } from "./planning.ts";
 import { leaveKilled, measureReopening } from "./reopening.ts";
 import { reportText, type Report } from "./report.ts";
 import { runRounds } from "./rounds.ts";
+import { measureSlowStream } from "./slow-stream.ts";
 import { createWorkload } from "./workload.ts";
 
 const { values } = parseArgs({
@@ -53,6 +56,13 @@ const report: Report = await inFolder(async (dir) => {
   const killed = await measureReopening(killedStore, steps, count);
   progress("a crowd of sessions");
   const crowd = await measureCrowd();
+  progress("a slow stream");
+  const slowStream = await measureSlowStream();
+  const longLogs = await measureLongLogs((events) => {
+    progress(`a log of ${events} deltas`);
+  });
+  progress("planning");
+  const planning = await measurePlanning();
   return {
     machine: `${cores.length} × ${cores[0]?.model ?? "unknown CPU"}, ${process.platform}, Node ${process.version}`,
     steps,
@@ -60,6 +70,9 @@ const report: Report = await inFolder(async (dir) => {
     rounds,
     reopening: { closed, killed },
     crowd,
+    slowStream,
+    longLogs,
+    planning,
     bars: checkBars(rounds, closed),
   };
 });

@@ -2,9 +2,14 @@
 
 import { growthOf, type Bar } from "./bars.ts";
 import { CROWD, type Crowd } from "./crowd.ts";
+import type { LongLog } from "./long-logs.ts";
+import type { Planning } from "./planning.ts";
+import { planningText } from "./planning-report.ts";
 import type { Reopening } from "./reopening.ts";
 import type { ContenderName, Round, Run } from "./rounds.ts";
+import type { SlowStream } from "./slow-stream.ts";
 import { spread, type Spread } from "./statistics.ts";
+import { table } from "./table.ts";
 
 export interface Report {
   readonly machine: string;
@@ -13,6 +18,9 @@ export interface Report {
   readonly rounds: readonly Round[];
   readonly reopening: { readonly closed: Reopening; readonly killed: Reopening };
   readonly crowd: Crowd;
+  readonly slowStream: SlowStream;
+  readonly longLogs: readonly LongLog[];
+  readonly planning: Planning;
   readonly bars: readonly Bar[];
 }
 
@@ -33,19 +41,6 @@ function ranged({ median, min, max }: Spread, digits: number): string {
 function known(runs: readonly Run[], of: (run: Run) => number | undefined): Spread | undefined {
   const values = runs.map(of).filter((value) => value !== undefined);
   return values.length === 0 ? undefined : spread(values);
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) =>
-        column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
-      .join("  ");
-  return rows.map(line).join("\n");
 }
 
 function costs({ rounds, contentBytes }: Report): string {
@@ -107,6 +102,40 @@ function crowds({ crowd }: Report): string {
   ].join("\n");
 }
 
+function slowStreams({ slowStream }: Report): string {
+  const { deltas, contentBytes, diskBytes, cpuUs, looseCpuUs, looseDiskBytes } = slowStream;
+  const ofContent = (bytes: number | undefined): string =>
+    bytes === undefined ? "?" : (bytes / contentBytes).toFixed(2);
+  return [
+    `${deltas} deltas of 1 to 20 bytes, appended one by one: ${ofContent(diskBytes)} × their text on disk, ${ofContent(slowStream.writtenBytes)} × written, ${cpuUs.toFixed(1)} µs CPU each;`,
+    `in blocks of their own, so that rows stay alone: ${ofContent(looseDiskBytes)} ×, ${looseCpuUs.toFixed(1)} µs.`,
+  ].join("\n");
+}
+
+function longOnes({ longLogs }: Report): string {
+  return table([
+    [
+      "events in the log",
+      "at(900) ms",
+      "at(last) ms",
+      "reopened, ready ms",
+      "MB/s: rows by level alone",
+      "read",
+      "export",
+      "import",
+    ],
+    ...longLogs.map(({ events, earlyMs, lastMs, readyMs, mbPerSecond }) => [
+      `${events}`,
+      ranged(earlyMs, 1),
+      ranged(lastMs, 1),
+      ranged(readyMs, 1),
+      ...[mbPerSecond.level, mbPerSecond.read, mbPerSecond.export, mbPerSecond.import].map((rate) =>
+        rate.toFixed(1),
+      ),
+    ]),
+  ]);
+}
+
 function bars({ bars }: Report): string {
   return table(
     bars.map(({ what, measured, limit, holds }) => [
@@ -128,6 +157,12 @@ export function reportText(report: Report): string {
     reopenings(report),
     "",
     crowds(report),
+    "",
+    slowStreams(report),
+    "",
+    longOnes(report),
+    "",
+    planningText(report.planning),
     "",
     bars(report),
     "",

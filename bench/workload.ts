@@ -43,10 +43,10 @@ function numbers(seed: number): (below: number) => number {
 }
 
 /** Two words, about twelve characters. */
-function deltaTexts(step: number): readonly string[] {
+function deltaTexts(step: number, count: number): readonly string[] {
   const next = numbers(step);
   const word = (): string => WORDS[next(WORDS.length)] ?? "";
-  return Array.from({ length: DELTAS_PER_STEP }, () => `${word()} ${word()} `);
+  return Array.from({ length: count }, () => `${word()} ${word()} `);
 }
 
 function resultText(step: number): string {
@@ -58,8 +58,16 @@ function resultText(step: number): string {
   return text.slice(0, TOOL_RESULT_LENGTH);
 }
 
-function stepParts(step: number, isLast: boolean): readonly LanguageModelV4StreamPart[] {
-  const deltas = deltaTexts(step).map((delta) => ({ type: "text-delta" as const, id: "0", delta }));
+function stepParts(
+  step: number,
+  isLast: boolean,
+  count: number,
+): readonly LanguageModelV4StreamPart[] {
+  const deltas = deltaTexts(step, count).map((delta) => ({
+    type: "text-delta" as const,
+    id: "0",
+    delta,
+  }));
   const call = {
     type: "tool-call" as const,
     toolCallId: `call_${step}`,
@@ -85,20 +93,22 @@ function stepParts(step: number, isLast: boolean): readonly LanguageModelV4Strea
   ];
 }
 
-export function createWorkload(steps: number): Workload {
+export function createWorkload(steps: number, deltas: number = DELTAS_PER_STEP): Workload {
   const request = "Look the rows up, one after the other.";
-  const parts = Array.from({ length: steps }, (_, step) => stepParts(step, step === steps - 1));
+  const parts = Array.from({ length: steps }, (_, step) =>
+    stepParts(step, step === steps - 1, deltas),
+  );
   const results = Array.from({ length: steps - 1 }, (_, step) => resultText(step));
   const sum = (texts: readonly string[]): number =>
     texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
   const said = parts.flat();
-  const deltas = said.flatMap((part) => (part.type === "text-delta" ? [part.delta] : []));
+  const texts = said.flatMap((part) => (part.type === "text-delta" ? [part.delta] : []));
   const inputs = said.flatMap((part) => (part.type === "tool-call" ? [part.input] : []));
   return {
     steps,
     request,
-    contentBytes: sum([request, ...deltas, ...inputs, ...results]),
-    deltaCharacters: deltas.join("").length,
+    contentBytes: sum([request, ...texts, ...inputs, ...results]),
+    deltaCharacters: texts.join("").length,
     parts,
     results,
   };

@@ -32,7 +32,7 @@ const strategies = ["threshold", "overflow", "manual", "dummy"] as const;
 const DEFAULT_SHARE = 0.8;
 
 const strategy = text.pipe(
-  z.enum(strategies, { error: "it is threshold, overflow or manual" }).optional(),
+  z.enum(strategies, { error: "it must be threshold, overflow or manual" }).optional(),
 );
 
 const isShare = "it is a share of the window, above 0 and up to 1";

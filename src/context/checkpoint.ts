@@ -1,7 +1,7 @@
 /** No model is asked: the requests, word by word, and where the plan and the documents are to be found. */
 
 import type { CompactionStrategy } from "./compaction-strategy.ts";
-import { covering, cuttable, type Cuttable } from "./cut.ts";
+import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
 import { firstRequest, latestRequests, requestText } from "./request-text.ts";
 import { messageCount } from "./shown-units.ts";
 
@@ -10,7 +10,10 @@ export interface CheckpointOptions {
   readonly documents?: readonly string[];
   /** Names of the tools that read them. */
   readonly tools?: readonly string[];
-  /** Messages that are kept; more where a cut there would part a call from its result. Default 6. */
+  /**
+   * Messages that are kept; more where a cut there would part a call from its result, fewer where
+   * they and the requests would take more than half of what messages may have. Default 6.
+   */
   readonly keepMessages?: number;
 }
 
@@ -24,21 +27,24 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
     name: "checkpoint",
     plan(history, view, ground) {
       const prompt = cuttable(history, view, ground);
-      const first = keptMessages(prompt, keepMessages);
       const original = firstRequest(history.items);
-      const before = prompt.units[first - 1]?.to;
-      if (original === undefined || before === undefined) return undefined;
-      // Those that are kept are seen anyway.
-      const latest = latestRequests(history.items, before).filter((one) => one !== original);
-      const summary = [
-        "[This conversation was cut down to what is needed to go on. Earlier messages are no longer shown.]",
-        `The original request:\n\n${requestText(original)}`,
-        ...(latest.length === 0
-          ? []
-          : [`The latest request:\n\n${latest.map(requestText).join("\n\n")}`]),
-        whereabouts(options),
-      ].join("\n\n");
-      return covering(prompt, 0, first, summary);
+      if (original === undefined) return undefined;
+      const summary = (first: number): string => {
+        const before = prompt.units[first - 1]?.to ?? 0;
+        // Those that are kept are seen anyway.
+        const latest = latestRequests(history.items, before).filter((one) => one !== original);
+        return [
+          "[This conversation was cut down to what is needed to go on. Earlier messages are no longer shown.]",
+          `The original request:\n\n${requestText(original)}`,
+          ...(latest.length === 0
+            ? []
+            : [`The latest request:\n\n${latest.map(requestText).join("\n\n")}`]),
+          whereabouts(options),
+        ].join("\n\n");
+      };
+      const newest = keptMessages(prompt, keepMessages);
+      const first = Math.max(newest, keptBehind(prompt, ground, summary(newest)));
+      return covering(prompt, 0, first, summary(first));
     },
   };
 }

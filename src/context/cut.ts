@@ -22,18 +22,15 @@ export interface Cuttable {
   readonly openMessages: number;
 }
 
-/** Where the model is not known, it is taken for one of this kind. */
-const usualModel = { provider: "", modelId: "" };
+/** Where the model is not known, it is taken for one of no kind. */
+const usualGround = { meter: meter(defaultEstimator, { provider: "", modelId: "" }), factor: 1 };
 
 export function cuttable(
   history: HistoryState,
   view: ContextView,
   ground: PlanningGround | undefined,
 ): Cuttable {
-  const { meter: measure, factor } = ground ?? {
-    meter: meter(defaultEstimator, usualModel),
-    factor: 1,
-  };
+  const { meter: measure, factor } = ground ?? usualGround;
   const shown = (items: readonly HistoryItem[]): ReturnType<typeof itemMessages> =>
     items.flatMap((item) => itemMessages(shownItem(item, view)));
   const tokensOf = (messages: ReturnType<typeof itemMessages>): number => {
@@ -105,4 +102,18 @@ const KEPT_TOKENS = 40_000;
 /** Half of what messages may have: room for as much again before the next compaction. */
 export function keptByDefault(ground: PlanningGround | undefined): number {
   return ground?.messageTokens === undefined ? KEPT_TOKENS : ground.messageTokens / 2;
+}
+
+/**
+ * The oldest piece that is kept behind a text of ours: with it, half of what messages may have. Of
+ * a text that takes most of that itself, a quarter is kept beside it.
+ */
+export function keptBehind(
+  prompt: Cuttable,
+  ground: PlanningGround | undefined,
+  text: string,
+): number {
+  const half = keptByDefault(ground);
+  const { meter: measure, factor } = ground ?? usualGround;
+  return keptWithin(prompt, Math.max(half - measure.text(text).text * factor, half / 2));
 }

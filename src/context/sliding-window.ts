@@ -1,7 +1,15 @@
 /** The model sees the newest messages, as many as have room. */
 
 import type { CompactionStrategy } from "./compaction-strategy.ts";
-import { covering, cuttable, keptByDefault, keptWithin, tokensFrom, type Cuttable } from "./cut.ts";
+import {
+  covering,
+  cuttable,
+  keptBehind,
+  keptByDefault,
+  keptWithin,
+  tokensFrom,
+  type Cuttable,
+} from "./cut.ts";
 import { latestRequests, requestText } from "./request-text.ts";
 
 /** Stands before what is kept of a turn whose request is not. */
@@ -9,7 +17,10 @@ const REQUEST_NOTE =
   "[Earlier messages are no longer shown. The request that is being worked on was:]";
 
 export interface SlidingWindowOptions {
-  /** Tokens of messages that are kept. Default: half of what messages may have, or 40,000. */
+  /**
+   * Tokens of messages that are kept. Default: half of what messages may have, or 40,000, less
+   * those of a request that is repeated.
+   */
   readonly tokens?: number;
 }
 
@@ -29,9 +40,13 @@ export function slidingWindow({ tokens }: SlidingWindowOptions = {}): Compaction
       if (atRequest !== undefined && tokensFrom(prompt, atRequest) >= most / 2) {
         return covering(prompt, 0, atRequest, "");
       }
-      const before = prompt.units[first - 1]?.to ?? 0;
-      const requests = latestRequests(history.items, before).map(requestText);
-      return covering(prompt, 0, first, [REQUEST_NOTE, ...requests].join("\n\n"));
+      const note = (before: number): string => {
+        const to = prompt.units[before - 1]?.to ?? 0;
+        return [REQUEST_NOTE, ...latestRequests(history.items, to).map(requestText)].join("\n\n");
+      };
+      const behind = tokens === undefined ? keptBehind(prompt, ground, note(first)) : first;
+      const kept = Math.max(first, behind);
+      return covering(prompt, 0, kept, note(kept));
     },
   };
 }

@@ -15,10 +15,13 @@ import {
   writeFile,
   type Notes,
 } from "./offline-tasks.ts";
+import { summaryOf, summaryTask } from "./offline-summary.ts";
 import { linesByFile, bullets, describeExchanges } from "./offline-wording.ts";
 
 /** What the model does in this step. */
 export function decide(situation: Situation): Move {
+  const summary = summaryTask(situation.instructions, situation.asked);
+  if (summary !== undefined) return { kind: "answer", text: summaryOf(summary) };
   return follow(answerAll(situation), situation.since, situation.offered);
 }
 

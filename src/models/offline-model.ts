@@ -25,8 +25,8 @@ export interface OfflineModelOptions {
 
 /**
  * A language model that needs no network and no key. It lists, reads, searches and counts through
- * the tools `list_files`, `read_file` and `search_files`, writes through `write_file`, and can say
- * what it did. It may take several steps for one request. What it does not understand it says.
+ * the tools `list_files`, `read_file` and `search_files`, writes through `write_file`, can say what
+ * it did, and summarises a conversation under the headings that it is told. It may take several steps for one request. What it does not understand it says.
  *
  * Usage follows a stated rule: a token is four characters, rounded up, of the JSON of the prompt
  * and the tools (input) and of the reasoning, the text and the tool inputs (output).

@@ -24,6 +24,8 @@ export interface Exchange {
 
 /** All that the offline model knows when it decides. */
 export interface Situation {
+  /** The words of the system messages. */
+  readonly instructions: string;
   /** The words of the last user message; messages that were delivered together are one. */
   readonly asked: string;
   /** Files that came with it, which this model cannot look at. */
@@ -52,6 +54,7 @@ export function readSituation(options: LanguageModelV4CallOptions): Situation {
     }
   }
   return {
+    instructions: prompt.flatMap((one) => (one.role === "system" ? [one.content] : [])).join("\n"),
     asked: asked.trim(),
     attachments,
     earlier: exchangesOf(prompt.slice(0, Math.max(first, 0))),

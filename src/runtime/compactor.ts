@@ -46,7 +46,16 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
   if (written !== undefined) return door.record(written);
   const rung = strategy.writer === undefined ? {} : { rung: "digest" as const };
-  door.record(compaction(door.state, strategy, tokensOf(run), planning, rung));
+  const end = compaction(door.state, strategy, tokensOf(run), planning, rung);
+  door.record(end.type === "context.compacted" ? end : measured(run, end));
+}
+
+/** A rejection with the tokens by which it is decided when the next one is due: those that bills tell of. */
+function measured(
+  { door: { state }, ground, clock }: CompactionRun,
+  { type, data }: EventBody<"context.compaction-rejected">,
+): EventBody {
+  return { type, data: { ...data, beforeTokens: nextEstimate(state, ground, clock()).tokens } };
 }
 
 function tokensOf({ ground, clock }: CompactionRun): (state: SessionState) => number {

@@ -4,7 +4,6 @@
  * log and thrown away at any time; what is not in the log does not exist.
  */
 
-import { setImmediate } from "node:timers/promises";
 import type { ModelMessage } from "ai";
 import { estimateSpent, type CompactionStrategy, type ModelCatalogue } from "../context/index.ts";
 import {
@@ -24,6 +23,7 @@ import type { SessionChain } from "./session-chain.ts";
 import type { SessionDoor } from "./session-door.ts";
 import { SessionPrompts } from "./session-prompts.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
+import { SessionWriter } from "./session-writer.ts";
 import type { StepSource } from "./step-source.ts";
 import { waited, type Timer } from "./timer.ts";
 import { ToolRunner } from "./tool-runner.ts";
@@ -50,24 +50,12 @@ export interface SessionActorOptions {
   readonly onRecorded: (event: SessionEvent) => void;
 }
 
-/**
- * Parts that may be recorded before the event loop is given a turn, so that the log can write: one or
- * two milliseconds of the fastest stream. Each turn costs a write of its own.
- */
-const PARTS_PER_TURN = 128;
-/** Events that may be recorded and not yet in the log: what a millisecond's fsync leaves behind. */
-const MOST_UNWRITTEN = 256;
-
 export class SessionActor implements SessionDoor, Disposable {
   readonly session: string;
   readonly #options: SessionActorOptions;
   #state: SessionState;
   #failure: TurnlogError | undefined;
-  /** Deltas that are recorded and not handed to the log yet. */
-  #deltas: SessionEvent[] = [];
-  #lastAppend: Promise<unknown> = Promise.resolve();
-  #written: number;
-  #paced = 0;
+  readonly #writer: SessionWriter;
   readonly #effects: { readonly effect: Effect; readonly event: SessionEvent }[] = [];
   #interpreting = false;
   /** Stops what runs for the current step: the model call, the back-off, the tools. */
@@ -82,7 +70,14 @@ export class SessionActor implements SessionDoor, Disposable {
     this.session = options.session;
     this.#options = options;
     this.#state = state;
-    this.#written = state.position;
+    this.#writer = new SessionWriter({
+      session: options.session,
+      log: options.log,
+      position: state.position,
+      onFailure: (error) => {
+        this.#fail(error);
+      },
+    });
     const { prepared, catalogue, source, clock, timer, random } = options;
     this.#clock = new TurnClock(this, prepared.agent, timer);
     const around = { door: this, source, clock, timer, random };
@@ -104,7 +99,7 @@ export class SessionActor implements SessionDoor, Disposable {
 
   /** Whether the log has everything that was recorded. */
   get isWritten(): boolean {
-    return this.#written === this.#state.position;
+    return this.#writer.isDone;
   }
 
   record(body: EventBody): void {
@@ -115,12 +110,7 @@ export class SessionActor implements SessionDoor, Disposable {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const said = { seq, at: clock(), type: body.type, data: body.data } as SessionEvent;
     const event = chain === undefined ? said : chain.linked(said);
-    if (event.type.endsWith("-delta")) {
-      this.#gather(event);
-    } else {
-      this.#appendDeltas();
-      this.#append([event], seq - 1);
-    }
+    this.#writer.write(event);
     const { state, effects } = foldSession(this.#state, event);
     this.#state = state;
     for (const effect of effects) this.#effects.push({ effect, event });
@@ -143,47 +133,16 @@ export class SessionActor implements SessionDoor, Disposable {
     this.record({ type: "session.chained", data: { digest: "" } });
   }
 
-  /** Deltas that come without a pause go to the log together: an append each costs more than all the rest of them. */
-  #gather(delta: SessionEvent): void {
-    if (this.#deltas.push(delta) > 1) return;
-    process.nextTick(() => {
-      this.#appendDeltas();
-    });
-  }
-
-  #appendDeltas(): void {
-    const deltas = this.#deltas;
-    if (deltas.length === 0) return;
-    this.#deltas = [];
-    this.#append(deltas, this.#state.position - deltas.length);
-  }
-
-  #append(events: readonly SessionEvent[], revision: number): void {
-    const appended = this.#options.log.append(this.session, revision, events);
-    this.#lastAppend = appended;
-    appended.then(
-      () => {
-        this.#written = revision + events.length;
-      },
-      (error: unknown) => {
-        this.#fail(error);
-      },
-    );
-  }
-
   async durable(): Promise<void> {
-    this.#appendDeltas();
     try {
-      await this.#lastAppend;
+      await this.#writer.durable();
     } catch (error) {
       throw this.#failure ?? error;
     }
   }
 
   pace(): Promise<void> | undefined {
-    if (this.#state.position - this.#written > MOST_UNWRITTEN) return this.durable();
-    this.#paced += 1;
-    return this.#paced % PARTS_PER_TURN === 0 ? setImmediate() : undefined;
+    return this.#writer.pace();
   }
 
   /** Goes on from a log that another process left behind, or does nothing when it left nothing. */
@@ -407,10 +366,11 @@ export class SessionActor implements SessionDoor, Disposable {
   /** The log did not take what had happened: this actor's state is ahead of it and must go. */
   #fail(error: unknown): void {
     if (this.#failure !== undefined) return;
+    const { written } = this.#writer;
     this.#failure = new TurnlogError(
       "SESSION_FAILED",
-      `Session ${this.session} stopped at position ${this.#written}: ${error instanceof Error ? error.message : String(error)} Everything up to there is in the log; open the session again to go on.`,
-      { session: this.session, position: this.#written, cause: error },
+      `Session ${this.session} stopped at position ${written}: ${error instanceof Error ? error.message : String(error)} Everything up to there is in the log; open the session again to go on.`,
+      { session: this.session, position: written, cause: error },
     );
     this.#clock[Symbol.dispose]();
     this.#stop.abort(this.#failure);

@@ -106,6 +106,14 @@ describe("the prompt in a chat", () => {
     );
   });
 
+  it("is drawn without what is free where the window is not known, which is said", async () => {
+    await using chat = await stage(worker({ ...byHand, limits: {} }));
+    await talk(chat, 1);
+    chat.type(`/context${ENTER}`);
+    await chat.until(/^The window of .*billing is not known, nor what is free\.$/m);
+    expect(chat.screen()).toMatch(/^\[i+t*#+\]$/m);
+  });
+
   it("is smaller after /compact, and what it was after /restore", async () => {
     await using chat = await stage(worker(byHand));
     await talk(chat, 4);

@@ -232,6 +232,37 @@ describe("a checkpoint", () => {
   });
 });
 
+describe("a request that takes much of the room", () => {
+  it.each([
+    ["a sliding window", slidingWindow()],
+    ["a checkpoint", checkpoint()],
+  ])("is repeated by %s, and half of the room is left all the same", (_, strategy) => {
+    const session = new Session();
+    session.ask(`Read on. ${long(1200)}`);
+    for (let step = 0; step < 12; step++) session.work(`${step} ${long(700)}`);
+    compact(session, plan(session, strategy, 6000) ?? { covers: { from: 1, to: 1 }, summary: "" });
+    const prompt = nextPrompt(session);
+    expect(JSON.stringify(prompt)).toContain("Read on.");
+    expect(JSON.stringify(prompt)).toContain("11 word");
+    expect(tokensOf(prompt)).toBeLessThanOrEqual(3050);
+  });
+});
+
+describe("a checkpoint of messages of which six have no room", () => {
+  it("keeps the newest of them, so that half of the room is left", () => {
+    const session = new Session();
+    session.ask("Read on.");
+    for (let step = 0; step < 6; step++) session.work(`${step} ${long(1000)}`);
+    const last = tokensOf(nextPrompt(session).slice(-2));
+    const made = plan(session, checkpoint(), 5 * last);
+    compact(session, made ?? { covers: { from: 1, to: 1 }, summary: "" });
+    const prompt = nextPrompt(session);
+    expect(prompt).toHaveLength(1 + 4);
+    expect(JSON.stringify(prompt)).toContain("5 word");
+    expect(tokensOf(prompt.slice(1))).toBeLessThanOrEqual(2.5 * last);
+  });
+});
+
 describe("dropping the oldest turns", () => {
   it("keeps one turn more where the newest begin without a user's words", () => {
     const session = new Session();

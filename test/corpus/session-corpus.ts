@@ -27,6 +27,7 @@ export interface RecordedMessage {
   readonly reasoning?: string | undefined;
   /** What the harness did, and nobody said. */
   readonly mark?: string | undefined;
+  readonly isError?: boolean | undefined;
   readonly usage?: { readonly input: number; readonly output: number } | undefined;
 }
 
@@ -53,6 +54,7 @@ const message = z.looseObject({
   toolCallId: z.string().optional(),
   reasoning: z.string().optional(),
   mark: z.string().optional(),
+  isError: z.boolean().optional(),
   usage: z.object({ input: tokens, output: tokens }).optional(),
 });
 const session: z.ZodType<RecordedConversation> = z.looseObject({
@@ -75,4 +77,11 @@ export function recordedSessions(): readonly RecordedSession[] {
         .split("\n")
         .map((line) => ({ file, ...session.parse(JSON.parse(line)) })),
     );
+}
+
+/** The longest of them, by messages. */
+export function longestSessions(count: number): readonly RecordedSession[] {
+  return recordedSessions()
+    .toSorted((one, other) => other.messages.length - one.messages.length)
+    .slice(0, count);
 }

@@ -1,11 +1,5 @@
 // A recorded session as the events of a log: what was said, called and answered, and what was billed.
-import {
-  jsonSchema,
-  type EventBody,
-  type JsonValue,
-  type ModelName,
-  type SessionEvent,
-} from "../../src/events/index.ts";
+import type { EventBody, ModelName, SessionEvent } from "../../src/events/index.ts";
 import {
   calibration,
   contextView,
@@ -16,6 +10,7 @@ import {
   type HistoryState,
   type UsageState,
 } from "../../src/projections/index.ts";
+import { callInput } from "./call-input.ts";
 import type { RecordedMessage, RecordedSession } from "./session-corpus.ts";
 
 interface Folded {
@@ -130,21 +125,5 @@ export class SessionReplay {
       type: "tool.succeeded",
       data: { step: this.#step, callId: toolCallId, output: content ?? "" },
     });
-  }
-}
-
-function callInput(text: string | undefined, input: unknown): JsonValue {
-  return jsonSchema.parse(
-    JSON.parse(text === undefined ? JSON.stringify(input ?? {}) : quoted(text)),
-  );
-}
-
-/** Some inputs were recorded as text that is not JSON. */
-function quoted(text: string): string {
-  try {
-    JSON.parse(text);
-    return text;
-  } catch {
-    return JSON.stringify(text);
   }
 }

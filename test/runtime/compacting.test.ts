@@ -1,7 +1,7 @@
 /** Compaction on request, and the end of a session. */
 
 import { describe, expect, it } from "vitest";
-import { dropOldest, type CompactionStrategy } from "../../src/index.ts";
+import { dropOldest, tokens, type CompactionStrategy } from "../../src/index.ts";
 import { gate, promptProblems, scriptedModel } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -62,6 +62,37 @@ describe("compaction", () => {
     const event = await open.session.compact(strategy);
     expect(event).toMatchObject({ type: "context.compaction-rejected", data });
     expect((await open.session.view()).prompt).toEqual(prompt);
+  });
+
+  it("is not tried again before the prompt has grown by a twentieth, however much more is billed than we count", async () => {
+    const hidden = 3000;
+    const look = (index: number) => call("echo", `${index}`, { value: `${index} ${long}` });
+    const model = scriptedModel((_, index) => {
+      const total = hidden + 200 * index;
+      return {
+        parts: index === 60 ? [] : [look(index)],
+        usage: {
+          inputTokens: { total, noCache: total, cacheRead: 0, cacheWrite: 0 },
+          outputTokens: { total: 50, text: 50, reasoning: 0 },
+        },
+      };
+    });
+    const compact = { when: tokens(5000), how: dropOldest({ keepTurns: 1 }) };
+    await using open = await openSession({
+      model,
+      tools: { echo },
+      maxSteps: 99,
+      context: { compact },
+    });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    const rejected = (await open.events()).flatMap((event) =>
+      event.type === "context.compaction-rejected" ? [event.data.beforeTokens ?? 0] : [],
+    );
+    expect(rejected.length).toBeGreaterThan(5);
+    const grown = rejected.slice(1).map((tokens, index) => tokens / (rejected[index] ?? 0));
+    expect(Math.min(...grown)).toBeGreaterThanOrEqual(1.05);
   });
 
   it("is refused while a turn runs", async () => {

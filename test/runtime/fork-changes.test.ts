@@ -3,22 +3,13 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Session } from "../../src/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { ask, typesBehind } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
-import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
-
-async function ask(session: Session, text: string, id?: string): Promise<string> {
-  const turn = await session.send(text, id === undefined ? {} : { id });
-  return (await turn.result).text;
-}
-
-async function typesBehind({ log }: OpenSession, session: string, position: number) {
-  return (await Array.fromAsync(log.read(session, { from: position + 1 }))).map(({ type }) => type);
-}
+import { openSession, reopen } from "../support/with-runtime.ts";
 
 describe("a fork that changes something", () => {
   it("is run with another model, other instructions and other tools, and so are forks of it", async () => {

@@ -4,8 +4,9 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { addUsage, noUsage, spending } from "../../src/projections/index.ts";
-import { sessionCost, type Session, type TokenUsage } from "../../src/index.ts";
+import { sessionCost, type TokenUsage } from "../../src/index.ts";
 import { gate } from "../../src/testing/index.ts";
+import { ask } from "../support/asking.ts";
 import { billingModel } from "../support/billing-model.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
@@ -13,12 +14,6 @@ import { call, calling, saying } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 
 const look = tool({ inputSchema: z.object({}), execute: () => "seen" });
-
-async function ask(session: Session, text: string): Promise<void> {
-  await (
-    await session.send(text)
-  ).result;
-}
 
 /** What the events of a store say was spent, each event once. */
 async function billed({ log }: OpenSession): Promise<TokenUsage> {

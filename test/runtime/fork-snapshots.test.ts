@@ -1,24 +1,14 @@
 /** Forks of long sessions: how much is read to open one. */
 
 import { describe, expect, it } from "vitest";
-import {
-  openMemoryLog,
-  verifySession,
-  viewSession,
-  type EventLog,
-  type Session,
-} from "../../src/index.ts";
+import { openMemoryLog, verifySession, viewSession, type EventLog } from "../../src/index.ts";
 import { viewOf } from "../../src/runtime/session-view.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
+import { ask } from "../support/asking.ts";
 import { replayLog } from "../support/replay.ts";
 import { saying } from "../support/script.ts";
 import { wrapLog } from "../support/wrapped-log.ts";
 import { openSession } from "../support/with-runtime.ts";
-
-async function ask(session: Session, text: string, id?: string): Promise<string> {
-  const turn = await session.send(text, id === undefined ? {} : { id });
-  return (await turn.result).text;
-}
 
 describe("a fork of a long session", () => {
   /** How many events are read of each session, on a log that counts. */

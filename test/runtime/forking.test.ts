@@ -2,24 +2,15 @@
 
 import { describe, expect, it } from "vitest";
 import { beforeLastTurn } from "../../src/projections/index.ts";
-import type { Session } from "../../src/index.ts";
 import { stateAt as stateIn } from "../../src/runtime/session-view.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { partsOf } from "../laws/session-digests.ts";
+import { ask, typesBehind } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { watchLiveStates } from "../support/live-states.ts";
 import { replayLog, stateAt, storedEvents } from "../support/replay.ts";
 import { saying } from "../support/script.ts";
-import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
-
-async function ask(session: Session, text: string, id?: string): Promise<string> {
-  const turn = await session.send(text, id === undefined ? {} : { id });
-  return (await turn.result).text;
-}
-
-async function typesBehind({ log }: OpenSession, session: string, position: number) {
-  return (await Array.fromAsync(log.read(session, { from: position + 1 }))).map(({ type }) => type);
-}
+import { openSession, reopen } from "../support/with-runtime.ts";
 
 describe("a fork at the end", () => {
   it("shares what was said, and each of the two goes on without the other", async () => {

@@ -3,24 +3,19 @@
 import { tool } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import type { Agent, Session } from "../../src/index.ts";
+import type { Agent } from "../../src/index.ts";
 import {
   differenceText,
   replay,
   scriptedModel,
   type ReplayedAgent,
 } from "../../src/testing/index.ts";
+import { ask } from "../support/asking.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 
 const tools = { look: tool({ inputSchema: z.object({}), execute: () => "seen" }) };
-
-async function ask(session: Session, text: string): Promise<void> {
-  await (
-    await session.send(text)
-  ).result;
-}
 
 async function replayed({ log }: OpenSession, id: string, agent: ReplayedAgent): Promise<string> {
   const { difference } = await replay(await storedEvents(log, id), agent);

@@ -1,0 +1,99 @@
+/**
+ * Hands what a session records to the log, in order and without waiting: deltas that come without a
+ * pause together, everything else at once. Knows how far the log has come. Used by the session actor,
+ * which is its only caller; it decides nothing about what is recorded.
+ */
+
+import { setImmediate } from "node:timers/promises";
+import type { EventLog, SessionEvent } from "../events/index.ts";
+
+/**
+ * Parts that may be recorded before the event loop is given a turn, so that the log can write: one or
+ * two milliseconds of the fastest stream. Each turn costs a write of its own.
+ */
+const PARTS_PER_TURN = 128;
+/** Events that may be recorded and not yet in the log: what a millisecond's fsync leaves behind. */
+const MOST_UNWRITTEN = 256;
+
+export interface SessionWriterOptions {
+  readonly session: string;
+  readonly log: Pick<EventLog, "append">;
+  /** The position up to which the log has everything. */
+  readonly position: number;
+  /** Told of an append that failed; what comes after it fails too. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class SessionWriter {
+  readonly #options: SessionWriterOptions;
+  /** Deltas that are recorded and not handed to the log yet. */
+  #deltas: SessionEvent[] = [];
+  #recorded: number;
+  #written: number;
+  #lastAppend: Promise<unknown> = Promise.resolve();
+  #paced = 0;
+
+  constructor(options: SessionWriterOptions) {
+    this.#options = options;
+    this.#recorded = options.position;
+    this.#written = options.position;
+  }
+
+  /** The position up to which the log has everything. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** Whether the log has everything that was recorded. */
+  get isDone(): boolean {
+    return this.#written === this.#recorded;
+  }
+
+  /** Takes the event that follows the last one. */
+  write(event: SessionEvent): void {
+    if (event.type.endsWith("-delta")) this.#gather(event);
+    else {
+      this.#appendDeltas();
+      this.#append([event]);
+    }
+    this.#recorded = event.seq;
+  }
+
+  /** Resolves when everything is in the log. @throws what the log answered */
+  async durable(): Promise<void> {
+    this.#appendDeltas();
+    await this.#lastAppend;
+  }
+
+  /** Something to wait for, where the log needs a turn of the event loop or has fallen behind. */
+  pace(): Promise<void> | undefined {
+    if (this.#recorded - this.#written > MOST_UNWRITTEN) return this.durable();
+    this.#paced += 1;
+    return this.#paced % PARTS_PER_TURN === 0 ? setImmediate() : undefined;
+  }
+
+  /** Deltas that come without a pause go to the log together: an append each costs more than all the rest of them. */
+  #gather(delta: SessionEvent): void {
+    if (this.#deltas.push(delta) > 1) return;
+    process.nextTick(() => {
+      this.#appendDeltas();
+    });
+  }
+
+  #appendDeltas(): void {
+    const deltas = this.#deltas;
+    if (deltas.length === 0) return;
+    this.#deltas = [];
+    this.#append(deltas);
+  }
+
+  #append(events: readonly SessionEvent[]): void {
+    const { session, log, onFailure } = this.#options;
+    const last = events.at(-1)?.seq ?? this.#recorded;
+    const appended = log.append(session, last - events.length, events);
+    this.#lastAppend = appended;
+    appended.then(() => {
+      this.#written = last;
+    }, onFailure);
+  }
+}

@@ -1,0 +1,35 @@
+/** Recorded sessions, played through the runtime: live equals replayed, and every prompt can be made again. */
+
+import { expect, it } from "vitest";
+import { openMemoryLog, overflow, summarize, verifySession } from "../../src/index.ts";
+import { lawProblems } from "../support/law-problems.ts";
+import { long } from "../support/runs.ts";
+import { describeWithCorpus } from "./corpus-suite.ts";
+import { driveSession } from "./driven-session.ts";
+import { recordedSessions, sessionsPresent } from "./session-corpus.ts";
+
+/** One in so many; with `TURNLOG_LONG` all of them, and at every position. */
+const ONE_IN = 5;
+/** At how many positions the state is kept, loaded again and folded on from. */
+const POSITIONS = 40;
+
+const recorded = sessionsPresent ? recordedSessions() : [];
+
+describeWithCorpus("a recorded session, played through the runtime", () => {
+  it.each(recorded.filter((_, index) => long || index % ONE_IN === 0))(
+    "keeps every law, its states and its prompts: $file $id",
+    async (session) => {
+      const how = { window: 400_000, when: overflow(), how: summarize() };
+      const { events, strange } = await driveSession(session, how);
+      expect(strange).toEqual([]);
+      expect(lawProblems(events)).toEqual([]);
+      await using log = await openMemoryLog();
+      await log.append("s", "none", events);
+      const every = long ? 1 : Math.ceil(events.length / POSITIONS);
+      const { problems, prompts } = await verifySession(log, "s", { every });
+      expect(problems).toEqual([]);
+      expect(prompts).toBe(events.filter(({ type }) => type === "step.started").length);
+    },
+    long ? 900_000 : 60_000,
+  );
+});
