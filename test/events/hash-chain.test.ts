@@ -61,6 +61,24 @@ describe("a hash chain", () => {
     );
   });
 
+  it("is that of what JSON makes of a value that it cannot hold", () => {
+    const output = {
+      at: new Date(0),
+      wind: undefined,
+      run: () => 1,
+      list: [undefined, Number.NaN],
+    };
+    const event: SessionEvent = {
+      seq: 1,
+      at: 1,
+      type: "unknown",
+      // What a caller without types may hand in.
+      data: { type: "odd", version: 1, data: Object.assign({}, output) as never },
+    };
+    const key = { session: "s", seq: 1 };
+    expect(digestOf([codec.decode(codec.encode(event, key), key)])).toBe(digestOf([event]));
+  });
+
   it("does not depend on the order in which an object's fields were written", () => {
     const of = (data: SessionEvent<"message.queued">["data"]): string =>
       digestOf([{ seq: 1, at: 1, type: "message.queued", data }]);

@@ -1,7 +1,7 @@
 /** Law 2 at every position, for sessions as they live and for the recordings of them. */
 
 import { describe, expect, it } from "vitest";
-import { eventSchemas, type SessionEvent } from "../../src/events/index.ts";
+import { eventSchemas, unchained, type SessionEvent } from "../../src/events/index.ts";
 import { openMemoryLog, viewSession } from "../../src/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
 import {
@@ -25,14 +25,15 @@ import {
 import { play, SESSION } from "./stage.ts";
 
 /**
- * What nothing in this release records, or only a provider that runs tools of others; and forks, of
- * which each has its own session.
+ * What nothing in this release records, or only a provider that runs tools of others; forks, of
+ * which each has its own session; and the links of a hash chain, which a session has by an option.
  */
 const unrecorded: readonly string[] = [
   "blob.stored",
   "context.cut",
   "part.raw",
   "part.tool-approval-request",
+  "session.chained",
   "session.forked",
 ];
 
@@ -67,6 +68,14 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const events = await readFixture(name);
     expect(events.filter((event) => event.type === "step.started")).not.toEqual([]);
     expect(lawProblems(events)).toEqual([]);
+  });
+
+  it("is the same with a hash chain but for its links, and keeps every law with them", async () => {
+    const { events, problems } = await play(recordedScripts[name].play, { hashChain: true });
+    expect(events.filter(({ type }) => type === "session.chained").length).toBeGreaterThan(1);
+    expect([...problems, ...lawProblems(events)]).toEqual([]);
+    const plain = await readFixture(name);
+    expect(unchained(events).map(({ type }) => type)).toEqual(plain.map(({ type }) => type));
   });
 
   it("folds to the same from a snapshot at any position on, and where every event comes twice", async () => {

@@ -28,12 +28,15 @@ export interface Played {
 
 export const SESSION = "recorded";
 
-export async function play(script: (stage: Stage) => Promise<Session>): Promise<Played> {
+export async function play(
+  script: (stage: Stage) => Promise<Session>,
+  { hashChain = false }: { readonly hashChain?: boolean } = {},
+): Promise<Played> {
   using watched = watchLiveStates();
   await using log = await openMemoryLog();
   const given = deterministic();
   let passed = 0;
-  const options = { ...given, clock: () => given.clock() + passed, graceMs: 1 };
+  const options = { ...given, clock: () => given.clock() + passed, graceMs: 1, hashChain };
   let door = severableLog(log);
   const session = await script({
     open: async (agent, recovery = "stop") => {
