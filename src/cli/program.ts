@@ -193,6 +193,17 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("log")
+    .description("print the events of all sessions in the order in which they were written")
+    .option("--session <id>", "those of one session")
+    .option("--from <n>", "the global position to begin at, counted from 1", position)
+    .option("--follow", "go on with what is written later, each time a process closes the store")
+    .action(async (_options: unknown, command: Command) => {
+      const { showLog } = await import("./log-command.ts");
+      end(await showLog(command.optsWithGlobals(), output));
+    });
+
+  program
     .command("delete")
     .description("delete a session for good; its name is not used again")
     .argument("<session>", "its id")

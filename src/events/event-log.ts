@@ -148,6 +148,16 @@ export interface EventLog extends AsyncDisposable {
   /** Events of all sessions in global order, from a global position (default 1) on, up to now. Of a fork, only its own. */
   readAll(options?: { readonly from?: number }): AsyncIterable<GlobalEvent>;
 
+  /**
+   * Events of all sessions in global order, from a global position (default 1) on: those that are
+   * there, then live. What is deleted before it is read is left out. Ends when the signal aborts or
+   * the log closes.
+   */
+  subscribeAll(options?: {
+    readonly from?: number;
+    readonly signal?: AbortSignal;
+  }): AsyncIterable<GlobalEvent>;
+
   /** The last position of a session; 0 when there is none. */
   revision(session: string): Promise<number>;
 

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import type { EventLog } from "../events/index.ts";
 import { appendContract } from "./log-append-contract.ts";
 import { deleteContract } from "./log-delete-contract.ts";
+import { followContract } from "./log-follow-contract.ts";
 import { forkContract } from "./log-fork-contract.ts";
 import { idempotencyContract } from "./log-idempotency-contract.ts";
 import { lifetimeContract } from "./log-lifetime-contract.ts";
@@ -43,6 +44,7 @@ export function eventLogContract(
     "append with event ids": idempotencyContract,
     read: readContract,
     subscribe: subscribeContract,
+    "subscribe to all": followContract,
     fork: forkContract,
     delete: deleteContract,
     "list, snapshots and close": lifetimeContract,

@@ -188,6 +188,7 @@ export class ReplayStage {
       fork: (...fork) => log.fork(...fork),
       read: (...read) => log.read(...read),
       subscribe: (...subscription) => log.subscribe(...subscription),
+      subscribeAll: (...subscription) => log.subscribeAll(...subscription),
       readAll: (...read) => log.readAll(...read),
       revision: (session) => log.revision(session),
       list: (...list) => log.list(...list),

@@ -92,6 +92,14 @@ export class MortalLog implements EventLog {
     return this.#store.log.subscribe(session, options);
   }
 
+  async *subscribeAll(options?: {
+    readonly from?: number;
+    readonly signal?: AbortSignal;
+  }): AsyncGenerator<GlobalEvent> {
+    await this.#orNever();
+    yield* this.#store.log.subscribeAll(options);
+  }
+
   async *readAll(options?: { readonly from?: number }): AsyncGenerator<GlobalEvent> {
     await this.#orNever();
     yield* this.#store.log.readAll(options);

@@ -8,6 +8,7 @@ export function wrapLog(log: EventLog, changes: Partial<EventLog>): EventLog {
     fork: (...fork) => log.fork(...fork),
     read: (...read) => log.read(...read),
     subscribe: (...subscription) => log.subscribe(...subscription),
+    subscribeAll: (...subscription) => log.subscribeAll(...subscription),
     readAll: (...read) => log.readAll(...read),
     revision: (session) => log.revision(session),
     list: (...list) => log.list(...list),

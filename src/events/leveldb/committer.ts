@@ -35,6 +35,8 @@ export interface CommitterOptions {
   readonly end: ChainMark;
   /** Where `m/checked` stands. */
   readonly checked: ChainMark;
+  /** Called when a batch is written, after those who wait for it were told. */
+  readonly onWritten: () => void;
   /** Called when a write failed, before anybody is told: what is in memory may not be in the store. */
   readonly onFailed: () => void;
 }
@@ -237,6 +239,7 @@ export class Committer {
     }
     batch.keepPromises();
     for (const { head, revision } of batch.shares) head.tail?.advance(revision);
+    this.#options.onWritten();
   }
 
   /** Nothing may follow a write that failed: it may have left LevelDB's log file torn. */

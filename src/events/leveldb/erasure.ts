@@ -6,6 +6,7 @@
 
 import type { Committer } from "./committer.ts";
 import { allRows, rowAt, type Database, type WriteBatch } from "./database.ts";
+import { erasureFailure } from "./failures.ts";
 import { erasureKey, rangesOf, under } from "./keys.ts";
 import type { ScannedDatabase } from "./scans.ts";
 import { seal } from "./sealed-row.ts";
@@ -37,18 +38,25 @@ export class Erasure {
     return [key, seal(key, [])];
   }
 
-  /** Answers whether the bytes of a session that was deleted are gone; if not, they go later. */
+  /**
+   * Answers whether the bytes of a session that was deleted are gone; if not, they go later.
+   * @throws TurnlogError when the files could not be merged
+   */
   async erase(session: string): Promise<boolean> {
     const { eraser, database } = this.#options;
-    if (eraser === undefined || !(await this.#isNoted(session))) return true;
+    if (eraser === undefined) return true;
+    // The note stays: the next opening erases.
+    if (this.#isClosing) return false;
     // Whoever began to read before now reads what was there before.
     const before = database.underWay;
     const erasing = this.#last.then(() => this.#erase(session, eraser, before));
     this.#last = erasing.catch(() => {});
-    const readers = (await erasing).readers;
+    const { readers } = await erasing.catch((error: unknown) => {
+      throw erasureFailure(session, error);
+    });
     if (readers === undefined) return true;
     // A failure is told to nobody: the note stays, and the next opening tries again.
-    void readers.then(() => (this.#isClosing ? true : this.erase(session))).catch(() => {});
+    void readers.then(() => this.erase(session)).catch(() => {});
     return false;
   }
 
@@ -65,6 +73,7 @@ export class Erasure {
     before: Promise<unknown> | undefined,
   ): Promise<{ readonly readers: Promise<unknown> | undefined }> {
     const { committer, database } = this.#options;
+    if (!(await this.#isNoted(session))) return { readers: undefined };
     const spans = spansOf(session);
     // Rows and their deletions may lie in one table, which is merged only with one above it.
     await eraser([]);

@@ -91,6 +91,16 @@ export function deletedError(session: string): TurnlogError {
   );
 }
 
+/** The session is gone, its bytes may not be. */
+export function erasureFailure(session: string, error: unknown): TurnlogError {
+  const code = failureCode(error);
+  return new TurnlogError(
+    code,
+    `Session ${session} is deleted, but its bytes could not be taken out of the files yet (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then open the store again, which tries once more.`,
+    { session, cause: error },
+  );
+}
+
 /** A failed read: damage where LevelDB says so, otherwise what the system says. */
 export function readFailure(error: unknown, session: string, position: number): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;

@@ -5,5 +5,6 @@ export type { Durability } from "./store/owner.ts";
 export type { Backup, BackupOptions } from "./backup/backup-store.ts";
 export type { StoreLog } from "./store-log.ts";
 export { openMemoryLog } from "./open-memory.ts";
+export { storeReached } from "./store/store-file.ts";
 export { repairLog } from "./repair/repair-log.ts";
 export type { RepairedSession, RepairReport } from "./repair/repair-report.ts";

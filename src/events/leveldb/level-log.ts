@@ -30,6 +30,7 @@ import { Deletion } from "./deletion.ts";
 import { Erasure, type Eraser } from "./erasure.ts";
 import { closedError, deletedError } from "./failures.ts";
 import { readGlobal } from "./global-reader.ts";
+import { globalSubscription, type GlobalSource } from "./global-subscription.ts";
 import { Heads } from "./heads.ts";
 import { Lineage } from "./lineage.ts";
 import { LiveTail } from "./live-tail.ts";
@@ -69,6 +70,7 @@ export class LevelLog implements StoreLog {
   /** Aborts when the log is told to close, before what was appended is written. */
   readonly #ending = new AbortController();
   readonly #closing = new AbortController();
+  #more: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -83,6 +85,7 @@ export class LevelLog implements StoreLog {
       sync,
       end,
       checked,
+      onWritten: () => this.#wake(),
       onFailed: () => this.#forget(),
     });
     this.#appender = new Appender({
@@ -163,6 +166,24 @@ export class LevelLog implements StoreLog {
     );
   }
 
+  subscribeAll({
+    from = 1,
+    signal,
+  }: {
+    readonly from?: number;
+    readonly signal?: AbortSignal;
+  } = {}): AsyncIterableIterator<GlobalEvent> {
+    this.#assertOpen();
+    assertWhole("all sessions", [from]);
+    const source: GlobalSource = {
+      written: () => this.#committer.written.position,
+      more: () => this.#more.promise,
+      closing: this.#closing.signal,
+      read: (first, last) => readGlobal(this.#database, this.#codec, first, last),
+    };
+    return globalSubscription(source, Math.max(from, 1), signal);
+  }
+
   async revision(session: string): Promise<number> {
     this.#assertOpen();
     return (await this.#heads.load(session)).committed;
@@ -235,6 +256,12 @@ export class LevelLog implements StoreLog {
 
   #assertOpen(): void {
     if (this.#closed !== undefined) throw closedError();
+  }
+
+  /** Whoever follows all sessions looks again. */
+  #wake(): void {
+    this.#more.resolve();
+    this.#more = Promise.withResolvers();
   }
 
   /** Lets go of what is only in memory: the store knows what was written. */

@@ -102,6 +102,21 @@ describe("the bytes of a deleted session", () => {
     expect(await repairLog({ dir })).toMatchObject({ changed: false, findings: [] });
   });
 
+  it("go when the store is opened again, where it was closed before they could", async () => {
+    const dir = await temporaryFolder();
+    for (let turn = 0; turn < 4; turn++) {
+      const log = await openLog({ dir, durability: "os" });
+      const name = `gone-${turn}`;
+      await log.append(name, "none", [secret(`planted-${turn}`)]);
+      const deleting = log.delete(name);
+      for (let ticks = 40 * turn; ticks > 0; ticks--) await Promise.resolve();
+      await log.close();
+      expect(await deleting).toMatchObject({ repeated: false });
+      await (await openLog({ dir })).close();
+      expect(await traces(dir, /planted-\d/)).toEqual([]);
+    }
+  });
+
   it("go without another call when whoever was reading has ended", async () => {
     const dir = await temporaryFolder();
     const log = await openLog({ dir, durability: "os" });

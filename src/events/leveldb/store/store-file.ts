@@ -4,7 +4,7 @@ import { z } from "zod";
 import { TurnlogError } from "../../errors.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
-import type { StorePaths } from "./store-paths.ts";
+import { storePaths, type StorePaths } from "./store-paths.ts";
 import { tableSumsSchema, type TableSums } from "./table-sums.ts";
 
 export const FORMAT = 1;
@@ -48,6 +48,15 @@ export function assertFormat(format: number, dir: string): void {
     `The store in ${dir} has format ${format}; this release of turnlog knows formats up to ${FORMAT}. Open it with the release that wrote it, or a later one.`,
     { details: { format } },
   );
+}
+
+/**
+ * The last global position that a store had when it was closed, without opening it: a file beside
+ * the log says so. What a process has written that has not closed it yet is not known to anybody else.
+ * @throws TurnlogError as `readStoreFile`
+ */
+export async function storeReached(dir: string): Promise<number> {
+  return (await readStoreFile(storePaths(dir)))?.reached.position ?? 0;
 }
 
 export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {

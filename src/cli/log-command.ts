@@ -1,0 +1,79 @@
+/**
+ * `turnlog log`: the events of all sessions in the order in which they were written. Following, it
+ * reads what is there and lets go of the store until a process that had it has closed it again:
+ * LevelDB lets nobody read beside the one that writes, and who holds it keeps everybody else out.
+ */
+
+import { resolve } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { z } from "zod";
+import { TurnlogError, type GlobalEvent } from "../events/index.ts";
+import { storeReached } from "../events/leveldb/index.ts";
+import { DONE, type ExitCode } from "./exit-code.ts";
+import { unlessInterrupted } from "./interrupted.ts";
+import { writeLine, writeLines, type Channel, type Output } from "./output.ts";
+import { eventLine } from "./show/show-events.ts";
+import { openStore } from "./store-folder.ts";
+
+const optionsSchema = z.object({
+  dir: z.string(),
+  json: z.boolean().default(false),
+  follow: z.boolean().default(false),
+  session: z.string().exactOptional(),
+  from: z.int().positive().default(1),
+});
+type Options = z.infer<typeof optionsSchema>;
+
+const inTheOtherProcess =
+  "LevelDB lets one process at a time read a store. Its events are followed live in the process that has it: `runtime.log.subscribeAll()` in a program.";
+
+/** Milliseconds between two looks at `store.json`, which is written when a store is closed. */
+const LOOK_EVERY = 500;
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `EventLog.readAll` throws */
+export async function showLog(given: unknown, { data, progress }: Output): Promise<ExitCode> {
+  const options = optionsSchema.parse(given);
+  let next = await print(options, options.from, data);
+  if (!options.follow) return DONE;
+  await writeLine(
+    progress,
+    "That is all so far. What another process writes is shown when it closes the store; Ctrl-C ends.",
+  );
+  return await unlessInterrupted(async (signal) => {
+    for (;;) {
+      await wait(LOOK_EVERY, undefined, { signal });
+      if ((await storeReached(resolve(options.dir))) < next) continue;
+      next = await printOnceFree(options, next, data);
+    }
+  });
+}
+
+/** Prints from a global position on; answers with the one behind the last. */
+async function print(options: Options, from: number, data: Channel): Promise<number> {
+  await using log = await openStore(options.dir, inTheOtherProcess);
+  let next = from;
+  const lines = async function* (): AsyncGenerator<string> {
+    for await (const placed of log.readAll({ from })) {
+      next = placed.position + 1;
+      if (options.session === undefined || options.session === placed.session)
+        yield options.json ? JSON.stringify(placed) : line(placed, data);
+    }
+  };
+  await writeLines(data, lines());
+  return Math.max(next, (await storeReached(resolve(options.dir))) + 1);
+}
+
+/** Somebody may have opened the store since: then it is looked at later. */
+async function printOnceFree(options: Options, from: number, data: Channel): Promise<number> {
+  try {
+    return await print(options, from, data);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "LOG_LOCKED") throw error;
+    return from;
+  }
+}
+
+function line({ position, session, event }: GlobalEvent, data: Channel): string {
+  const place = data.style("dim", String(position).padStart(8));
+  return `${place}  ${data.style("bold", session)} ${eventLine(event, data)}`;
+}

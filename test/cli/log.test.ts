@@ -1,0 +1,71 @@
+/** `turnlog log`: all sessions in one order, and what comes later when it is followed. */
+
+import { expect, it, vi } from "vitest";
+import { z } from "zod";
+import type { EventLog } from "../../src/events/index.ts";
+import { openLog } from "../../src/events/leveldb/index.ts";
+import { numbered } from "../../src/testing/log-samples.ts";
+import { jsonLines, run, start } from "./command-line.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const placed = z.array(
+  z.object({
+    position: z.number(),
+    session: z.string(),
+    event: z.looseObject({ seq: z.number() }),
+  }),
+);
+
+const places = (stdout: string): readonly string[] =>
+  placed
+    .parse(jsonLines(stdout))
+    .map(({ position, session, event }) => `${position} ${session}:${event.seq}`);
+
+/** Whoever follows a store has it while it reads. */
+const opened = (dir: string): Promise<EventLog> =>
+  vi.waitFor(() => openLog({ dir }), { timeout: 20_000 });
+
+async function write(dir: string, sessions: readonly string[]): Promise<void> {
+  await using log = await opened(dir);
+  for (const [at, session] of sessions.entries()) await log.append(session, "any", [numbered(at)]);
+}
+
+it("prints the events of all sessions in order, or those of one, from a position on", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  await write(folder.at(".turnlog"), ["a", "b", "a", "gone", "b"]);
+  await run(["delete", "gone", "--yes"], { cwd });
+  const { stdout } = await run(["log", "--json"], { cwd });
+  expect(places(stdout)).toEqual(["1 a:1", "2 b:1", "3 a:2", "5 b:2"]);
+  const one = await run(["log", "--json", "--session", "b", "--from", "2"], { cwd });
+  expect(places(one.stdout)).toEqual(["2 b:1", "5 b:2"]);
+  const words = await run(["log"], { cwd });
+  expect(words.stdout).toMatch(/^ +1 +a +1 .*part\.text-delta.*text 0/);
+});
+
+it("follows what other processes write, and lets go of the store in between", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  const dir = folder.at(".turnlog");
+  await write(dir, ["a"]);
+  const following = start(["log", "--follow", "--json", "--session", "a"], { cwd });
+  await following.until("stderr", /all so far/);
+  for (let round = 2; round <= 3; round++) {
+    await write(dir, ["a", "b"]);
+    await following.until("stdout", new RegExp(`"seq":${round},`));
+  }
+  following.child.kill("SIGINT");
+  const { code, stdout } = await following.ended;
+  expect(code).toBe(130);
+  expect(places(stdout)).toEqual(["1 a:1", "2 a:2", "4 a:3"]);
+});
+
+it("says of a store that is in use where its events can be followed", async () => {
+  await using folder = await temporaryFolder({});
+  const dir = folder.at(".turnlog");
+  await using log = await openLog({ dir });
+  await log.append("a", "none", [numbered(1)]);
+  const refused = await run(["log", "--follow"], { cwd: folder.path });
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(/subscribeAll.*\[LOG_LOCKED\]/s);
+});
