@@ -102,13 +102,22 @@ function basisLines({ basis, since, lastError }: DrawnFigures): readonly string[
 }
 
 function basisLine(basis: DrawnFigures["basis"], since: DrawnFigures["since"]): string {
-  if (since === undefined) return "estimated: no bill of this model says how large this prompt is";
+  if (since === undefined)
+    return "estimated: no bill or count of this model says how large this prompt is";
   const { step, input, output, added, removed } = since;
-  const billed = `billed for step ${step}: ${figure(input)} in + ${figure(output)} out`;
+  const known =
+    step === undefined
+      ? `counted by the provider: ${figure(input)}`
+      : `billed for step ${step}: ${figure(input)} in + ${figure(output)} out`;
   const changed = `since then ${figure(added)} new − ${figure(removed)} removed`;
-  return basis === "measured"
-    ? `measured: ${billed}; ${changed}`
-    : `measured in part: ${billed}; ${changed}, which is estimated`;
+  switch (basis) {
+    case "counted":
+      return `counted: ${known}; ${changed}`;
+    case "measured":
+      return `measured: ${known}; ${changed}`;
+    default:
+      return `${step === undefined ? "counted" : "measured"} in part: ${known}; ${changed}, which is estimated`;
+  }
 }
 
 function errorLine({ step, estimated, billed }: NonNullable<DrawnFigures["lastError"]>): string {
@@ -119,7 +128,7 @@ function errorLine({ step, estimated, billed }: NonNullable<DrawnFigures["lastEr
 }
 
 function about({ basis }: DrawnFigures): string {
-  return basis === "measured" ? "" : "~";
+  return basis === "measured" || basis === "counted" ? "" : "~";
 }
 
 function percent(part: number): string {

@@ -15,6 +15,7 @@ export interface ContextNotice {
 }
 
 const troubles: ReadonlySet<string> = new Set([
+  "context.count-failed",
   "context.compaction-rejected",
   "context.summary-rejected",
   "context.overflowed",
@@ -61,6 +62,9 @@ function sizeBefore(event: SessionEvent): number | undefined {
   switch (event.type) {
     case "step.started":
       return event.data.estimate.tokens;
+    case "context.counted":
+    case "context.count-failed":
+      return event.data.estimatedTokens;
     case "context.compacted":
     case "context.compaction-rejected":
       return event.data.beforeTokens;

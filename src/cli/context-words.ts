@@ -34,7 +34,7 @@ const rejections: Readonly<
   Record<EventBody<"context.compaction-rejected">["data"]["why"], string>
 > = {
   "nothing-to-gain": "it would save less than a tenth",
-  "not-needed": "leaving out tool results was enough",
+  "not-needed": "there is room without it",
   failed: "the strategy failed",
   cancelled: "it was cancelled",
   recovered: "the process ended meanwhile",
@@ -65,6 +65,14 @@ export function contextWords(event: SessionEvent, after?: number): string | unde
       const { calls, reader, savedTokens } = event.data;
       const rest = reader === undefined ? "" : `; the model reads on by ${reader}`;
       return `Cut ${amount(calls.length, "long tool result")}: ~${figure(Math.round(savedTokens))} tokens less${rest}.`;
+    }
+    case "context.counted": {
+      const { counter, tokens: counted, estimatedTokens } = event.data;
+      return `Counted by ${counter}: ${figure(counted)} tokens, where ~${figure(estimatedTokens)} were estimated.`;
+    }
+    case "context.count-failed": {
+      const { counter, estimatedTokens, error } = event.data;
+      return `Not counted by ${counter}: ${excerpt(error.message, MESSAGE_LENGTH)}. The estimate of ~${figure(estimatedTokens)} tokens stands.`;
     }
     case "context.compaction-started": {
       const { strategy, trigger } = event.data;

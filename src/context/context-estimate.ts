@@ -1,6 +1,6 @@
 /**
- * How large the next prompt is, for display and for every decision: what the provider billed last,
- * and a guess of what changed since. Pure; costs what is new and one pass over what was measured.
+ * How large the next prompt is, for display and for every decision: what the provider billed or counted
+ * last, and a guess of what changed since. Pure; costs what is new and one pass over what was measured.
  */
 
 import type { ModelMessage } from "ai";
@@ -12,6 +12,7 @@ import {
   type ContextView,
   type EstimateError,
   type HistoryState,
+  type PromptCounts,
   type UsageState,
 } from "../projections/index.ts";
 import { promptChange, type PromptChange } from "./prompt-change.ts";
@@ -38,6 +39,8 @@ export interface EstimateInput {
   readonly messages?: readonly ModelMessage[];
   readonly usage: UsageState;
   readonly calibration: CalibrationState;
+  /** Prompts that were counted. Default: none. */
+  readonly counts?: PromptCounts;
   readonly limits?: ModelLimits;
   /** Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;
@@ -47,10 +50,10 @@ export interface ContextEstimate {
   /** Tokens of the whole prompt. */
   readonly tokens: number;
   /**
-   * `measured`: what the provider billed, nothing having changed since; `anchored`: that and a
-   * guess of what changed; `estimated`: a guess of everything.
+   * `measured`: what the provider billed, nothing having changed since; `counted`: what it counted,
+   * the same; `anchored`: one of them and a guess of what changed; `estimated`: a guess of everything.
    */
-  readonly basis: "measured" | "anchored" | "estimated";
+  readonly basis: "measured" | "counted" | "anchored" | "estimated";
   /** Tokens by what they are for. They add up to `tokens`, unless there is a warning. */
   readonly breakdown: {
     readonly instructions: number;
@@ -60,7 +63,8 @@ export interface ContextEstimate {
   };
   /** How an anchored figure came about: input + output + added − removed. */
   readonly since?: {
-    readonly step: number;
+    /** That was billed; absent where the provider has counted the prompt. */
+    readonly step?: number;
     readonly input: number;
     readonly output: number;
     readonly added: number;
@@ -107,6 +111,13 @@ function tokensOf({ text, media, around }: MessageSize, factor: number): number 
   return text * factor + media + around;
 }
 
+const recordedBasis = {
+  measured: "anchored",
+  counted: "counted",
+  anchored: "anchored",
+  estimated: "length",
+} as const;
+
 /** Estimates the prompt that the next step would send. */
 export function estimateContext(input: EstimateInput): ContextEstimate {
   const { model, history, view, usage, calibration, limits } = input;
@@ -121,7 +132,8 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
         : { ...noSize, around: input.standing },
     tools: fixedSize(measure, input.tools),
   };
-  const change = promptChange({ history, view, usage, family }, measure);
+  const counted = input.counts?.last;
+  const change = promptChange({ history, view, usage, counted, family }, measure);
   // On a bill, only what is new is counted as text: of the rest, media and bytes are enough.
   const size = promptSize(
     input.messages ?? promptMessages(history, view),
@@ -136,9 +148,10 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
     change === undefined
       ? fixed.instructions.text + fixed.tools.text + size.text
       : change.added.text;
+  const basis = basisOf(change);
   return {
     tokens,
-    basis: basisOf(change),
+    basis,
     ...divided(tokens, fixed, size, factor),
     ...(change === undefined ? {} : { since: since(change, factor) }),
     ...room(tokens, limits),
@@ -146,7 +159,7 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
     bytes: size.bytes + fixed.instructions.bytes + fixed.tools.bytes,
     recorded: {
       tokens,
-      basis: change === undefined ? "length" : "anchored",
+      basis: recordedBasis[basis],
       guessedTokens: guessed,
       factor,
     },
@@ -161,13 +174,14 @@ function since(change: PromptChange, factor: number): NonNullable<ContextEstimat
   const { step, input, output } = change;
   const added = Math.round(tokensOf(change.added, factor));
   const removed = Math.round(tokensOf(change.removed, factor));
-  return { step, input, output, added, removed };
+  return { ...(step === undefined ? {} : { step }), input, output, added, removed };
 }
 
 function basisOf(change: PromptChange | undefined): ContextEstimate["basis"] {
   if (change === undefined) return "estimated";
-  const { added, removed } = change;
-  return tokensOf(added, 1) === 0 && tokensOf(removed, 1) === 0 ? "measured" : "anchored";
+  const { added, removed, step } = change;
+  if (tokensOf(added, 1) !== 0 || tokensOf(removed, 1) !== 0) return "anchored";
+  return step === undefined ? "counted" : "measured";
 }
 
 /** Counts backwards: what is neither instructions nor tools nor media is messages. */

@@ -1,6 +1,6 @@
 /**
- * What changed in the prompt since the last step that the provider billed: the anchor of an
- * estimate. Without one (no bill yet, another model, compacted or restored since) everything is a guess.
+ * What changed in the prompt since the provider billed or counted one last: the anchor of an
+ * estimate. Without one (none yet, another model, compacted or restored since) everything is a guess.
  */
 
 import {
@@ -11,6 +11,7 @@ import {
   type ContextView,
   type HistoryItem,
   type HistoryState,
+  type PromptCount,
   type StepItem,
   type StepUsage,
   type UsageState,
@@ -19,8 +20,8 @@ import { addSize, noSize, type MessageSize, type Meter } from "./message-size.ts
 import type { ModelFamily } from "./model-family.ts";
 
 export interface PromptChange {
-  /** The step that was billed. */
-  readonly step: number;
+  /** The step that was billed; absent where the prompt was counted. */
+  readonly step?: number;
   readonly input: number;
   /** Of its output, what goes back with the next prompt. */
   readonly output: number;
@@ -32,27 +33,56 @@ interface States {
   readonly history: HistoryState;
   readonly view: ContextView;
   readonly usage: UsageState;
+  readonly counted: PromptCount | undefined;
   readonly family: ModelFamily;
 }
 
-/** What changed since the last bill, or undefined where there is none to build on. */
+/** A prompt whose size is known. */
+interface Anchor {
+  /** What came before it was in it. */
+  readonly position: number;
+  readonly turn: number;
+  /** The first step that was not in it. */
+  readonly step: number;
+  readonly input: number;
+  readonly billed?: { readonly usage: StepUsage; readonly item: StepItem };
+}
+
+/** What changed since the last bill or count, or undefined where there is none to build on. */
 export function promptChange(states: States, measure: Meter): PromptChange | undefined {
-  const { history, view, usage } = states;
+  const { history, view, family } = states;
+  const bill = billAnchor(states, measure);
+  const count = countAnchor(states, measure);
+  const anchor = (count?.position ?? 0) > (bill?.position ?? 0) ? count : bill;
+  if (anchor === undefined || view.changed > anchor.position) return undefined;
+  const { input, billed } = anchor;
+  const added = messagesSince(history, view, anchor.position);
+  const isNewTurn = added.some(({ role }) => role === "user");
+  return {
+    ...(billed === undefined ? {} : { step: billed.usage.step }),
+    input,
+    output: billed === undefined ? 0 : sentBack(billed.usage, billed.item, isNewTurn, family),
+    added: added.map((message) => measure.message(message)).reduce(addSize, noSize),
+    removed: removedSince(states, anchor, isNewTurn, measure),
+  };
+}
+
+function billAnchor({ history, usage }: States, measure: Meter): Anchor | undefined {
   const billed = usage.steps.findLast(
     (step) => step.usage.basis === "measured" && step.usage.inputTokens > 0,
   );
   if (billed === undefined || modelKey(billed.model) !== modelKey(measure.model)) return undefined;
   const item = stepItem(history, billed.step);
-  if (item?.status !== "finished" || view.changed > item.position) return undefined;
-  const added = messagesSince(history, view, item.position);
-  const isNewTurn = added.some(({ role }) => role === "user");
-  return {
-    step: billed.step,
-    input: billed.usage.inputTokens,
-    output: sentBack(billed, item, isNewTurn, states.family),
-    added: added.map((message) => measure.message(message)).reduce(addSize, noSize),
-    removed: removedSince(states, item, isNewTurn, measure),
-  };
+  if (item?.status !== "finished") return undefined;
+  const { position, turn, step } = item;
+  return { position, turn, step, input: billed.usage.inputTokens, billed: { usage: billed, item } };
+}
+
+function countAnchor({ counted }: States, measure: Meter): Anchor | undefined {
+  if (counted === undefined || modelKey(counted.model) !== modelKey(measure.model))
+    return undefined;
+  const { position, turn, step, tokens } = counted;
+  return { position, turn, step: step + 1, input: tokens };
 }
 
 function stepItem({ items, open }: HistoryState, step: number): StepItem | undefined {
@@ -83,7 +113,7 @@ function sentBack(
 
 function removedSince(
   { history, view, usage, family }: States,
-  anchor: StepItem,
+  anchor: Anchor,
   isNewTurn: boolean,
   measure: Meter,
 ): MessageSize {
@@ -103,7 +133,7 @@ function removedSince(
 function leftOutSince(
   history: HistoryState,
   view: ContextView,
-  anchor: StepItem,
+  anchor: Anchor,
   measure: Meter,
 ): MessageSize {
   const isOld = ({ position }: { readonly position: number }): boolean =>

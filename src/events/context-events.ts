@@ -45,6 +45,15 @@ export interface CutCall {
   readonly tail: number;
 }
 
+/** A prompt whose size somebody was asked for who can count it: the provider, as a rule. */
+interface CountedPrompt {
+  /** Who was asked. */
+  readonly counter: string;
+  readonly model: ModelName;
+  /** What we had estimated. */
+  readonly estimatedTokens: number;
+}
+
 export interface ContextFamily {
   "context.pruned": {
     readonly calls: readonly { readonly step: number; readonly callId: string }[];
@@ -59,6 +68,10 @@ export interface ContextFamily {
     /** Estimated tokens that the prompt lost. */
     readonly savedTokens: number;
   };
+  /** How large the prompt is that the next step would send, as it stands here. */
+  "context.counted": CountedPrompt & { readonly tokens: number };
+  /** There was no count, or none that can be one: the estimate decides. */
+  "context.count-failed": CountedPrompt & { readonly error: StoredError };
   "context.compaction-started": { readonly trigger: CompactionTrigger; readonly strategy: string };
   /** The messages of `covers` (positions, both included) are shown to the model as `summary`. */
   "context.compacted": CompactionCost & {
@@ -73,7 +86,7 @@ export interface ContextFamily {
   };
   "context.compaction-rejected": CompactionCost & {
     readonly strategy: string;
-    /** `not-needed`: pruning was enough. */
+    /** `not-needed`: the prompt has room without it, after a pruning or as it was counted. */
     readonly why: "nothing-to-gain" | "not-needed" | "failed" | "cancelled" | "recovered";
     /** Estimated tokens of the prompt that stays as it is. */
     readonly beforeTokens?: number;
@@ -99,6 +112,8 @@ const cost = {
   usage: usageSchema.exactOptional(),
 };
 
+const countedPrompt = { counter: z.string(), model: modelNameSchema, estimatedTokens: tokens };
+
 const characters = z.int().nonnegative();
 export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
   step: z.int().positive(),
@@ -117,6 +132,8 @@ export const contextSchemas: FamilySchemas<ContextFamily> = {
     reader: z.string().exactOptional(),
     savedTokens: tokens,
   }),
+  "context.counted": z.looseObject({ ...countedPrompt, tokens }),
+  "context.count-failed": z.looseObject({ ...countedPrompt, error: storedErrorSchema }),
   "context.compaction-started": z.looseObject({
     trigger: z.enum(["asked", "limit", "overflow"]),
     strategy: z.string(),

@@ -50,8 +50,11 @@ export type FinishReason =
 /** The size of a prompt before it is sent, in tokens, and how that figure came about. */
 export interface PromptEstimate {
   readonly tokens: number;
-  /** `anchored`: what the provider billed last, and an estimate of what changed since. */
-  readonly basis: "length" | "anchored";
+  /**
+   * `anchored`: what the provider billed or counted last, and an estimate of what changed since;
+   * `counted`: this very prompt was counted.
+   */
+  readonly basis: "length" | "anchored" | "counted";
   /** Tokens of text that were guessed, before `factor`: what a later calibration learns from. */
   readonly guessedTokens?: number;
   /** What `guessedTokens` was multiplied by. */
@@ -119,7 +122,7 @@ const tokens = z.number().nonnegative();
 
 export const estimateSchema: z.ZodType<PromptEstimate> = z.looseObject({
   tokens,
-  basis: z.enum(["length", "anchored"]),
+  basis: z.enum(["length", "anchored", "counted"]),
   guessedTokens: tokens.exactOptional(),
   factor: z.number().positive().exactOptional(),
 });

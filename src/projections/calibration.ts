@@ -99,7 +99,7 @@ export const calibration: Projection<CalibrationState> = defineProjection<Calibr
     last: z
       .object({
         step: z.int(),
-        basis: z.enum(["length", "anchored"]),
+        basis: z.enum(["length", "anchored", "counted"]),
         estimated: z.number(),
         billed: z.number(),
       })

@@ -52,6 +52,7 @@ export {
 } from "./projection.ts";
 export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
 export { overflowOf, type Overflow } from "./overflow.ts";
+export { promptCounts, type PromptCount, type PromptCounts } from "./prompt-counts.ts";
 export { promptDigest } from "./prompt-digest.ts";
 export {
   promptDiff,

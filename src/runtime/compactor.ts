@@ -1,6 +1,6 @@
 /**
- * Runs a compaction that the machine has asked for: prunes, plans, has a summary written, and says
- * in the log what came of it. Ends with exactly one `context.compacted` or
+ * Runs a compaction that the machine has asked for: has the prompt counted where that may spare it,
+ * prunes, plans, has a summary written, and says in the log what came of it. Ends with exactly one `context.compacted` or
  * `context.compaction-rejected`; changes nothing but by its events.
  */
 
@@ -15,6 +15,7 @@ import { contextView } from "../projections/index.ts";
 import { limitsNow, nextEstimate, plainTokens, type ContextGround } from "./context-figures.ts";
 import { compactionChoice } from "./context-options.ts";
 import { toStoredError } from "./json-value.ts";
+import { countPrompt } from "./prompt-count.ts";
 import { compactionGround, pruningNow } from "./prompt-room.ts";
 import type { SessionDoor } from "./session-door.ts";
 import type { SessionState } from "./session-state.ts";
@@ -34,6 +35,13 @@ export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer"
 
 export async function runCompaction(run: CompactionRun): Promise<void> {
   const { door, ground, strategy, trigger, clock } = run;
+  if (trigger === "limit") {
+    const counted = await countPrompt({ ...run, state: door.state, now: clock() });
+    if (!door.state.machine.matches("compacting")) return;
+    if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
+    if (counted !== undefined) door.record(counted);
+    if (counted !== undefined && isRoom(run)) return door.record(rejected(run, "not-needed"));
+  }
   const pruned = pruningNow(door.state, ground, clock(), "compaction");
   if (pruned !== undefined) door.record(pruned);
   if (pruned !== undefined && trigger === "limit" && isRoom(run)) {

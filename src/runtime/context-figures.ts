@@ -13,7 +13,13 @@ import {
   type SessionCost,
 } from "../context/index.ts";
 import type { ModelName } from "../events/index.ts";
-import { promptMessages, spending, usage, type Spending } from "../projections/index.ts";
+import {
+  promptCounts,
+  promptMessages,
+  spending,
+  usage,
+  type Spending,
+} from "../projections/index.ts";
 import { compactionChoice } from "./context-options.ts";
 import type { Agent, PreparedAgent } from "./agent.ts";
 import type { SessionState } from "./session-state.ts";
@@ -74,7 +80,7 @@ export function nextEstimate(
   messages?: readonly ModelMessage[],
 ): ContextEstimate {
   const { agent, description, instructions, tools } = ground.prepared;
-  const { history, view, calibration } = state;
+  const { history, view, calibration, counts } = state;
   const { estimator } = agent.context ?? {};
   const { standing } = ground;
   return estimateContext({
@@ -85,6 +91,7 @@ export function nextEstimate(
     view,
     usage: state.usage,
     calibration,
+    counts,
     limits: limitsNow(state, ground, now),
     ...(standing === undefined ? {} : { standing }),
     ...(estimator === undefined ? {} : { estimator }),
@@ -108,9 +115,10 @@ export function nextPrompt(
   return { messages, estimate: nextEstimate(state, ground, now, messages) };
 }
 
-/** Tokens of the next prompt by the same measure before and after something is left out: no bill is looked at. */
+/** Tokens of the next prompt by the same measure before and after something is left out: no bill and no count is looked at. */
 export function plainTokens(state: SessionState, ground: FiguresGround, now: number): number {
-  return nextEstimate({ ...state, usage: usage.initial }, ground, now).tokens;
+  const unknown = { ...state, usage: usage.initial, counts: promptCounts.initial };
+  return nextEstimate(unknown, ground, now).tokens;
 }
 
 /** What `session.context()` answers. */

@@ -12,6 +12,7 @@ import {
   type TokenEstimator,
 } from "../context/index.ts";
 import { TurnlogError } from "../events/index.ts";
+import type { TokenCounter } from "./token-counter.ts";
 
 export interface ContextOptions {
   /** Which old tool results give way to a placeholder. `false`: none. */
@@ -29,6 +30,11 @@ export interface ContextOptions {
   readonly catalogue?: ModelCatalogue;
   /** How texts are counted. Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;
+  /**
+   * Asked how large a prompt is that is about to be compacted, where our estimate may be wrong about
+   * that. Default: nobody, and the estimate decides.
+   */
+  readonly counter?: TokenCounter;
 }
 
 /** Two choices that combine. */

@@ -5,6 +5,8 @@ export { callIdentity, type CallIdentity } from "./call-identity.ts";
 export type { ContextFigures } from "./context-figures.ts";
 export type { CompactionPreview, PreviewOptions } from "./preview.ts";
 export { compactionChoice, type CompactionChoice, type ContextOptions } from "./context-options.ts";
+export { providerCounter, type ProviderCounterOptions } from "./provider-counter.ts";
+export type { CountRequest, TokenCounter } from "./token-counter.ts";
 export { createRuntime } from "./create-runtime.ts";
 export type { Runtime } from "./runtime.ts";
 export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";

@@ -15,6 +15,7 @@ import {
   contextView,
   history,
   learnedLimits,
+  promptCounts,
   queue,
   sessionSummary,
   toolCalls,
@@ -48,6 +49,7 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
   calibration,
   compactions,
   learnedLimits,
+  promptCounts,
   sessionSummary,
 ];
 
@@ -70,6 +72,7 @@ const stateSchema = z.object({
   calibration: calibration.schema,
   compactions: compactions.schema,
   learnedLimits: learnedLimits.schema,
+  counts: promptCounts.schema,
   summary: sessionSummary.schema,
 });
 

@@ -14,6 +14,7 @@ import {
   contextView,
   history,
   learnedLimits,
+  promptCounts,
   queue,
   sessionSummary,
   toolCalls,
@@ -24,6 +25,7 @@ import {
   type ContextView,
   type HistoryState,
   type LearnedLimits,
+  type PromptCounts,
   type QueueState,
   type SessionSummary,
   type ToolCallsState,
@@ -43,6 +45,7 @@ export interface SessionState {
   readonly calibration: CalibrationState;
   readonly compactions: CompactionsState;
   readonly learnedLimits: LearnedLimits;
+  readonly counts: PromptCounts;
   readonly summary: SessionSummary;
 }
 
@@ -58,6 +61,7 @@ export const initialSessionState: SessionState = {
   calibration: calibration.initial,
   compactions: compactions.initial,
   learnedLimits: learnedLimits.initial,
+  counts: promptCounts.initial,
   summary: sessionSummary.initial,
 };
 
@@ -95,6 +99,7 @@ export function foldSession(
       calibration: calibration.fold(state.calibration, event),
       compactions: compactions.fold(state.compactions, event),
       learnedLimits: learnedLimits.fold(state.learnedLimits, event),
+      counts: promptCounts.fold(state.counts, event),
       summary: sessionSummary.fold(state.summary, event),
     },
     effects,

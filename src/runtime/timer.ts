@@ -10,6 +10,8 @@ export type Wait =
   | { readonly kind: "retry" | "summary-retry" }
   /** For the model, until one of its `timeLimits` is passed. */
   | { readonly kind: "model"; readonly limit: ModelLimit }
+  /** For the answer of a `TokenCounter`. */
+  | { readonly kind: "count" }
   /** For a tool, until it is told to stop. */
   | { readonly kind: "tool"; readonly callId: string }
   /** For a tool that was told to stop. */

@@ -26,7 +26,13 @@ function comparable({ seq, type, data, id }: SessionEvent): unknown {
 }
 
 /** Fields that hold what this release guessed. */
-const guesses = new Set(["estimate", "beforeTokens", "afterTokens", "savedTokens"]);
+const guesses = new Set([
+  "estimate",
+  "estimatedTokens",
+  "beforeTokens",
+  "afterTokens",
+  "savedTokens",
+]);
 
 /** An event's data without delays and guesses, as far as its type has them. */
 function withoutGuesses(

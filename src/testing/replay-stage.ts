@@ -131,7 +131,7 @@ export class ReplayStage {
       agent: {
         ...agent,
         model: { ...replayModel(rest, this.#pacer), ...nameOf(agent) },
-        context: replayedContext(agent, rest, this.#pacer),
+        context: replayedContext(agent, rest, this.#pacer, () => this.#pacer.position),
         ...(agent.tools === undefined
           ? {}
           : { tools: replayTools(rest, agent.tools, this.#pacer) }),

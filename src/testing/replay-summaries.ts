@@ -20,16 +20,29 @@ import {
   type RecordedCompaction,
   type SummaryOutcome,
 } from "./recorded-compactions.ts";
+import { replayedCounter } from "./replay-counts.ts";
 
-/** What the agent says of its context, its strategy's model being the log. */
+/**
+ * What the agent says of its context, its strategy's model and its counter being the log.
+ * @param position - Where the replayed session stands.
+ */
 export function replayedContext(
   { context, model }: Agent,
   events: readonly SessionEvent[],
   pace: ReplayPace,
+  position: () => number,
 ): ContextOptions {
+  const counted =
+    context?.counter === undefined
+      ? {}
+      : { counter: replayedCounter(context.counter, events, pace, position) };
   const choice = compactionChoice(context);
-  if (choice === undefined) return { ...context };
-  return { ...context, compact: { ...choice, how: answered(choice.how, model, events, pace) } };
+  if (choice === undefined) return { ...context, ...counted };
+  return {
+    ...context,
+    ...counted,
+    compact: { ...choice, how: answered(choice.how, model, events, pace) },
+  };
 }
 
 function answered(

@@ -36,8 +36,9 @@ export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
  * `execute` are not called. Instructions, schemas, approvals, `toModelOutput` and limits are the
  * agent's own, so that a change of them is found where it first tells. Nothing is waited
  * for: a limit is passed, a back-off is over and a tool is left behind where it was. A compaction is
- * planned by the agent; what a model wrote as its summary comes from the log. A hash chain is of no
- * concern: its links are left out. Not compared are times, stacks, how long a refused call was put off, and guesses of tokens.
+ * planned by the agent; what a model wrote as its summary and what a provider counted come from the
+ * log. A hash chain is of no concern: its links are left out. Not compared are times, stacks, how
+ * long a refused call was put off, and guesses of tokens.
  * @param events - Of one session, as `EventLog.read` or `readSessionFile` gives them.
  * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap
  */

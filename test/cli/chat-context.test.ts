@@ -257,7 +257,7 @@ describe("the prompt in a chat", () => {
     expect(tokens(after)).toBeLessThan(tokens(before) - 1500);
     expect(chat.screen()).toMatch(
       new RegExp(
-        `^Not compacted by sliding-window: leaving out tool results was enough\\. The prompt has ~${after} tokens\\.$`,
+        `^Not compacted by sliding-window: there is room without it\\. The prompt has ~${after} tokens\\.$`,
         "m",
       ),
     );

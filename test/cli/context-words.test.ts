@@ -49,12 +49,22 @@ const cut = (data: Partial<EventBody<"context.cut">["data"]>): EventBody<"contex
   data: { calls: [{ step: 1, callId: "a", head: 10, tail: 10 }], savedTokens: 9000, ...data },
 });
 
+const asked = { counter: "provider", model, estimatedTokens: 12_300 };
+
 const told: readonly (readonly [EventBody, string])[] = [
   [pruned, "Left out 1 old tool result: ~2,000 tokens less."],
   [cut({}), "Cut 1 long tool result: ~9,000 tokens less."],
   [
     cut({ reader: "read_tool_output" }),
     "Cut 1 long tool result: ~9,000 tokens less; the model reads on by read_tool_output.",
+  ],
+  [
+    { type: "context.counted", data: { ...asked, tokens: 11_020 } },
+    "Counted by provider: 11,020 tokens, where ~12,300 were estimated.",
+  ],
+  [
+    { type: "context.count-failed", data: { ...asked, error: { name: "E", message: "busy" } } },
+    "Not counted by provider: busy. The estimate of ~12,300 tokens stands.",
   ],
   [
     { type: "context.compaction-started", data: { strategy: "s", trigger: "asked" } },
@@ -83,7 +93,7 @@ const told: readonly (readonly [EventBody, string])[] = [
   ],
   [
     rejected({ beforeTokens: 900 }),
-    "Not compacted by s: leaving out tool results was enough. The prompt has ~900 tokens.",
+    "Not compacted by s: there is room without it. The prompt has ~900 tokens.",
   ],
   [rejected({ why: "nothing-to-gain" }), "Not compacted by s: it would save less than a tenth."],
   [
@@ -121,6 +131,11 @@ describe("what became of a prompt", () => {
   it.each([
     ["the next step's estimate", started, "~5,000 → ~3,000 tokens"],
     ["the compaction that follows", compacted, "~14,300 → ~12,300 tokens"],
+    [
+      "the count that follows",
+      { type: "context.counted", data: { ...asked, tokens: 11_020 } },
+      "~14,300 → ~12,300 tokens",
+    ],
     ["one that is not needed any more", rejected({ beforeTokens: 900 }), "~2,900 → ~900 tokens"],
   ] as const)("a pruning is told from what to what, by %s", (_, next, figures) => {
     const notices = new ContextNotices();

@@ -314,6 +314,18 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     }),
     fc.record({ reader: text }, { requiredKeys: [] }),
   ),
+  "context.counted": fc.record({
+    counter: text,
+    model: modelName,
+    estimatedTokens: count,
+    tokens: count,
+  }),
+  "context.count-failed": fc.record({
+    counter: text,
+    model: modelName,
+    estimatedTokens: count,
+    error,
+  }),
   "context.compaction-started": fc.record({
     trigger: fc.constantFrom("asked", "limit", "overflow"),
     strategy: text,

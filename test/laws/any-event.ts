@@ -153,7 +153,7 @@ const anyData: AnyData = {
     attempt: few,
     model,
     promptDigest: fc.constant("d"),
-    estimate: fc.record({ tokens, basis: fc.constantFrom("length", "anchored") }),
+    estimate: fc.record({ tokens, basis: fc.constantFrom("length", "anchored", "counted") }),
   }),
   "step.retrying": fc.record(
     { step: few, attempt: few, delayMs: tokens, error, usage },
@@ -248,6 +248,18 @@ const anyData: AnyData = {
     },
     { requiredKeys: ["calls", "savedTokens"] },
   ),
+  "context.counted": fc.record({
+    counter: fc.constant("provider"),
+    model,
+    estimatedTokens: tokens,
+    tokens,
+  }),
+  "context.count-failed": fc.record({
+    counter: fc.constant("provider"),
+    model,
+    estimatedTokens: tokens,
+    error,
+  }),
   "context.compaction-started": fc.record({
     trigger: fc.constantFrom("asked", "limit", "overflow"),
     strategy: fc.constant("drop-oldest"),

@@ -2,6 +2,7 @@
 
 import type { Agent, Session } from "../../src/index.ts";
 import { prepareAgent } from "../../src/runtime/agent.ts";
+import { counter, countingAgent } from "../support/counting-agent.ts";
 import type { ReplayedAgent } from "../../src/testing/index.ts";
 import { approvalSession, askingAgent } from "./approval-sessions.ts";
 import { cancelledAgent, cancelSession } from "./cancel-sessions.ts";
@@ -13,6 +14,7 @@ import {
   pruningSession,
   summingAgent,
 } from "./context-sessions.ts";
+import { countSession } from "./count-sessions.ts";
 import { crashSession, mortalAgent } from "./crash-sessions.ts";
 import { limitedAgent, limitSession } from "./limit-sessions.ts";
 import { BRIEF, longSession, talkingAgent } from "./long-sessions.ts";
@@ -29,6 +31,10 @@ interface RecordedScript {
   readonly play: (stage: Stage) => Promise<Session>;
   /** Those that may have run it; their models have nothing to say, since the log answers. */
   readonly agents: readonly Agent[];
+}
+
+function nobody(): never {
+  throw new Error("In a replay nobody is asked for a count.");
 }
 
 /** What the agents of the session `limits` were, one after the other. */
@@ -59,6 +65,7 @@ export const recordedScripts: Readonly<Record<FixtureName, RecordedScript>> = {
   retries: { play: retrySession, agents: [triedAgent()] },
   reasoning: { play: reasoningSession, agents: [thinkingAgent()] },
   parallel: { play: parallelSession, agents: [busyAgent()] },
+  counts: { play: countSession, agents: [countingAgent(counter(nobody), [])] },
 };
 
 /** The agent that ran a recording; where several did, the one that is described there. */

@@ -13,7 +13,7 @@ import { viewOf } from "../../src/runtime/session-view.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { recordedScripts } from "./recorded-scripts.ts";
-import { partsOf } from "./session-digests.ts";
+import { allPartsOf } from "./session-digests.ts";
 import {
   fixtureNames,
   meaningOf,
@@ -47,9 +47,9 @@ describe.each(fixtureNames)("the session %s, played", (name) => {
     expect(all.filter((position) => !seen.has(position))).toEqual([]);
     for (const state of live) {
       const { position } = state;
-      expect({ position, ...partsOf(state) }).toStrictEqual({
+      expect({ position, ...allPartsOf(state) }).toStrictEqual({
         position,
-        ...partsOf(stateAt(folded, position)),
+        ...allPartsOf(stateAt(folded, position)),
       });
     }
     expect(problems).toEqual([]);
@@ -89,10 +89,10 @@ describe.each(fixtureNames)("the recording %s", (name) => {
       await saveSessionSnapshot(log, SESSION, stateAt(folded, seq), nothingKept);
       const { state } = await loadSessionSnapshot(log, SESSION);
       expect(state.position).toBe(seq);
-      expect(partsOf(fold(state, events.slice(seq)))).toStrictEqual(partsOf(folded.last));
+      expect(allPartsOf(fold(state, events.slice(seq)))).toStrictEqual(allPartsOf(folded.last));
     }
     const twice = events.flatMap((event) => [event, event]);
-    expect(partsOf(fold(initialSessionState, twice))).toStrictEqual(partsOf(folded.last));
+    expect(allPartsOf(fold(initialSessionState, twice))).toStrictEqual(allPartsOf(folded.last));
   });
 
   it("shows the same at a position whether it is read there or folded up to it", async () => {

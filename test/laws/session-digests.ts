@@ -14,6 +14,12 @@ export function partsOf(state: SessionState): Readonly<Record<string, unknown>> 
   return { machine: { value, context }, ...known, prompt };
 }
 
+/** All parts, those too that are guesses of this release and have no digest. */
+export function allPartsOf(state: SessionState): Readonly<Record<string, unknown>> {
+  const { calibration, compactions, learnedLimits, counts } = state;
+  return { ...partsOf(state), calibration, compactions, learnedLimits, counts };
+}
+
 /** For each part: the positions at which it changed, with the digest from there on. */
 export type SessionDigests = Readonly<Record<string, readonly (readonly [number, string])[]>>;
 

@@ -34,6 +34,7 @@ export const fixtureNames = [
   "retries",
   "reasoning",
   "parallel",
+  "counts",
 ] as const;
 export type FixtureName = (typeof fixtureNames)[number];
 

@@ -63,6 +63,8 @@ const consequences: ReadonlySet<EventType> = new Set<EventType>([
   "tool.unknown",
   "context.pruned",
   "context.overflowed",
+  "context.counted",
+  "context.count-failed",
   "context.compaction-rejected",
   "turn.ended",
 ]);
