@@ -55,7 +55,7 @@ describe("a recorded session whose summaries are written by a model", () => {
           for (const fact of said) expect(summary).toContain(fact);
         }
       }
-      expect(later).toBeGreaterThan(10);
+      expect(later).toBeGreaterThan(3);
     },
   );
 
