@@ -107,7 +107,7 @@ function basisLine(basis: DrawnFigures["basis"], since: DrawnFigures["since"]): 
   const { step, input, output, added, removed } = since;
   const known =
     step === undefined
-      ? `counted by the provider: ${figure(input)}`
+      ? `${figure(input)} by the provider`
       : `billed for step ${step}: ${figure(input)} in + ${figure(output)} out`;
   const changed = `since then ${figure(added)} new − ${figure(removed)} removed`;
   switch (basis) {

@@ -28,9 +28,9 @@ export interface CountRun {
 
 export type CountEvent = EventBody<"context.counted"> | EventBody<"context.count-failed">;
 
-/** What came of a count, or undefined where none was worth a request or the signal said stop. */
+/** What came of a count, or undefined where none was worth a request. */
 export async function countPrompt(run: CountRun): Promise<CountEvent | undefined> {
-  const { state, ground, now, signal } = run;
+  const { state, ground, now } = run;
   const { agent, description } = ground.prepared;
   const { counter } = agent.context ?? {};
   const estimate = nextEstimate(state, ground, now);
@@ -52,7 +52,6 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
     });
     return { type: "context.counted", data: { ...asked, tokens } };
   } catch (error) {
-    if (signal.aborted) return undefined;
     return { type: "context.count-failed", data: { ...asked, error: toStoredError(error) } };
   }
 }

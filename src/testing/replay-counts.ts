@@ -17,7 +17,7 @@ export function replayedCounter(
     name,
     async count() {
       const outcome = nextOutcome(events, position());
-      // Nobody saw what it answered: it was cancelled, or its process died.
+      // Nobody saw what it answered.
       if (outcome === undefined) return await new Promise<never>(() => {});
       await pace.due(outcome.seq);
       switch (outcome.type) {
@@ -32,13 +32,11 @@ export function replayedCounter(
   };
 }
 
-/** What follows from the compaction that has begun; undefined where it was stopped before anything did. */
+/** What follows from the compaction that has begun, its end at the latest; undefined where its process died before. */
 function nextOutcome(events: readonly SessionEvent[], position: number): SessionEvent | undefined {
   const next = events.find(
     ({ seq, type }) =>
       seq > position && (type === "session.recovered" || type.startsWith("context.")),
   );
-  if (next?.type === "session.recovered") return undefined;
-  const wasStopped = next?.type === "context.compaction-rejected" && next.data.why === "cancelled";
-  return wasStopped ? undefined : next;
+  return next?.type === "session.recovered" ? undefined : next;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, dropOldest } from "../../src/index.ts";
 import { billingModel } from "../support/billing-model.ts";
+import { counter, countingAgent, tale } from "../support/counting-agent.ts";
 import { jsonLines, run, type Ended } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
@@ -13,6 +14,8 @@ let folder: TemporaryFolder;
 /** Positions of the events of the session `tale`, which was compacted and restored. */
 let compacted: number;
 let last: number;
+/** The position at which a prompt of the session `counted` was counted. */
+let counted: number;
 
 beforeAll(async () => {
   folder = await temporaryFolder({ "a.ts": "zod\n", "b.ts": "zod\nzod\n" });
@@ -33,7 +36,25 @@ beforeAll(async () => {
   compacted = (await session.compact(dropOldest({ keepTurns: 1 }))).seq;
   await session.restore();
   last = (await session.view()).position;
+  await runtime.close();
+  await countOnce();
 });
+
+async function countOnce(): Promise<void> {
+  const agent = countingAgent(counter(() => 700));
+  await using runtime = await createRuntime({ dir: folder.at(".turnlog"), agent });
+  const session = await runtime.session("counted");
+  for (let turn = 0; turn < 4; turn++) {
+    await (
+      await session.send(tale)
+    ).result;
+  }
+  for await (const { seq, type } of session.events()) {
+    if (type !== "context.counted") continue;
+    counted = seq;
+    break;
+  }
+}
 
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();
@@ -50,7 +71,7 @@ const figures = z.looseObject({
   position: z.int(),
   tokens: z.int(),
   bytes: z.int(),
-  basis: z.enum(["measured", "anchored", "estimated"]),
+  basis: z.enum(["measured", "counted", "anchored", "estimated"]),
   breakdown: z.strictObject({
     instructions: z.int(),
     tools: z.int(),
@@ -105,6 +126,26 @@ describe("context", () => {
     expect((await json("tale", "--at", "1")).tokens).toBe(0);
     expect((await look("context", "tale", "--at", "1")).stdout).toContain(
       "not known before the agent's first step",
+    );
+  });
+
+  it("says of a figure that the provider has counted it, and what was guessed since", async () => {
+    const at = async (position: number): Promise<string> =>
+      (await look("context", "counted", "--at", String(position))).stdout;
+    expect(await json("counted", "--at", String(counted))).toMatchObject({
+      basis: "counted",
+      tokens: 700,
+    });
+    const then = await at(counted);
+    expect(then).toMatch(/^700 tokens for /m);
+    expect(then).toContain("\ncounted: 700 by the provider; since then 0 new − 0 removed\n");
+    const later = await look("context", "counted");
+    expect(later.stdout).toMatch(/^~7\d\d tokens for /m);
+    expect(later.stdout).toMatch(
+      /^counted in part: 700 by the provider; since then \d+ new − 0 removed, which is estimated$/m,
+    );
+    expect((await look("show", "counted")).stdout).toContain(
+      "Counted by clerk: 700 tokens, where ~1,289 were estimated.",
     );
   });
 

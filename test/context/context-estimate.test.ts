@@ -14,7 +14,7 @@ const instructions = "You are careful. ".repeat(20);
 const tools = JSON.stringify([{ name: "read", description: "Reads a file." }]);
 
 function estimate(session: Session, more: Partial<EstimateInput> = {}): ContextEstimate {
-  const { history, view, usage, calibration } = session;
+  const { history, view, usage, calibration, counts } = session;
   return estimateContext({
     model: gpt,
     instructions,
@@ -23,6 +23,7 @@ function estimate(session: Session, more: Partial<EstimateInput> = {}): ContextE
     view,
     usage,
     calibration,
+    counts,
     ...more,
   });
 }
@@ -109,6 +110,95 @@ describe("the estimate", () => {
     });
     expect(estimate(session).since?.removed).toBe(0);
     expect(estimate(session).tokens).toBeLessThan(1100 + 40);
+  });
+
+  it("is what was counted when nothing came after it, whatever was billed before", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.start();
+    session.say("Gone.");
+    session.finish({ inputTokens: 5000, outputTokens: 7 });
+    session.end();
+    session.ask(prose);
+    session.count(4321);
+    expect(estimate(session)).toMatchObject({
+      tokens: 4321,
+      basis: "counted",
+      since: { input: 4321, output: 0, added: 0, removed: 0 },
+      recorded: { tokens: 4321, basis: "counted", guessedTokens: 0 },
+    });
+    expect(estimate(session).since).not.toHaveProperty("step");
+  });
+
+  it("adds to a count what came since, and takes off what was pruned, until the next bill", () => {
+    const session = new Session();
+    session.ask("Go.");
+    session.work(prose);
+    session.count(4000);
+    session.start();
+    session.say(prose);
+    session.finish({ basis: "estimated" });
+    const said = estimate(session);
+    expect(said.basis).toBe("anchored");
+    expectAbout(said.tokens - 4000, proseTokens);
+    session.record({
+      type: "context.pruned",
+      data: { calls: [{ step: 1, callId: "c0" }], savedTokens: 1 },
+    });
+    expectAbout(said.tokens - estimate(session).tokens, proseTokens);
+    session.end();
+    session.ask("More.");
+    session.start();
+    session.finish({ inputTokens: 7000, outputTokens: 10 });
+    expect(estimate(session)).toMatchObject({ since: { step: 3, input: 7000 } });
+  });
+
+  it("does not build on a count of another model, of another agent, or of before a compaction", () => {
+    const counted = (): Session => {
+      const session = new Session();
+      session.ask(prose);
+      session.count(4000);
+      return session;
+    };
+    const other = { provider: "anthropic", modelId: "claude-opus-4-6" };
+    expect(estimate(counted(), { model: other }).basis).toBe("estimated");
+    const configured = counted();
+    const agent = { digest: "d", model: gpt, tools: [] };
+    configured.record({ type: "session.configured", data: { agent } });
+    expect(estimate(configured).basis).toBe("estimated");
+    const from = { session: "p", position: 1 };
+    const forked = counted();
+    forked.record({ type: "session.forked", data: { from } });
+    expect(estimate(forked).basis).toBe("counted");
+    forked.record({ type: "session.forked", data: { from, agent } });
+    expect(estimate(forked).basis).toBe("estimated");
+    const compacted = counted();
+    compacted.record({
+      type: "context.compacted",
+      data: {
+        strategy: "s",
+        covers: { from: 3, to: 3 },
+        summary: "A tale.",
+        beforeTokens: 9,
+        afterTokens: 1,
+      },
+    });
+    expect(estimate(compacted).basis).toBe("estimated");
+  });
+
+  it("takes reasoning off a count that its provider drops when the turn is over", () => {
+    const session = new Session();
+    session.ask("Think.");
+    session.start();
+    session.think("Well.");
+    session.call("a");
+    session.finish({ inputTokens: 1100, outputTokens: 300, reasoningTokens: 250 }, "tool-calls");
+    session.answer("a", "");
+    session.count(1500);
+    expect(estimate(session).tokens).toBe(1500);
+    session.end();
+    session.ask("Again.");
+    expect(estimate(session).since).toMatchObject({ input: 1500, removed: 250 });
   });
 
   it("starts anew after another model, a compaction and an undoing, and says so", () => {

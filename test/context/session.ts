@@ -4,10 +4,12 @@ import {
   calibration,
   contextView,
   history,
+  promptCounts,
   usage,
   type CalibrationState,
   type ContextView,
   type HistoryState,
+  type PromptCounts,
   type UsageState,
 } from "../../src/projections/index.ts";
 
@@ -18,6 +20,7 @@ export class Session {
   view: ContextView = contextView.initial;
   usage: UsageState = usage.initial;
   calibration: CalibrationState = calibration.initial;
+  counts: PromptCounts = promptCounts.initial;
   position = 0;
   #turn = 0;
   #step = 0;
@@ -29,6 +32,7 @@ export class Session {
     this.view = contextView.fold(this.view, event);
     this.usage = usage.fold(this.usage, event);
     this.calibration = calibration.fold(this.calibration, event);
+    this.counts = promptCounts.fold(this.counts, event);
   }
 
   get step(): number {
@@ -40,9 +44,9 @@ export class Session {
     this.#turn = turn;
   }
 
-  mark(): Pick<Session, "history" | "view" | "usage" | "calibration" | "position"> {
-    const { history, view, usage, calibration, position } = this;
-    return { history, view, usage, calibration, position };
+  mark(): Pick<Session, "history" | "view" | "usage" | "calibration" | "counts" | "position"> {
+    const { history, view, usage, calibration, counts, position } = this;
+    return { history, view, usage, calibration, counts, position };
   }
 
   /** As if nothing had been recorded since. */
@@ -113,6 +117,12 @@ export class Session {
   failed(callId: string): void {
     const error = { name: "Error", message: "No such file." };
     this.record({ type: "tool.failed", data: { step: this.#step, callId, error } });
+  }
+
+  /** The prompt as it stands is counted. */
+  count(tokens: number, model: ModelName = gpt): void {
+    const counter = "provider";
+    this.record({ type: "context.counted", data: { counter, model, tokens, estimatedTokens: 1 } });
   }
 
   /** A call that the provider runs itself. */

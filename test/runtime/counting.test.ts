@@ -1,11 +1,20 @@
 /** A count before a prompt is shortened: what it changes, and that nothing depends on its coming. */
 
 import { describe, expect, it } from "vitest";
-import type { CountRequest, SessionEvent, Timer } from "../../src/index.ts";
+import {
+  openMemoryLog,
+  summarize,
+  tokens,
+  type CountRequest,
+  type SessionEvent,
+  type Timer,
+} from "../../src/index.ts";
 import { systemTimer } from "../../src/runtime/timer.ts";
 import type { ScriptedStep } from "../../src/testing/index.ts";
 import { tooLong } from "../support/billing-model.ts";
 import { answers, counter, countingAgent, LIMIT, tale } from "../support/counting-agent.ts";
+import { severableLog } from "../support/severed-log.ts";
+import { waitingSummariser } from "../support/summarisers.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 
 async function tell({ session }: OpenSession, count: number): Promise<void> {
@@ -246,5 +255,34 @@ describe("a counter", () => {
       "context.compaction-rejected",
     ]);
     expect(done[4]?.data).toMatchObject({ why: "cancelled" });
+  });
+
+  it("that failed before the process died is not asked again by the next one in that step", async () => {
+    const clerk = counter(() => Number.NaN);
+    const { model, hold } = waitingSummariser();
+    const agent = countingAgent(clerk);
+    const how = summarize({ model, keepTokens: 300 });
+    const waiting = {
+      ...agent,
+      context: { ...agent.context, compact: { when: tokens(LIMIT), how } },
+    };
+    await using log = await openMemoryLog();
+    const mortal = severableLog(log);
+    const first = await openSession(waiting, { log: mortal });
+    await tell(first, 3);
+    await first.session.send(tale);
+    await hold.reached;
+    mortal.sever();
+    await using second = await openSession(agent, { log, recovery: "continue" });
+    await second.session.idle();
+    expect(typesOf(await decisions(second)).slice(3)).toEqual([
+      "context.compaction-started",
+      "context.count-failed",
+      "context.compaction-rejected",
+      "context.compaction-started",
+      "context.compacted",
+      "step.started",
+    ]);
+    expect(clerk.asked).toHaveLength(1);
   });
 });
