@@ -7,7 +7,6 @@
 import type { LanguageModel } from "ai";
 import { jsonObjectSchema } from "../events/index.ts";
 import { countingRequest, place } from "./counting-endpoints.ts";
-import { languageModelCall } from "./language-model-call.ts";
 import type { CountRequest, TokenCounter } from "./token-counter.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -68,6 +67,8 @@ async function callFailure(
 ): Promise<unknown> {
   let failure: unknown;
   try {
+    // When it is first asked: who only reads a store does not load the AI SDK.
+    const { languageModelCall } = await import("./language-model-call.ts");
     const outputs = languageModelCall.call({
       agent: { ...agent, model },
       messages,
