@@ -32,6 +32,8 @@ export const agent = { model: scriptedModel([]), instructions: ${JSON.stringify(
 const config = `import { defineConfig } from "vitest/config";
 const src = ${JSON.stringify(`${root}src/`)};
 export default defineConfig({
+  // A loaded machine is no failure of the test that is shown.
+  test: { testTimeout: ${patience} },
   resolve: {
     alias: [
       { find: /^turnlog$/, replacement: src + "index.ts" },
