@@ -1,0 +1,221 @@
+/** The session as its user holds it. The live actor behind it comes and goes; the handle stays good. */
+
+import { byId, TurnlogError, type EventLog, type RecoveryPolicy } from "../events/index.ts";
+import type { QueuedMessage } from "../projections/index.ts";
+import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
+import { requestCancel } from "./cancellation.ts";
+import { rerunPoint } from "./rerun.ts";
+import type { ForkOptions, Session } from "./session.ts";
+import type { SessionActor } from "./session-actor.ts";
+import { diffSession } from "./session-diff.ts";
+import { stateAt, viewOf, viewSession } from "./session-view.ts";
+import { createTurn, type Turn } from "./turn.ts";
+import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
+import { toStoredContent } from "./user-input.ts";
+
+/** What the runtime lends to its sessions. */
+export interface SessionHost {
+  readonly log: EventLog;
+  readonly newId: () => string;
+  /** Resolves when everything is loaded that a step needs. */
+  ready(): Promise<void>;
+  /** Makes a fork of what is in the log, and wakes it up. */
+  fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
+  /** The live actor, woken up from the log if need be. */
+  actor(session: string): Promise<SessionActor>;
+  /** Resolves with what `look` finds once it finds something; it looks after every event. */
+  watch<Found>(actor: SessionActor, look: () => Found | undefined): Promise<Found>;
+}
+
+export function createSession(id: string, host: SessionHost): Session {
+  const { log } = host;
+
+  /** The live actor of a session that is not closed: nothing is recorded after `session.closed`. */
+  async function opened(command: string): Promise<SessionActor> {
+    await host.ready();
+    const actor = await host.actor(id);
+    if (actor.state.machine.matches("closed")) throw actor.refusal(command, "it is closed");
+    return actor;
+  }
+
+  async function answer(callId: string, approved: boolean, options: ApprovalAnswer): Promise<void> {
+    const command = approved ? "approve" : "deny";
+    const actor = await opened(command);
+    const answered = answerEvent(actor.state, callId, approved, options);
+    if (answered === undefined) {
+      throw actor.refusal(command, `call ${callId} does not wait for approval`);
+    }
+    actor.record(answered);
+    await actor.durable();
+  }
+
+  function turnOf(messageId: string, position: number, queued: boolean): Turn {
+    const outcome = async (): Promise<TurnOutcome> => {
+      const live = await host.actor(id);
+      return await host.watch(live, () => turnOutcome(live.state, messageId));
+    };
+    return createTurn({ session: id, messageId, queued, position, log, outcome });
+  }
+
+  return {
+    id,
+
+    async send(input, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
+      const content = toStoredContent(id, input);
+      const actor = await opened("accept messages");
+      const queued = !actor.isIdle;
+      if (byId(actor.state.queue.accepted, messageId) === undefined) {
+        actor.record({ type: "message.queued", data: { id: messageId, content, delivery } });
+      } else if (waits(actor, messageId)) {
+        // Said again by a client that never heard the answer: it is to be delivered now.
+        release(actor);
+      }
+      const position = byId(actor.state.queue.accepted, messageId) ?? actor.state.position;
+      await actor.durable();
+      return turnOf(messageId, position, queued);
+    },
+
+    async turn(messageId) {
+      const actor = await host.actor(id);
+      const position = byId(actor.state.queue.accepted, messageId);
+      if (position !== undefined) return turnOf(messageId, position, waits(actor, messageId));
+      throw new TurnlogError(
+        "INVALID_INPUT",
+        `Session ${id} never accepted a message ${messageId}. Send one, or name one of \`message.queued\`.`,
+        { session: id },
+      );
+    },
+
+    async cancel(options = {}) {
+      const actor = await host.actor(id);
+      const requested = requestCancel(actor, options);
+      const remains = await host.watch(actor, () => {
+        const { machine } = actor.state;
+        return machine.matches("idle") || machine.matches("closed")
+          ? turnRemains(actor.state, requested.turn)
+          : undefined;
+      });
+      return { ...requested, ...remains };
+    },
+
+    approve: (callId, options = {}) => answer(callId, true, options),
+    deny: (callId, options = {}) => answer(callId, false, options),
+
+    async withdraw(messageId, reason) {
+      const actor = await opened("withdraw");
+      findWaiting(actor, "withdraw", messageId);
+      actor.record({
+        type: "message.withdrawn",
+        data: { ids: [messageId], ...(reason === undefined ? {} : { reason }) },
+      });
+      await actor.durable();
+    },
+
+    async reschedule(messageId, delivery) {
+      const actor = await opened("reschedule");
+      // Asked for twice, it is moved once.
+      if (findWaiting(actor, "reschedule", messageId).delivery !== delivery) {
+        actor.record({ type: "message.rescheduled", data: { id: messageId, delivery } });
+      }
+      await actor.durable();
+    },
+
+    async resume() {
+      const actor = await opened("resume");
+      release(actor);
+      await actor.durable();
+    },
+
+    async compact(strategy) {
+      const actor = await opened("compact");
+      const from = actor.state.position + 1;
+      actor.compact(strategy);
+      // Not until it is idle: what came meanwhile may start a turn at once.
+      await host.watch(actor, () => (actor.state.machine.matches("compacting") ? undefined : true));
+      for await (const event of log.read(id, { from })) {
+        if (event.type === "context.compacted" || event.type === "context.compaction-rejected") {
+          return event;
+        }
+      }
+      throw new TurnlogError("SESSION_FAILED", `The compaction of session ${id} left no trace.`, {
+        session: id,
+      });
+    },
+
+    async restore(position) {
+      const actor = await opened("restore");
+      actor.restore(position);
+      await actor.durable();
+    },
+
+    async preview({ compact, at } = {}) {
+      await host.ready();
+      const actor = await host.actor(id);
+      if (at === undefined) return actor.prompts.preview(actor.state, compact);
+      await actor.durable();
+      return actor.prompts.preview(await stateAt(log, id, at), compact);
+    },
+
+    async context({ at } = {}) {
+      await host.ready();
+      const actor = await host.actor(id);
+      if (at === undefined) return actor.prompts.figures();
+      await actor.durable();
+      return actor.prompts.figures(await stateAt(log, id, at));
+    },
+
+    async view() {
+      const actor = await host.actor(id);
+      await actor.durable();
+      return viewOf(id, actor.state);
+    },
+
+    async fork(options = {}) {
+      await (await host.actor(id)).durable();
+      return await host.fork(id, options);
+    },
+
+    async rerun({ at, step, ...changes } = {}) {
+      await (await host.actor(id)).durable();
+      const point = await rerunPoint(log, id, {
+        ...(at === undefined ? {} : { at }),
+        ...(step === undefined ? {} : { step }),
+      });
+      const session = await host.fork(id, { ...changes, at: point.at }, "continue");
+      return { session, turn: await session.turn(point.messageId) };
+    },
+
+    at: (position) => viewSession(log, id, position),
+    diff: (before, after) => diffSession(log, id, before, after),
+    events: (options) => log.subscribe(id, options),
+    idle: async () => untilIdle(await host.actor(id), host),
+
+    async close(reason) {
+      const actor = await host.actor(id);
+      if (actor.state.machine.matches("closed")) return;
+      if (!actor.isIdle) throw actor.refusal("close", "it is running a turn; cancel it or wait");
+      actor.record({ type: "session.closed", data: reason === undefined ? {} : { reason } });
+      await actor.durable();
+    },
+  };
+}
+
+function waits(actor: SessionActor, messageId: string): boolean {
+  return actor.state.queue.waiting.some((message) => message.id === messageId);
+}
+
+/** The message, as long as it was not delivered; refuses the command otherwise. */
+function findWaiting(actor: SessionActor, command: string, messageId: string): QueuedMessage {
+  const found = actor.state.queue.waiting.find((message) => message.id === messageId);
+  if (found !== undefined) return found;
+  throw actor.refusal(command, `message ${messageId} does not wait`);
+}
+
+function release(actor: SessionActor): void {
+  const { held, queue } = actor.state.machine.context;
+  if (held && queue.length > 0) actor.record({ type: "session.resumed", data: {} });
+}
+
+async function untilIdle(actor: SessionActor, host: SessionHost): Promise<void> {
+  await host.watch(actor, () => (actor.isIdle ? true : undefined));
+}
