@@ -7,7 +7,7 @@ import { text as readAll } from "node:stream/consumers";
 import { isatty } from "node:tty";
 import { z } from "zod";
 import { parseSessionId, TurnlogError } from "../events/index.ts";
-import { runChat } from "./chat/chat-run.ts";
+import { runChat, type ChatRun } from "./chat/chat-run.ts";
 import { readEnvironment } from "./environment.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { chooseModel } from "./chat/model-choice.ts";
@@ -34,16 +34,11 @@ export async function chat(
   given: unknown,
   output: Output,
 ): Promise<ExitCode> {
-  const options = optionsSchema.parse(given);
-  const environment = readEnvironment(process.env);
-  const { startedBy, instructions, compaction } = environment;
-  const choice = chooseModel(options.model, environment);
-  const session = sessionName(options.session);
-  // Programs read JSON, and nobody can ask a program.
-  const canAsk = isatty(0) && output.progress.isTerminal && !options.json;
-  const message = await onlyMessage(words, canAsk);
-  const run = { ...options, session, startedBy, choice, canAsk, message, instructions, compaction };
-  return await runChat(run, output);
+  const { session: asked, ...options } = optionsSchema.parse(given);
+  const settings = settingsOf(options, output);
+  const session = sessionName(asked);
+  const message = await onlyMessage(words, settings.canAsk);
+  return await runChat({ ...options, ...settings, session, message }, output);
 }
 
 const rerunSchema = optionsSchema.omit({ session: true }).extend({
@@ -62,15 +57,23 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
     throw new UsageError("--at and --step both say where to begin: give one of them.");
   // Nothing is made where there is no store.
   await (await openStore(options.dir)).close();
+  const settings = settingsOf(options, output);
+  const fork = sessionName(as);
+  const again = { session: fork, message: undefined, rerun: { session, as: fork, at, step } };
+  return await runChat({ ...options, ...settings, ...again }, output);
+}
+
+/** Who answers, what it is told, and whether somebody can be asked. */
+function settingsOf(
+  { model, json }: Pick<z.infer<typeof optionsSchema>, "model" | "json">,
+  { progress }: Output,
+): Pick<ChatRun, "startedBy" | "choice" | "instructions" | "compaction" | "canAsk"> {
   const environment = readEnvironment(process.env);
   const { startedBy, instructions, compaction } = environment;
-  const choice = chooseModel(options.model, environment);
-  const canAsk = isatty(0) && output.progress.isTerminal && !options.json;
-  const fork = sessionName(as);
-  const place = { ...(at === undefined ? {} : { at }), ...(step === undefined ? {} : { step }) };
-  const around = { startedBy, choice, canAsk, instructions, compaction, message: undefined };
-  const run = { ...options, ...around, session: fork, rerun: { session, as: fork, ...place } };
-  return await runChat(run, output);
+  const choice = chooseModel(model, environment);
+  // Programs read JSON, and nobody can ask a program.
+  const canAsk = isatty(0) && progress.isTerminal && !json;
+  return { startedBy, choice, instructions, compaction, canAsk };
 }
 
 function sessionName(asked: string | undefined): string {

@@ -7,9 +7,9 @@ import { stateAt } from "./session-view.ts";
 
 /** A position in the middle of a turn, or the beginning of a step. Default: of the last turn's first step. */
 export interface RerunPlace {
-  readonly at?: number;
+  readonly at?: number | undefined;
   /** The number of a step of the session, counted from 1. */
-  readonly step?: number;
+  readonly step?: number | undefined;
 }
 
 export interface RerunPoint {

@@ -177,10 +177,7 @@ export function createSession(id: string, host: SessionHost): Session {
 
     async rerun({ at, step, ...changes } = {}) {
       await (await host.actor(id)).durable();
-      const point = await rerunPoint(log, id, {
-        ...(at === undefined ? {} : { at }),
-        ...(step === undefined ? {} : { step }),
-      });
+      const point = await rerunPoint(log, id, { at, step });
       const session = await host.fork(id, { ...changes, at: point.at }, "continue");
       return { session, turn: await session.turn(point.messageId) };
     },

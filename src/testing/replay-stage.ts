@@ -10,6 +10,7 @@ import { ReplayPacer } from "./replay-pacer.ts";
 import { waitEnd } from "./recorded-waits.ts";
 import { replayedContext } from "./replay-summaries.ts";
 import { replayTools } from "./replay-tools.ts";
+import { wrapLog } from "./wrapped-log.ts";
 
 export interface ReplayStageOptions {
   readonly log: EventLog;
@@ -168,7 +169,7 @@ export class ReplayStage {
 
   /** The log as one process sees it. What a process that is gone writes gets nowhere. */
   #door(log: EventLog, process: number): EventLog {
-    return {
+    return wrapLog(log, {
       append: (session, expected, events) => {
         if (process !== this.#process) return never();
         const revision = typeof expected === "number" ? expected : 0;
@@ -185,19 +186,7 @@ export class ReplayStage {
       },
       saveSnapshot: (...snapshot) =>
         process === this.#process ? log.saveSnapshot(...snapshot) : never(),
-      fork: (...fork) => log.fork(...fork),
-      read: (...read) => log.read(...read),
-      subscribe: (...subscription) => log.subscribe(...subscription),
-      subscribeAll: (...subscription) => log.subscribeAll(...subscription),
-      readAll: (...read) => log.readAll(...read),
-      revision: (session) => log.revision(session),
-      list: (...list) => log.list(...list),
-      loadSnapshot: (...snapshot) => log.loadSnapshot(...snapshot),
-      delete: (...deletion) => log.delete(...deletion),
-      deleted: () => log.deleted(),
-      close: () => log.close(),
-      [Symbol.asyncDispose]: () => log.close(),
-    };
+    });
   }
 
   /** The events of an append that come before the position at which the session branches off. */

@@ -87,13 +87,18 @@ function wordsOf({ content }: LanguageModelV4Message): readonly string[] {
       case "tool-call":
         return `${part.toolName} ${JSON.stringify(part.input)}`;
       case "tool-result":
-        return "value" in part.output && typeof part.output.value === "string"
-          ? part.output.value
-          : JSON.stringify(part.output);
+        return shownText(part);
       default:
         return "";
     }
   });
+}
+
+/** What a call brought, as it is shown. */
+function shownText({ output }: LanguageModelV4ToolResultPart): string {
+  return "value" in output && typeof output.value === "string"
+    ? output.value
+    : JSON.stringify(output);
 }
 
 class PromptCounter {
@@ -160,10 +165,9 @@ class PromptCounter {
     }
   }
 
-  #result({ toolCallId, output }: LanguageModelV4ToolResultPart): number {
-    const shown =
-      "value" in output && typeof output.value === "string" ? output.value : JSON.stringify(output);
-    const whole = this.#results.get(toolCallId);
+  #result(result: LanguageModelV4ToolResultPart): number {
+    const shown = shownText(result);
+    const whole = this.#results.get(result.toolCallId);
     const billed = whole === undefined ? undefined : this.#billed.tokens.get(whole);
     if (whole === undefined || billed === undefined || shown === whole) return this.#text(shown);
     this.counted.all += 1;

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { openMemoryLog, overflow, summarize, verifySession } from "../../src/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
-import { long } from "../support/runs.ts";
+import { long, patience } from "../support/runs.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { driveSession } from "./driven-session.ts";
 import { recordedSessions, sessionsPresent } from "./session-corpus.ts";
@@ -30,6 +30,6 @@ describeWithCorpus("a recorded session, played through the runtime", () => {
       expect(problems).toEqual([]);
       expect(prompts).toBe(events.filter(({ type }) => type === "step.started").length);
     },
-    long ? 900_000 : 60_000,
+    patience,
   );
 });

@@ -7,7 +7,7 @@
 import { appendFileSync } from "node:fs";
 import { createRuntime, openLog, type Session } from "../../src/index.ts";
 import { seededRandom } from "../support/random.ts";
-import { wrapLog } from "../support/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { crashAgent, sentDigest } from "./crash-agent.ts";
 import { crashPlanSchema, type Place, type Told } from "./crash-plan.ts";
 

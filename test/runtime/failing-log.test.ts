@@ -7,7 +7,7 @@ import { gate, scriptedModel } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { storedEvents } from "../support/replay.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../support/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { echo } from "./tools.ts";
 
 const full = new TurnlogError("LOG_FULL", "The disk is full.");

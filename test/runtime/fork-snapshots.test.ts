@@ -7,7 +7,7 @@ import { scriptedModel } from "../../src/testing/index.ts";
 import { ask } from "../support/asking.ts";
 import { replayLog } from "../support/replay.ts";
 import { saying } from "../support/script.ts";
-import { wrapLog } from "../support/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 describe("a fork of a long session", () => {

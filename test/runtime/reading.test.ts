@@ -8,7 +8,7 @@ import { viewOf } from "../../src/runtime/session-view.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../support/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { echo } from "./tools.ts";
 
 const script = [calling(call("echo", "1", { value: 1 })), saying("Do", "ne.")];

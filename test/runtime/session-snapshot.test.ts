@@ -15,7 +15,7 @@ import type { Snapshot } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../support/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { echo } from "./tools.ts";
 
 const DELTAS = 500;

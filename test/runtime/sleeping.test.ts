@@ -8,7 +8,7 @@ import { gate, scriptedModel } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../support/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/wrapped-log.ts";
 
 const IDLE_AFTER_MS = 1000;
 

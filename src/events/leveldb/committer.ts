@@ -181,7 +181,7 @@ export class Committer {
   /** Adds the rows that a batch has once: index rows, the commit record, the mark. */
   #finish(batch: Batch): ChainMark {
     if (batch.record.count === 0) return this.#written;
-    if (this.#loose.isDue) this.#merge(batch);
+    if (this.#loose.isDue) this.mergeCommits(batch);
     for (const { head, revision, updatedAt } of batch.shares) {
       const { createdAt, link } = head;
       const index = indexRow(head.session, { revision, createdAt, updatedAt, link });
@@ -207,8 +207,8 @@ export class Committer {
     return mark;
   }
 
-  /** All batches before this one are written, and their records with them. */
-  #merge(batch: Pick<WriteBatch, "put" | "del">): void {
+  /** Puts the commit records so far together with a batch that comes after all of them are written. */
+  mergeCommits(batch: Pick<WriteBatch, "put" | "del">): void {
     const merged = this.#loose.merge();
     const to = merged?.gone.at(-1);
     if (merged === undefined || to === undefined) return;
@@ -216,11 +216,6 @@ export class Committer {
     for (const key of merged.gone) batch.del(key);
     const { key: from, row, gone } = merged;
     this.#spare.note(commits, { from, to }, gone.length * (from.length + row.length));
-  }
-
-  /** Adds to the last batch of all what may still be put together. */
-  finish(batch: Pick<WriteBatch, "put" | "del">): void {
-    this.#merge(batch);
   }
 
   /** Where rows have become spare since the store was opened. */

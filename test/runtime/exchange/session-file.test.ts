@@ -14,7 +14,7 @@ import {
 import { anyEvents } from "../../laws/any-event.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
 import { patience, runs } from "../../support/runs.ts";
-import { wrapLog } from "../../support/wrapped-log.ts";
+import { wrapLog } from "../../../src/testing/wrapped-log.ts";
 
 vi.setConfig({ testTimeout: patience });
 

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { openMemoryLog, verifyLog, verifySession, type EventLog } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 import { openSession } from "../../support/with-runtime.ts";
-import { wrapLog } from "../../support/wrapped-log.ts";
+import { wrapLog } from "../../../src/testing/wrapped-log.ts";
 
 async function familyLog(): Promise<EventLog> {
   const log = await openMemoryLog();

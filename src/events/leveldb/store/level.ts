@@ -14,14 +14,16 @@ export function levelAt(location: string, createIfMissing: boolean): LevelDb {
   return new Level(location, { createIfMissing });
 }
 
-/** Moves what is in LevelDB's log file into a table: a range that holds nothing costs only that. */
-export async function flush(database: LevelDb): Promise<void> {
-  await merge(database, { from: "~", to: "~~" });
-}
+/** A range that holds nothing: merging it costs only the moving. */
+const nowhere: Span = { from: "~", to: "~~" };
 
-/** Merges the tables of a range, which leaves out what has been overwritten or deleted. */
-export async function merge(database: LevelDb, { from, to }: Span): Promise<void> {
-  if (canFlush(database)) await database.compactRange(from, to);
+/**
+ * Moves what is in LevelDB's log file into a table, and merges the tables of the spans, which leaves
+ * out what has been overwritten or deleted there.
+ */
+export async function flush(database: LevelDb, spans: readonly Span[] = []): Promise<void> {
+  if (!canFlush(database)) return;
+  for (const { from, to } of [nowhere, ...spans]) await database.compactRange(from, to);
 }
 
 function canFlush(database: object): database is Flushable {

@@ -12,7 +12,7 @@ import { storeFailure } from "../failures.ts";
 import { checkFiles } from "./file-check.ts";
 import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
-import { flush, levelAt, merge, type LevelDb } from "./level.ts";
+import { flush, levelAt, type LevelDb } from "./level.ts";
 import { LevelLog } from "../level-log.ts";
 import type { StoreLog } from "../store-log.ts";
 import { liveFiles } from "./log-folder.ts";
@@ -74,8 +74,7 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
 /** Deleted rows leave the files when their tables are merged; old files go when a table is made. */
 function eraserOf(database: LevelDb): Eraser {
   return async (spans) => {
-    await flush(database);
-    for (const span of spans) await merge(database, span);
+    await flush(database, spans);
   };
 }
 
@@ -141,15 +140,14 @@ function closer(
     try {
       if (moved) {
         const batch = database.batch();
-        committer.finish(batch);
+        committer.mergeCommits(batch);
         const { spare } = committer;
         // LevelDB merges a table only with one that lies above it: the batch that follows makes one.
         if (spare.length > 0) await flush(database);
         batch.put(checkedKey, seal(checkedKey, written));
         // Synced in every store: `store.json` is about to say that the log has come this far.
         await batch.write({ sync: true });
-        await flush(database);
-        for (const span of spare) await merge(database, span);
+        await flush(database, spare);
       }
       await database.close();
       if (moved) {

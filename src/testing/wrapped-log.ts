@@ -1,6 +1,6 @@
-/** A log with some of its ways changed, for tests that look in or go wrong at one of them. */
+/** A log with some of its ways changed, for whoever looks in or goes wrong at one of them. Used by the replay, and by tests. */
 
-import type { EventLog } from "../../src/events/index.ts";
+import type { EventLog } from "../events/index.ts";
 
 export function wrapLog(log: EventLog, changes: Partial<EventLog>): EventLog {
   return {
