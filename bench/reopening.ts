@@ -46,7 +46,12 @@ export async function measureReopening(
       await cp(store, copy, { recursive: true });
       await onDisk(copy);
       const program = programOf("./reopen-child.ts");
-      const { stdout } = await promisify(execFile)(process.execPath, [program, copy, `${steps}`]);
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        "--expose-gc",
+        program,
+        copy,
+        `${steps}`,
+      ]);
       measured.push(measuredSchema.parse(JSON.parse(stdout)));
     });
   }
