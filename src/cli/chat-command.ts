@@ -12,6 +12,7 @@ import { readEnvironment } from "./environment.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { chooseModel } from "./chat/model-choice.ts";
 import type { Output } from "./output.ts";
+import { isAddress, isFile } from "./chat/mentioned-files.ts";
 import { newSessionName } from "./chat/session-name.ts";
 import { openStore } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
@@ -22,6 +23,7 @@ const optionsSchema = z.object({
   debug: z.boolean().default(false),
   session: z.string().optional(),
   model: z.string().optional(),
+  attach: z.array(z.string()).default([]),
   allowWrite: z.boolean().default(false),
   durability: z.enum(["sync", "os"]),
   hashChain: z.boolean().default(false),
@@ -37,7 +39,8 @@ export async function chat(
   const { session: asked, ...options } = optionsSchema.parse(given);
   const settings = settingsOf(options, output);
   const session = sessionName(asked);
-  const message = await onlyMessage(words, settings.canAsk);
+  await assertFiles(options.attach);
+  const message = await onlyMessage(words, settings.canAsk, options.attach.length > 0);
   return await runChat({ ...options, ...settings, session, message }, output);
 }
 
@@ -76,6 +79,14 @@ function settingsOf(
   return { startedBy, choice, instructions, compaction, canAsk };
 }
 
+/** Before anything is made for a message that cannot be sent. */
+async function assertFiles(sources: readonly string[]): Promise<void> {
+  for (const source of sources) {
+    if (isAddress(source) || (await isFile(source))) continue;
+    throw new UsageError(`--attach ${source}: there is no such file.`);
+  }
+}
+
 function sessionName(asked: string | undefined): string {
   if (asked === undefined) return newSessionName(new Date());
   try {
@@ -87,12 +98,17 @@ function sessionName(asked: string | undefined): string {
 }
 
 /** From the command line, else from a pipe; undefined when a terminal is to ask for it. */
-async function onlyMessage(words: readonly string[], canAsk: boolean): Promise<string | undefined> {
+async function onlyMessage(
+  words: readonly string[],
+  canAsk: boolean,
+  hasFiles: boolean,
+): Promise<string | undefined> {
   const written = words.join(" ").trim();
   if (written !== "") return written;
   if (canAsk) return undefined;
   const piped = isatty(0) ? "" : (await readAll(process.stdin)).trim();
-  if (piped !== "") return piped;
+  // Files can speak for themselves.
+  if (piped !== "" || hasFiles) return piped;
   throw new UsageError(
     'There is no message. Write one after the command, as in turnlog "which files mention zod?", or pipe it in.',
   );

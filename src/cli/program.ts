@@ -56,7 +56,13 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
       .command("chat", { isDefault: true })
       .description("ask an agent about this folder: one message, or a conversation")
       .argument("[message...]", "what to ask; without it a terminal asks, and a pipe is read")
-      .option("--session <id>", "go on with a session, or give a new one this name"),
+      .option("--session <id>", "go on with a session, or give a new one this name")
+      .option(
+        "--attach <file>",
+        "send a file along, by path or address; may be given several times",
+        (file: string, before: readonly string[]) => [...before, file],
+        [],
+      ),
   )
     .addHelpText("after", chatHelp)
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
@@ -283,6 +289,9 @@ window, say when the conversation is compacted.
 
 In a conversation you can type while the agent works: Enter queues, Tab steers, Esc or Ctrl-C
 cancels. /help, typed there, lists the keys and the commands.
+
+@<path> in what you type there attaches a file, @<address> one from the web; --attach does so from
+here.
 
 The agent's tools see this folder and nothing outside it. --allow-write offers write_file too: in a
 terminal each write is asked for; without a terminal the option itself is the consent.

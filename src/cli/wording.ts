@@ -77,7 +77,10 @@ export function jsonExcerpt(value: JsonValue | undefined, length: number): strin
 export function contentText(content: StoredUserContent): string {
   if (typeof content === "string") return content;
   return content
-    .map((part) => (part.type === "text" ? part.text : `[${part.filename ?? part.mediaType}]`))
+    .map((part) => {
+      if (part.type === "file") return `[${part.filename ?? part.mediaType}]`;
+      return part.filename === undefined ? part.text : `[${part.filename}]`;
+    })
     .join("\n");
 }
 

@@ -8,7 +8,13 @@ import { providerMetadataSchema, type ProviderMetadata } from "./json.ts";
 export type StoredUserContent = string | readonly StoredUserPart[];
 
 export type StoredUserPart =
-  | { readonly type: "text"; readonly text: string; readonly providerOptions?: ProviderMetadata }
+  | {
+      readonly type: "text";
+      readonly text: string;
+      /** Of text that is the content of a file. */
+      readonly filename?: string;
+      readonly providerOptions?: ProviderMetadata;
+    }
   | {
       readonly type: "file";
       /** Base64, a `data:` URL or an `http(s):` URL. */
@@ -45,6 +51,7 @@ export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
       z.looseObject({
         type: z.literal("text"),
         text: z.string(),
+        filename: z.string().exactOptional(),
         providerOptions: providerMetadataSchema.exactOptional(),
       }),
       z.looseObject({

@@ -4,6 +4,7 @@
  */
 
 import type { ModelMessage, UserContent } from "ai";
+import type { StoredUserPart } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { stepMessages } from "./prompt-step.ts";
@@ -190,6 +191,13 @@ function userMessages({ content }: UserItem): readonly ModelMessage[] {
   const sent: UserContent =
     typeof content === "string"
       ? content
-      : content.filter((part) => part.type !== "text" || part.text.trim() !== "");
+      : content.filter((part) => part.type !== "text" || part.text.trim() !== "").map(sentPart);
   return sent.length === 0 ? [] : [{ role: "user", content: sent }];
+}
+
+/** The model is told the name of a file of text in the text. */
+function sentPart(part: StoredUserPart): Exclude<UserContent, string>[number] {
+  if (part.type !== "text") return part;
+  const { filename: _, ...text } = part;
+  return text;
 }

@@ -83,6 +83,7 @@ class OpenRuntime implements Runtime {
     return createSession(session, {
       log: this.log,
       newId: () => this.#newId(),
+      attachments: this.#options.attachments ?? {},
       ready: () => this.#crews.of(session).catalogue.ready(),
       fork: (from, fork, recovery) => forkLive(from, fork, this.#forkHost(), recovery),
       actor: async (name) => (await this.#wake(name)).actor,
@@ -150,6 +151,7 @@ class OpenRuntime implements Runtime {
       log: this.log,
       crews: this.#crews,
       newId: () => this.#newId(),
+      attachments: this.#options.attachments ?? {},
       clock: this.#options.clock ?? Date.now,
       open: async (session, recovery) => {
         // Until its first turn ends, the list of sessions would have to read all that it shares.

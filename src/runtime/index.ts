@@ -48,7 +48,8 @@ export type {
 export type { ModelLimit, Timer, Wait } from "./timer.ts";
 export type { Turn } from "./turn.ts";
 export type { TurnResult } from "./turn-outcome.ts";
-export type { UserInput } from "./user-input.ts";
+export type { MessageWithFiles, UserInput } from "./user-input.ts";
+export type { AttachmentOptions, FileSource } from "./attachment.ts";
 export { mirrorSession, type MirrorOptions, type SessionCommand } from "./session-mirror.ts";
 export type { LogRule } from "./verify/check.ts";
 export { verifyLog, type LogVerification, type StoreProblem } from "./verify/verify-log.ts";

@@ -7,17 +7,20 @@ import {
   type RecoveryPolicy,
 } from "../events/index.ts";
 import { beforeLastMessage, beforeLastTurn, type BranchPoint } from "../projections/index.ts";
+import type { AttachmentOptions } from "./attachment.ts";
 import { changedCrew, type Crews } from "./crews.ts";
 import { forkSession } from "./fork-session.ts";
 import { stateAt } from "./session-view.ts";
 import type { ForkOptions, Session } from "./session.ts";
-import { toStoredContent } from "./user-input.ts";
+import { receiveInput } from "./user-input.ts";
 
 /** What the runtime lends for it. */
 export interface ForkHost {
   readonly log: EventLog;
   readonly crews: Crews;
   readonly newId: () => string;
+  /** How files of an edited message are read. */
+  readonly attachments: AttachmentOptions;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** Wakes the new session up; what becomes of a turn that ran where it branches off is the runtime's usual, or this. */
@@ -28,12 +31,12 @@ export interface ForkHost {
 export async function forkLive(
   session: string,
   options: ForkOptions,
-  { log, crews, newId, clock, open }: ForkHost,
+  { log, crews, newId, clock, attachments, open }: ForkHost,
   recovery?: RecoveryPolicy,
 ): Promise<Session> {
   const { id = newId(), at, edit, undo = false } = options;
   const as = parseSessionId(id);
-  if (edit !== undefined) toStoredContent(as, edit);
+  const edited = edit === undefined ? undefined : await receiveInput(as, edit, attachments);
   if (edit !== undefined && undo) {
     throw new TurnlogError(
       "INVALID_INPUT",
@@ -54,7 +57,7 @@ export async function forkLive(
   });
   crews.set(as, crew);
   const fork = await open(as, recovery);
-  if (edit !== undefined) await fork.send(edit);
+  if (edited !== undefined) await fork.send(edited);
   return fork;
 }
 

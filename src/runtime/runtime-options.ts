@@ -3,6 +3,7 @@
 import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.ts";
 import type { Agent } from "./agent.ts";
+import type { AttachmentOptions } from "./attachment.ts";
 import type { StepSource } from "./step-source.ts";
 import type { Timer } from "./timer.ts";
 
@@ -29,6 +30,8 @@ export type RuntimeOptions = StoreOptions & {
    * changed or missing, also where checksums were made again. Default false.
    */
   readonly hashChain?: boolean;
+  /** How files are read that messages bring along. */
+  readonly attachments?: AttachmentOptions;
   /** How a model call is made. Default `language-model-call`, the light way. */
   readonly stepSource?: StepSource["name"];
   /** Milliseconds after which an idle session is let go of. Default 60,000. */

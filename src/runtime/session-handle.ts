@@ -3,6 +3,7 @@
 import { byId, TurnlogError, type EventLog, type RecoveryPolicy } from "../events/index.ts";
 import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
+import type { AttachmentOptions } from "./attachment.ts";
 import { requestCancel } from "./cancellation.ts";
 import { rerunPoint } from "./rerun.ts";
 import type { ForkOptions, Session } from "./session.ts";
@@ -11,12 +12,14 @@ import { diffSession } from "./session-diff.ts";
 import { stateAt, viewOf, viewSession } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
-import { toStoredContent } from "./user-input.ts";
+import { receiveInput } from "./user-input.ts";
 
 /** What the runtime lends to its sessions. */
 export interface SessionHost {
   readonly log: EventLog;
   readonly newId: () => string;
+  /** How files of messages are read. */
+  readonly attachments: AttachmentOptions;
   /** Resolves when everything is loaded that a step needs. */
   ready(): Promise<void>;
   /** Makes a fork of what is in the log, and wakes it up. */
@@ -61,7 +64,9 @@ export function createSession(id: string, host: SessionHost): Session {
     id,
 
     async send(input, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
-      const content = toStoredContent(id, input);
+      // Said again, a message is not read again: what it had brought may be gone.
+      const said = byId((await host.actor(id)).state.queue.accepted, messageId);
+      const content = said === undefined ? await receiveInput(id, input, host.attachments) : "";
       const actor = await opened("accept messages");
       const queued = !actor.isIdle;
       if (byId(actor.state.queue.accepted, messageId) === undefined) {

@@ -3,12 +3,25 @@
 import type { UserContent } from "ai";
 import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
 import { TurnlogError, userContentSchema, type StoredUserContent } from "../events/index.ts";
+import { attach, type AttachmentOptions, type FileSource } from "./attachment.ts";
 import { toJson } from "./json-value.ts";
 
-/** Text, or the AI SDK's user content parts (text and files). */
-export type UserInput = string | UserContent;
+/** Text, or the AI SDK's user content parts (text and files), or text with files that are read when it is sent. */
+export type UserInput = SaidInput | MessageWithFiles;
 
-function storedPart(part: Exclude<UserContent, string>[number]): unknown {
+/** What is there already: also in the form in which a history has it. */
+type SaidInput = string | UserContent | StoredUserContent;
+
+export interface MessageWithFiles {
+  readonly text?: string;
+  /**
+   * Paths, and `file:`, `http:` and `https:` addresses. What they hold is read once, before the message
+   * is accepted, and its kind is seen from its bytes. Text becomes text, with its name; all else a file.
+   */
+  readonly files: readonly FileSource[];
+}
+
+function storedPart(part: Exclude<SaidInput, string>[number]): unknown {
   if (part.type === "text") return part;
   if (part.type === "image") {
     return {
@@ -37,8 +50,29 @@ export function saysSomething(
   return content.some((part) => part.type !== "text" || part.text?.trim() !== "");
 }
 
+/**
+ * What `send` was given, with its files read.
+ * @throws TurnlogError `INVALID_INPUT` as {@link toStoredContent} and {@link attach}
+ */
+export async function receiveInput(
+  session: string,
+  input: UserInput,
+  options: AttachmentOptions,
+): Promise<StoredUserContent> {
+  if (!hasFiles(input)) return toStoredContent(session, input);
+  const { text = "", files } = input;
+  const attached = await attach(session, files, options);
+  if (attached.length === 0) return toStoredContent(session, text);
+  // Before the words that speak of them, as providers advise.
+  return text.trim() === "" ? attached : [...attached, { type: "text", text }];
+}
+
+function hasFiles(input: UserInput): input is MessageWithFiles {
+  return typeof input === "object" && "files" in input;
+}
+
 /** @throws TurnlogError `INVALID_INPUT` when it is empty or not user content. */
-export function toStoredContent(session: string, input: UserInput): StoredUserContent {
+export function toStoredContent(session: string, input: SaidInput): StoredUserContent {
   const stored = userContentSchema.safeParse(
     typeof input === "string" ? input : toJson(input.map(storedPart)),
   );

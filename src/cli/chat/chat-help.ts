@@ -33,6 +33,7 @@ const commands: readonly (readonly [string, string])[] = [
   ["/undo", "goes back to before the last turn, in such a copy"],
   ["/at <n>", "shows the session as it stood at position n; /at alone where it stands"],
   ["/quit", "leaves; a turn that runs is cancelled, waiting messages stay"],
+  ["@<file>", "anywhere in a message sends the file along; @<address> one from the web"],
   ["//…", "sends a message that begins with a slash"],
 ];
 

@@ -8,6 +8,7 @@ import type { ChatLine } from "./chat-line.ts";
 import { carryOutContext } from "./context-orders.ts";
 import { whenDelivered } from "./conversation-panel.ts";
 import { questionsOf, type ConversationState, type WaitingMessage } from "./conversation-state.ts";
+import { mentionedFiles } from "./mentioned-files.ts";
 import { hint, type Outcome } from "./order-outcome.ts";
 import { carryOutTravel } from "./travel-orders.ts";
 
@@ -26,7 +27,11 @@ export async function carryOut(
 ): Promise<Outcome> {
   switch (order.kind) {
     case "message": {
-      const turn = await session.send(order.text, { delivery: order.delivery ?? delivery });
+      const { text } = order;
+      const files = await mentionedFiles(text, process.cwd());
+      const turn = await session.send(files.length === 0 ? text : { text, files }, {
+        delivery: order.delivery ?? delivery,
+      });
       return { kind: "sent", turn };
     }
     case "nothing":

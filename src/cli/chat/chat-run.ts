@@ -10,6 +10,7 @@ import { reportError } from "../error-report.ts";
 import { DONE, INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
 import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
+import { mentionOf } from "./mentioned-files.ts";
 import { modelLabel, type ModelChoice } from "./model-choice.ts";
 import { loadModel } from "./model-loader.ts";
 import { writeLine, type Output } from "../output.ts";
@@ -32,6 +33,8 @@ export interface ChatRun {
   readonly compaction: ContextStrategy | undefined;
   /** The only message, or undefined for a conversation. */
   readonly message: string | undefined;
+  /** Paths and addresses of files that the message, or the first one, brings along. */
+  readonly attach: readonly string[];
   /** In the place of a message: a turn that is run again. */
   readonly rerun?: RerunRequest;
   /** Whether somebody is at the terminal to answer a question. */
@@ -130,11 +133,19 @@ async function talk(
   output: Output,
   interrupts: Interrupts,
 ): Promise<ExitCode> {
-  const { message, json, debug } = run;
+  const { message, attach, json, debug } = run;
   if (message === undefined) {
     const { converse } = await import("./conversation.ts");
     const view = await session.view();
-    const { id } = await converse({ session, view, output, interrupts, debug });
+    const { id } = await converse({
+      session,
+      view,
+      output,
+      interrupts,
+      debug,
+      // To be seen, and taken out again, before it is sent.
+      draft: attach.map((source) => `${mentionOf(source)} `).join(""),
+    });
     if (interrupts.ending.aborted) return TERMINATED;
     const { progress } = output;
     await writeLine(
@@ -149,7 +160,12 @@ async function talk(
     const ended = await finishTurn(session, view, interrupts);
     if (ended === "cancelled") return INTERRUPTED;
   }
-  const { finishReason } = await runTurn(session, message, view, interrupts);
+  const { finishReason } = await runTurn(
+    session,
+    attach.length === 0 ? message : { text: message, files: attach },
+    view,
+    interrupts,
+  );
   const warning = contextWarning(await session.context());
   if (warning !== undefined) {
     await writeLine(output.progress, output.progress.style("yellow", warning));

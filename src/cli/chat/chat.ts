@@ -30,6 +30,8 @@ export interface ChatOptions {
   readonly view: SessionView;
   readonly output: Output;
   readonly interrupts: Interrupts;
+  /** What stands in the line already. */
+  readonly draft?: string;
   /** Whether errors are told with their stacks. */
   readonly debug: boolean;
 }
@@ -45,7 +47,7 @@ export class Chat {
   #sent: Promise<void> = Promise.resolve();
   /** The chat is where a fork or an undoing has moved it: what is typed meanwhile is for that session. */
   #moved: Promise<void> = Promise.resolve();
-  #draft: Draft = emptyDraft;
+  #draft: Draft;
   #hint: string | undefined;
   /** What has been asked for of the turn that runs, before its event has come. */
   #cancel: CancelMode | undefined;
@@ -58,6 +60,7 @@ export class Chat {
     const { output, debug, view } = options;
     this.#options = options;
     this.#session = options.session;
+    this.#draft = edit(emptyDraft, { kind: "text", text: options.draft ?? "" });
     this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
   }
 

@@ -1,7 +1,7 @@
 /** Runs one turn: sends the message, shows the events as they are logged, asks where a call waits for it. */
 
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
-import type { Session, TurnResult } from "../../runtime/index.ts";
+import type { Session, TurnResult, UserInput } from "../../runtime/index.ts";
 import { settle } from "./approval-settlement.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { TurnView } from "./turn-view.ts";
@@ -9,7 +9,7 @@ import type { TurnView } from "./turn-view.ts";
 /** @throws TurnlogError as `session.send` and `turn.result` do */
 export async function runTurn(
   session: Session,
-  message: string,
+  message: UserInput,
   view: TurnView,
   interrupts: Interrupts,
 ): Promise<TurnResult> {

@@ -1,0 +1,159 @@
+/**
+ * Files that a message brings along, from disk or the web, as parts of user content. Read once, when
+ * the message is accepted: what the model was shown is in the log, and not behind an address that
+ * says something else tomorrow. Called by `send` and by the forks that edit a message.
+ */
+
+import { readFile, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { convertUint8ArrayToBase64, detectMediaType } from "@ai-sdk/provider-utils";
+import { TurnlogError, type StoredUserPart } from "../events/index.ts";
+
+/** How files of messages are read. */
+export interface AttachmentOptions {
+  /** The most bytes that one file may have. Default 20 MiB, which is what providers take at most. */
+  readonly maxBytes?: number;
+  /**
+   * Fetches what an address names, in the place of the global `fetch`. The AI SDK refuses addresses of
+   * this machine and of private networks, and any redirect to them; it does not resolve names, which
+   * only a transport of your own can do.
+   */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds that a download may take. Default 60,000. */
+  readonly timeoutMs?: number;
+}
+
+const MAX_BYTES = 20 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+
+interface ReadFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** What the server said, where one was asked. */
+  readonly mediaType?: string | undefined;
+}
+
+/** Where a file is: a path, or a `file:`, `http:` or `https:` URL. */
+export type FileSource = string | URL;
+
+/**
+ * The parts of files, in their order.
+ * @throws TurnlogError `INVALID_INPUT` for one that cannot be read, is empty, too large, or of a kind
+ * that is not known
+ */
+export async function attach(
+  session: string,
+  sources: readonly FileSource[],
+  options: AttachmentOptions,
+): Promise<readonly StoredUserPart[]> {
+  return await Promise.all(
+    sources.map(async (source) => {
+      const refuse = (why: string, cause?: unknown): TurnlogError =>
+        new TurnlogError(
+          "INVALID_INPUT",
+          `The file ${source.toString()} could not be attached to a message to session ${session}: ${why}. Nothing was sent.`,
+          { session, cause },
+        );
+      const file = await read(source, options, refuse);
+      if (file.bytes.length === 0) throw refuse("it is empty");
+      return partOf(file) ?? fail(refuse("it is neither text nor of a kind that is known"));
+    }),
+  );
+}
+
+type Refuse = (why: string, cause?: unknown) => TurnlogError;
+
+function fail(error: TurnlogError): never {
+  throw error;
+}
+
+async function read(
+  source: FileSource,
+  options: AttachmentOptions,
+  refuse: Refuse,
+): Promise<ReadFile> {
+  const url = urlOf(source);
+  if (url === undefined) return await readPath(source.toString(), options, refuse);
+  switch (url.protocol) {
+    case "file:":
+      return await readPath(fileURLToPath(url), options, refuse);
+    case "http:":
+    case "https:":
+      return await download(url, options, refuse);
+    default:
+      throw refuse("only paths and file:, http: and https: addresses can be read");
+  }
+}
+
+/** A path is a path also where it has a colon: only addresses of the web are taken for such. */
+function urlOf(source: FileSource): URL | undefined {
+  if (source instanceof URL) return source;
+  return /^(https?|file):\/\//i.test(source) && URL.canParse(source) ? new URL(source) : undefined;
+}
+
+async function readPath(
+  path: string,
+  { maxBytes = MAX_BYTES }: AttachmentOptions,
+  refuse: Refuse,
+): Promise<ReadFile> {
+  let size: number;
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) throw refuse("it is no file");
+    ({ size } = found);
+    if (size <= maxBytes) return { name: basename(path), bytes: await readFile(path) };
+  } catch (error) {
+    if (TurnlogError.isInstance(error)) throw error;
+    throw refuse(error instanceof Error ? error.message : String(error), error);
+  }
+  throw refuse(`it has ${size} bytes, and ${maxBytes} are allowed`);
+}
+
+async function download(
+  url: URL,
+  { maxBytes = MAX_BYTES, fetch, timeoutMs = TIMEOUT_MS }: AttachmentOptions,
+  refuse: Refuse,
+): Promise<ReadFile> {
+  const { createDownload } = await import("ai");
+  const downloaded = createDownload({ maxBytes, ...(fetch === undefined ? {} : { fetch }) });
+  try {
+    const abortSignal = AbortSignal.timeout(timeoutMs);
+    const { data, mediaType } = await downloaded({ url, abortSignal });
+    return { name: basename(url.pathname) || url.hostname, bytes: data, mediaType };
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+/** By what it holds and not by its name: an image that is called `notes.txt` is an image. */
+function partOf({ name, bytes, mediaType: said }: ReadFile): StoredUserPart | undefined {
+  const mediaType = detectMediaType({ data: bytes });
+  if (mediaType !== undefined) return filePart(name, bytes, mediaType);
+  const text = textIn(bytes);
+  if (text !== undefined) {
+    // Every model takes text; hardly any takes a file of it.
+    return {
+      type: "text",
+      text: `<file name=${JSON.stringify(name)}>\n${text}\n</file>`,
+      filename: name,
+    };
+  }
+  const isSaid = said !== undefined && said !== "application/octet-stream";
+  return isSaid ? filePart(name, bytes, said) : undefined;
+}
+
+function filePart(filename: string, bytes: Uint8Array, mediaType: string): StoredUserPart {
+  return { type: "file", data: convertUint8ArrayToBase64(bytes), mediaType, filename };
+}
+
+/** The text of a file that is UTF-8 throughout and has no zero in it. */
+function textIn(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+/** Files in the terminal: with `--attach`, and named in what is typed. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { mentionedFiles, mentionOf } from "../../src/cli/chat/mentioned-files.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
+import { chatStage } from "./chat-stage.ts";
+import { run } from "./command-line.ts";
+import { fakeServer, streamChunks, type Reply } from "./fake-server.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+const sees: Reply = (_request, response) =>
+  streamChunks(response, [
+    { delta: { role: "assistant", content: "I see." }, finish_reason: null },
+    { delta: {}, finish_reason: "stop" },
+  ]);
+
+describe("--attach", () => {
+  it("sends files along with the message, as the provider takes them", async () => {
+    await using server = await fakeServer(sees);
+    await using folder = await temporaryFolder({ "notes.md": "Ship it.", "shot.png": png });
+    const ended = await run(
+      ["--model", "openai:gpt-4o", "--attach", "shot.png", "--attach", "notes.md", "what is it?"],
+      { cwd: folder.path, env: { OPENAI_BASE_URL: server.url } },
+    );
+    expect(ended).toMatchObject({ code: 0, stdout: "I see.\n" });
+    const said = server.requests[0]?.body.messages?.find(({ role }) => role === "user");
+    expect(said?.["content"]).toMatchObject([
+      { type: "image_url", image_url: { url: `data:image/png;base64,${png.toString("base64")}` } },
+      { type: "text", text: '<file name="notes.md">\nShip it.\n</file>' },
+      { type: "text", text: "what is it?" },
+    ]);
+  });
+
+  it("says what is wrong with a file, and makes no session", async () => {
+    await using folder = await temporaryFolder({});
+    const ended = await run(["--model", "offline", "--attach", "gone.png", "look"], {
+      cwd: folder.path,
+    });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr).toMatch(/--attach gone\.png: there is no such file/);
+    const listed = await run(["sessions"], { cwd: folder.path });
+    expect(listed.stderr).toContain("There is no store");
+  });
+});
+
+describe("what is typed", () => {
+  it("attaches the files that it names, and only those that there are", async () => {
+    await using folder = await temporaryFolder({ "a.md": "a", "my notes.md": "b", "c.md": "c" });
+    await mkdir(join(folder.path, "types"));
+    const found = async (text: string): Promise<readonly string[]> =>
+      (await mentionedFiles(text, folder.path)).map((path) => path.replace(`${folder.path}/`, ""));
+    expect(await found("compare @a.md, (@c.md) and @a.md.")).toEqual(["a.md", "c.md"]);
+    expect(await found('see @"my notes.md"!')).toEqual(["my notes.md"]);
+    expect(await found("mail me@a.md about @types and @nobody")).toEqual([]);
+    expect(await found("read @https://example.org/plan.pdf.")).toEqual([
+      "https://example.org/plan.pdf",
+    ]);
+    expect(await found(`${mentionOf("my notes.md")} ${mentionOf("a.md")}`)).toEqual([
+      "my notes.md",
+      "a.md",
+    ]);
+  });
+
+  it("shows a file by its name, and the model what it holds", async () => {
+    await using folder = await temporaryFolder({ "notes.md": "Ship it on Friday." });
+    const model = scriptedModel(["On Friday."]);
+    await using stage = await chatStage({ model });
+    stage.type(`when? @${join(folder.path, "notes.md")}\r`);
+    await stage.until(/On Friday\./);
+    expect(stage.screen()).toContain("[notes.md]");
+    expect(stage.screen()).not.toContain("Ship it");
+    expect(JSON.stringify(model.calls[0]?.prompt)).toContain("Ship it on Friday.");
+  });
+
+  it("stays in the line when a file cannot be sent", async () => {
+    await using folder = await temporaryFolder({ "empty.md": "" });
+    await using stage = await chatStage({ model: scriptedModel([]) });
+    stage.type(`look at @${join(folder.path, "empty.md")}\r`);
+    await stage.until(/it is empty[^]*> look at @/);
+    expect(stage.left).toEqual([]);
+  });
+});

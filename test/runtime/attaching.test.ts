@@ -1,0 +1,164 @@
+/** Files that a message brings along: read once, known by what they hold, refused with nothing lost. */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { scriptedModel } from "../../src/testing/index.ts";
+import { openSession } from "../support/with-runtime.ts";
+import { temporaryFolder } from "../cli/temporary-folder.ts";
+
+/** The smallest PNG that there is: one pixel. */
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+describe("a message with files", () => {
+  it("gives the model an image as an image, text as text, and the words behind them", async () => {
+    await using folder = await temporaryFolder({
+      "notes.md": "# Plan\nShip it.\n",
+      "notes.txt": png,
+    });
+    const image = join(folder.path, "notes.txt");
+    const model = scriptedModel(["I see."]);
+    await using open = await openSession({ model });
+    const notes = pathToFileURL(join(folder.path, "notes.md"));
+    const turn = await open.session.send({ text: "What is this?", files: [image, notes] });
+    await turn.result;
+    const said = model.calls[0]?.prompt.find(({ role }) => role === "user");
+    expect(said?.content).toMatchObject([
+      { type: "file", mediaType: "image/png", filename: "notes.txt" },
+      { type: "text", text: '<file name="notes.md">\n# Plan\nShip it.\n\n</file>' },
+      { type: "text", text: "What is this?" },
+    ]);
+    expect(JSON.stringify(said)).not.toContain('"filename":"notes.md"');
+  });
+
+  it("has read them when it is accepted: what becomes of the file later changes nothing", async () => {
+    await using folder = await temporaryFolder({ "notes.md": "as it was" });
+    const path = join(folder.path, "notes.md");
+    const model = scriptedModel(["One.", "Two."]);
+    await using open = await openSession({ model });
+    await (
+      await open.session.send({ files: [path] }, { id: "m" })
+    ).result;
+    await rm(path);
+    // The same message once more, by a client that heard no answer.
+    await (
+      await open.session.send({ files: [path] }, { id: "m" })
+    ).result;
+    await (
+      await open.session.send("Go on.")
+    ).result;
+    expect(JSON.stringify(model.calls[1]?.prompt)).toContain("as it was");
+    expect((await open.types()).filter((type) => type === "message.queued")).toHaveLength(2);
+  });
+
+  it("is what a fork says in the place of a message that it edits", async () => {
+    await using folder = await temporaryFolder({ "new.md": "the new plan" });
+    const model = scriptedModel(["Old.", "New."]);
+    await using open = await openSession({ model });
+    await (
+      await open.session.send("the old plan")
+    ).result;
+    const fork = await open.session.fork({ edit: { files: [join(folder.path, "new.md")] } });
+    await fork.idle();
+    const prompt = JSON.stringify(model.calls[1]?.prompt);
+    expect(prompt).toContain("the new plan");
+    expect(prompt).not.toContain("the old plan");
+  });
+
+  it.each([
+    ["is not there", "missing.png", /ENOENT/],
+    ["is a folder", "folder", /it is no file/],
+    ["is empty", "empty.png", /it is empty/],
+    ["is larger than is allowed", "large.txt", /it has 200 bytes, and 100 are allowed/],
+    ["is of a kind that nobody knows", "noise.bin", /neither text nor of a kind that is known/],
+  ])("is refused when one of them %s, and nothing is recorded", async (_why, name, message) => {
+    await using folder = await temporaryFolder({
+      "empty.png": "",
+      "large.txt": "x".repeat(200),
+      "noise.bin": new Uint8Array([0, 1, 2, 3, 0, 255]),
+      "folder/file": "",
+    });
+    const model = scriptedModel(["Yes."]);
+    await using open = await openSession({ model }, { attachments: { maxBytes: 100 } });
+    const sent = open.session.send({ text: "Look.", files: [join(folder.path, name)] });
+    await expect(sent).rejects.toMatchObject({ code: "INVALID_INPUT", session: "s" });
+    await expect(sent).rejects.toThrow(message);
+    expect(await open.types()).toEqual(["session.created"]);
+    // The session is none the worse for it.
+    expect((await (await open.session.send("Without it.")).result).text).toBe("Yes.");
+  });
+
+  it("is nothing to say when it has neither words nor files", async () => {
+    await using open = await openSession({ model: scriptedModel([]) });
+    await expect(open.session.send({ text: " ", files: [] })).rejects.toMatchObject({
+      code: "INVALID_INPUT",
+    });
+  });
+});
+
+describe("a file from the web", () => {
+  const answering =
+    (body: string | Uint8Array<ArrayBuffer>, type?: string): typeof globalThis.fetch =>
+    () =>
+      Promise.resolve(
+        new Response(body, type === undefined ? {} : { headers: { "content-type": type } }),
+      );
+
+  it("is fetched once, and known by what it holds before what the server says", async () => {
+    const model = scriptedModel(["I see."]);
+    const fetch = answering(png, "text/html");
+    await using open = await openSession({ model }, { attachments: { fetch } });
+    const url = new URL("https://example.org/shots/first.png?size=1");
+    await (
+      await open.session.send({ files: [url] })
+    ).result;
+    expect(model.calls[0]?.prompt[0]?.content).toMatchObject([
+      { type: "file", mediaType: "image/png", filename: "first.png" },
+    ]);
+  });
+
+  it("is what the server says where its bytes tell nothing", async () => {
+    const model = scriptedModel(["I see."]);
+    const fetch = answering(new Uint8Array([0, 1, 2, 3]), "application/vnd.own");
+    await using open = await openSession({ model }, { attachments: { fetch } });
+    await (
+      await open.session.send({ files: ["https://example.org/own"] })
+    ).result;
+    expect(model.calls[0]?.prompt[0]?.content).toMatchObject([
+      { type: "file", mediaType: "application/vnd.own" },
+    ]);
+  });
+
+  it.each([
+    ["this machine", "http://127.0.0.1:1/secret"],
+    ["a private network", "http://10.0.0.5/secret"],
+    ["what a cloud tells its machines", "http://169.254.169.254/latest"],
+    ["something that is not the web", new URL("ftp://example.org/a")],
+  ])("is refused from %s, before anybody is asked", async (_what, source) => {
+    let asked = 0;
+    const fetch: typeof globalThis.fetch = () => {
+      asked += 1;
+      return Promise.resolve(new Response("secret"));
+    };
+    await using open = await openSession({ model: scriptedModel([]) }, { attachments: { fetch } });
+    await expect(open.session.send({ files: [source] })).rejects.toMatchObject({
+      code: "INVALID_INPUT",
+    });
+    expect(asked).toBe(0);
+    expect(await open.types()).toEqual(["session.created"]);
+  });
+
+  it("is refused when it is larger than is allowed, however little the server says of its length", async () => {
+    const fetch = answering("x".repeat(5000), "text/plain");
+    await using open = await openSession(
+      { model: scriptedModel([]) },
+      { attachments: { fetch, maxBytes: 1000 } },
+    );
+    const sent = open.session.send({ files: ["https://example.org/large.txt"] });
+    await expect(sent).rejects.toThrow(/1000/);
+  });
+});
