@@ -38,6 +38,9 @@ export interface Situation {
   readonly offered: ReadonlySet<string>;
 }
 
+/** The content of a text file that came with a message. */
+const FILE = /^<file name=.*>\n[^]*\n<\/file>$/;
+
 export function readSituation(options: LanguageModelV4CallOptions): Situation {
   const { prompt } = options;
   const last = prompt.findLastIndex((message) => message.role === "user");
@@ -49,7 +52,7 @@ export function readSituation(options: LanguageModelV4CallOptions): Situation {
   for (const message of prompt.slice(Math.max(first, 0), last + 1)) {
     if (message.role !== "user") continue;
     for (const part of message.content) {
-      if (part.type === "text") asked += `${part.text}\n`;
+      if (part.type === "text" && !FILE.test(part.text)) asked += `${part.text}\n`;
       else attachments += 1;
     }
   }
