@@ -1,12 +1,12 @@
 /**
  * `npm run bench:peers`: the same agent work by turnlog and by what a user would take instead, side by
  * side. Installs them into `bench/peers`. The table goes to stdout, progress to stderr; a comparison of
- * all at all sizes also to `docs/peers.json` and `docs/peers.svg`.
+ * all at all sizes is also drawn into `docs/peers.svg`, with every figure in `bench/peers/results.json`.
  */
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { machineName } from "../machine.ts";
@@ -27,7 +27,7 @@ const { values } = parseArgs({
     runs: { type: "string" },
     /** Steps of the sessions, with commas. */
     steps: { type: "string" },
-    /** A folder for `peers.json` and `peers.svg`. */
+    /** A folder for the drawing and the figures, instead of their places. */
     out: { type: "string" },
   },
 });
@@ -49,8 +49,16 @@ const sizes = (values.steps ?? (values.quick ? "10,50" : "10,50,200"))
   .toSorted((one, other) => one - other);
 const chosen = values.only?.split(",").map(contenderOf) ?? contenders;
 const isFull = values.only === undefined && values.steps === undefined && !values.quick;
-const out =
-  values.out ?? (isFull ? fileURLToPath(new URL("../../docs", import.meta.url)) : undefined);
+
+/** Where the figures and the drawing go; nowhere when only some were compared. */
+function places(): { readonly figures: string; readonly drawing: string } | undefined {
+  const { out } = values;
+  if (out !== undefined)
+    return { figures: join(out, "results.json"), drawing: join(out, "peers.svg") };
+  const ours = fileURLToPath(new URL("../..", import.meta.url));
+  if (!isFull) return undefined;
+  return { figures: join(ours, "bench/peers/results.json"), drawing: join(ours, "docs/peers.svg") };
+}
 
 const [loadBefore = 0] = loadavg();
 if (chosen.some(({ isInstalledApart }) => isInstalledApart)) {
@@ -67,9 +75,12 @@ const comparison: Comparison = {
   sizes: sizes.map((steps) => ({ steps, contentBytes: createWorkload(steps).contentBytes })),
   results,
 };
-if (out !== undefined) {
-  await mkdir(out, { recursive: true });
-  await writeFile(join(out, "peers.json"), `${JSON.stringify(comparison, null, 2)}\n`);
-  await writeFile(join(out, "peers.svg"), comparisonChart(comparison));
+const told = places();
+if (told !== undefined) {
+  await Promise.all(
+    [told.figures, told.drawing].map((file) => mkdir(dirname(file), { recursive: true })),
+  );
+  await writeFile(told.figures, `${JSON.stringify(comparison, null, 2)}\n`);
+  await writeFile(told.drawing, comparisonChart(comparison));
 }
 process.stdout.write(comparisonText(comparison));

@@ -13,6 +13,7 @@ const turnlog = await built();
 // Loaded by the runtime when they are first needed; the loading of modules is told apart.
 await fromDist("runtime/language-model-call.js");
 await fromDist("runtime/stream-text.js");
+await import("@pydantic/genai-prices");
 
 const variants = {
   "language-model-call os": { stepSource: "language-model-call", durability: "os" },

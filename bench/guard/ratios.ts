@@ -17,7 +17,7 @@ export type RatioName =
   | "CPU of the last steps ÷ of the first"
   | "bytes on disk ÷ content"
   | "bytes written ÷ content"
-  | "time of level's batches ÷ the log's time";
+  | "appends of the log ÷ rows of level, a second";
 
 /** Absent where the system does not tell what it takes. */
 export type Ratios = Readonly<Partial<Record<RatioName, number>>>;
@@ -49,7 +49,7 @@ export async function measureRatios(): Promise<Ratios> {
     ...(written.length === 0 ? {} : { "bytes written ÷ content": median(written) / contentBytes }),
     ...(appending === undefined
       ? {}
-      : { "time of level's batches ÷ the log's time": appending.toLevel.median }),
+      : { "appends of the log ÷ rows of level, a second": appending.toLevel.median }),
   };
 }
 
