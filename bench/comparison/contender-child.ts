@@ -14,7 +14,7 @@ import { assertWhole, Script, type Pace } from "./script.ts";
 
 const [id = "", job = "", dir = "", stepCount = "", pace = ""] = process.argv.slice(2);
 const { load, variant } = contenderOf(id);
-const WARM_UP_STEPS = 25;
+const WARM_UP_STEPS = 100;
 const workload = createWorkload(Number(stepCount));
 
 const loading = mark();
@@ -27,7 +27,10 @@ function tell(measured: object): never {
   process.exit(0);
 }
 
-/** A session from its request to its close, by itself after one that loads and compiles what it uses. */
+/**
+ * A session from its request to its close, after one that loads what it uses and that the compiler
+ * learns from: a step among the first hundred of a process costs twice as much.
+ */
 async function run(): Promise<void> {
   const warmUpDir = `${dir}-warm-up`;
   await session(warmUpDir, new Script(createWorkload(WARM_UP_STEPS)));
