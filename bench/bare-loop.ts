@@ -2,7 +2,8 @@
 
 import { isStepCount, streamText, type ModelMessage } from "ai";
 import { Meter, type Cost } from "./meter.ts";
-import { workloadModel, workloadTools, type Workload } from "./workload.ts";
+import { workloadModel, type Workload } from "./workload.ts";
+import { workloadTools } from "./workload-tools.ts";
 
 export async function runBareLoop(workload: Workload): Promise<Cost> {
   const meter = new Meter(workload);

@@ -2,7 +2,8 @@
 
 import { createRuntime } from "../src/index.ts";
 import { SESSION } from "./turnlog-session.ts";
-import { createWorkload, workloadModel, workloadTools } from "./workload.ts";
+import { createWorkload, workloadModel } from "./workload.ts";
+import { workloadTools } from "./workload-tools.ts";
 
 const [dir = "", steps = "", last = ""] = process.argv.slice(2);
 const workload = createWorkload(Number(steps));

@@ -3,13 +3,13 @@
  * Figures go to stdout (`--json` for programs), progress to stderr.
  */
 
-import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { checkBars } from "./bars.ts";
 import { measureCrowd } from "./crowd.ts";
 import { inFolder } from "./folder.ts";
 import { measureLongLogs } from "./long-logs.ts";
+import { machineName } from "./machine.ts";
 import { measurePlanning } from "./planning.ts";
 import { leaveKilled, measureReopening } from "./reopening.ts";
 import { reportText, type Report } from "./report.ts";
@@ -38,7 +38,6 @@ function progress(text: string): void {
 const count = countOf("rounds", 1);
 const steps = countOf("steps", 10);
 const workload = createWorkload(steps);
-const cores = cpus();
 
 const report: Report = await inFolder(async (dir) => {
   const closedStore = join(dir, "closed");
@@ -64,7 +63,7 @@ const report: Report = await inFolder(async (dir) => {
   progress("planning");
   const planning = await measurePlanning();
   return {
-    machine: `${cores.length} × ${cores[0]?.model ?? "unknown CPU"}, ${process.platform}, Node ${process.version}`,
+    machine: machineName(),
     steps,
     contentBytes: workload.contentBytes,
     rounds,

@@ -6,7 +6,8 @@
 import { createRuntime } from "../src/index.ts";
 import { mark } from "./meter.ts";
 import { SESSION } from "./turnlog-session.ts";
-import { createWorkload, workloadModel, workloadTools } from "./workload.ts";
+import { createWorkload, workloadModel } from "./workload.ts";
+import { workloadTools } from "./workload-tools.ts";
 
 // Loaded by the runtime when it is first needed; loading is not what is measured.
 await import("../src/runtime/language-model-call.ts");

@@ -68,7 +68,7 @@ export async function measureReopening(
 }
 
 /** Opening waits for the disk: it should be for what opening writes, and not for the copy. */
-async function onDisk(folder: string): Promise<void> {
+export async function onDisk(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     await using file = await open(join(entry.parentPath, entry.name));

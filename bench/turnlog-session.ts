@@ -2,7 +2,8 @@
 
 import { createRuntime } from "../src/index.ts";
 import { Meter, type Cost } from "./meter.ts";
-import { workloadModel, workloadTools, type Workload } from "./workload.ts";
+import { workloadModel, type Workload } from "./workload.ts";
+import { workloadTools } from "./workload-tools.ts";
 
 /** The session's id. */
 export const SESSION = "bench";

@@ -8,8 +8,6 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
-import { tool, type ToolSet } from "ai";
-import { z } from "zod";
 
 const DELTAS_PER_STEP = 200;
 const TOOL_RESULT_LENGTH = 4096;
@@ -27,6 +25,8 @@ export interface Workload {
   readonly contentBytes: number;
   /** Characters of all deltas: whoever does the work must have seen as many. */
   readonly deltaCharacters: number;
+  /** The deltas of each step. */
+  readonly texts: readonly (readonly string[])[];
   readonly parts: readonly (readonly LanguageModelV4StreamPart[])[];
   readonly results: readonly string[];
 }
@@ -102,13 +102,16 @@ export function createWorkload(steps: number, deltas: number = DELTAS_PER_STEP):
   const sum = (texts: readonly string[]): number =>
     texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
   const said = parts.flat();
-  const texts = said.flatMap((part) => (part.type === "text-delta" ? [part.delta] : []));
+  const texts = parts.map((step) =>
+    step.flatMap((part) => (part.type === "text-delta" ? [part.delta] : [])),
+  );
   const inputs = said.flatMap((part) => (part.type === "tool-call" ? [part.input] : []));
   return {
     steps,
     request,
-    contentBytes: sum([request, ...texts, ...inputs, ...results]),
-    deltaCharacters: texts.join("").length,
+    contentBytes: sum([request, ...texts.flat(), ...inputs, ...results]),
+    deltaCharacters: texts.flat().join("").length,
+    texts,
     parts,
     results,
   };
@@ -147,15 +150,4 @@ function streamOf(
       else controller.enqueue(part);
     },
   });
-}
-
-/** The one tool, run by whoever runs the loop. */
-export function workloadTools({ results }: Workload): ToolSet {
-  return {
-    lookup: tool({
-      description: "Looks up rows.",
-      inputSchema: z.object({ step: z.number() }),
-      execute: ({ step }) => results[step] ?? "",
-    }),
-  };
 }

@@ -188,18 +188,13 @@ function spentBeside(
   };
 }
 
-// As in the history: a snapshot is our own, and each of its many steps is parsed in outline.
-function isStepUsage(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "step" in value && "usage" in value;
-}
-
 const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
   version: 4,
   schema: z.object({
-    steps: z.array(z.custom<StepUsage>(isStepUsage)),
+    steps: z.array(z.object({ ...stepSchema, at: z.number(), usage: usageSchema })),
     total: usageSchema,
     beside: z.array(
       z.object({

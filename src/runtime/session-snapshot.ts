@@ -99,6 +99,21 @@ const chunkSchema = z.object({
 });
 type Chunk = z.infer<typeof chunkSchema>;
 
+/**
+ * The lists of a chunk that others follow. Its checksum says that it is what was written, and the
+ * shape that this is what is read now, of which the newest chunk is looked at as a whole: looking at
+ * every entry of a long session takes longer than all the rest of opening it.
+ */
+const entriesSchema = z.object({
+  items: listOf<SessionState["history"]["items"]>(),
+  steps: listOf<SessionState["usage"]["steps"]>(),
+  ended: listOf<SessionState["toolCalls"]["ended"]>(),
+});
+
+function listOf<List extends readonly unknown[]>(): z.ZodType<List> {
+  return z.custom<List>(Array.isArray);
+}
+
 /** What is parsed once in a process takes less time than compiling its schema. */
 const uncompiled = { jitless: true };
 
@@ -185,20 +200,36 @@ export async function loadSessionSnapshot(
   const chunks = await loadChunks(log, session, wanted);
   const positions = wanted.slice(0, chunks.length);
   const position = positions.at(-1);
-  const rest = chunks.at(-1)?.rest;
-  if (position === undefined || rest === undefined) return nothingKept;
-  const raw = {
-    ...rest,
-    history: { ...rest.history, items: chunks.flatMap((chunk) => chunk.items) },
-    usage: { ...rest.usage, steps: chunks.flatMap((chunk) => chunk.steps) },
-    toolCalls: { ...rest.toolCalls, ended: chunks.flatMap((chunk) => chunk.ended) },
-  };
-  const whole = stateSchema.safeParse(raw, uncompiled);
-  if (!whole.success) return nothingKept;
-  const { machine, ...projections } = whole.data;
+  const newestChunk = chunks.at(-1);
+  if (position === undefined || newestChunk === undefined) return nothingKept;
+  const newest = stateSchema.safeParse(withLists(newestChunk), uncompiled);
+  if (!newest.success) return nothingKept;
+  const { machine, ...projections } = newest.data;
+  const { history, usage, toolCalls } = projections;
+  const before = chunks.slice(0, -1).map((chunk) => entriesSchema.parse(chunk, uncompiled));
   return {
-    state: { position, machine: resolveMachineState(machine), ...projections },
+    state: {
+      position,
+      machine: resolveMachineState(machine),
+      ...projections,
+      history: { ...history, items: [...before.flatMap(({ items }) => items), ...history.items] },
+      usage: { ...usage, steps: [...before.flatMap(({ steps }) => steps), ...usage.steps] },
+      toolCalls: {
+        ...toolCalls,
+        ended: [...before.flatMap(({ ended }) => ended), ...toolCalls.ended],
+      },
+    },
     chunks: positions,
+  };
+}
+
+/** A chunk as a state that has no other lists. */
+function withLists({ rest, items, steps, ended }: Chunk): Chunk["rest"] {
+  return {
+    ...rest,
+    history: { ...rest.history, items },
+    usage: { ...rest.usage, steps },
+    toolCalls: { ...rest.toolCalls, ended },
   };
 }
 

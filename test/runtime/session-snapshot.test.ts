@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import {
   createRuntime,
   openLog,
@@ -11,7 +12,7 @@ import {
   viewSession,
   type EventLog,
 } from "../../src/index.ts";
-import type { Snapshot } from "../../src/events/index.ts";
+import { jsonSchema, type Snapshot } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -159,6 +160,31 @@ describe("a long session", () => {
     await using open = await openSession(agent, { log: second.log });
     expect(second.reads[0]).toBeGreaterThan(1);
     expect(second.reads[0]).toBeLessThan(5002);
+    expect(await open.session.view()).toEqual(before);
+  });
+
+  it("is folded from its events when the newest piece is of a shape that is not known", async () => {
+    await using log = await openMemoryLog();
+    const agent = { model: longTurn(), tools: { echo } };
+    const first = await openSession(agent, { log });
+    await (
+      await first.session.send("Go.")
+    ).result;
+    const before = await first.session.view();
+    await first.runtime.close();
+    const index = await log.loadSnapshot("s", "session");
+    const strange = wrapLog(log, {
+      loadSnapshot: async (session, projection) => {
+        const snapshot = await log.loadSnapshot(session, projection);
+        const isNewest = snapshot !== undefined && snapshot.position === index?.position;
+        if (!isNewest || !projection.startsWith("session@")) return snapshot;
+        const piece = z.record(z.string(), jsonSchema).parse(snapshot.state);
+        return { ...snapshot, state: { ...piece, items: [{ kind: "of tomorrow" }] } };
+      },
+    });
+    const second = watch(strange);
+    await using open = await openSession(agent, { log: second.log });
+    expect(second.reads[0]).toBe(1);
     expect(await open.session.view()).toEqual(before);
   });
 });

@@ -1,0 +1,75 @@
+/**
+ * turnlog as a contender: every part on disk, the turn's events consumed as they come. As it is
+ * published: sources would have their types taken out first, which is no part of its cost.
+ */
+
+import { tool } from "ai";
+import { z } from "zod";
+import type { Runtime, RuntimeOptions } from "../../src/index.ts";
+import type { OpenSession, Setting } from "./contender.ts";
+import { scriptModel } from "./script-model.ts";
+
+const turnlog = await built();
+// Loaded by the runtime when they are first needed; the loading of modules is told apart.
+await fromDist("runtime/language-model-call.js");
+await fromDist("runtime/stream-text.js");
+await import("@pydantic/genai-prices");
+
+const variants = {
+  "language-model-call os": { stepSource: "language-model-call", durability: "os" },
+  "language-model-call sync": { stepSource: "language-model-call", durability: "sync" },
+  "stream-text os": { stepSource: "stream-text", durability: "os" },
+  "stream-text sync": { stepSource: "stream-text", durability: "sync" },
+} as const;
+
+const isVariant = (name: string): name is keyof typeof variants => name in variants;
+
+export async function open({ dir, script, variant }: Setting): Promise<OpenSession> {
+  if (!isVariant(variant)) throw new Error(`turnlog has no variant "${variant}".`);
+  const lookup = tool({
+    description: "Looks up rows.",
+    inputSchema: z.object({ step: z.number() }),
+    execute: ({ step }) => script.result(step),
+  });
+  const agent = {
+    model: scriptModel(script),
+    tools: { lookup },
+    maxSteps: script.workload.steps,
+  };
+  const runtime = await turnlog.createRuntime({ dir, ...variants[variant], agent });
+  const session = await runtime.session("bench");
+  return {
+    async send(text) {
+      const turn = await session.send(text);
+      for await (const event of turn) {
+        if (event.type === "part.text-delta") script.saw(event.data.text);
+      }
+      await turn.result;
+    },
+    kept: async () => (await session.view()).prompt,
+    close: () => runtime.close(),
+  };
+}
+
+interface Face {
+  createRuntime(options: RuntimeOptions): Promise<Runtime>;
+}
+
+async function built(): Promise<Face> {
+  const module: unknown = await fromDist("index.js");
+  if (isFace(module)) return module;
+  throw new Error("dist/index.js has no function `createRuntime`.");
+}
+
+async function fromDist(file: string): Promise<unknown> {
+  return await import(new URL(`../../dist/${file}`, import.meta.url).href);
+}
+
+function isFace(module: unknown): module is Face {
+  return (
+    typeof module === "object" &&
+    module !== null &&
+    "createRuntime" in module &&
+    typeof module.createRuntime === "function"
+  );
+}

@@ -1,0 +1,40 @@
+/**
+ * `npm run bench:micro`: what the parts cost that a session stands on. Figures go to stdout (`--json`
+ * for programs), progress to stderr. Prompts, estimates, sealing and positions are in `npm run bench`.
+ */
+
+import { parseArgs } from "node:util";
+import { machineName } from "../machine.ts";
+import { measureAppending } from "./appending.ts";
+import { measureFolding } from "./folding.ts";
+import { microText, type MicroReport } from "./micro-report.ts";
+import { measureSessions } from "./sessions.ts";
+
+const { values } = parseArgs({
+  options: {
+    json: { type: "boolean", default: false },
+    rounds: { type: "string", default: "5" },
+  },
+});
+const rounds = Number(values.rounds);
+if (!Number.isInteger(rounds) || rounds < 1) {
+  throw new Error(`--rounds takes a whole number from 1 on, not "${values.rounds}".`);
+}
+
+function progress(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+progress("folding");
+const folding = await measureFolding();
+progress("appending");
+const appending = await measureAppending({
+  sessions: [1, 16, 256, 1000],
+  durabilities: ["sync", "os"],
+  rounds,
+  roundMs: 500,
+});
+progress("memory of sessions");
+const memory = await measureSessions();
+const report: MicroReport = { machine: machineName(), appending, folding, memory };
+process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : microText(report));
