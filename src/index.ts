@@ -79,11 +79,13 @@ export {
   type RepairedSession,
   type RepairReport,
   type StoreLog,
+  type ThinnedSession,
 } from "./events/leveldb/index.ts";
 export { sessionMachine, type SessionMachine } from "./machines/index.ts";
 export { offlineModel } from "./models/index.ts";
 export {
   callIdentity,
+  compactLog,
   createRuntime,
   diffSession,
   exportFixture,
@@ -107,6 +109,8 @@ export {
   type CallIdentity,
   type CancelOptions,
   type Cancelled,
+  type CompactedLog,
+  type CompactLogOptions,
   type CompactionChoice,
   type CompactionEvent,
   type CompactionPreview,

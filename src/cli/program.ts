@@ -225,6 +225,29 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     });
 
   program
+    .command("compact-log")
+    .description("drop what a session's old steps need not hold: delta boundaries, or reasoning")
+    .argument("<session>", "its id")
+    .addOption(
+      new Option("--drop <what>", "what is dropped, for good")
+        .choices(["boundaries", "reasoning"])
+        .makeOptionMandatory(),
+    )
+    .option(
+      "--keep-steps <n>",
+      "keep the last n steps (default: those of the last turn)",
+      wholeNumber,
+    )
+    .option("--before <date|days>", "only steps that were over before 2026-10-01, or 30d ago")
+    .option("--shown", "also reasoning that the next prompt would have")
+    .option("--dry-run", "say what would be dropped, and drop nothing")
+    .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { compactStoredLog } = await import("./compact-log-command.ts");
+      end(await compactStoredLog(session, command.optsWithGlobals(), output));
+    });
+
+  program
     .command("backup")
     .description("copy the store into another, empty folder, and check all that is copied")
     .argument("<folder>", "where to; made when it is not there")

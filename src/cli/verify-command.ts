@@ -54,7 +54,7 @@ function textLines({ sessions, problems }: LogVerification, data: Channel): read
 }
 
 function sessionLines(found: Verified, data: Channel): readonly string[] {
-  const { session, events, prompts, chain, problems } = found;
+  const { session, events, prompts, lostPrompts, chain, problems } = found;
   const size = `${amount(events, "event")}, ${amount(prompts, "prompt")}`;
   const verdict =
     problems.length === 0
@@ -62,11 +62,16 @@ function sessionLines(found: Verified, data: Channel): readonly string[] {
       : data.style("red", amount(problems.length, "problem"));
   return [
     `${session}: ${size}: ${verdict}`,
+    ...(lostPrompts === undefined ? [] : [lostLine(lostPrompts)]),
     ...(chain === undefined ? [] : [chainLine(chain)]),
     ...problems.map(
       ({ position, rule, what }) => `  at ${position}, ${rule}: ${shown(data, what)}`,
     ),
   ];
+}
+
+function lostLine(prompts: number): string {
+  return `  ${amount(prompts, "prompt")} not checkable: reasoning was dropped`;
 }
 
 /** What to keep elsewhere, and to give to `--chain` later. */

@@ -1,5 +1,6 @@
 /**
- * One stored row: a checksum, then a JSON array `[type, version, at, data, id?]`.
+ * One stored row: a checksum, then a JSON array `[type, version, at, data, id?]`. A row that took the
+ * place of another one has a 1 at its end, behind `null` where there is no id.
  * Used by every log; the session and the position are the row's key and not repeated in it.
  */
 
@@ -49,20 +50,22 @@ export type StoredFields = readonly [
   version: number,
   at: number,
   data: JsonValue,
-  id?: string,
+  id?: string | null,
+  replaced?: 1,
 ];
 
 /** By hand, since every event that is read comes by here: a schema costs half as much as all the rest. */
 export function isStoredFields(value: unknown): value is StoredFields {
-  if (!Array.isArray(value) || value.length < 4 || value.length > 5) return false;
+  if (!Array.isArray(value) || value.length < 4 || value.length > 6) return false;
   const fields: readonly unknown[] = value;
-  const [type, version, at, , id] = fields;
+  const [type, version, at, , id, replaced] = fields;
   return (
     typeof type === "string" &&
     Number.isSafeInteger(version) &&
     Number(version) > 0 &&
     typeof at === "number" &&
-    (id === undefined ? value.length === 4 : typeof id === "string")
+    (value.length === 4 || typeof id === "string" || (id === null && value.length === 6)) &&
+    (value.length < 6 || replaced === 1)
   );
 }
 
@@ -174,7 +177,7 @@ function storedFields(fields: unknown, key: RowKey): StoredFields {
 }
 
 function named([type, version, at, stored, id]: StoredFields, key: RowKey): Fields {
-  const envelope = id === undefined ? { seq: key.seq, at } : { seq: key.seq, at, id };
+  const envelope = typeof id !== "string" ? { seq: key.seq, at } : { seq: key.seq, at, id };
   return { envelope, type, version, stored };
 }
 

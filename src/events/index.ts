@@ -56,16 +56,19 @@ export {
   type FixtureNote,
   type SessionFileHeader,
 } from "./session-file.ts";
-export { renumbered, unchained } from "./renumbered.ts";
+export { asRun, renumbered, unchained } from "./renumbered.ts";
+export { isIn, isLandmark, thinned, type ThinningRule } from "./thinning.ts";
 export { parseSessionId } from "./session-id.ts";
 export {
   forkPointSchema,
   modelNameSchema,
   type AgentDescription,
+  type EventSpan,
   type ForkPoint,
   type InFlight,
   type ModelName,
   type RecoveryPolicy,
+  type ThinnedContent,
 } from "./session-events.ts";
 export {
   estimateSchema,

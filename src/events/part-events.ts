@@ -21,6 +21,11 @@ interface Block {
   readonly providerMetadata?: ProviderMetadata;
 }
 
+/** Reasoning that was taken out of the log later: the model is not shown it any more. */
+interface Droppable {
+  readonly dropped?: true;
+}
+
 interface Call {
   readonly toolCallId: string;
   readonly toolName: string;
@@ -44,9 +49,9 @@ export interface PartFamily {
   "part.text-start": Block;
   "part.text-delta": Block & { readonly text: string };
   "part.text-end": Block & { readonly citations?: JsonValue };
-  "part.reasoning-start": Block;
-  "part.reasoning-delta": Block & { readonly text: string };
-  "part.reasoning-end": Block;
+  "part.reasoning-start": Block & Droppable;
+  "part.reasoning-delta": Block & Droppable & { readonly text: string };
+  "part.reasoning-end": Block & Droppable;
   "part.tool-input-start": Block & {
     readonly toolName: string;
     readonly inputEncoding?: "json" | "text";
@@ -71,14 +76,16 @@ export interface PartFamily {
   };
   "part.source": JsonObject;
   "part.file": File;
-  "part.reasoning-file": File;
+  "part.reasoning-file": File & Droppable;
   "part.custom": { readonly kind: string; readonly providerMetadata?: ProviderMetadata };
-  "part.raw": { readonly rawValue: JsonValue };
+  "part.raw": Droppable & { readonly rawValue: JsonValue };
   "part.error": { readonly error: StoredError };
 }
 
 const providerMetadata = providerMetadataSchema.exactOptional();
 const block = { id: z.string(), providerMetadata };
+const dropped = z.literal(true).exactOptional();
+const reasoning = { ...block, dropped };
 const call = {
   toolCallId: z.string(),
   toolName: z.string(),
@@ -89,16 +96,16 @@ const call = {
   providerMetadata,
   toolMetadata: jsonObjectSchema.exactOptional(),
 };
-const file = z.looseObject({ data: z.string(), mediaType: z.string(), providerMetadata });
+const file = { data: z.string(), mediaType: z.string(), providerMetadata };
 
 export const partSchemas: FamilySchemas<PartFamily> = {
   "part.start-step": z.looseObject({ warnings: z.array(jsonSchema) }),
   "part.text-start": z.looseObject(block),
   "part.text-delta": z.looseObject({ ...block, text: z.string() }),
   "part.text-end": z.looseObject({ ...block, citations: jsonSchema.exactOptional() }),
-  "part.reasoning-start": z.looseObject(block),
-  "part.reasoning-delta": z.looseObject({ ...block, text: z.string() }),
-  "part.reasoning-end": z.looseObject(block),
+  "part.reasoning-start": z.looseObject(reasoning),
+  "part.reasoning-delta": z.looseObject({ ...reasoning, text: z.string() }),
+  "part.reasoning-end": z.looseObject(reasoning),
   "part.tool-input-start": z.looseObject({
     ...block,
     toolName: z.string(),
@@ -129,9 +136,9 @@ export const partSchemas: FamilySchemas<PartFamily> = {
     isAutomatic: z.boolean().exactOptional(),
   }),
   "part.source": jsonObjectSchema,
-  "part.file": file,
-  "part.reasoning-file": file,
+  "part.file": z.looseObject(file),
+  "part.reasoning-file": z.looseObject({ ...file, dropped }),
   "part.custom": z.looseObject({ kind: z.string(), providerMetadata }),
-  "part.raw": z.looseObject({ rawValue: jsonSchema }),
+  "part.raw": z.looseObject({ rawValue: jsonSchema, dropped }),
   "part.error": z.looseObject({ error: storedErrorSchema }),
 };

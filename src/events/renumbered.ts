@@ -1,6 +1,7 @@
 /** Events of which some are left out, as a session of their own: without a gap, and what they point to is where it is. Pure. */
 
 import type { SessionEvent } from "./catalogue.ts";
+import { isIn, isLandmark, saysNothing } from "./thinning.ts";
 
 /** @param events - All of a session, undefined in the place of one that is left out. */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
@@ -30,6 +31,10 @@ function pointing(
     }
     case "context.restored":
       return { ...event, data: { ...event.data, position: place(event.data.position) } };
+    case "session.thinned": {
+      const spans = event.data.spans.map(({ from, to }) => ({ from: place(from), to: place(to) }));
+      return { ...event, data: { ...event.data, spans } };
+    }
     case "session.forked": {
       const { from } = event.data;
       if (from.position !== before - 1) return event;
@@ -49,6 +54,41 @@ function pointing(
  */
 export function unchained(events: readonly SessionEvent[]): readonly SessionEvent[] {
   return renumbered(events.map(withoutDigest));
+}
+
+/**
+ * A session as it was run, as far as its log still tells, undefined in the place of what is left out:
+ * the links of its hash chain, what is said of thinning, reasoning that was dropped, and deltas that
+ * say nothing since their boundaries were: the AI SDK does not tell of all such.
+ */
+export function asRun(events: readonly SessionEvent[]): readonly (SessionEvent | undefined)[] {
+  /** Blocks of reasoning that were dropped and go on. */
+  const dropped = new Set<string>();
+  const joined = events.flatMap(({ type, data }) =>
+    type === "session.thinned" && data.drop === "boundaries" ? data.spans : [],
+  );
+  return events.map((event) => {
+    if (isLandmark(event)) dropped.clear();
+    if (saysNothing(event) && isIn(joined, event.seq)) return undefined;
+    switch (event.type) {
+      case "session.thinned":
+        return undefined;
+      case "part.reasoning-start":
+      case "part.reasoning-delta":
+      case "part.reasoning-end": {
+        const { id } = event.data;
+        const isGone = event.data.dropped === true || dropped.has(id);
+        if (isGone && event.type !== "part.reasoning-end") dropped.add(id);
+        else dropped.delete(id);
+        return isGone ? undefined : event;
+      }
+      case "part.reasoning-file":
+      case "part.raw":
+        return event.data.dropped === true ? undefined : event;
+      default:
+        return withoutDigest(event);
+    }
+  });
 }
 
 function withoutDigest(event: SessionEvent): SessionEvent | undefined {

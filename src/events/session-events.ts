@@ -41,6 +41,15 @@ export interface ForkPoint {
   readonly position: number;
 }
 
+/** Positions, both included. */
+export interface EventSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What the rows of old steps may lose: where each delta began and ended, or all that was reasoning. */
+export type ThinnedContent = "boundaries" | "reasoning";
+
 export interface SessionFamily {
   "session.created": { readonly agent: AgentDescription };
   /** The first event of a fork's own. All before it are those of the session that it branches off. */
@@ -53,6 +62,15 @@ export interface SessionFamily {
   "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
   /** Waiting messages that a cancelled, failed or interrupted turn held back may go on. */
   "session.resumed": { readonly reason?: string };
+  /**
+   * What the events of these spans, which lie before it, no longer hold; what that leaves of them is in
+   * `thinning.ts`. `shown`: prompts that come after it would have had some of it.
+   */
+  "session.thinned": {
+    readonly drop: ThinnedContent;
+    readonly spans: readonly EventSpan[];
+    readonly shown?: true;
+  };
   /** A link of the hash chain: what it says is in `hash-chain.ts`. */
   "session.chained": { readonly digest: string };
   "session.closed": { readonly reason?: string; readonly digest?: string };
@@ -106,6 +124,11 @@ export const sessionSchemas: FamilySchemas<SessionFamily> = {
     policy: z.enum(["stop", "continue"]),
   }),
   "session.resumed": z.looseObject({ reason: z.string().exactOptional() }),
+  "session.thinned": z.looseObject({
+    drop: z.enum(["boundaries", "reasoning"]),
+    spans: z.array(z.looseObject({ from: z.int().positive(), to: z.int().positive() })).min(1),
+    shown: z.literal(true).exactOptional(),
+  }),
   "session.chained": z.looseObject({ digest: digestSchema }),
   "session.closed": z.looseObject({
     reason: z.string().exactOptional(),

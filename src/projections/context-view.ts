@@ -34,7 +34,7 @@ export interface ContextView {
   readonly compactions: readonly Compaction[];
   readonly prunings: readonly Pruning[];
   readonly cuts: readonly ResultCut[];
-  /** The position of the last compaction or undoing, after which earlier figures say nothing; 0 before. */
+  /** The position of the last compaction, undoing or thinning, after which earlier figures say nothing; 0 before. */
   readonly changed: number;
 }
 
@@ -76,6 +76,9 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       ...view,
       cuts: [...view.cuts, { position: seq, calls, ...(reader === undefined ? {} : { reader }) }],
     }),
+    // What was billed last had the reasoning in it.
+    "session.thinned": (view, { seq, data }) =>
+      data.shown === true ? { ...view, changed: seq } : view,
     "context.restored": (view, { seq, data }) => ({
       compactions: view.compactions.filter((one) => one.position !== data.position),
       prunings: view.prunings.filter((one) => one.position !== data.position),

@@ -6,6 +6,7 @@ import type { BlockPart, StepItem } from "./history-item.ts";
 interface BlockData {
   readonly id: string;
   readonly providerMetadata?: ProviderMetadata;
+  readonly dropped?: true;
 }
 
 type BlockKind = BlockPart["kind"];
@@ -35,8 +36,11 @@ export function withBlockEnd(step: StepItem, kind: BlockKind, data: BlockData): 
 }
 
 /** The newest metadata of a block replaces what came before, as in the AI SDK. */
-function metadata(data: BlockData): { readonly providerMetadata?: ProviderMetadata } {
-  return data.providerMetadata === undefined ? {} : { providerMetadata: data.providerMetadata };
+function metadata({ providerMetadata, dropped }: BlockData): Omit<BlockData, "id"> {
+  return {
+    ...(providerMetadata === undefined ? {} : { providerMetadata }),
+    ...(dropped === undefined ? {} : { dropped }),
+  };
 }
 
 function change(

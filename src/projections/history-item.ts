@@ -68,6 +68,8 @@ export interface BlockPart {
   readonly text: string;
   readonly open: boolean;
   readonly providerMetadata?: ProviderMetadata;
+  /** Reasoning that was taken out of the log: the model is not shown it any more. */
+  readonly dropped?: true;
 }
 
 /** How a call of our own tools stands. The words are those of the `tool.*` events. */
@@ -119,6 +121,7 @@ export interface FilePart {
   readonly data: string;
   readonly mediaType: string;
   readonly providerMetadata?: ProviderMetadata;
+  readonly dropped?: true;
 }
 
 export interface CustomPart {

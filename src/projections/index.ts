@@ -63,6 +63,7 @@ export {
 } from "./prompt-diff.ts";
 export {
   CUT_OFF_NOTE,
+  isPromptThinned,
   itemMessages,
   messagesSince,
   promptEntries,

@@ -6,10 +6,12 @@
  * - the text of an unfinished block loses its provider's metadata (an item id that was never
  *   completed cannot be referred to);
  * - every call has exactly one result, in the order of the calls.
+ * Of a step whose reasoning was taken out of the log, nothing refers to what the provider has stored
+ * of it: OpenAI refuses an item that came of a reasoning item without that.
  */
 
 import type { AssistantContent, ToolContent, ToolModelMessage, AssistantModelMessage } from "ai";
-import type { JsonValue } from "../events/index.ts";
+import type { JsonValue, ProviderMetadata } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
 import { providerOutput, resultOutput } from "./prompt-result.ts";
 
@@ -34,10 +36,33 @@ export function stepMessages(
   return [assistant, { role: "tool", content: results }];
 }
 
+/** Whether reasoning of a step was taken out of the log. */
+export function isThinned({ parts }: StepItem): boolean {
+  return parts.some(isDropped);
+}
+
+function isDropped(part: HistoryPart): boolean {
+  return "dropped" in part && isReasoning(part);
+}
+
 function sendable(step: StepItem): readonly HistoryPart[] {
   const whole = step.status === "finished";
-  const parts = whole ? step.parts : step.parts.filter((part) => isAnswered(part, step.parts));
+  const kept = isThinned(step)
+    ? step.parts.filter((part) => !isDropped(part)).map(withoutItemId)
+    : step.parts;
+  const parts = whole ? kept : kept.filter((part) => isAnswered(part, kept));
   return parts.filter((part, index) => !isReasoning(part) || isFollowed(parts.slice(index + 1)));
+}
+
+function withoutItemId(part: HistoryPart): HistoryPart {
+  if (!("providerMetadata" in part) || part.providerMetadata === undefined) return part;
+  const { providerMetadata, ...bare } = part;
+  const left = Object.entries(providerMetadata).flatMap(([provider, own]) => {
+    const { itemId: _, ...more } = { ...own };
+    return Object.keys(more).length === 0 ? [] : [[provider, more] as const];
+  });
+  const metadata: ProviderMetadata = Object.fromEntries(left);
+  return left.length === 0 ? bare : { ...bare, providerMetadata: metadata };
 }
 
 function isReasoning(part: HistoryPart): boolean {

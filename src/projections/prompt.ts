@@ -7,7 +7,7 @@ import type { ModelMessage, UserContent } from "ai";
 import type { StoredUserPart } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
-import { stepMessages } from "./prompt-step.ts";
+import { isThinned, stepMessages } from "./prompt-step.ts";
 import { shownItem, showsEverything } from "./shown-item.ts";
 
 /**
@@ -42,6 +42,13 @@ export interface PromptEntry {
 /** The messages of a prompt at this point, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
   return gather(history, view);
+}
+
+/** Whether the prompt would be another one if no reasoning had been taken out of the log. */
+export function isPromptThinned(history: HistoryState, view: ContextView): boolean {
+  return shownItems(itemsFrom(history, 0), view).some(
+    (shown) => !isCompaction(shown) && shown.kind === "step" && isThinned(shown),
+  );
 }
 
 /** The same, each with where it comes from. */

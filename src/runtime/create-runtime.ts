@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import {
   parseSessionId,
   TurnlogError,
@@ -28,6 +29,7 @@ import { createSession } from "./session-handle.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldOnwards, listSessions, type ListedSession } from "./session-view.ts";
 import type { StepSource } from "./step-source.ts";
+import { compactLog, type CompactedLog, type CompactLogOptions } from "./thinning/compact-log.ts";
 import { systemTimer } from "./timer.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -66,6 +68,8 @@ class OpenRuntime implements Runtime {
   readonly #options: RuntimeOptions;
   readonly #crews: Crews;
   readonly #live = new Map<string, Promise<Live>>();
+  /** Sessions whose rows are being changed: nobody wakes them meanwhile. */
+  readonly #resting = new Map<string, Promise<unknown>>();
   /** Snapshots that are being stored. */
   readonly #keeping = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
@@ -133,6 +137,49 @@ class OpenRuntime implements Runtime {
     );
   }
 
+  async compactLog(id: string, options: CompactLogOptions): Promise<CompactedLog> {
+    const session = parseSessionId(id);
+    const store = this.#store;
+    if (store === undefined) {
+      throw new TurnlogError(
+        "COMMAND_REFUSED",
+        `This runtime was given its log, and nothing of session ${session} was dropped. Call \`compactLog\` with the log, where you opened it, when nobody runs the session.`,
+        { session },
+      );
+    }
+    while (this.#resting.has(session)) await this.#resting.get(session);
+    if (this.#closing !== undefined) throw closed(session);
+    const compacted = this.#putAway(session).then(() => compactLog(store, session, options));
+    const resting = compacted.then(
+      () => this.#resting.delete(session),
+      () => this.#resting.delete(session),
+    );
+    this.#resting.set(session, resting);
+    return await compacted;
+  }
+
+  /** Nobody has it in memory any more. */
+  async #putAway(session: string): Promise<void> {
+    const live = await this.#live.get(session);
+    if (live === undefined) return;
+    // Whoever was handed it before now has said what they had to say.
+    await setImmediate();
+    const { actor, watchers, kept, sleep } = live;
+    if (actor.failure !== undefined) return;
+    if (!actor.isIdle || watchers.size > 0) {
+      throw new TurnlogError(
+        "COMMAND_REFUSED",
+        `Session ${session} is in use, and nothing of it was dropped. Wait until it is idle, or cancel its turn (\`session.cancel()\`).`,
+        { session, position: actor.state.position },
+      );
+    }
+    clearTimeout(sleep);
+    actor[Symbol.dispose]();
+    this.#live.delete(session);
+    await actor.durable();
+    await kept.stored;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -162,6 +209,7 @@ class OpenRuntime implements Runtime {
   }
 
   async #wake(session: string, recovery?: RecoveryPolicy): Promise<Live> {
+    while (this.#resting.has(session)) await this.#resting.get(session);
     if (this.#closing !== undefined) {
       throw closed(session);
     }
@@ -287,6 +335,7 @@ class OpenRuntime implements Runtime {
       }),
     );
     this.#live.clear();
+    await Promise.all(this.#resting.values());
     await Promise.all(this.#keeping);
     if (!("log" in this.#options)) await this.log.close();
   }

@@ -64,12 +64,14 @@ export async function forkSession(
 /** Nothing can follow the event that closed a session. */
 async function openPosition(log: EventLog, session: string, at?: number): Promise<number> {
   const position = at ?? (await log.revision(session));
-  for await (const { type } of log.read(session, { from: position, to: position })) {
-    if (type !== "session.closed") continue;
-    if (at === undefined) return position - 1;
+  for await (const { type, seq } of log.read(session, { to: position, backwards: true })) {
+    // A closed session may be thinned.
+    if (type === "session.thinned") continue;
+    if (type !== "session.closed") break;
+    if (at === undefined) return seq - 1;
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Session ${session} was closed at ${at}: nothing follows that. Fork it at ${at - 1}.`,
+      `Session ${session} was closed at ${seq}: nothing follows that. Fork it at ${seq - 1}.`,
       { session, position: at },
     );
   }

@@ -35,6 +35,7 @@ export { forkSession, type ForkedSession, type ForkSessionOptions } from "./fork
 export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
+export { compactLog, type CompactedLog, type CompactLogOptions } from "./thinning/compact-log.ts";
 export type { ApprovalAnswer } from "./approval-answer.ts";
 export type { CancelOptions, Cancelled } from "./cancellation.ts";
 export type {

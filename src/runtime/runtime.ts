@@ -3,6 +3,7 @@
 import { TurnlogError, type Deleted, type DeleteOptions, type EventLog } from "../events/index.ts";
 import type { Backup, BackupOptions } from "../events/leveldb/index.ts";
 import type { Session } from "./session.ts";
+import type { CompactedLog, CompactLogOptions } from "./thinning/compact-log.ts";
 import type { ListedSession } from "./session-view.ts";
 
 export interface Runtime extends AsyncDisposable {
@@ -28,6 +29,12 @@ export interface Runtime extends AsyncDisposable {
    * copy it where you have it
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
+  /**
+   * Drops delta boundaries or reasoning of a session's old steps, as {@link compactLog} does. A session
+   * that is awake and idle is put away first, and is opened again by whoever needs it.
+   * @throws TurnlogError as `compactLog`; `COMMAND_REFUSED` while a turn runs, and when the log is one of your own
+   */
+  compactLog(session: string, options: CompactLogOptions): Promise<CompactedLog>;
   /** Stops what runs, waits for what was recorded, and lets go of the store. */
   close(): Promise<void>;
 }

@@ -15,6 +15,8 @@ import { wrapLog } from "./wrapped-log.ts";
 export interface ReplayStageOptions {
   readonly log: EventLog;
   readonly events: readonly SessionEvent[];
+  /** Positions of steps whose prompts cannot be compared. */
+  readonly lostPrompts: ReadonlySet<number>;
   readonly agentOf: (recorded: AgentDescription) => Agent;
   readonly patienceMs: number;
   readonly time: ReplayPace;
@@ -201,7 +203,8 @@ export class ReplayStage {
   #happened(position: number, event: NewEvent): NewEvent {
     const recorded = this.#options.events[position - 1];
     // The position is all that it has not got yet.
-    const replayed = { ...event, seq: position } as SessionEvent;
+    const made = { ...event, seq: position } as SessionEvent;
+    const replayed = this.#options.lostPrompts.has(position) ? withPrompt(made, recorded) : made;
     if (recorded !== undefined && isSameEvent(recorded, replayed)) {
       this.#options.onEvent(recorded);
       return { ...event, at: recorded.at };
@@ -234,6 +237,13 @@ export class ReplayStage {
     }
     return this.#difference === undefined;
   }
+}
+
+/** A step as if it had been given the prompt that was recorded. */
+function withPrompt(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
+  if (made.type !== "step.started" || recorded?.type !== "step.started") return made;
+  const { promptDigest } = recorded.data;
+  return { ...made, data: { ...made.data, promptDigest } };
 }
 
 /** Whether a process opened the session here: once for a change of the agent and a recovery in a row. */

@@ -4,9 +4,10 @@
  * one. A session of which this finds no difference is what the agent would do again.
  */
 
-import { unchained, type AgentDescription, type SessionEvent } from "../events/index.ts";
+import { asRun, renumbered, type AgentDescription, type SessionEvent } from "../events/index.ts";
 import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
+import { contextView, history, isPromptThinned } from "../projections/index.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
 import { ReplayStage } from "./replay-stage.ts";
 
@@ -37,7 +38,8 @@ export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
  * agent's own, so that a change of them is found where it first tells. Nothing is waited
  * for: a limit is passed, a back-off is over and a tool is left behind where it was. A compaction is
  * planned by the agent; what a model wrote as its summary and what a provider counted come from the
- * log. A hash chain is of no concern: its links are left out. Not compared are times, stacks, how
+ * log. A hash chain is of no concern: its links are left out. So is what was thinned: dropped reasoning
+ * is left out, and prompts that had it are not compared. Not compared are times, stacks, how
  * long a refused call was put off, and guesses of tokens.
  * @param events - Of one session, as `EventLog.read` or `readSessionFile` gives them.
  * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap
@@ -54,14 +56,17 @@ export async function replay(
       "A session is replayed from its first event, which is session.created, and without a gap.",
     );
   }
-  const plain = unchained(events);
-  const recorded = events.filter(({ type }) => type !== "session.chained");
+  const run = asRun(events);
+  const plain = renumbered(run);
+  const recorded = events.filter((_, index) => run[index] !== undefined);
+  const lost = lostPrompts(events);
   const positionOf = (seq: number): number => recorded[seq - 1]?.seq ?? events.length + 1;
   await using log = await openMemoryLog();
   const agentOf = typeof agent === "function" ? agent : () => agent;
   const stage = new ReplayStage(created, {
     log,
     events: plain,
+    lostPrompts: new Set(plain.flatMap(({ seq }) => (lost.has(positionOf(seq)) ? [seq] : []))),
     agentOf,
     patienceMs,
     time: recordedPace(plain, pace, time === undefined ? {} : { time }),
@@ -71,4 +76,21 @@ export async function replay(
   if (difference === undefined) return { events: events.length };
   const position = positionOf(difference.position);
   return { events: position - 1, difference: { ...difference, position } };
+}
+
+/** The steps whose prompts had reasoning in them which the log no longer has. */
+function lostPrompts(events: readonly SessionEvent[]): ReadonlySet<number> {
+  const lost = new Set<number>();
+  if (!events.some(({ type, data }) => type === "session.thinned" && data.drop === "reasoning"))
+    return lost;
+  let state = { history: history.initial, view: contextView.initial };
+  for (const event of events) {
+    if (event.type === "step.started" && isPromptThinned(state.history, state.view))
+      lost.add(event.seq);
+    state = {
+      history: history.fold(state.history, event),
+      view: contextView.fold(state.view, event),
+    };
+  }
+  return lost;
 }

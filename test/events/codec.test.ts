@@ -216,7 +216,10 @@ describe("a row that is not what was written", () => {
       [1, 1, 1, 1],
       ["x", 1, "1", 1],
       ["x", 1, 1, 1, 1],
-      ["x", 1, 1, 1, "i", 1],
+      ["x", 1, 1, 1, null],
+      ["x", 1, 1, 1, "i", 2],
+      ["x", 1, 1, 1, 1, 1],
+      ["x", 1, 1, 1, "i", 1, 1],
     ]) {
       expect(
         codeOf(() => codec.decode(row(fields), place)),

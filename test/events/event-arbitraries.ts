@@ -139,6 +139,14 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "session.configured": fc.record({ agent }),
   "session.recovered": fc.record({ inFlight, policy: fc.constantFrom("stop", "continue") }),
   "session.resumed": reason,
+  "session.thinned": fc.record(
+    {
+      drop: fc.constantFrom("boundaries", "reasoning"),
+      spans: fc.array(fc.record({ from: position, to: position }), { minLength: 1, maxLength: 3 }),
+      shown: fc.constant(true as const),
+    },
+    { requiredKeys: ["drop", "spans"] },
+  ),
   "session.chained": fc.record({
     digest: fc.string({
       unit: fc.constantFrom(..."0123456789abcdef".split("")),

@@ -116,6 +116,14 @@ const anyData: AnyData = {
     policy: fc.constantFrom("stop", "continue"),
   }),
   "session.resumed": reason,
+  "session.thinned": fc.record(
+    {
+      drop: fc.constantFrom("boundaries", "reasoning"),
+      spans: fc.constant([{ from: 1, to: 9 }]),
+      shown: fc.constant(true as const),
+    },
+    { requiredKeys: ["drop", "spans"] },
+  ),
   "session.chained": fc.constant({ digest: "0".repeat(64) }),
   "session.closed": reason,
   "message.queued": fc.record({

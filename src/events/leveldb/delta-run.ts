@@ -22,7 +22,7 @@ type DeltaType = keyof typeof textField;
 
 export type Delta = NewEvent<DeltaType>;
 
-/** The number comes first: no event's own row begins with one. */
+/** The number comes first: no event's own row begins with one. What a column lacks at its end is empty, or 0. */
 type Run = readonly [
   count: number,
   type: DeltaType,
@@ -45,8 +45,8 @@ const runSchema: z.ZodType<Run> = z
     z.literal(1).optional(),
   ])
   .refine(
-    ([count, , , , , texts, gaps]) => texts.length === count && gaps.length === count,
-    "Its columns are of the same length.",
+    ([count, , , , , texts, gaps]) => texts.length <= count && gaps.length <= count,
+    "No column is longer than the run.",
   );
 
 /** Whether an event can stand in a run: it has nothing but its text, its block and its time. */
@@ -86,9 +86,15 @@ export function encodeRun(
   }
   const { type, data } = first;
   const version = eventVersions[type] ?? 1;
-  const run: Run = [deltas.length, type, version, first.at, data.id, texts, gaps];
+  const columns = [trimmed(texts, ""), trimmed(gaps, 0)] as const;
+  const run: Run = [deltas.length, type, version, first.at, data.id, ...columns];
   const json = JSON.stringify(sealed ? [...run, 1] : run);
   return checksum(json, key) + json;
+}
+
+/** A column without what it ends with: deltas that say nothing, or came at once, cost nothing. */
+function trimmed<Value>(column: readonly Value[], nothing: Value): readonly Value[] {
+  return column.slice(0, column.findLastIndex((value) => value !== nothing) + 1);
 }
 
 /** Whether a run was sealed, without reading it: the gaps of another one end it. */
@@ -121,7 +127,7 @@ export function runTimes(stored: unknown): readonly number[] {
   return run === undefined ? [] : timesOf(run);
 }
 
-function timesOf([, , , first, , , gaps]: Run): readonly number[] {
+function timesOf([count, , , first, , , gaps]: Run): readonly number[] {
   let at = first;
-  return gaps.map((gap) => (at += gap));
+  return Array.from({ length: count }, (_, index) => (at += gaps[index] ?? 0));
 }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import {
   CHECKSUM_LENGTH,
+  checksum,
   intactJson,
   isIntact,
   isStoredFields,
@@ -44,9 +45,9 @@ export function eventsIn(row: string): number {
   return Number.isNaN(count) ? 1 : count;
 }
 
-/** Whether a row was made of others, which commits had named before. */
+/** Whether a row took the place of others, which commits had named before. */
 export function isSealedRow(row: string): boolean {
-  return eventsIn(row) > 1 && isSealedRun(row);
+  return eventsIn(row) > 1 ? isSealedRun(row) : row.endsWith("null,1]") || row.endsWith('",1]');
 }
 
 /** One row in the place of several, which hold deltas of one block that follow each other. */
@@ -58,12 +59,30 @@ export function sealedRow(session: string, rows: readonly EventRow[]): EventRow 
   return { seq, events, row: encodeRun(events, first, { session, seq }, true) };
 }
 
+/** The rows that take the place of those of the same events, whose first stands behind `revision`. */
+export function replacingRows(
+  codec: Codec,
+  session: string,
+  revision: number,
+  events: readonly NewEvent[],
+): Generator<EventRow> {
+  return eventRows(codec, session, revision, events, true);
+}
+
+/** An event's own row, marked as one that took the place of another. */
+function replacingRow(codec: Codec, event: NewEvent, key: RowKey): string {
+  const open = codec.encode(event, key).slice(CHECKSUM_LENGTH, -1);
+  const json = `${open}${event.id === undefined ? ",null" : ""},1]`;
+  return checksum(json, key) + json;
+}
+
 /** The rows of events that are appended to a session behind `revision`. */
 export function* eventRows(
   codec: Codec,
   session: string,
   revision: number,
   events: readonly NewEvent[],
+  replaces = false,
 ): Generator<EventRow> {
   let seq = revision;
   for (let from = 0; from < events.length;) {
@@ -74,11 +93,13 @@ export function* eventRows(
     if (first === undefined || run.length === 1) {
       seq++;
       from++;
-      yield { seq, events: [event], row: codec.encode(event, { session, seq }) };
+      const key = { session, seq };
+      const row = replaces ? replacingRow(codec, event, key) : codec.encode(event, key);
+      yield { seq, events: [event], row };
     } else {
       seq += run.length;
       from += run.length;
-      yield { seq, events: run, row: encodeRun(run, first, { session, seq }) };
+      yield { seq, events: run, row: encodeRun(run, first, { session, seq }, replaces) };
     }
   }
 }
@@ -114,7 +135,7 @@ export function envelopesIn(
   const stored = ownJson(row);
   if (!isStoredFields(stored)) return runTimes(stored).map((at) => ({ at }));
   const [, , at, , id] = stored;
-  return [{ at, id }];
+  return [{ at, id: id ?? undefined }];
 }
 
 /** Where a session branches off whose first row this is; undefined where it is not that of a fork. */

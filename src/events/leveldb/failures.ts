@@ -91,12 +91,12 @@ export function deletedError(session: string): TurnlogError {
   );
 }
 
-/** The session is gone, its bytes may not be. */
+/** What was deleted is gone, its bytes may not be. */
 export function erasureFailure(session: string, error: unknown): TurnlogError {
   const code = failureCode(error);
   return new TurnlogError(
     code,
-    `Session ${session} is deleted, but its bytes could not be taken out of the files yet (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then open the store again, which tries once more.`,
+    `What was deleted of session ${session} cannot be read any more, but its bytes could not be taken out of the files yet (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then open the store again, which tries once more.`,
     { session, cause: error },
   );
 }

@@ -41,7 +41,7 @@ export interface Head {
   ready: boolean;
   /** Its name is used up, and it has nothing any more. */
   isDeleted: boolean;
-  /** Somebody is about to delete it: what depends on it waits for the end of its line. */
+  /** Somebody is about to delete it, or thins it: what depends on it waits for the end of its line. */
   isLeaving: boolean;
   /** The last position, including what is queued. */
   revision: number;

@@ -3,7 +3,7 @@
 export { openLog, type OpenLogOptions } from "./store/open-store.ts";
 export type { Durability } from "./store/owner.ts";
 export type { Backup, BackupOptions } from "./backup/backup-store.ts";
-export type { StoreLog } from "./store-log.ts";
+export type { StoreLog, ThinnedSession } from "./store-log.ts";
 export { openMemoryLog } from "./open-memory.ts";
 export { storeReached } from "./store/store-file.ts";
 export { repairLog } from "./repair/repair-log.ts";

@@ -10,7 +10,7 @@
  *   c/<global position>       a commit record, by the position of its first event
  *   m/…                       the store's own marks
  *   q/<session>/<seq>         rows that repair took out of the way
- *   x/<session>               deleted, and the bytes may still be in the files
+ *   x/<session>               deleted or thinned, and the bytes may still be in the files
  */
 
 const WIDTH = 9;

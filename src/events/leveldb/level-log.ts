@@ -39,8 +39,9 @@ import { listSessions } from "./session-list.ts";
 import type { Span } from "./session-reader.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
 import { readSnapshot, snapshotRow } from "./snapshots.ts";
-import type { StoreLog } from "./store-log.ts";
+import type { StoreLog, ThinnedSession, ThinOptions } from "./store-log.ts";
 import { subscription, type Source } from "./subscription.ts";
+import { Thinning } from "./thinning.ts";
 import { isDeleted } from "./tombstone.ts";
 
 export interface LevelLogOptions {
@@ -67,6 +68,7 @@ export class LevelLog implements StoreLog {
   readonly #appender: Appender;
   readonly #erasure: Erasure;
   readonly #deletion: Deletion;
+  readonly #thinning: Thinning;
   /** Aborts when the log is told to close, before what was appended is written. */
   readonly #ending = new AbortController();
   readonly #closing = new AbortController();
@@ -96,13 +98,15 @@ export class LevelLog implements StoreLog {
       committer: this.#committer,
     });
     this.#erasure = new Erasure({ database, committer: this.#committer, eraser });
-    this.#deletion = new Deletion({
+    const parts = {
       source: this.#shared,
       heads: this.#heads,
       committer: this.#committer,
       appender: this.#appender,
       erasure: this.#erasure,
-    });
+    };
+    this.#deletion = new Deletion(parts);
+    this.#thinning = new Thinning(parts);
   }
 
   append(
@@ -233,6 +237,11 @@ export class LevelLog implements StoreLog {
     const made = backupStore(this.#database, resolve(dir), { ...options, signal });
     this.#backups.add(made);
     return await made.finally(() => this.#backups.delete(made));
+  }
+
+  async thin(session: string, options: ThinOptions): Promise<ThinnedSession> {
+    this.#assertOpen();
+    return await this.#thinning.thin(session, options);
   }
 
   close(): Promise<void> {

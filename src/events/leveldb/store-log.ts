@@ -1,9 +1,35 @@
 /** What a log in a folder has beside the port. */
 
+import type { NewEvent } from "../catalogue.ts";
 import type { EventLog } from "../event-log.ts";
 import type { Backup, BackupOptions } from "./backup/backup-store.ts";
 
-/** A log whose store can be copied. */
+export interface ThinOptions {
+  /** The session's last position, at which what is to be dropped was chosen. */
+  readonly expected: number;
+  /** What is to be dropped beside what its events say already; left out, that is carried out to its end. */
+  readonly say?: NewEvent<"session.thinned">;
+  /** Tells what would change, and changes nothing. */
+  readonly dryRun?: boolean;
+}
+
+/** What a session has lost. */
+export interface ThinnedSession {
+  readonly session: string;
+  /** Its last position now. */
+  readonly revision: number;
+  /** Whether `say` was recorded: not where it would have changed nothing. */
+  readonly said: boolean;
+  /** Events that hold less than they did. */
+  readonly events: number;
+  /** Bytes of their rows, before and after, without compression. */
+  readonly before: number;
+  readonly after: number;
+  /** Whether what was dropped is gone from the log's files already, as for `EventLog.delete`. */
+  readonly erased: boolean;
+}
+
+/** A log whose store can be copied, and whose sessions can be thinned. */
 export interface StoreLog extends EventLog {
   /**
    * Copies the store into an empty folder, which {@link openLog} opens as a store of its own: events,
@@ -15,4 +41,15 @@ export interface StoreLog extends EventLog {
    * store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the signal's reason
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
+  /**
+   * Drops what a session's `session.thinned` events say, `say` among them, which is recorded first.
+   * Its own events keep their positions and types; appends, forks and snapshots wait meanwhile. Cut
+   * short, each block of it is as it was or as it is to be, and calling it again goes on. Whoever
+   * reads the past in pages meanwhile (`subscribe`, `readAll`) may be told a block partly the one way
+   * and partly the other. What is in the memory of who runs the session is theirs to forget.
+   * Called by `compactLog`, which chooses what can be dropped.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `REVISION_CONFLICT`, `SESSION_HAS_FORKS` (`details.forks`
+   * share reasoning that is to be dropped), `COMMAND_REFUSED` (a hash chain is over it), and as `append`
+   */
+  thin(session: string, options: ThinOptions): Promise<ThinnedSession>;
 }

@@ -11,6 +11,7 @@ import type { SessionState } from "../session-state.ts";
  * - `calls`: every tool call ends, once, in one of five ways (law 6).
  * - `figures`: the tokens of the steps add up to those of turns and session (law 7).
  * - `prompts`: every prompt that was sent can be rebuilt from the log (law 11).
+ * - `thinned`: what was taken out of the log later is what an event says.
  * - `chain`: every link of a hash chain says the digest of the events that it covers.
  * - `forks`: a fork begins with the event that says where it branches off.
  * - `states`: what is kept of the session's state is what its events say (laws 2 and 3).
@@ -22,6 +23,7 @@ export type LogRule =
   | "calls"
   | "figures"
   | "prompts"
+  | "thinned"
   | "chain"
   | "forks"
   | "states";

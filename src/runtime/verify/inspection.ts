@@ -9,6 +9,7 @@ import { figureCheck } from "./figure-check.ts";
 import { messageCheck } from "./message-check.ts";
 import { orderCheck } from "./order-check.ts";
 import { promptCheck } from "./prompt-check.ts";
+import { thinnedCheck } from "./thinned-check.ts";
 
 export interface Finding {
   readonly position: number;
@@ -25,6 +26,7 @@ export interface CheckedChain extends ChainEnd {
 export class Inspection {
   #state: SessionState = initialSessionState;
   readonly #chain = new HashChain();
+  #lostPrompts = 0;
   readonly #checks: readonly Check[];
 
   /** @param noted - A link of the session's hash chain that was noted somewhere else. */
@@ -34,7 +36,10 @@ export class Inspection {
       messageCheck(),
       callCheck(),
       figureCheck(),
-      promptCheck(),
+      promptCheck(() => {
+        this.#lostPrompts += 1;
+      }),
+      thinnedCheck(),
       chainCheck(this.#chain, noted),
     ];
   }
@@ -48,6 +53,11 @@ export class Inspection {
   get chain(): CheckedChain | undefined {
     const { end, open } = this.#chain;
     return end === undefined ? undefined : { ...end, open };
+  }
+
+  /** Prompts that cannot be made again, since reasoning that they had was dropped. */
+  get lostPrompts(): number {
+    return this.#lostPrompts;
   }
 
   /** Takes the next event in; answers what is wrong with it. @throws TurnlogError `LOG_DAMAGED` after a gap */

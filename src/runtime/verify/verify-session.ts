@@ -40,6 +40,8 @@ export interface SessionVerification {
   readonly events: number;
   /** How many prompts were made again and compared by their digests. */
   readonly prompts: number;
+  /** How many could not be, since reasoning that they had was dropped (`compactLog`); absent for none. */
+  readonly lostPrompts?: number;
   /** The end of its hash chain, where it has one. */
   readonly chain?: CheckedChain;
   /** Empty when the log keeps every law. */
@@ -88,9 +90,11 @@ export async function verifySession(
   } catch (error) {
     add([unreadable(error, inspection.state.position + 1)]);
   }
-  const { state, chain } = inspection;
+  const { state, chain, lostPrompts } = inspection;
   const chained = chain === undefined ? {} : { chain };
-  return { session, events: state.position, prompts, ...chained, problems };
+  const lost = lostPrompts === 0 ? {} : { lostPrompts };
+  const made = { prompts: prompts - lostPrompts, ...lost };
+  return { session, events: state.position, ...made, ...chained, problems };
 }
 
 /** The first event of a fork's own, held against the list of sessions. */

@@ -6,6 +6,7 @@
  *                                           appends n events at a time, prints each revision when it is told of it
  *   child.ts fork <dir>                     makes forks of forks, prints how many when it is told of each
  *   child.ts delete <dir>                   makes sessions and forks and deletes them, prints each that it is told is deleted
+ *   child.ts thin <dir>                     makes sessions and drops their reasoning, prints each that it is told has none
  *   child.ts backup <dir> <to>              copies the store, prints how many events it has read, at last `done`
  *   child.ts open <dir>                     opens and closes in a loop, prints `open` each time
  *   child.ts try <dir>                      opens, appends one event, closes; prints `ok` or the error as JSON
@@ -13,7 +14,8 @@
  */
 import { writeSync } from "node:fs";
 import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
-import { openLog } from "../../../src/events/leveldb/index.ts";
+import { openLog, type StoreLog } from "../../../src/events/leveldb/index.ts";
+import { talk } from "./talk.ts";
 
 const [command = "", dir = "", ...rest] = process.argv.slice(2);
 
@@ -92,6 +94,21 @@ async function deleteAll(log: EventLog): Promise<void> {
   }
 }
 
+/** Each session thinks of a secret of its own, in so many blocks that they are written in several batches. */
+async function thinAll(log: StoreLog): Promise<void> {
+  for (let number = 0; ; number++) {
+    const name = `s-${number}`;
+    const events = talk(name);
+    await log.append(name, "none", events);
+    for (const drop of ["reasoning", "boundaries"] as const) {
+      const expected = await log.revision(name);
+      const data = { drop, spans: [{ from: 1, to: events.length }] };
+      await log.thin(name, { expected, say: { type: "session.thinned", at: 1, data } });
+    }
+    print(name);
+  }
+}
+
 async function fill(log: EventLog): Promise<void> {
   let acknowledged = 0;
   const text = "x".repeat(2000);
@@ -134,6 +151,9 @@ switch (command) {
     break;
   case "delete":
     await deleteAll(await openLog({ dir, durability: "os" }));
+    break;
+  case "thin":
+    await thinAll(await openLog({ dir, durability: "os" }));
     break;
   case "backup": {
     const log = await openLog({ dir });

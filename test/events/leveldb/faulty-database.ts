@@ -1,7 +1,6 @@
 /** A layer between the log and its database that delays, and fails when it is told to. */
 import type { Level } from "level";
 import { MemoryLevel } from "memory-level";
-import type { EventLog } from "../../../src/events/index.ts";
 import { chainEnd } from "../../../src/events/leveldb/chain-check.ts";
 import type {
   Database,
@@ -10,6 +9,7 @@ import type {
   ScanOptions,
   WriteBatch,
 } from "../../../src/events/leveldb/database.ts";
+import type { StoreLog } from "../../../src/events/leveldb/index.ts";
 import { LevelLog } from "../../../src/events/leveldb/level-log.ts";
 
 /** What can fail: writing a batch, looking up rows, reading on in a scan. */
@@ -116,7 +116,7 @@ class FaultyDatabase implements Database {
 }
 
 export interface FaultyLog<Rows = MemoryLevel> {
-  readonly log: EventLog;
+  readonly log: StoreLog;
   readonly database: FaultyDatabase;
   /** Rows as they are stored. */
   readonly rows: Rows;

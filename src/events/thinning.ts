@@ -1,0 +1,201 @@
+/**
+ * What is left of the events of old steps when boundaries or reasoning are dropped: as many events,
+ * of the same types and at the same positions. Pure; the log writes it, and tests hold it against
+ * what was before.
+ */
+
+import type { NewEvent, SessionEvent } from "./catalogue.ts";
+import type { ProviderMetadata } from "./json.ts";
+import type { EventSpan, SessionFamily } from "./session-events.ts";
+
+export type ThinningRule = Pick<SessionFamily["session.thinned"], "drop" | "spans">;
+
+type DeltaType = "part.text-delta" | "part.reasoning-delta" | "part.tool-input-delta";
+type Delta = SessionEvent<DeltaType>;
+
+/**
+ * Whether an event stays as it is whatever is dropped, and everything before it says at its position
+ * what it said: no delta gives its text to one on the other side of it.
+ */
+export function isLandmark({ type }: NewEvent): boolean {
+  return !type.startsWith("part.");
+}
+
+export function isIn(spans: readonly EventSpan[], seq: number): boolean {
+  return spans.some(({ from, to }) => from <= seq && seq <= to);
+}
+
+/**
+ * The events as the rules leave them. What does not change is the same object; doing it again changes nothing.
+ * @param events - In order, of a stretch without a gap that begins and ends at a landmark.
+ * @param isCut - Whether a fork branches off behind a position: what it shares says there what it said.
+ */
+export function thinned(
+  events: readonly SessionEvent[],
+  rules: readonly ThinningRule[],
+  isCut: (position: number) => boolean = () => false,
+): readonly SessionEvent[] {
+  const spansOf = (drop: ThinningRule["drop"]): readonly EventSpan[] =>
+    rules.flatMap((rule) => (rule.drop === drop ? rule.spans : []));
+  return withoutBoundaries(
+    withoutReasoning(events, spansOf("reasoning")),
+    spansOf("boundaries"),
+    isCut,
+  );
+}
+
+function withoutReasoning(
+  events: readonly SessionEvent[],
+  spans: readonly EventSpan[],
+): readonly SessionEvent[] {
+  if (spans.length === 0) return events;
+  /** Blocks whose beginning has been seen. */
+  const begun = new Set<string>();
+  const left: SessionEvent[] = [];
+  for (const event of events) {
+    const { type, seq } = event;
+    if (isLandmark(event)) begun.clear();
+    const before = left.at(-1);
+    left.push(isIn(spans, seq) ? withoutThought(event, begun, before) : event);
+    if (type === "part.reasoning-end") begun.delete(event.data.id);
+    else if (type === "part.reasoning-start" || type === "part.reasoning-delta")
+      begun.add(event.data.id);
+  }
+  return left;
+}
+
+function withoutThought(
+  event: SessionEvent,
+  begun: ReadonlySet<string>,
+  before: SessionEvent | undefined,
+): SessionEvent {
+  switch (event.type) {
+    case "part.reasoning-start":
+    case "part.reasoning-end":
+      if (event.data.dropped === true) return event;
+      return { ...event, data: { id: event.data.id, dropped: true } };
+    case "part.reasoning-delta": {
+      const { id } = event.data;
+      if (begun.has(id)) return emptied(event, before);
+      if (event.data.dropped === true) return event;
+      return { ...event, data: { id, text: "", dropped: true } };
+    }
+    case "part.reasoning-file":
+      if (event.data.dropped === true) return event;
+      return { ...event, data: { data: "", mediaType: event.data.mediaType, dropped: true } };
+    case "part.raw":
+      if (event.data.dropped === true) return event;
+      return { ...event, data: { rawValue: null, dropped: true } };
+    default:
+      return event;
+  }
+}
+
+/** Deltas of a block whose text the first of them takes. */
+interface Joined {
+  readonly first: number;
+  text: string;
+  /** The newest of theirs, as in the history. */
+  metadata: ProviderMetadata | undefined;
+}
+
+function withoutBoundaries(
+  events: readonly SessionEvent[],
+  spans: readonly EventSpan[],
+  isCut: (position: number) => boolean,
+): readonly SessionEvent[] {
+  if (spans.length === 0) return events;
+  const left = [...events];
+  const open = new Map<string, Joined>();
+  const close = (key: string, joined: Joined): void => {
+    const first = left[joined.first];
+    if (first !== undefined && isDelta(first)) left[joined.first] = withAll(first, joined);
+    open.delete(key);
+  };
+  for (const [index, event] of events.entries()) {
+    const { seq } = event;
+    const key = blockOf(event);
+    const known = key === undefined ? undefined : open.get(key);
+    const joins = isDelta(event) && isBare(event) && isIn(spans, seq);
+    if (key !== undefined && joins && known !== undefined) {
+      known.text += textOf(event);
+      known.metadata = event.data.providerMetadata ?? known.metadata;
+      left[index] = emptied(event, left[index - 1]);
+    } else if (key !== undefined) {
+      if (known !== undefined) close(key, known);
+      const metadata = joins ? event.data.providerMetadata : undefined;
+      if (joins) open.set(key, { first: index, text: textOf(event), metadata });
+    }
+    if (isLandmark(event) || isCut(seq)) for (const [block, joined] of open) close(block, joined);
+  }
+  for (const [block, joined] of open) close(block, joined);
+  return left;
+}
+
+function isDelta(event: SessionEvent): event is Delta {
+  const { type } = event;
+  return (
+    type === "part.text-delta" ||
+    type === "part.reasoning-delta" ||
+    type === "part.tool-input-delta"
+  );
+}
+
+/** The block that an event belongs to, by kind and id. */
+function blockOf({ type, data }: SessionEvent): string | undefined {
+  switch (type) {
+    case "part.text-start":
+    case "part.text-delta":
+    case "part.text-end":
+      return `text ${data.id}`;
+    case "part.reasoning-start":
+    case "part.reasoning-delta":
+    case "part.reasoning-end":
+      return `reasoning ${data.id}`;
+    case "part.tool-input-start":
+    case "part.tool-input-delta":
+    case "part.tool-input-end":
+      return `input ${data.id}`;
+    default:
+      return undefined;
+  }
+}
+
+/** Whether nothing is known of it but what can be joined: no id of its own, no mark, nothing of a later release. */
+function isBare({ id, data }: Delta): boolean {
+  const known = data.providerMetadata === undefined ? 2 : 3;
+  return id === undefined && Object.keys(data).length === known;
+}
+
+/** Whether it is a delta without a text, and without anything else. */
+export function saysNothing(event: SessionEvent): boolean {
+  return isDelta(event) && isPlain(event) && textOf(event) === "";
+}
+
+function isPlain({ data }: Delta): boolean {
+  return Object.keys(data).length === 2;
+}
+
+function textOf({ type, data }: Delta): string {
+  return type === "part.tool-input-delta" ? data.delta : data.text;
+}
+
+function withAll(event: Delta, { text, metadata }: Joined): Delta {
+  const { id, providerMetadata } = event.data;
+  if (text === textOf(event) && metadata === providerMetadata) return event;
+  const more = metadata === undefined ? {} : { providerMetadata: metadata };
+  return event.type === "part.tool-input-delta"
+    ? { ...event, data: { id, delta: text, ...more } }
+    : { ...event, data: { id, text, ...more } };
+}
+
+/** A delta that says nothing, at the time of the one before it where that is of its block. */
+function emptied(event: Delta, before: SessionEvent | undefined): Delta {
+  const isNext = before !== undefined && isDelta(before) && blockOf(before) === blockOf(event);
+  const at = isNext ? before.at : event.at;
+  if (saysNothing(event) && at === event.at) return event;
+  const { id } = event.data;
+  return event.type === "part.tool-input-delta"
+    ? { ...event, at, data: { id, delta: "" } }
+    : { ...event, at, data: { id, text: "" } };
+}
