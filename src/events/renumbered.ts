@@ -30,6 +30,13 @@ function pointing(
     }
     case "context.restored":
       return { ...event, data: { ...event.data, position: place(event.data.position) } };
+    case "session.redacted": {
+      const ranges = event.data.ranges.map(({ from, to }) => ({
+        from: place(from),
+        to: place(to),
+      }));
+      return { ...event, data: { ...event.data, ranges } };
+    }
     case "session.forked": {
       const { from } = event.data;
       if (from.position !== before - 1) return event;

@@ -41,6 +41,12 @@ export interface ForkPoint {
   readonly position: number;
 }
 
+/** Positions, both ends included. */
+export interface PositionRange {
+  readonly from: number;
+  readonly to: number;
+}
+
 export interface SessionFamily {
   "session.created": { readonly agent: AgentDescription };
   /** The first event of a fork's own. All before it are those of the session that it branches off. */
@@ -55,6 +61,8 @@ export interface SessionFamily {
   "session.resumed": { readonly reason?: string };
   /** A link of the hash chain: what it says is in `hash-chain.ts`. */
   "session.chained": { readonly digest: string };
+  /** The content at these positions is gone for good: their keys are erased behind this event. */
+  "session.redacted": { readonly ranges: readonly PositionRange[]; readonly reason?: string };
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }
 
@@ -72,6 +80,11 @@ const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
 export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   session: z.string(),
   position: z.int().positive(),
+});
+
+export const positionRangeSchema: z.ZodType<PositionRange> = z.looseObject({
+  from: z.int().positive(),
+  to: z.int().positive(),
 });
 
 /** Hexadecimal SHA-256. */
@@ -107,6 +120,10 @@ export const sessionSchemas: FamilySchemas<SessionFamily> = {
   }),
   "session.resumed": z.looseObject({ reason: z.string().exactOptional() }),
   "session.chained": z.looseObject({ digest: digestSchema }),
+  "session.redacted": z.looseObject({
+    ranges: z.array(positionRangeSchema),
+    reason: z.string().exactOptional(),
+  }),
   "session.closed": z.looseObject({
     reason: z.string().exactOptional(),
     digest: digestSchema.exactOptional(),

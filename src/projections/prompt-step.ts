@@ -6,9 +6,12 @@
  * - the text of an unfinished block loses its provider's metadata (an item id that was never
  *   completed cannot be referred to);
  * - every call has exactly one result, in the order of the calls.
+ * What was redacted is told as such; reasoning, files and what a provider ran itself are left out
+ * instead, since their form is the provider's own.
  */
 
 import type { AssistantContent, ToolContent, ToolModelMessage, AssistantModelMessage } from "ai";
+import { REDACTED } from "../events/encryption/index.ts";
 import type { JsonValue } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
 import { providerOutput, resultOutput } from "./prompt-result.ts";
@@ -35,13 +38,34 @@ export function stepMessages(
 }
 
 function sendable(step: StepItem): readonly HistoryPart[] {
+  const told = step.parts.filter((part) => !isGone(part, step.parts));
   const whole = step.status === "finished";
-  const parts = whole ? step.parts : step.parts.filter((part) => isAnswered(part, step.parts));
+  const parts = whole ? told : told.filter((part) => isAnswered(part, told));
   return parts.filter((part, index) => !isReasoning(part) || isFollowed(parts.slice(index + 1)));
 }
 
 function isReasoning(part: HistoryPart): boolean {
   return part.kind === "reasoning" || part.kind === "reasoning-file";
+}
+
+/** Whether a part that only its provider understands was redacted. */
+function isGone(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
+  switch (part.kind) {
+    case "reasoning":
+      return part.text === REDACTED && part.providerMetadata === undefined;
+    case "file":
+    case "reasoning-file":
+      return part.data === "";
+    case "provider-result":
+      return part.output === REDACTED;
+    case "provider-call":
+      return parts.some(
+        (other) =>
+          other.kind === "provider-result" && other.callId === part.callId && isGone(other, parts),
+      );
+    default:
+      return false;
+  }
 }
 
 /** Reasoning counts as followed by anything finished that the model is shown, other than reasoning. */

@@ -1,0 +1,14 @@
+/** The face of `encryption`: a log whose content is encrypted, and where its keys are kept. */
+
+export {
+  asEncrypted,
+  encryptedLog,
+  type EncryptedLog,
+  type EncryptedLogOptions,
+  type Erasure,
+} from "./encrypted-log.ts";
+export { REDACTED } from "./content-fields.ts";
+export { folderKeys } from "./folder-keys.ts";
+export { keyMissing } from "./key-errors.ts";
+export { memoryKeys, type KeyStore } from "./key-store.ts";
+export { isRedacted, isSealed } from "./sealed-event.ts";
