@@ -7,6 +7,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { canonicalJson } from "./canonical-json.ts";
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
+import { jsonObjectSchema } from "./json.ts";
 import { loggedForm } from "./stored-form.ts";
 
 /** An event that says a digest. The event that closes a session is its last link. */
@@ -82,6 +83,6 @@ function lineOf(event: SessionEvent, data: unknown): string {
 }
 
 function without(link: ChainLink): unknown {
-  const { digest: _, ...rest }: { readonly digest?: unknown } = Object(loggedForm(link).data);
+  const { digest: _, ...rest } = jsonObjectSchema.parse(loggedForm(link).data);
   return rest;
 }

@@ -32,6 +32,7 @@ export type {
   SessionEntry,
   Snapshot,
 } from "./event-log.ts";
+export { isSealedInLog } from "./stored-form.ts";
 export { digestIn, HashChain, type ChainEnd, type ChainLink } from "./hash-chain.ts";
 export {
   jsonObjectSchema,
@@ -65,6 +66,7 @@ export {
   type ForkPoint,
   type InFlight,
   type ModelName,
+  type PositionRange,
   type RecoveryPolicy,
 } from "./session-events.ts";
 export {

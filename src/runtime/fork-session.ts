@@ -61,15 +61,16 @@ export async function forkSession(
   return { session: as, from };
 }
 
-/** Nothing can follow the event that closed a session. */
+/** Nothing can follow the event that closed a session, but that it was redacted. */
 async function openPosition(log: EventLog, session: string, at?: number): Promise<number> {
   const position = at ?? (await log.revision(session));
-  for await (const { type } of log.read(session, { from: position, to: position })) {
-    if (type !== "session.closed") continue;
-    if (at === undefined) return position - 1;
+  for await (const { type, seq } of log.read(session, { to: position, backwards: true })) {
+    if (type === "session.redacted") continue;
+    if (type !== "session.closed") break;
+    if (at === undefined) return seq - 1;
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Session ${session} was closed at ${at}: nothing follows that. Fork it at ${at - 1}.`,
+      `Session ${session} was closed at ${seq}: nothing follows that. Fork it at ${seq - 1}.`,
       { session, position: at },
     );
   }
@@ -77,7 +78,11 @@ async function openPosition(log: EventLog, session: string, at?: number): Promis
 }
 
 /** The session that wrote an event, which a fork may only share. */
-async function ownerOf(log: EventLog, session: string, position: number): Promise<ForkPoint> {
+export async function ownerOf(
+  log: EventLog,
+  session: string,
+  position: number,
+): Promise<ForkPoint> {
   let owner = session;
   for (;;) {
     const link = await linkOf(log, owner);

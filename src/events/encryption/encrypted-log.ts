@@ -26,6 +26,7 @@ import { keyMissing } from "./key-errors.ts";
 import { ForksUnderWay } from "./forks-under-way.ts";
 import { KeyRing } from "./key-ring.ts";
 import type { KeyStore } from "./key-store.ts";
+import type { SessionKey } from "./session-key.ts";
 import { mapped, Opener, type OpeningOptions, type WithoutKey } from "./opened-events.ts";
 import { inForm } from "./sealed-event.ts";
 import { openedSnapshot, sealedSnapshot, sealerOf } from "./sealed-snapshot.ts";
@@ -55,6 +56,8 @@ export interface EncryptedLog extends EventLog {
    * @throws TurnlogError `KEY_MISSING`, and as `append`
    */
   erase(session: string, erasure: Erasure, at: number): Promise<Appended>;
+  /** Finishes erasures that earlier processes had begun, before anything is read. The first use of a key does it too. */
+  settled(): Promise<void>;
   /** Seals events that are about to be appended, each at its position, so that a digest of what is stored can be made. */
   sealer(session: string): Promise<(event: SessionEvent) => void>;
 }
@@ -208,10 +211,12 @@ class SealingLog implements EncryptedLog {
     return await lines.alone(session, () =>
       this.#forks.leaving(session, async () => {
         try {
-          if (options.forks === "copy") await this.#leave(ring, session);
-          const deleted = await this.stored.delete(session, options);
-          await ring.erase(session);
-          return deleted;
+          return await ring.erasing(session, async () => {
+            if (options.forks === "copy") await this.#leave(ring, session);
+            const deleted = await this.stored.delete(session, options);
+            await ring.erase(session);
+            return deleted;
+          });
         } finally {
           ring.unlink();
           lines.forget(session);
@@ -231,23 +236,35 @@ class SealingLog implements EncryptedLog {
     return await lines.alone(session, async (revision) => {
       const key = await ring.of(session);
       if (key === undefined) throw keyMissing(session);
-      const { ranges } = erasure;
-      key.begin({ position: revision + 1, ranges });
-      await ring.save(key);
-      const said = { type: "session.redacted", at, data: erasure } as const;
-      const sealed = inForm(said, this.#sealing.formOf(key, revision + 1, said));
-      let appended: Appended;
-      try {
-        appended = await this.stored.append(session, revision, [sealed]);
-      } finally {
-        lines.forget(session);
-      }
-      // A fork that was to have its own copy, and was not given it, has these keys too.
-      await this.#disinherit(ring, session);
-      key.erase();
-      await ring.save(key);
-      return appended;
+      return await ring.erasing(session, () => this.#erase(ring, key, revision, erasure, at));
     });
+  }
+
+  async #erase(
+    ring: KeyRing,
+    key: SessionKey,
+    revision: number,
+    erasure: Erasure,
+    at: number,
+  ): Promise<Appended> {
+    const { session } = key;
+    const { ranges } = erasure;
+    key.begin({ position: revision + 1, ranges });
+    await ring.save(key);
+    const said = { type: "session.redacted", at, data: erasure } as const;
+    const sealed = inForm(said, this.#sealing.formOf(key, revision + 1, said));
+    let appended: Appended;
+    try {
+      appended = await this.stored.append(session, revision, [sealed]);
+    } finally {
+      this.#lines?.forget(session);
+    }
+    await ring.eraseNoted(key);
+    return appended;
+  }
+
+  async settled(): Promise<void> {
+    await this.#ring?.settled();
   }
 
   async sealer(session: string): Promise<(event: SessionEvent) => void> {
@@ -297,15 +314,6 @@ class SealingLog implements EncryptedLog {
       const key = await ring.forWriting(fork);
       key.inherit(from, (link?.position ?? 0) + 1, forkedFrom.position);
       await ring.save(key);
-    }
-  }
-
-  /** A deletion that failed has left forks keys of a session that is there: they have no use for them. */
-  async #disinherit(ring: KeyRing, session: string): Promise<void> {
-    for await (const { session: fork, forkedFrom } of this.stored.list()) {
-      if (forkedFrom?.session !== session) continue;
-      const key = await ring.of(fork);
-      if (key?.disinherit(session) === true) await ring.save(key);
     }
   }
 

@@ -7,7 +7,7 @@ import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { TurnlogError } from "../errors.ts";
 import { parseSessionId } from "../session-id.ts";
-import type { KeyStore } from "./key-store.ts";
+import { UNFINISHED, type KeyStore } from "./key-store.ts";
 
 /**
  * @param folder - Made when the first key is saved. Files are for their owner alone (0600).
@@ -59,9 +59,8 @@ export function folderKeys(folder: string): KeyStore {
 
 /** Session ids are safe in file names, but for systems that take "A" for "a" or have no colon. */
 function fileName(session: string): string {
-  return parseSessionId(session).replaceAll(/[A-Z:]/g, (found) =>
-    found === ":" ? "+c" : `+${found.toLowerCase()}`,
-  );
+  const name = session === UNFINISHED ? session : parseSessionId(session);
+  return name.replaceAll(/[A-Z:]/g, (found) => (found === ":" ? "+c" : `+${found.toLowerCase()}`));
 }
 
 /** The new key is on the disk before it takes the place of the old one, which is written over. */

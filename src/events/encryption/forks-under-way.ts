@@ -35,7 +35,7 @@ export class ForksUnderWay {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#leaving.set(session, promise);
     try {
-      await Promise.all(this.#making.get(session) ?? []);
+      for (const made of this.#making.get(session) ?? []) await made;
       return await act();
     } finally {
       this.#leaving.delete(session);

@@ -11,4 +11,4 @@ export { REDACTED } from "./content-fields.ts";
 export { folderKeys } from "./folder-keys.ts";
 export { keyMissing } from "./key-errors.ts";
 export { memoryKeys, type KeyStore } from "./key-store.ts";
-export { isRedacted, isSealed } from "./sealed-event.ts";
+export { hasContent, isRedacted, isSealed, openedEvent } from "./sealed-event.ts";

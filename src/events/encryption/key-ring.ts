@@ -12,6 +12,7 @@ import { keyMissing } from "./key-errors.ts";
 import type { KeyStore } from "./key-store.ts";
 import { isSealed } from "./sealed-event.ts";
 import { SessionKey } from "./session-key.ts";
+import { UnfinishedErasures } from "./unfinished-erasures.ts";
 
 /** Whose key opens a stretch of a session's events. */
 export interface KeyStretch extends PositionRange {
@@ -23,12 +24,15 @@ export class KeyRing {
   readonly #keys: KeyStore;
   readonly #loaded = new Map<string, Promise<SessionKey | undefined>>();
   readonly #known = new Map<string, SessionKey>();
+  readonly #unfinished: UnfinishedErasures;
+  #settled: Promise<void> | undefined;
   /** Where sessions branch off: that changes when one is deleted. */
   readonly #links = new Map<string, ForkPoint | undefined>();
 
   constructor(log: EventLog, keys: KeyStore) {
     this.#log = log;
     this.#keys = keys;
+    this.#unfinished = new UnfinishedErasures(keys);
   }
 
   /** The key of a session, where it has been loaded. */
@@ -38,6 +42,42 @@ export class KeyRing {
 
   /** The key of a session; undefined where there is none. */
   async of(session: string): Promise<SessionKey | undefined> {
+    await this.settled();
+    return await this.#of(session);
+  }
+
+  /** Finishes once what processes before have left unfinished: keys that were to be erased. */
+  async settled(): Promise<void> {
+    this.#settled ??= this.#unfinished.load().then(async (sessions) => {
+      for (const session of sessions) {
+        if ((await this.#log.revision(session)) > 0) await this.#of(session);
+        else if (await this.#isDeleted(session)) await this.#keys.erase(session);
+        await this.#unfinished.end(session);
+      }
+    });
+    try {
+      await this.#settled;
+    } catch (error) {
+      this.#settled = undefined;
+      throw error;
+    }
+  }
+
+  /** Does something that ends with a key being erased, by this process or by the next. */
+  async erasing<Result>(session: string, act: () => Promise<Result>): Promise<Result> {
+    await this.settled();
+    await this.#unfinished.begin(session);
+    const result = await act();
+    await this.#unfinished.end(session);
+    return result;
+  }
+
+  async #isDeleted(session: string): Promise<boolean> {
+    for await (const one of this.#log.deleted()) if (one.session === session) return true;
+    return false;
+  }
+
+  async #of(session: string): Promise<SessionKey | undefined> {
     const loading = this.#loaded.get(session) ?? this.#load(session);
     this.#loaded.set(session, loading);
     try {
@@ -68,6 +108,14 @@ export class KeyRing {
 
   async save(key: SessionKey): Promise<void> {
     await this.#keys.save(key.session, key.toString());
+  }
+
+  /** Erases what a key has noted to be erased. */
+  async eraseNoted(key: SessionKey): Promise<void> {
+    // A fork that was to have its own copy, and was not given it, has these keys too.
+    await this.#disinherit(key.session);
+    key.erase();
+    await this.save(key);
   }
 
   /** Erases the whole key of a session that is gone. */
@@ -141,9 +189,18 @@ export class KeyRing {
     const isSaid = said.some(
       ({ type, data }) => type === "session.redacted" && isDeepStrictEqual(data.ranges, ranges),
     );
-    if (isSaid) key.erase();
-    else key.forgo();
+    if (isSaid) return await this.eraseNoted(key);
+    key.forgo();
     await this.save(key);
+  }
+
+  /** Takes from the forks of a session what they were to inherit if it had been deleted. */
+  async #disinherit(session: string): Promise<void> {
+    for await (const { session: fork, forkedFrom } of this.#log.list()) {
+      if (forkedFrom?.session !== session) continue;
+      const key = await this.#of(fork);
+      if (key?.disinherit(session) === true) await this.save(key);
+    }
   }
 
   async #find(session: string, position: number): Promise<KeyStretch | undefined> {

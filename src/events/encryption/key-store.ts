@@ -1,7 +1,10 @@
 /** Where the keys of encrypted sessions are kept: outside of the log, by whoever runs it. */
 
+/** The one name beside those of sessions: no session can have it. */
+export const UNFINISHED = "-unfinished";
+
 /**
- * A port: a folder ({@link folderKeys}), memory, or your own, as over a service that encrypts what it
+ * Names are those of sessions, and `-unfinished`. A port: a folder ({@link folderKeys}), memory, or your own, as over a service that encrypts what it
  * is given. `keyStoreContract` in `turnlog/testing` checks what it promises.
  */
 export interface KeyStore {

@@ -5,7 +5,7 @@
  */
 
 import { eventVersions, type NewEvent, type SessionEvent } from "../catalogue.ts";
-import { jsonObjectSchema, type JsonObject, type JsonValue } from "../json.ts";
+import { jsonObjectSchema, jsonSchema, type JsonObject, type JsonValue } from "../json.ts";
 import { rememberSealed, storedForm, type StoredForm } from "../stored-form.ts";
 import { ruleOf } from "./content-fields.ts";
 import { openedContent, sealedContent } from "./sealed-content.ts";
@@ -22,8 +22,8 @@ const RAW = 0xff;
 
 /** Whether the content of an event is encrypted here. */
 export function isSealed({ type, data }: NewEvent): boolean {
-  if (type.endsWith("-delta") && "id" in data && String(data.id).startsWith(SEALED_BLOCK))
-    return true;
+  const id = type.endsWith("-delta") && "id" in data ? data.id : undefined;
+  if (typeof id === "string" && id.startsWith(SEALED_BLOCK)) return true;
   const said: unknown = type === "unknown" ? data.data : data;
   return typeof said === "object" && said !== null && SEALED in said;
 }
@@ -32,6 +32,11 @@ export function isSealed({ type, data }: NewEvent): boolean {
 export function isRedacted({ type, data }: NewEvent): boolean {
   const said: unknown = type === "unknown" ? data.data : data;
   return typeof said === "object" && said !== null && GONE in said && said[GONE] === true;
+}
+
+/** Whether an event says anything that can be redacted. */
+export function hasContent({ type, data }: NewEvent): boolean {
+  return Object.keys(data).some((field) => ruleOf(type, field) !== "clear");
 }
 
 /** Type, version and data to be stored of an event. */
@@ -101,9 +106,10 @@ function openedData(event: SessionEvent, key: Buffer): JsonValue | undefined {
     const content = openedContent(key, type, delta.text);
     return content && { id: delta.id, [delta.field]: textOf(content) };
   }
-  const content = openedContent(key, type, String(fields[SEALED]));
+  const sealed = fields[SEALED];
+  const content = typeof sealed === "string" ? openedContent(key, type, sealed) : undefined;
   if (content === undefined) return undefined;
-  const said: JsonValue = JSON.parse(content.toString());
+  const said = jsonSchema.parse(JSON.parse(content.toString()));
   if (event.type === "unknown") return said;
   return Object.fromEntries(
     Object.entries(jsonObjectSchema.parse(said)).map(([field, value]) => [

@@ -8,7 +8,7 @@ import type { Check, LogRule } from "./check.ts";
 import { figureCheck } from "./figure-check.ts";
 import { messageCheck } from "./message-check.ts";
 import { orderCheck } from "./order-check.ts";
-import { promptCheck } from "./prompt-check.ts";
+import { promptCheck, type RedactedContent } from "./prompt-check.ts";
 
 export interface Finding {
   readonly position: number;
@@ -25,6 +25,7 @@ export interface CheckedChain extends ChainEnd {
 export class Inspection {
   #state: SessionState = initialSessionState;
   readonly #chain = new HashChain();
+  readonly #prompts = promptCheck();
   readonly #checks: readonly Check[];
 
   /** @param noted - A link of the session's hash chain that was noted somewhere else. */
@@ -34,7 +35,7 @@ export class Inspection {
       messageCheck(),
       callCheck(),
       figureCheck(),
-      promptCheck(),
+      this.#prompts,
       chainCheck(this.#chain, noted),
     ];
   }
@@ -42,6 +43,12 @@ export class Inspection {
   /** The state after the events so far. */
   get state(): SessionState {
     return this.#state;
+  }
+
+  /** What was redacted so far; undefined where nothing was. */
+  get redacted(): RedactedContent | undefined {
+    const { redacted } = this.#prompts;
+    return redacted.events === 0 ? undefined : { ...redacted };
   }
 
   /** The last link of the hash chain and how many events have come since; undefined without a chain. */

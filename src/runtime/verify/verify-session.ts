@@ -11,6 +11,7 @@ import {
 import { linkOf } from "../fork-link.ts";
 import { checkPosition } from "../session-view.ts";
 import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
+import type { RedactedContent } from "./prompt-check.ts";
 import { openStateCheck } from "./state-check.ts";
 
 export interface VerifyOptions {
@@ -40,6 +41,8 @@ export interface SessionVerification {
   readonly events: number;
   /** How many prompts were made again and compared by their digests. */
   readonly prompts: number;
+  /** Where something was redacted, how much, and how many of the prompts cannot be compared for it. */
+  readonly redacted?: RedactedContent;
   /** The end of its hash chain, where it has one. */
   readonly chain?: CheckedChain;
   /** Empty when the log keeps every law. */
@@ -88,9 +91,12 @@ export async function verifySession(
   } catch (error) {
     add([unreadable(error, inspection.state.position + 1)]);
   }
-  const { state, chain } = inspection;
-  const chained = chain === undefined ? {} : { chain };
-  return { session, events: state.position, prompts, ...chained, problems };
+  const { state, chain, redacted } = inspection;
+  const found = {
+    ...(redacted === undefined ? {} : { redacted }),
+    ...(chain === undefined ? {} : { chain }),
+  };
+  return { session, events: state.position, prompts, ...found, problems };
 }
 
 /** The first event of a fork's own, held against the list of sessions. */

@@ -2,8 +2,7 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { z } from "zod";
-import { contentFields } from "../../../src/events/encryption/content-fields.ts";
+import { ruleOf } from "../../../src/events/encryption/content-fields.ts";
 import {
   hmac,
   openedContent,
@@ -16,12 +15,7 @@ import {
   openedEvent,
   sealedForm,
 } from "../../../src/events/encryption/sealed-event.ts";
-import {
-  createCodec,
-  eventSchemas,
-  type NewEvent,
-  type SessionEvent,
-} from "../../../src/events/index.ts";
+import { createCodec, type NewEvent, type SessionEvent } from "../../../src/events/index.ts";
 import { loggedForm } from "../../../src/events/stored-form.ts";
 import { eventOf, knownTypes } from "../event-arbitraries.ts";
 
@@ -56,23 +50,32 @@ it("is sealed as a legal event of its type, and opened as it was, the order of i
   );
 });
 
+/** The fields of an event that are structure. */
+function clearIn({ type, data }: SessionEvent | NewEvent): readonly (readonly [string, unknown])[] {
+  return Object.entries(data)
+    .filter(([field]) => ruleOf(type, field) === "clear")
+    .map(([field, value]: [string, unknown]) => [field, value]);
+}
+
+/** The fields that are left of those that may be left out. */
+function leftIn({ type, data }: SessionEvent): readonly string[] {
+  return Object.keys(data).filter(
+    (field) => ruleOf(type, field) === "left out" && field !== "redacted",
+  );
+}
+
 it("reads as a legal event when its key is gone, the same in all that is not content", () => {
+  const sealed = newEvent.filter((event) => isSealed(logged(event)));
   fc.assert(
-    fc.property(newEvent, (event) => {
+    fc.property(sealed, (event) => {
       const stored = logged(event);
-      if (!isSealed(stored)) return;
-      const read = openedEvent(stored, undefined);
-      expect(read && isRedacted(read)).toBe(true);
-      if (read === undefined || read.type === "unknown" || event.type === "unknown") return;
-      const schema: z.ZodType = eventSchemas[read.type];
-      expect(schema.safeParse(read.data).error).toBeUndefined();
-      if (read.type === "part.source") return;
-      for (const [field, rule] of Object.entries(contentFields[read.type])) {
-        const [one, other] = [Object(read.data)[field], Object(event.data)[field]];
-        if (rule === "clear") expect(one).toEqual(other);
-        if (rule === "left out") expect(one).toBeUndefined();
-      }
+      const read = openedEvent(stored, undefined) ?? stored;
+      expect(isRedacted(read)).toBe(true);
       expect(loggedForm(read).data).toEqual(loggedForm(stored).data);
+      const row = codec.encode(read, place);
+      expect(codec.decode(row, place)).toEqual(read);
+      expect(clearIn(read)).toEqual(clearIn(event));
+      expect(leftIn(read)).toEqual([]);
     }),
     { numRuns: 1000 },
   );

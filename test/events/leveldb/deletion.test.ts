@@ -1,43 +1,19 @@
 /** What was deleted is gone: from memory, from the list, and from the bytes on the disk. */
-import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Level } from "level";
 import { describe, expect, it, vi } from "vitest";
 import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../../src/events/index.ts";
 import { openLog, repairLog } from "../../../src/events/leveldb/index.ts";
-import { rowsOfLog } from "../../../src/events/leveldb/format/log-file.ts";
-import type { FileRow } from "../../../src/events/leveldb/format/row.ts";
-import { rowsOfTable } from "../../../src/events/leveldb/format/table-file.ts";
 import { verifyLog } from "../../../src/runtime/index.ts";
 import { fails, forked, numbered, numberedUpTo, take } from "../../../src/testing/log-samples.ts";
 import { temporaryFolder, timeout } from "./disk.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
 import { startChild } from "./process.ts";
+import { traces } from "./traces.ts";
 
 /** An event with a text that is found again in the bytes of a file. */
 function secret(text: string, at = 1): NewEvent {
   return { type: "unknown", at, data: { type: "secret.told", version: 1, data: text } };
-}
-
-/** All rows in LevelDB's files, also those that were deleted and are still there, as `key value`. */
-async function bytesOf(dir: string): Promise<string> {
-  const texts: string[] = [];
-  const log = join(dir, "log");
-  for (const name of await readdir(log)) {
-    // Reading a lock file would let go of its lock.
-    if (!/\.(ldb|log)$/.test(name)) continue;
-    const bytes = new Uint8Array(await readFile(join(log, name)));
-    const rows: Iterable<FileRow> = name.endsWith(".ldb") ? rowsOfTable(bytes) : rowsOfLog(bytes);
-    for (const { key, value } of rows) texts.push(`${key} ${value ?? ""}`);
-    texts.push(new TextDecoder("latin1").decode(bytes));
-  }
-  return texts.join("\n");
-}
-
-/** What of a pattern is in the bytes of a store. */
-async function traces(dir: string, pattern: RegExp): Promise<readonly string[]> {
-  const found = (await bytesOf(dir)).matchAll(new RegExp(pattern, "g"));
-  return [...new Set([...found].map(([text]) => text))].toSorted();
 }
 
 /** What a log says of its events. */
