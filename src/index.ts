@@ -58,7 +58,6 @@ export {
 export {
   encryptedLog,
   folderKeys,
-  isRedacted,
   memoryKeys,
   type EncryptedLog,
   type EncryptedLogOptions,
@@ -66,6 +65,7 @@ export {
   type KeyStore,
 } from "./events/encryption/index.ts";
 export {
+  isRedacted,
   TurnlogError,
   type Deleted,
   type DeletedSession,

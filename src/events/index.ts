@@ -57,6 +57,7 @@ export {
   type FixtureNote,
   type SessionFileHeader,
 } from "./session-file.ts";
+export { isRedacted, REDACTED } from "./redacted.ts";
 export { renumbered, unchained } from "./renumbered.ts";
 export { parseSessionId } from "./session-id.ts";
 export {

@@ -82,7 +82,7 @@ export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   position: z.int().positive(),
 });
 
-export const positionRangeSchema: z.ZodType<PositionRange> = z.looseObject({
+const positionRangeSchema: z.ZodType<PositionRange> = z.looseObject({
   from: z.int().positive(),
   to: z.int().positive(),
 });

@@ -1,7 +1,6 @@
 /** Text and reasoning blocks of the open step: they start, grow and end, several side by side. */
 
-import { REDACTED } from "../events/encryption/index.ts";
-import type { ProviderMetadata } from "../events/index.ts";
+import { REDACTED, type ProviderMetadata } from "../events/index.ts";
 import type { BlockPart, StepItem } from "./history-item.ts";
 
 interface BlockData {

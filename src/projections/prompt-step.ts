@@ -11,8 +11,7 @@
  */
 
 import type { AssistantContent, ToolContent, ToolModelMessage, AssistantModelMessage } from "ai";
-import { REDACTED } from "../events/encryption/index.ts";
-import type { JsonValue } from "../events/index.ts";
+import { REDACTED, type JsonValue } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
 import { providerOutput, resultOutput } from "./prompt-result.ts";
 

@@ -1,7 +1,8 @@
 /** Redacts content of a session for good: finds out what goes together, says so, and has its keys erased. */
 
-import { asEncrypted, isRedacted } from "../events/encryption/index.ts";
+import { asEncrypted } from "../events/encryption/index.ts";
 import {
+  isRedacted,
   TurnlogError,
   type EventLog,
   type PositionRange,

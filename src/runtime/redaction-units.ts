@@ -3,8 +3,13 @@
  * its forms, what it was asked and what came of it. Anything else stands for itself. Pure.
  */
 
-import { hasContent, isRedacted } from "../events/encryption/index.ts";
-import { isSealedInLog, type PositionRange, type SessionEvent } from "../events/index.ts";
+import { hasContent } from "../events/encryption/index.ts";
+import {
+  isRedacted,
+  isSealedInLog,
+  type PositionRange,
+  type SessionEvent,
+} from "../events/index.ts";
 
 /** An event that says something, or belongs to what does. */
 export interface ContentEvent {

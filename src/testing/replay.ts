@@ -4,8 +4,12 @@
  * one. A session of which this finds no difference is what the agent would do again.
  */
 
-import { isRedacted } from "../events/encryption/index.ts";
-import { unchained, type AgentDescription, type SessionEvent } from "../events/index.ts";
+import {
+  isRedacted,
+  unchained,
+  type AgentDescription,
+  type SessionEvent,
+} from "../events/index.ts";
 import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import type { ReplayDifference } from "./replay-difference.ts";

@@ -5,10 +5,8 @@
  */
 
 import type { EventMap } from "../catalogue.ts";
+import { REDACTED } from "../redacted.ts";
 import type { JsonValue, StoredError } from "../json.ts";
-
-/** What is read where a text was redacted. */
-export const REDACTED = "[redacted]";
 
 /**
  * `clear` is structure: ids, names, numbers, what the machine goes by. `left out` is content that an
@@ -58,7 +56,7 @@ type ContentFields = {
   readonly [Type in Exclude<keyof EventMap, Whole>]: Fields<EventMap[Type]>;
 };
 
-export const contentFields: ContentFields = {
+const contentFields: ContentFields = {
   "session.created": { agent: clear },
   "session.forked": { from: clear, agent: clear },
   "session.configured": { agent: clear },

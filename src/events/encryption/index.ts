@@ -7,8 +7,7 @@ export {
   type EncryptedLogOptions,
   type Erasure,
 } from "./encrypted-log.ts";
-export { REDACTED } from "./content-fields.ts";
 export { folderKeys } from "./folder-keys.ts";
 export { keyMissing } from "./key-errors.ts";
 export { memoryKeys, type KeyStore } from "./key-store.ts";
-export { hasContent, isRedacted, isSealed, openedEvent } from "./sealed-event.ts";
+export { hasContent, isSealed, openedEvent } from "./sealed-event.ts";

@@ -7,6 +7,7 @@
 import { eventVersions, type NewEvent, type SessionEvent } from "../catalogue.ts";
 import { jsonObjectSchema, jsonSchema, type JsonObject, type JsonValue } from "../json.ts";
 import { rememberSealed, storedForm, type StoredForm } from "../stored-form.ts";
+import { REDACTED_FIELD } from "../redacted.ts";
 import { ruleOf } from "./content-fields.ts";
 import { openedContent, sealedContent } from "./sealed-content.ts";
 
@@ -14,8 +15,6 @@ import { openedContent, sealedContent } from "./sealed-content.ts";
 const SEALED = "turnlog.sealed";
 /** Says of a delta that its text is sealed: it must have no third field, to share a row with others. */
 const SEALED_BLOCK = "turnlog.sealed/";
-/** Says of an event that what it said was redacted. */
-const GONE = "redacted";
 
 /** Of a text that no UTF-8 can hold, as half of a pair of surrogates; UTF-8 never begins so. */
 const RAW = 0xff;
@@ -26,12 +25,6 @@ export function isSealed({ type, data }: NewEvent): boolean {
   if (typeof id === "string" && id.startsWith(SEALED_BLOCK)) return true;
   const said: unknown = type === "unknown" ? data.data : data;
   return typeof said === "object" && said !== null && SEALED in said;
-}
-
-/** Whether what an event said is gone, and it reads as if it had said nothing. */
-export function isRedacted({ type, data }: NewEvent): boolean {
-  const said: unknown = type === "unknown" ? data.data : data;
-  return typeof said === "object" && said !== null && GONE in said && said[GONE] === true;
 }
 
 /** Whether an event says anything that can be redacted. */
@@ -124,9 +117,9 @@ function redactedData(event: SessionEvent): JsonValue {
   const fields = jsonObjectSchema.parse(data);
   const delta = sealedDelta(type, fields);
   // Its block says once that it was redacted, however many deltas it came in.
-  if (delta !== undefined) return { id: delta.id, [delta.field]: "", [GONE]: true };
+  if (delta !== undefined) return { id: delta.id, [delta.field]: "", [REDACTED_FIELD]: true };
   const { [SEALED]: _, ...rest } = fields;
-  return { ...rest, [GONE]: true };
+  return { ...rest, [REDACTED_FIELD]: true };
 }
 
 interface DeltaText {

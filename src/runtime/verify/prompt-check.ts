@@ -3,7 +3,7 @@
  * log says. Where something has been redacted before, one that differs cannot be checked: it is counted.
  */
 
-import { isRedacted } from "../../events/encryption/index.ts";
+import { isRedacted } from "../../events/index.ts";
 import { promptDigest, promptMessages } from "../../projections/index.ts";
 import { nothing, type Check } from "./check.ts";
 

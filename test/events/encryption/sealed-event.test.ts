@@ -10,12 +10,16 @@ import {
 } from "../../../src/events/encryption/sealed-content.ts";
 import {
   inForm,
-  isRedacted,
   isSealed,
   openedEvent,
   sealedForm,
 } from "../../../src/events/encryption/sealed-event.ts";
-import { createCodec, type NewEvent, type SessionEvent } from "../../../src/events/index.ts";
+import {
+  createCodec,
+  isRedacted,
+  type NewEvent,
+  type SessionEvent,
+} from "../../../src/events/index.ts";
 import { loggedForm } from "../../../src/events/stored-form.ts";
 import { eventOf, knownTypes } from "../event-arbitraries.ts";
 
