@@ -19,6 +19,7 @@ import { UsageError } from "./usage-error.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
   json: z.boolean().default(false),
   debug: z.boolean().default(false),
   session: z.string().optional(),

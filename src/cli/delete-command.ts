@@ -4,12 +4,13 @@ import { z } from "zod";
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "./exit-code.ts";
 import { writeLine, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
   json: z.boolean().default(false),
   yes: z.boolean().default(false),
   forks: z.enum(["refuse", "copy"]).default("refuse"),
@@ -24,14 +25,14 @@ export async function deleteSession(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, json, yes, forks } = optionsSchema.parse(given);
+  const { dir, keys, json, yes, forks } = optionsSchema.parse(given);
   const canAsk = process.stdin.isTTY && progress.isTerminal;
   if (!yes && !canAsk) {
     throw new UsageError(
       `Nothing was deleted: nobody can be asked whether ${session} is to go. Say --yes.`,
     );
   }
-  await using log = await openStore(dir, inTheOtherProcess);
+  await using log = await openSessions({ dir, keys }, { elsewhere: inTheOtherProcess });
   if (!yes && !(await isMeant(log, session))) {
     await writeLine(progress, "Nothing was deleted.");
     return INTERRUPTED;

@@ -5,10 +5,14 @@ import type { PromptChange } from "../projections/index.ts";
 import { diffSession, type SessionDiff } from "../runtime/index.ts";
 import { writeLines, type Channel, type Output, type Style } from "./output.ts";
 import { messageLines } from "./show/show-prompt.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 import { amount } from "./wording.ts";
 
-const optionsSchema = z.object({ dir: z.string(), json: z.boolean().default(false) });
+const optionsSchema = z.object({
+  dir: z.string(),
+  keys: z.string().optional(),
+  json: z.boolean().default(false),
+});
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function diff(
@@ -17,8 +21,8 @@ export async function diff(
   given: unknown,
   { data }: Output,
 ): Promise<void> {
-  const { dir, json } = optionsSchema.parse(given);
-  await using log = await openStore(dir);
+  const { dir, keys, json } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, keys });
   const found = await diffSession(log, session, before, after);
   await writeLines(data, json ? [JSON.stringify(found)] : diffLines(found, data));
 }

@@ -8,11 +8,13 @@ import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { exportFixture, exportSession } from "../runtime/index.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
+  sealed: z.boolean().default(false),
   out: z.string().exactOptional(),
   fixture: z.union([z.literal(true), z.string()]).exactOptional(),
   redact: z.array(z.string()).default([]),
@@ -24,18 +26,20 @@ export async function exportTo(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { dir, fixture, redact, ...options } = optionsSchema.parse(given);
+  const { dir, keys, sealed, fixture, redact, ...options } = optionsSchema.parse(given);
   const out = typeof fixture === "string" ? fixture : options.out;
   if (redact.length > 0 && fixture === undefined) {
     throw new UsageError(
       "--redact is for fixtures: add --fixture. An export is the session itself.",
     );
   }
+  if (sealed && fixture !== undefined)
+    throw new UsageError("A fixture is to be read: --sealed is for exports alone.");
   const patterns = redact.map(patternOf);
-  await using log = await openStore(dir);
+  await using log = await openSessions({ dir, keys });
   const lines =
     fixture === undefined
-      ? exportSession(log, session)
+      ? exportSession(sealed ? log.stored : log, session)
       : await exportFixture(log, session, { redact: patterns, home: homedir() });
   if (out === undefined) return await writeLines(data, lines);
   await writeWhole(resolve(out), lines);

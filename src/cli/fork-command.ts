@@ -4,10 +4,11 @@ import { z } from "zod";
 import { forkSession } from "../runtime/index.ts";
 import { forkName } from "./chat/session-name.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
   json: z.boolean().default(false),
   at: z.int().positive().exactOptional(),
   as: z.string().exactOptional(),
@@ -19,8 +20,8 @@ export async function fork(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { dir, json, at, as = forkName(session) } = optionsSchema.parse(given);
-  await using log = await openStore(dir);
+  const { dir, keys, json, at, as = forkName(session) } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, keys }, { withoutKey: "redact" });
   const forked = await forkSession(log, session, { as, ...(at === undefined ? {} : { at }) });
   await writeLines(data, [json ? JSON.stringify(forked) : forked.session]);
   if (json) return;

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { parseSessionId, TurnlogError } from "../events/index.ts";
+import { encryptedLog } from "../events/encryption/index.ts";
 import { openLog } from "../events/leveldb/index.ts";
 import {
   appendImported,
@@ -13,6 +14,7 @@ import {
   transcriptOfUIMessages,
   type SessionFile,
 } from "../runtime/index.ts";
+import { keysIn } from "./key-folder.ts";
 import { shown, writeLine, type Output } from "./output.ts";
 import { textLines } from "./text-lines.ts";
 import { UsageError } from "./usage-error.ts";
@@ -20,6 +22,7 @@ import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
   json: z.boolean().default(false),
   as: z.string().exactOptional(),
   verify: z.boolean().default(true),
@@ -38,7 +41,8 @@ export async function importFrom(
 ): Promise<void> {
   const options = optionsSchema.parse(given);
   const { session, events, instructions } = await read(resolve(file), options);
-  await using log = await openLog({ dir: resolve(options.dir) });
+  const keys = keysIn(options.keys, options.dir);
+  await using log = encryptedLog(await openLog({ dir: resolve(options.dir) }), keys);
   const imported = await appendImported(log, session, events);
   if (options.json) return await writeLine(data, JSON.stringify(imported));
   const size = amount(imported.events, "event");

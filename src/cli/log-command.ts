@@ -13,10 +13,11 @@ import { DONE, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, writeLines, type Channel, type Output } from "./output.ts";
 import { eventLine } from "./show/show-events.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
   json: z.boolean().default(false),
   follow: z.boolean().default(false),
   session: z.string().exactOptional(),
@@ -50,7 +51,7 @@ export async function showLog(given: unknown, { data, progress }: Output): Promi
 
 /** Prints from a global position on; answers with the one behind the last. */
 async function print(options: Options, from: number, data: Channel): Promise<number> {
-  await using log = await openStore(options.dir, inTheOtherProcess);
+  await using log = await openSessions(options, { elsewhere: inTheOtherProcess });
   let next = from;
   const lines = async function* (): AsyncGenerator<string> {
     for await (const placed of log.readAll({ from })) {

@@ -44,6 +44,12 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .version(packageVersion(), "--version", "print the version")
     .helpOption("-h, --help", "print this help")
     .option("--dir <folder>", "the folder of the store", DEFAULT_DIR)
+    .addOption(
+      new Option(
+        "--keys <folder>",
+        "encrypt what sessions say, with keys in this folder, and read what is encrypted",
+      ).env("TURNLOG_KEYS"),
+    )
     .option("--json", "print data as JSON, one value a line")
     .option("--debug", "print the stack of an error")
     .configureHelp({ showGlobalOptions: true })
@@ -175,6 +181,7 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .description("write a session as JSON Lines: a header, then one event a line")
     .argument("<session>", "its id")
     .option("--out <file>", "where to (default: stdout)")
+    .option("--sealed", "of an encrypted session, its events as they are stored")
     .option("--fixture [file]", "short ids, times from a fixed moment on, and no secrets")
     .option("--redact <regex...>", "in a fixture, take out what matches this too")
     .action(async (session: string, _options: unknown, command: Command) => {
@@ -246,6 +253,25 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
       const { compactStoredLog } = await import("./compact-log-command.ts");
       end(await compactStoredLog(session, command.optsWithGlobals(), output));
     });
+
+  program
+    .command("redact")
+    .description("erase the keys of what an encrypted session says at positions, for good")
+    .argument("<session>", "its id")
+    .argument("<positions...>", "each a position, or a stretch as 12-20", stretch)
+    .option("--reason <text>", "why, for those who may read the session")
+    .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
+    .action(
+      async (
+        session: string,
+        positions: readonly Stretch[],
+        _options: unknown,
+        command: Command,
+      ) => {
+        const { redact } = await import("./redact-command.ts");
+        end(await redact(session, positions, command.optsWithGlobals(), output));
+      },
+    );
 
   program
     .command("backup")
@@ -327,6 +353,19 @@ function position(text: string): number {
   const value = wholeNumber(text);
   if (value < 1) throw new InvalidArgumentError("Positions are counted from 1.");
   return value;
+}
+
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+function stretch(text: string, before: readonly Stretch[] = []): readonly Stretch[] {
+  const [first = "", last = first, more] = text.split("-");
+  const [from, to] = [position(first), position(last)];
+  if (more !== undefined || from > to)
+    throw new InvalidArgumentError("It is neither a position nor a stretch as 12-20.");
+  return [...before, { from, to }];
 }
 
 function pace(text: string): "at-once" | "recorded" | number {

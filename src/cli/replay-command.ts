@@ -13,11 +13,12 @@ import { readEnvironment } from "./environment.ts";
 import { DONE, FAILED, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
   json: z.boolean().default(false),
   pace: z.union([z.enum(["at-once", "recorded"]), z.number().positive()]),
   maxGap: z.number().nonnegative().exactOptional(),
@@ -33,7 +34,7 @@ export async function replaySession(
   output: Output,
 ): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
-  await using log = await openStore(options.dir);
+  await using log = await openSessions(options);
   // Says that there is no such session.
   await viewSession(log, session, 1);
   return await unlessInterrupted((signal) =>

@@ -3,15 +3,19 @@
 import { z } from "zod";
 import { listSessions, type ListedSession } from "../runtime/index.ts";
 import { shown, writeLine, writeLines, type Channel, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 import { amount, dateAndTime, excerpt, figure } from "./wording.ts";
 
-const optionsSchema = z.object({ dir: z.string(), json: z.boolean().default(false) });
+const optionsSchema = z.object({
+  dir: z.string(),
+  keys: z.string().optional(),
+  json: z.boolean().default(false),
+});
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED` */
 export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
-  const { dir, json } = optionsSchema.parse(given);
-  await using log = await openStore(dir);
+  const { dir, keys, json } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, keys }, { withoutKey: "redact" });
   const found = await Array.fromAsync(listSessions(log));
   const newest = found.toSorted((one, other) => other.updatedAt - one.updatedAt);
   if (json)

@@ -13,10 +13,11 @@ import { fullLengths, usualLengths, type Lengths } from "./show/lengths.ts";
 import { stateLines, stateValue } from "./show/show-state.ts";
 import { timelineLines } from "./show/show-timeline.ts";
 import { usageLines, usageValue } from "./show/show-usage.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
   json: z.boolean().default(false),
   at: z.int().positive().optional(),
   view: z.enum(["events", "history", "prompt", "state", "usage", "timeline"]),
@@ -26,8 +27,8 @@ const optionsSchema = z.object({
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, at, view: shown, json, step, full } = optionsSchema.parse(given);
-  await using log = await openStore(dir);
+  const { dir, keys, at, view: shown, json, step, full } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, keys });
   const view = await viewSession(log, session, at);
   if (shown === "timeline") {
     const timelines = await timelinesOf(log, view, step);

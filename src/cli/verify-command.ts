@@ -4,12 +4,13 @@ import { z } from "zod";
 import { verifyLog, verifySession, type LogVerification } from "../runtime/index.ts";
 import { DONE, FAILED, type ExitCode } from "./exit-code.ts";
 import { shown, writeLines, type Channel, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openSessions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
+  keys: z.string().optional(),
   json: z.boolean().default(false),
   every: z.int().positive().exactOptional(),
   chain: z.string().exactOptional(),
@@ -26,12 +27,12 @@ export async function verify(
   given: unknown,
   { data }: Output,
 ): Promise<ExitCode> {
-  const { dir, json, chain, ...options } = optionsSchema.parse(given);
+  const { dir, keys, json, chain, ...options } = optionsSchema.parse(given);
   const noted = chain === undefined ? {} : { chain: chainEnd(chain) };
   if (chain !== undefined && session === undefined) {
     throw new UsageError("--chain is about one session: name it.");
   }
-  await using log = await openStore(dir);
+  await using log = await openSessions({ dir, keys }, { withoutKey: "redact" });
   const found: LogVerification =
     session === undefined
       ? await verifyLog(log, options)
@@ -54,7 +55,7 @@ function textLines({ sessions, problems }: LogVerification, data: Channel): read
 }
 
 function sessionLines(found: Verified, data: Channel): readonly string[] {
-  const { session, events, prompts, lostPrompts, chain, problems } = found;
+  const { session, events, prompts, lostPrompts, chain, redacted, problems } = found;
   const size = `${amount(events, "event")}, ${amount(prompts, "prompt")}`;
   const verdict =
     problems.length === 0
@@ -63,6 +64,7 @@ function sessionLines(found: Verified, data: Channel): readonly string[] {
   return [
     `${session}: ${size}: ${verdict}`,
     ...(lostPrompts === undefined ? [] : [lostLine(lostPrompts)]),
+    ...(redacted === undefined ? [] : [redactedLine(redacted)]),
     ...(chain === undefined ? [] : [chainLine(chain)]),
     ...problems.map(
       ({ position, rule, what }) => `  at ${position}, ${rule}: ${shown(data, what)}`,
@@ -72,6 +74,11 @@ function sessionLines(found: Verified, data: Channel): readonly string[] {
 
 function lostLine(prompts: number): string {
   return `  ${amount(prompts, "prompt")} not checkable: reasoning was dropped`;
+}
+
+/** Without its key, all that an encrypted session says counts as redacted. */
+function redactedLine({ events, prompts }: NonNullable<Verified["redacted"]>): string {
+  return `  not readable: ${amount(events, "event")}; not checkable for it: ${amount(prompts, "prompt")}`;
 }
 
 /** What to keep elsewhere, and to give to `--chain` later. */

@@ -18,6 +18,8 @@ export type TurnlogErrorCode =
   | "EVENT_ID_CONFLICT"
   | "EVENT_INVALID"
   | "EVENT_TOO_NEW"
+  | "KEY_MISSING"
+  | "KEY_WRONG"
   | "LOG_CLOSED"
   | "LOG_NOT_FOUND"
   | "LOG_LOCKED"

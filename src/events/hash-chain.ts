@@ -7,7 +7,8 @@
 import { createHash, type Hash } from "node:crypto";
 import { canonicalJson } from "./canonical-json.ts";
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
-import { storedForm } from "./stored-form.ts";
+import { jsonObjectSchema } from "./json.ts";
+import { loggedForm } from "./stored-form.ts";
 
 /** An event that says a digest. The event that closes a session is its last link. */
 export type ChainLink = SessionEvent<"session.chained" | "session.closed">;
@@ -63,7 +64,7 @@ export class HashChain {
       this.#end = { position: event.seq, digest };
       this.#open = 0;
     }
-    this.#text += lineOf(event, storedForm(event).data);
+    this.#text += lineOf(event, loggedForm(event).data);
     if (this.#text.length >= PIECE) this.#update();
   }
 
@@ -76,12 +77,12 @@ export class HashChain {
 /** What is hashed of an event, and all of it: canonical JSON, then a line end. */
 function lineOf(event: SessionEvent, data: unknown): string {
   const { seq, at, id } = event;
-  const { type, version } = storedForm(event);
+  const { type, version } = loggedForm(event);
   const fields = [seq, at, type, version, data];
   return `${canonicalJson(id === undefined ? fields : [...fields, id])}\n`;
 }
 
-function without({ data }: ChainLink): unknown {
-  const { digest: _, ...rest } = data;
+function without(link: ChainLink): unknown {
+  const { digest: _, ...rest } = jsonObjectSchema.parse(loggedForm(link).data);
   return rest;
 }

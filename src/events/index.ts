@@ -32,6 +32,7 @@ export type {
   SessionEntry,
   Snapshot,
 } from "./event-log.ts";
+export { isSealedInLog } from "./stored-form.ts";
 export { digestIn, HashChain, type ChainEnd, type ChainLink } from "./hash-chain.ts";
 export {
   jsonObjectSchema,
@@ -56,6 +57,7 @@ export {
   type FixtureNote,
   type SessionFileHeader,
 } from "./session-file.ts";
+export { isRedacted, REDACTED } from "./redacted.ts";
 export { asRun, renumbered, unchained } from "./renumbered.ts";
 export { isIn, isLandmark, thinned, type ThinningRule } from "./thinning.ts";
 export { parseSessionId } from "./session-id.ts";
@@ -63,10 +65,10 @@ export {
   forkPointSchema,
   modelNameSchema,
   type AgentDescription,
-  type EventSpan,
   type ForkPoint,
   type InFlight,
   type ModelName,
+  type PositionRange,
   type RecoveryPolicy,
   type ThinnedContent,
 } from "./session-events.ts";

@@ -35,6 +35,13 @@ function pointing(
       const spans = event.data.spans.map(({ from, to }) => ({ from: place(from), to: place(to) }));
       return { ...event, data: { ...event.data, spans } };
     }
+    case "session.redacted": {
+      const ranges = event.data.ranges.map(({ from, to }) => ({
+        from: place(from),
+        to: place(to),
+      }));
+      return { ...event, data: { ...event.data, ranges } };
+    }
     case "session.forked": {
       const { from } = event.data;
       if (from.position !== before - 1) return event;

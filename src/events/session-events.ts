@@ -41,8 +41,8 @@ export interface ForkPoint {
   readonly position: number;
 }
 
-/** Positions, both included. */
-export interface EventSpan {
+/** Positions, both ends included. */
+export interface PositionRange {
   readonly from: number;
   readonly to: number;
 }
@@ -68,11 +68,13 @@ export interface SessionFamily {
    */
   "session.thinned": {
     readonly drop: ThinnedContent;
-    readonly spans: readonly EventSpan[];
+    readonly spans: readonly PositionRange[];
     readonly shown?: true;
   };
   /** A link of the hash chain: what it says is in `hash-chain.ts`. */
   "session.chained": { readonly digest: string };
+  /** The content at these positions is gone for good: their keys are erased behind this event. */
+  "session.redacted": { readonly ranges: readonly PositionRange[]; readonly reason?: string };
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }
 
@@ -90,6 +92,11 @@ const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
 export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   session: z.string(),
   position: z.int().positive(),
+});
+
+const positionRangeSchema: z.ZodType<PositionRange> = z.looseObject({
+  from: z.int().positive(),
+  to: z.int().positive(),
 });
 
 /** Hexadecimal SHA-256. */
@@ -130,6 +137,10 @@ export const sessionSchemas: FamilySchemas<SessionFamily> = {
     shown: z.literal(true).exactOptional(),
   }),
   "session.chained": z.looseObject({ digest: digestSchema }),
+  "session.redacted": z.looseObject({
+    ranges: z.array(positionRangeSchema),
+    reason: z.string().exactOptional(),
+  }),
   "session.closed": z.looseObject({
     reason: z.string().exactOptional(),
     digest: digestSchema.exactOptional(),

@@ -26,3 +26,21 @@ export function storedForm(event: NewEvent): StoredForm {
   const { type, data } = event;
   return older.get(event) ?? { type, version: eventVersions[type] ?? 1, data };
 }
+
+/** Of events that are read in another form than they lie in the log: their content is encrypted there. */
+const sealed = new WeakMap<NewEvent, StoredForm>();
+
+/** Notes of an event in what form the log has it. Called by the encryption alone. */
+export function rememberSealed(event: NewEvent, form: StoredForm): void {
+  sealed.set(event, form);
+}
+
+/** Type, version and data of an event as they lie in its log: what a hash chain is made over. */
+export function loggedForm(event: NewEvent): StoredForm {
+  return sealed.get(event) ?? storedForm(event);
+}
+
+/** Whether an event lies in its log in another form than it is read in. */
+export function isSealedInLog(event: NewEvent): boolean {
+  return sealed.has(event);
+}

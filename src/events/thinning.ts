@@ -6,7 +6,7 @@
 
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import type { ProviderMetadata } from "./json.ts";
-import type { EventSpan, SessionFamily } from "./session-events.ts";
+import type { PositionRange, SessionFamily } from "./session-events.ts";
 
 export type ThinningRule = Pick<SessionFamily["session.thinned"], "drop" | "spans">;
 
@@ -21,7 +21,7 @@ export function isLandmark({ type }: NewEvent): boolean {
   return !type.startsWith("part.");
 }
 
-export function isIn(spans: readonly EventSpan[], seq: number): boolean {
+export function isIn(spans: readonly PositionRange[], seq: number): boolean {
   return spans.some(({ from, to }) => from <= seq && seq <= to);
 }
 
@@ -35,7 +35,7 @@ export function thinned(
   rules: readonly ThinningRule[],
   isCut: (position: number) => boolean = () => false,
 ): readonly SessionEvent[] {
-  const spansOf = (drop: ThinningRule["drop"]): readonly EventSpan[] =>
+  const spansOf = (drop: ThinningRule["drop"]): readonly PositionRange[] =>
     rules.flatMap((rule) => (rule.drop === drop ? rule.spans : []));
   return withoutBoundaries(
     withoutReasoning(events, spansOf("reasoning")),
@@ -46,7 +46,7 @@ export function thinned(
 
 function withoutReasoning(
   events: readonly SessionEvent[],
-  spans: readonly EventSpan[],
+  spans: readonly PositionRange[],
 ): readonly SessionEvent[] {
   if (spans.length === 0) return events;
   /** Blocks whose beginning has been seen. */
@@ -101,7 +101,7 @@ interface Joined {
 
 function withoutBoundaries(
   events: readonly SessionEvent[],
-  spans: readonly EventSpan[],
+  spans: readonly PositionRange[],
   isCut: (position: number) => boolean,
 ): readonly SessionEvent[] {
   if (spans.length === 0) return events;

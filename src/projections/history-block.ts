@@ -1,12 +1,15 @@
 /** Text and reasoning blocks of the open step: they start, grow and end, several side by side. */
 
-import type { ProviderMetadata } from "../events/index.ts";
+import { REDACTED, type ProviderMetadata } from "../events/index.ts";
 import type { BlockPart, StepItem } from "./history-item.ts";
 
 interface BlockData {
   readonly id: string;
   readonly providerMetadata?: ProviderMetadata;
+  /** What it said was taken out of the log. */
   readonly dropped?: true;
+  /** What it said is gone. */
+  readonly redacted?: boolean;
 }
 
 type BlockKind = BlockPart["kind"];
@@ -26,13 +29,23 @@ export function withBlockDelta(
 ): StepItem {
   return change(step, kind, data, (block) => ({
     ...block,
-    text: block.text + data.text,
+    text: withText(block, data, data.text),
     ...metadata(data),
   }));
 }
 
 export function withBlockEnd(step: StepItem, kind: BlockKind, data: BlockData): StepItem {
-  return change(step, kind, data, (block) => ({ ...block, open: false, ...metadata(data) }));
+  return change(step, kind, data, (block) => ({
+    ...block,
+    text: withText(block, data, ""),
+    open: false,
+    ...metadata(data),
+  }));
+}
+
+/** However many of its events were redacted, a block says so once. */
+function withText(block: BlockPart, { redacted }: BlockData, text: string): string {
+  return redacted === true && block.text === "" ? REDACTED : block.text + text;
 }
 
 /** The newest metadata of a block replaces what came before, as in the AI SDK. */

@@ -8,10 +8,12 @@
  * - every call has exactly one result, in the order of the calls.
  * Of a step whose reasoning was taken out of the log, nothing refers to what the provider has stored
  * of it: OpenAI refuses an item that came of a reasoning item without that.
+ * What was redacted is told as such; reasoning, files and what a provider ran itself are left out
+ * instead, since their form is the provider's own.
  */
 
 import type { AssistantContent, ToolContent, ToolModelMessage, AssistantModelMessage } from "ai";
-import type { JsonValue, ProviderMetadata } from "../events/index.ts";
+import { REDACTED, type JsonValue, type ProviderMetadata } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
 import { providerOutput, resultOutput } from "./prompt-result.ts";
 
@@ -46,11 +48,10 @@ function isDropped(part: HistoryPart): boolean {
 }
 
 function sendable(step: StepItem): readonly HistoryPart[] {
+  const told = step.parts.filter((part) => !isGone(part, step.parts));
   const whole = step.status === "finished";
-  const kept = isThinned(step)
-    ? step.parts.filter((part) => !isDropped(part)).map(withoutItemId)
-    : step.parts;
-  const parts = whole ? kept : kept.filter((part) => isAnswered(part, kept));
+  const there = isThinned(step) ? told.filter((part) => !isDropped(part)).map(withoutItemId) : told;
+  const parts = whole ? there : there.filter((part) => isAnswered(part, there));
   return parts.filter((part, index) => !isReasoning(part) || isFollowed(parts.slice(index + 1)));
 }
 
@@ -67,6 +68,26 @@ function withoutItemId(part: HistoryPart): HistoryPart {
 
 function isReasoning(part: HistoryPart): boolean {
   return part.kind === "reasoning" || part.kind === "reasoning-file";
+}
+
+/** Whether a part that only its provider understands was redacted. */
+function isGone(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
+  switch (part.kind) {
+    case "reasoning":
+      return part.text === REDACTED && part.providerMetadata === undefined;
+    case "file":
+    case "reasoning-file":
+      return part.data === "";
+    case "provider-result":
+      return part.output === REDACTED;
+    case "provider-call":
+      return parts.some(
+        (other) =>
+          other.kind === "provider-result" && other.callId === part.callId && isGone(other, parts),
+      );
+    default:
+      return false;
+  }
 }
 
 /** Reasoning counts as followed by anything finished that the model is shown, other than reasoning. */

@@ -5,6 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { encryptedLog } from "../events/encryption/index.ts";
 import {
   parseSessionId,
   TurnlogError,
@@ -20,7 +21,14 @@ import { Crews } from "./crews.ts";
 import { KeptSession, type KeepingMoment } from "./kept-session.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { isAtRest } from "./recovery.ts";
-import { closed, gone, type Runtime } from "./runtime.ts";
+import {
+  redactSession,
+  type Redacted,
+  type RedactionTarget,
+  type RedactOptions,
+} from "./redact-session.ts";
+import { linkOf } from "./fork-link.ts";
+import { closed, gone, reopened, type Runtime } from "./runtime.ts";
 import { openStore, type RuntimeOptions } from "./runtime-options.ts";
 import { openChain } from "./session-chain.ts";
 import { SessionActor } from "./session-actor.ts";
@@ -56,9 +64,23 @@ interface Live {
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const prepared = await prepareAgent(options.agent);
-  if ("log" in options) return new OpenRuntime(options, prepared, options.log);
+  if ("log" in options)
+    return new OpenRuntime(options, prepared, await encrypted(options, options.log));
   const store = await openStore(options);
-  return new OpenRuntime(options, prepared, store, store);
+  try {
+    return new OpenRuntime(options, prepared, await encrypted(options, store), store);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** What earlier processes were to erase is erased before anything is read. */
+async function encrypted({ encryption }: RuntimeOptions, log: EventLog): Promise<EventLog> {
+  if (encryption === undefined) return log;
+  const sealing = encryptedLog(log, encryption.keys);
+  await sealing.settled();
+  return sealing;
 }
 
 class OpenRuntime implements Runtime {
@@ -73,6 +95,8 @@ class OpenRuntime implements Runtime {
   /** Snapshots that are being stored. */
   readonly #keeping = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
+  /** While it lasts, nobody wakes up: what is redacted must be in nobody's memory. */
+  #redacting: Promise<unknown> | undefined;
 
   constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
     this.#store = store;
@@ -89,6 +113,7 @@ class OpenRuntime implements Runtime {
       newId: () => this.#newId(),
       attachments: this.#options.attachments ?? {},
       ready: () => this.#crews.of(session).catalogue.ready(),
+      redact: (name, what, options) => this.redact(name, what, options),
       fork: (from, fork, recovery) => forkLive(from, fork, this.#forkHost(), recovery),
       actor: async (name) => (await this.#wake(name)).actor,
       watch: async (actor, look) => {
@@ -116,17 +141,76 @@ class OpenRuntime implements Runtime {
     // What is being kept of it goes with it.
     await live?.kept.stored;
     const deleted = await this.log.delete(session, options);
-    if (live !== undefined) this.#forget(live);
+    if (live !== undefined) this.#forget(live, gone(session));
     return deleted;
   }
 
   /** Nothing can be recorded in it any more. */
-  #forget(live: Live): void {
+  #forget(live: Live, why: TurnlogError): void {
     const { actor, watchers, sleep } = live;
     clearTimeout(sleep);
     actor[Symbol.dispose]();
     this.#live.delete(actor.session);
-    watchers.fail(gone(actor.session));
+    watchers.fail(why);
+  }
+
+  async redact(
+    id: string,
+    what: readonly RedactionTarget[],
+    options: RedactOptions = {},
+  ): Promise<Redacted> {
+    const session = parseSessionId(id);
+    while (this.#redacting !== undefined) await this.#redacting.catch(() => {});
+    if (this.#closing !== undefined) throw closed(session);
+    const putAway: string[] = [];
+    const redacting = this.#redact(session, what, options, putAway);
+    this.#redacting = redacting;
+    try {
+      return await redacting;
+    } finally {
+      this.#redacting = undefined;
+      // Who was awake is so again, with what there is now.
+      for (const name of putAway) if (this.#closing === undefined) await this.#wake(name);
+    }
+  }
+
+  /** Whoever has what is redacted in memory is put away first: the session, and those that share its events. */
+  async #redact(
+    session: string,
+    what: readonly RedactionTarget[],
+    options: RedactOptions,
+    putAway: string[],
+  ): Promise<Redacted> {
+    const holders: Live[] = [];
+    for (const [name, waking] of this.#live)
+      if (await this.#shares(name, session)) holders.push(await waking);
+    for (const { kept, actor } of holders) {
+      await kept.stored;
+      await actor.durable();
+    }
+    for (const { actor } of holders) {
+      if (actor.isIdle || actor.failure !== undefined) continue;
+      throw new TurnlogError(
+        "COMMAND_REFUSED",
+        `Session ${session} was not redacted: ${actor.session} has it in use for a turn. Cancel that first, or wait until it has ended.`,
+        { session, position: actor.state.position },
+      );
+    }
+    for (const live of holders) {
+      putAway.push(live.actor.session);
+      this.#forget(live, reopened(live.actor.session));
+    }
+    const now = (this.#options.clock ?? Date.now)();
+    return await redactSession(this.log, session, what, { ...options, now });
+  }
+
+  /** Whether a session is the other one, or branches off it. */
+  async #shares(name: string, session: string): Promise<boolean> {
+    for (let at: string | undefined = name; at !== undefined;) {
+      if (at === session) return true;
+      at = (await linkOf(this.log, at))?.session;
+    }
+    return false;
   }
 
   async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
@@ -210,6 +294,7 @@ class OpenRuntime implements Runtime {
 
   async #wake(session: string, recovery?: RecoveryPolicy): Promise<Live> {
     while (this.#resting.has(session)) await this.#resting.get(session);
+    while (this.#redacting !== undefined) await this.#redacting.catch(() => {});
     if (this.#closing !== undefined) {
       throw closed(session);
     }

@@ -61,12 +61,12 @@ export async function forkSession(
   return { session: as, from };
 }
 
-/** Nothing can follow the event that closed a session. */
+/** Nothing can follow the event that closed a session, but that it was redacted. */
 async function openPosition(log: EventLog, session: string, at?: number): Promise<number> {
   const position = at ?? (await log.revision(session));
   for await (const { type, seq } of log.read(session, { to: position, backwards: true })) {
-    // A closed session may be thinned.
-    if (type === "session.thinned") continue;
+    // A closed session may be thinned and redacted.
+    if (type === "session.thinned" || type === "session.redacted") continue;
     if (type !== "session.closed") break;
     if (at === undefined) return seq - 1;
     throw new TurnlogError(
@@ -79,7 +79,11 @@ async function openPosition(log: EventLog, session: string, at?: number): Promis
 }
 
 /** The session that wrote an event, which a fork may only share. */
-async function ownerOf(log: EventLog, session: string, position: number): Promise<ForkPoint> {
+export async function ownerOf(
+  log: EventLog,
+  session: string,
+  position: number,
+): Promise<ForkPoint> {
   let owner = session;
   for (;;) {
     const link = await linkOf(log, owner);

@@ -9,7 +9,7 @@ export { providerCounter, type ProviderCounterOptions } from "./provider-counter
 export type { CountRequest, TokenCounter } from "./token-counter.ts";
 export { createRuntime } from "./create-runtime.ts";
 export type { Runtime } from "./runtime.ts";
-export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
+export type { Encryption, RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";
 export { exportSession } from "./exchange/export-session.ts";
 export {
@@ -30,6 +30,13 @@ export {
 } from "./exchange/import-messages.ts";
 export { readContext, type LoggedContext, type LoggedContextOptions } from "./session-context.ts";
 export type { AgentChanges } from "./crews.ts";
+export {
+  redactSession,
+  type Redacted,
+  type RedactionTarget,
+  type RedactOptions,
+  type RedactSessionOptions,
+} from "./redact-session.ts";
 export { rerunPoint, type RerunPlace } from "./rerun.ts";
 export { forkSession, type ForkedSession, type ForkSessionOptions } from "./fork-session.ts";
 export { diffSession, type SessionDiff } from "./session-diff.ts";

@@ -1,5 +1,6 @@
 /** What a runtime is made of, and how its store is opened. */
 
+import type { KeyStore } from "../events/encryption/index.ts";
 import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.ts";
 import type { Agent } from "./agent.ts";
@@ -19,6 +20,11 @@ export type StoreOptions =
   /** A log of your own; the runtime does not close it. */
   | { readonly log: EventLog };
 
+export interface Encryption {
+  /** Where the keys of the sessions are kept: `folderKeys(folder)`, or your own. */
+  readonly keys: KeyStore;
+}
+
 export type RuntimeOptions = StoreOptions & {
   readonly agent: Agent;
   /** What to do with a turn that a dead process left unfinished. Default `stop`. */
@@ -32,6 +38,12 @@ export type RuntimeOptions = StoreOptions & {
   readonly hashChain?: boolean;
   /** How files are read that messages bring along. */
   readonly attachments?: AttachmentOptions;
+  /**
+   * Encrypts what sessions say, each event with a key of its own that can be erased: by
+   * `session.redact`, and all of them by `delete`. A session that began without it is encrypted from
+   * where it goes on. Default: nothing is encrypted, and what is cannot be opened (`KEY_MISSING`).
+   */
+  readonly encryption?: Encryption;
   /** How a model call is made. Default `language-model-call`, the light way. */
   readonly stepSource?: StepSource["name"];
   /** Milliseconds after which an idle session is let go of. Default 60,000. */

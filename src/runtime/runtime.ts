@@ -2,6 +2,7 @@
 
 import { TurnlogError, type Deleted, type DeleteOptions, type EventLog } from "../events/index.ts";
 import type { Backup, BackupOptions } from "../events/leveldb/index.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import type { Session } from "./session.ts";
 import type { CompactedLog, CompactLogOptions } from "./thinning/compact-log.ts";
 import type { ListedSession } from "./session-view.ts";
@@ -24,6 +25,15 @@ export interface Runtime extends AsyncDisposable {
    */
   delete(session: string, options?: DeleteOptions): Promise<Deleted>;
   /**
+   * Redacts content of a session for good, as `Session.redact` does.
+   * @throws TurnlogError as `Session.redact`, `RUNTIME_CLOSED`
+   */
+  redact(
+    session: string,
+    what: readonly RedactionTarget[],
+    options?: RedactOptions,
+  ): Promise<Redacted>;
+  /**
    * Copies the store into an empty folder, while its sessions run, as `StoreLog.backup` does.
    * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` when the log is one of your own:
    * copy it where you have it
@@ -45,6 +55,15 @@ export function gone(session: string, cause?: unknown): TurnlogError {
     "SESSION_DELETED",
     `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
     { session, cause },
+  );
+}
+
+/** What becomes of who waits for a session that was put away to be redacted. */
+export function reopened(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_FAILED",
+    `Session ${session} was put away to be redacted, and is there again. Ask it once more.`,
+    { session },
   );
 }
 

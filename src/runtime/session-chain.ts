@@ -1,5 +1,6 @@
 /** The hash chain of a live session: when a link is due, and where it goes on after a restart. */
 
+import { asEncrypted } from "../events/encryption/index.ts";
 import { digestIn, HashChain, type EventLog, type SessionEvent } from "../events/index.ts";
 import type { SessionState } from "./session-state.ts";
 
@@ -11,11 +12,16 @@ const linked: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>(
   "turn.ended",
 ]);
 
+/** Makes the form in which an event is stored, which is what is hashed, where its content is encrypted. */
+type Seal = (event: SessionEvent) => void;
+
 export class SessionChain {
   readonly #chain: HashChain;
+  readonly #seal: Seal;
 
-  constructor(chain: HashChain) {
+  constructor(chain: HashChain, seal: Seal = () => {}) {
     this.#chain = chain;
+    this.#seal = seal;
   }
 
   /** Whether events have come that no link covers yet. */
@@ -29,11 +35,14 @@ export class SessionChain {
       return { ...event, data: { ...event.data, digest: this.#chain.digest(event) } };
     }
     if (event.type !== "session.closed") return event;
-    return { ...event, data: { ...event.data, digest: this.#chain.digest(event) } };
+    const link = { ...event, data: { ...event.data, digest: "" } };
+    this.#seal(link);
+    return { ...event, data: { ...event.data, digest: this.#chain.digest(link) } };
   }
 
   /** Goes on behind an event; answers whether a link is due behind it. */
   take(event: SessionEvent): boolean {
+    this.#seal(event);
     this.#chain.take(event);
     return linked.has(event.type);
   }
@@ -56,5 +65,5 @@ export async function openChain(
   }
   const chain = new HashChain();
   for await (const event of log.read(session, { from, to: position })) chain.take(event);
-  return new SessionChain(chain);
+  return new SessionChain(chain, await asEncrypted(log)?.sealer(session));
 }

@@ -5,6 +5,7 @@ import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
 import type { AttachmentOptions } from "./attachment.ts";
 import { requestCancel } from "./cancellation.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import { rerunPoint } from "./rerun.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import type { SessionActor } from "./session-actor.ts";
@@ -24,6 +25,12 @@ export interface SessionHost {
   ready(): Promise<void>;
   /** Makes a fork of what is in the log, and wakes it up. */
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
+  /** Puts the session away and redacts it. */
+  redact(
+    session: string,
+    what: readonly RedactionTarget[],
+    options: RedactOptions,
+  ): Promise<Redacted>;
   /** The live actor, woken up from the log if need be. */
   actor(session: string): Promise<SessionActor>;
   /** Resolves with what `look` finds once it finds something; it looks after every event. */
@@ -187,6 +194,7 @@ export function createSession(id: string, host: SessionHost): Session {
       return { session, turn: await session.turn(point.messageId) };
     },
 
+    redact: (what, options = {}) => host.redact(id, isSeveral(what) ? what : [what], options),
     at: (position) => viewSession(log, id, position),
     diff: (before, after) => diffSession(log, id, before, after),
     events: (options) => log.subscribe(id, options),
@@ -200,6 +208,12 @@ export function createSession(id: string, host: SessionHost): Session {
       await actor.durable();
     },
   };
+}
+
+function isSeveral(
+  what: RedactionTarget | readonly RedactionTarget[],
+): what is readonly RedactionTarget[] {
+  return Array.isArray(what);
 }
 
 function waits(actor: SessionActor, messageId: string): boolean {

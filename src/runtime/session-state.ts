@@ -1,5 +1,6 @@
 /** All that a session knows at a position: the machine's state and every projection, folded together. */
 
+import { isSealed, keyMissing } from "../events/encryption/index.ts";
 import { TurnlogError, type SessionEvent } from "../events/index.ts";
 import {
   initialMachineState,
@@ -71,7 +72,8 @@ const none: readonly Effect[] = [];
  * The state after an event, and what it asks to be done. Pure: replaying a log and dropping the
  * effects gives the state of the live session.
  * An event that is folded in already changes nothing.
- * @throws TurnlogError `LOG_DAMAGED` when a position is missing.
+ * @throws TurnlogError `LOG_DAMAGED` when a position is missing; `KEY_MISSING` where the content of
+ * the event is encrypted: it has to be read through `encryptedLog`.
  */
 export function foldSession(
   state: SessionState,
@@ -85,6 +87,7 @@ export function foldSession(
       { position: state.position + 1 },
     );
   }
+  if (isSealed(event)) throw keyMissing(undefined, event.seq);
   const { snapshot, effects } = machineFold(state.machine, event);
   return {
     state: {

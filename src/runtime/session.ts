@@ -8,6 +8,7 @@ import type { ContextFigures } from "./context-figures.ts";
 import type { AgentChanges } from "./crews.ts";
 import type { CompactionPreview, PreviewOptions } from "./preview.ts";
 import type { RerunPlace } from "./rerun.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import type { SessionDiff } from "./session-diff.ts";
 import type { SessionView } from "./session-view.ts";
 import type { Turn } from "./turn.ts";
@@ -127,6 +128,17 @@ export interface Session {
    * @throws TurnlogError `INVALID_INPUT` where no turn was under way, and as {@link Session.fork}
    */
   rerun(options?: RerunOptions): Promise<Rerun>;
+  /**
+   * Redacts what stands at positions, for good: an event says it, then the keys of that content are
+   * erased, here and in all forks. What goes together goes: a block with all its deltas, a call with
+   * its input and its outcome. Summaries that may repeat it are named in the answer. Needs `encryption`.
+   * @throws TurnlogError as {@link redactSession}; `COMMAND_REFUSED` while a turn runs, here or in a
+   * session that shares events with this one
+   */
+  redact(
+    what: RedactionTarget | readonly RedactionTarget[],
+    options?: RedactOptions,
+  ): Promise<Redacted>;
   /** Events from a position (default 1) on: those that were, then live, without a gap. */
   events(options?: {
     readonly from?: number;

@@ -21,6 +21,7 @@ export {
   type ScriptedToolCall,
 } from "../models/index.ts";
 export { eventLogContract, type ContractRunner } from "./event-log-contract.ts";
+export { keyStoreContract } from "./key-store-contract.ts";
 export { promptProblems, type PromptProblem, type PromptRule } from "./prompt-problems.ts";
 export { replay, type ReplayedAgent, type ReplayOptions, type ReplayResult } from "./replay.ts";
 export { differenceText, type ReplayDifference } from "./replay-difference.ts";

@@ -4,7 +4,13 @@
  * one. A session of which this finds no difference is what the agent would do again.
  */
 
-import { asRun, renumbered, type AgentDescription, type SessionEvent } from "../events/index.ts";
+import {
+  asRun,
+  isRedacted,
+  renumbered,
+  type AgentDescription,
+  type SessionEvent,
+} from "../events/index.ts";
 import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import { contextView, history, isPromptThinned } from "../projections/index.ts";
@@ -54,6 +60,14 @@ export async function replay(
     throw new TurnlogError(
       "INVALID_INPUT",
       "A session is replayed from its first event, which is session.created, and without a gap.",
+    );
+  }
+  const gone = events.find(isRedacted);
+  if (gone !== undefined) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `What stands at ${gone.seq} was redacted: nobody can tell whether an agent does it again. Replay a session of which nothing is gone.`,
+      { position: gone.seq },
     );
   }
   const run = asRun(events);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Level } from "level";
 import { afterAll, describe, it } from "vitest";
+import { encryptedLog, folderKeys, memoryKeys } from "../../src/events/encryption/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { openLog, openMemoryLog, type Durability } from "../../src/events/leveldb/index.ts";
 import { eventLogContract } from "../../src/testing/event-log-contract.ts";
@@ -44,3 +45,24 @@ for (const durability of ["sync", "os"] satisfies Durability[]) {
     reopen: (log) => openIn(folders.get(log) ?? ""),
   });
 }
+
+eventLogContract("encrypted, in memory", {
+  describe,
+  it,
+  open: async () => encryptedLog(await openMemoryLog(), memoryKeys()),
+});
+
+const encrypted = new WeakMap<EventLog, string>();
+const openEncrypted = async (name: string): Promise<EventLog> => {
+  const store = await openLog({ dir: join(root, name), durability: "os" });
+  const log = encryptedLog(store, folderKeys(join(root, `${name}-keys`)));
+  encrypted.set(log, name);
+  return log;
+};
+let stores = 0;
+eventLogContract("encrypted, on LevelDB", {
+  describe,
+  it,
+  open: () => openEncrypted(`encrypted-${stores++}`),
+  reopen: (log) => openEncrypted(encrypted.get(log) ?? ""),
+});

@@ -154,6 +154,9 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
       maxLength: 64,
     }),
   }),
+  "session.redacted": fc.record({
+    ranges: fc.array(fc.record({ from: position, to: position }), { maxLength: 2 }),
+  }),
   "session.closed": reason,
   "message.queued": fc.record({
     id: text,

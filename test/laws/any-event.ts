@@ -125,6 +125,9 @@ const anyData: AnyData = {
     { requiredKeys: ["drop", "spans"] },
   ),
   "session.chained": fc.constant({ digest: "0".repeat(64) }),
+  "session.redacted": fc.record({
+    ranges: fc.array(fc.record({ from: few, to: few }), { maxLength: 2 }),
+  }),
   "session.closed": reason,
   "message.queued": fc.record({
     id: messageId,

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   compactLog,
   createRuntime,
+  memoryKeys,
   openMemoryLog,
   verifySession,
   type Agent,
@@ -209,6 +210,17 @@ describe("which steps are old", () => {
     await ask(await runtime.session("s"), 2);
     const refused = runtime.compactLog("s", { drop: "boundaries" });
     await expect(refused).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+    await sound(runtime);
+  });
+
+  it("an encrypted session is left as it is, whose texts cannot be joined", async () => {
+    const encryption = { keys: memoryKeys() };
+    await using runtime = await createRuntime({ memory: true, encryption, agent: thinker() });
+    await ask(await runtime.session("s"), 2);
+    for (const drop of ["boundaries", "reasoning"] as const) {
+      const refused = runtime.compactLog("s", { drop });
+      await expect(refused).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+    }
     await sound(runtime);
   });
 });

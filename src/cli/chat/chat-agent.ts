@@ -13,6 +13,8 @@ export interface AgentPartsOptions {
   readonly folder: string;
   /** The folder of the store, which they do not. */
   readonly store: string;
+  /** The folder of its keys, which they do not see either. */
+  readonly keys?: string | undefined;
   readonly allowWrite: boolean;
   /** Whether somebody is there to be asked before each write. */
   readonly canAsk: boolean;
@@ -49,8 +51,9 @@ function whenOf(strategy: ContextStrategy): CompactionWhen {
 export function agentParts(
   options: AgentPartsOptions,
 ): Pick<Agent, "tools"> & { readonly instructions: string } {
-  const { folder, store, allowWrite, canAsk } = options;
-  const { write_file: write, ...tools } = folderTools(folder, { allowWrite, keepOut: [store] });
+  const { folder, store, keys, allowWrite, canAsk } = options;
+  const keepOut = keys === undefined ? [store] : [store, keys];
+  const { write_file: write, ...tools } = folderTools(folder, { allowWrite, keepOut });
   const asking = write === undefined ? {} : { write_file: askingFirst(write, canAsk) };
   return {
     instructions: options.instructions ?? instructions(folder, allowWrite),

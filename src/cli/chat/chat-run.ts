@@ -1,5 +1,6 @@
 /** Runs a chat: opens the store and the session, one turn or a conversation, and closes them again. */
 
+import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
 import { chatAgent } from "./chat-agent.ts";
@@ -11,6 +12,7 @@ import { DONE, INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
 import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { mentionOf } from "./mentioned-files.ts";
+import { keysIn } from "../key-folder.ts";
 import { modelLabel, type ModelChoice } from "./model-choice.ts";
 import { loadModel } from "./model-loader.ts";
 import { writeLine, type Output } from "../output.ts";
@@ -24,6 +26,8 @@ export interface ChatRun {
   readonly dir: string;
   readonly durability: "sync" | "os";
   readonly hashChain: boolean;
+  /** The folder of the keys, as it was written; undefined where nothing is to be encrypted. */
+  readonly keys?: string | undefined;
   readonly session: string;
   readonly choice: ModelChoice;
   readonly offlineDelayMs: number;
@@ -57,12 +61,17 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   // Warnings of providers are events; the SDK would write them a second time.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const dir = resolve(run.dir);
+  const keys = keysIn(run.keys, dir);
+  const keyFolder = keys && run.keys && resolve(run.keys);
+  // The tools keep out of a folder that is there.
+  if (keyFolder) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
   const model = await loadModel(choice, run.offlineDelayMs);
   const folder = process.cwd();
   const agent = chatAgent({
     model,
     folder,
     store: dir,
+    keys: keyFolder,
     allowWrite,
     canAsk,
     instructions,
@@ -75,6 +84,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     dir,
     durability,
     hashChain: run.hashChain,
+    ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,
     recovery: run.rerun === undefined ? "stop" : "continue",
     onWarning: (error) => void tell(error),
@@ -122,9 +132,10 @@ async function isAsking(session: Session): Promise<boolean> {
   return state.value === "tools" && asks && state.context.stopping === undefined;
 }
 
-function resumeCommand({ session, startedBy, dir }: ChatRun): string {
+function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {
   const where = dir === DEFAULT_DIR ? "" : ` --dir ${JSON.stringify(dir)}`;
-  return `${startedBy} --session ${session}${where}`;
+  const by = keys === undefined ? "" : ` --keys ${JSON.stringify(keys)}`;
+  return `${startedBy} --session ${session}${where}${by}`;
 }
 
 async function talk(

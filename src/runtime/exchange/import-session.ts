@@ -1,5 +1,6 @@
 /** Brings sessions into a log from outside: checked as a whole first, then appended in one piece. */
 
+import { asEncrypted, isSealed, openedEvent } from "../../events/encryption/index.ts";
 import {
   parseEventLine,
   parseHeaderLine,
@@ -7,10 +8,10 @@ import {
   TurnlogError,
   type EventLog,
   type FixtureNote,
-  type NewEvent,
   type SessionEvent,
 } from "../../events/index.ts";
 import { Inspection } from "../verify/inspection.ts";
+import { relinkedFor } from "./relinked.ts";
 
 export interface ImportOptions {
   /** The name of the session. Default: the one that it had. */
@@ -54,8 +55,14 @@ export async function readSessionFile(
       continue;
     }
     const event = parseEventLine(line, { session, seq: events.length + 1 });
+    const isOpen = !isSealed(event);
+    // Its key is kept under the name that it has.
+    if (!isOpen && session !== header.session)
+      throw invalid(session, `it is encrypted, and can only be ${header.session} again`);
     events.push(event);
-    if (verify) assertLawful(session, inspection.see(event));
+    // What is encrypted is checked as if it had been redacted.
+    const told = isOpen ? event : (openedEvent(event, undefined) ?? event);
+    if (verify) assertLawful(session, inspection.see(told));
   }
   if (header === undefined) throw invalid(session, "it is empty");
   if (header.events !== events.length) {
@@ -85,10 +92,15 @@ export async function importSession(
 export async function appendImported(
   log: EventLog,
   session: string,
-  events: readonly NewEvent[],
+  events: readonly SessionEvent[],
 ): Promise<Imported> {
   try {
-    await log.append(session, "none", events);
+    if (events.some(isSealed)) {
+      // It is stored as it was, and read with the key that it had.
+      await (asEncrypted(log)?.stored ?? log).append(session, "none", events);
+    } else {
+      await log.append(session, "none", events.map(await relinkedFor(log, session)));
+    }
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(

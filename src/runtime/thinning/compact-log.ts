@@ -2,11 +2,12 @@
 
 import {
   TurnlogError,
-  type EventSpan,
+  type PositionRange,
   type NewEvent,
   type ThinnedContent,
   type ThinningRule,
 } from "../../events/index.ts";
+import { isSealed } from "../../events/encryption/index.ts";
 import type { StoreLog } from "../../events/leveldb/index.ts";
 import { promptEntries, sessionSummary } from "../../projections/index.ts";
 import { linkOf } from "../fork-link.ts";
@@ -62,7 +63,7 @@ export interface CompactedLog {
  * The session must be idle and nobody may run it: {@link Runtime.compactLog} sees to that.
  * Steps that a fork shares with another session are that one's.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `COMMAND_REFUSED` (in the middle of a
- * turn, or with a hash chain), `SESSION_HAS_FORKS` (`details.forks` share reasoning that was to be
+ * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share reasoning that was to be
  * dropped), and what `StoreLog.thin` throws
  */
 export async function compactLog(
@@ -95,6 +96,15 @@ export async function compactLog(
   return { session, drop, dryRun, steps, kept, events, before, after, revision, erased };
 }
 
+/** Encrypted texts cannot be joined, and reasoning in them has its own way of going. */
+function sealedError(session: string, position: number): TurnlogError {
+  return new TurnlogError(
+    "COMMAND_REFUSED",
+    `Session ${session} is encrypted from position ${position} on, and nothing of it was dropped. Redact what it shall not hold (\`session.redact\`, \`turnlog redact\`).`,
+    { session, position },
+  );
+}
+
 /** All that is needed of a session, in one reading. */
 async function read(
   log: StoreLog,
@@ -112,6 +122,7 @@ async function read(
   const said: ThinningRule[] = [];
   let state = initialSessionState;
   for await (const event of log.read(session)) {
+    if (isSealed(event)) throw sealedError(session, event.seq);
     state = foldSession(state, event).state;
     attempts.see(event);
     if (event.type === "session.thinned" && event.seq >= from) said.push(event.data);
@@ -120,7 +131,7 @@ async function read(
 }
 
 interface Choice {
-  readonly spans: readonly EventSpan[];
+  readonly spans: readonly PositionRange[];
   readonly steps: number;
   readonly kept: CompactedLog["kept"];
 }

@@ -1,9 +1,9 @@
 /** Which steps of a session are old, and what of them can be dropped. Pure: folds events. */
 
-import type { EventSpan, SessionEvent } from "../../events/index.ts";
+import type { PositionRange, SessionEvent } from "../../events/index.ts";
 
 /** One attempt at a step: the events from its start to the last part that came. */
-export interface Attempt extends EventSpan {
+export interface Attempt extends PositionRange {
   readonly turn: number;
   readonly step: number;
   /** When its last part came, or it began. */
@@ -78,10 +78,10 @@ function isPlain(data: object): boolean {
 
 /** What of some spans is in none of others. */
 export function beyond(
-  spans: readonly EventSpan[],
-  others: readonly EventSpan[],
-): readonly EventSpan[] {
-  return others.reduce<readonly EventSpan[]>(
+  spans: readonly PositionRange[],
+  others: readonly PositionRange[],
+): readonly PositionRange[] {
+  return others.reduce<readonly PositionRange[]>(
     (left, { from, to }) =>
       left.flatMap((span) =>
         [

@@ -8,7 +8,7 @@ import type { Check, LogRule } from "./check.ts";
 import { figureCheck } from "./figure-check.ts";
 import { messageCheck } from "./message-check.ts";
 import { orderCheck } from "./order-check.ts";
-import { promptCheck } from "./prompt-check.ts";
+import { promptCheck, type RedactedContent } from "./prompt-check.ts";
 import { thinnedCheck } from "./thinned-check.ts";
 
 export interface Finding {
@@ -26,7 +26,7 @@ export interface CheckedChain extends ChainEnd {
 export class Inspection {
   #state: SessionState = initialSessionState;
   readonly #chain = new HashChain();
-  #lostPrompts = 0;
+  readonly #prompts = promptCheck();
   readonly #checks: readonly Check[];
 
   /** @param noted - A link of the session's hash chain that was noted somewhere else. */
@@ -36,9 +36,7 @@ export class Inspection {
       messageCheck(),
       callCheck(),
       figureCheck(),
-      promptCheck(() => {
-        this.#lostPrompts += 1;
-      }),
+      this.#prompts,
       thinnedCheck(),
       chainCheck(this.#chain, noted),
     ];
@@ -49,6 +47,12 @@ export class Inspection {
     return this.#state;
   }
 
+  /** What was redacted so far; undefined where nothing was. */
+  get redacted(): RedactedContent | undefined {
+    const { redacted } = this.#prompts;
+    return redacted.events === 0 ? undefined : { ...redacted };
+  }
+
   /** The last link of the hash chain and how many events have come since; undefined without a chain. */
   get chain(): CheckedChain | undefined {
     const { end, open } = this.#chain;
@@ -57,7 +61,7 @@ export class Inspection {
 
   /** Prompts that cannot be made again, since reasoning that they had was dropped. */
   get lostPrompts(): number {
-    return this.#lostPrompts;
+    return this.#prompts.thinned;
   }
 
   /** Takes the next event in; answers what is wrong with it. @throws TurnlogError `LOG_DAMAGED` after a gap */

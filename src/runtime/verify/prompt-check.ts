@@ -1,19 +1,47 @@
-/** Law 11: the prompt of every step that was begun is made again from the log, and has the digest that the log says. */
+/**
+ * Law 11: the prompt of every step that was begun is made again from the log, and has the digest that the
+ * log says. Where something has been redacted before, one that differs cannot be checked: it is counted.
+ */
 
+import { isRedacted } from "../../events/index.ts";
 import { isPromptThinned, promptDigest, promptMessages } from "../../projections/index.ts";
 import { nothing, type Check } from "./check.ts";
 
-/** @param onLost - Told of a prompt that had reasoning in it which was taken out of the log since. */
-export function promptCheck(onLost: () => void): Check {
+/** What was redacted of a session. */
+export interface RedactedContent {
+  /** Events whose content is gone. */
+  readonly events: number;
+  /** Prompts that are not what was sent, since something before them is gone. */
+  readonly prompts: number;
+}
+
+export interface PromptCheck extends Check {
+  readonly redacted: RedactedContent;
+  /** Prompts that had reasoning in them which was taken out of the log since. */
+  readonly thinned: number;
+}
+
+export function promptCheck(): PromptCheck {
+  const redacted = { events: 0, prompts: 0 };
+  let thinned = 0;
   return {
     rule: "prompts",
+    redacted,
+    get thinned() {
+      return thinned;
+    },
     see(event, { history, view, summary }) {
+      if (isRedacted(event)) redacted.events += 1;
       if (event.type !== "step.started") return nothing;
       const { step, promptDigest: sent } = event.data;
       const rebuilt = promptDigest(summary.agentDigest ?? "", promptMessages(history, view));
       if (rebuilt === sent) return nothing;
       if (isPromptThinned(history, view)) {
-        onLost();
+        thinned += 1;
+        return nothing;
+      }
+      if (redacted.events > 0) {
+        redacted.prompts += 1;
         return nothing;
       }
       return [`the prompt of step ${step} cannot be rebuilt: ${rebuilt} instead of ${sent}`];

@@ -11,6 +11,7 @@ import {
 import { linkOf } from "../fork-link.ts";
 import { checkPosition } from "../session-view.ts";
 import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
+import type { RedactedContent } from "./prompt-check.ts";
 import { openStateCheck } from "./state-check.ts";
 
 export interface VerifyOptions {
@@ -42,6 +43,8 @@ export interface SessionVerification {
   readonly prompts: number;
   /** How many could not be, since reasoning that they had was dropped (`compactLog`); absent for none. */
   readonly lostPrompts?: number;
+  /** Where something was redacted, how much, and how many of the prompts cannot be compared for it. */
+  readonly redacted?: RedactedContent;
   /** The end of its hash chain, where it has one. */
   readonly chain?: CheckedChain;
   /** Empty when the log keeps every law. */
@@ -90,11 +93,14 @@ export async function verifySession(
   } catch (error) {
     add([unreadable(error, inspection.state.position + 1)]);
   }
-  const { state, chain, lostPrompts } = inspection;
-  const chained = chain === undefined ? {} : { chain };
-  const lost = lostPrompts === 0 ? {} : { lostPrompts };
-  const made = { prompts: prompts - lostPrompts, ...lost };
-  return { session, events: state.position, ...made, ...chained, problems };
+  const { state, chain, lostPrompts, redacted } = inspection;
+  const found = {
+    prompts: prompts - lostPrompts,
+    ...(lostPrompts === 0 ? {} : { lostPrompts }),
+    ...(redacted === undefined ? {} : { redacted }),
+    ...(chain === undefined ? {} : { chain }),
+  };
+  return { session, events: state.position, ...found, problems };
 }
 
 /** The first event of a fork's own, held against the list of sessions. */

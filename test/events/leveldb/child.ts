@@ -7,12 +7,14 @@
  *   child.ts fork <dir>                     makes forks of forks, prints how many when it is told of each
  *   child.ts delete <dir>                   makes sessions and forks and deletes them, prints each that it is told is deleted
  *   child.ts thin <dir>                     makes sessions and drops their reasoning, prints each that it is told has none
+ *   child.ts redact <dir> <keys>            says things in an encrypted session and redacts them, prints each that it is told is gone
  *   child.ts backup <dir> <to>              copies the store, prints how many events it has read, at last `done`
  *   child.ts open <dir>                     opens and closes in a loop, prints `open` each time
  *   child.ts try <dir>                      opens, appends one event, closes; prints `ok` or the error as JSON
  *   child.ts fill <dir>                     appends until an append fails; prints how many were acknowledged and the error
  */
 import { writeSync } from "node:fs";
+import { encryptedLog, folderKeys } from "../../../src/events/encryption/index.ts";
 import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
 import { openLog, type StoreLog } from "../../../src/events/leveldb/index.ts";
 import { talk } from "./talk.ts";
@@ -109,6 +111,25 @@ async function thinAll(log: StoreLog): Promise<void> {
   }
 }
 
+/** Each session says two secrets, and one of them is redacted; every second has a fork. */
+async function redactAll(log: EventLog, keys: string): Promise<void> {
+  const encrypted = encryptedLog(log, folderKeys(keys));
+  for (let number = 0; ; number++) {
+    const name = `s-${number}`;
+    const told = (id: string): NewEvent => ({
+      type: "message.queued",
+      at: 1,
+      data: { id, content: `secret of ${name}! ${id}`, delivery: "steer" },
+    });
+    await encrypted.append(name, "none", [told("stays"), told("goes")]);
+    const from = { session: name, position: 2 };
+    if (number % 2 === 0)
+      await encrypted.fork(`f-${number}`, [{ type: "session.forked", at: 9, data: { from } }]);
+    await encrypted.erase(name, { ranges: [{ from: 2, to: 2 }] }, 3);
+    print(name);
+  }
+}
+
 async function fill(log: EventLog): Promise<void> {
   let acknowledged = 0;
   const text = "x".repeat(2000);
@@ -154,6 +175,9 @@ switch (command) {
     break;
   case "thin":
     await thinAll(await openLog({ dir, durability: "os" }));
+    break;
+  case "redact":
+    await redactAll(await openLog({ dir, durability: "os" }), rest[0] ?? "");
     break;
   case "backup": {
     const log = await openLog({ dir });

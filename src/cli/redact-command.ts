@@ -1,0 +1,73 @@
+/** `turnlog redact`: what a session says at positions is gone for good, when somebody has said that it is meant so. */
+
+import { z } from "zod";
+import type { PositionRange } from "../events/index.ts";
+import { redactSession } from "../runtime/index.ts";
+import { DONE, INTERRUPTED, type ExitCode } from "./exit-code.ts";
+import { writeLine, type Output } from "./output.ts";
+import { openSessions } from "./store-folder.ts";
+import { UsageError } from "./usage-error.ts";
+import { amount } from "./wording.ts";
+
+const optionsSchema = z.object({
+  dir: z.string(),
+  keys: z.string().optional(),
+  json: z.boolean().default(false),
+  yes: z.boolean().default(false),
+  reason: z.string().exactOptional(),
+});
+
+const inTheOtherProcess =
+  "A session of a store that is in use is redacted by the process that has it: `session.redact(positions)` in a program.";
+
+/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and as `redactSession` */
+export async function redact(
+  session: string,
+  positions: readonly PositionRange[],
+  given: unknown,
+  { data, progress }: Output,
+): Promise<ExitCode> {
+  const { dir, keys, json, yes, ...options } = optionsSchema.parse(given);
+  const canAsk = process.stdin.isTTY && progress.isTerminal;
+  if (!yes && !canAsk) {
+    throw new UsageError(
+      `Nothing was redacted: nobody can be asked whether that is to go from ${session}. Say --yes.`,
+    );
+  }
+  await using log = await openSessions({ dir, keys }, { elsewhere: inTheOtherProcess });
+  if (!yes && !(await isMeant(session, positions))) {
+    await writeLine(progress, "Nothing was redacted.");
+    return INTERRUPTED;
+  }
+  const { ranges, summaries, ...redacted } = await redactSession(log, session, positions, options);
+  if (json) {
+    await writeLine(data, JSON.stringify({ ...redacted, ranges, summaries }));
+    return DONE;
+  }
+  const events = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  const gone = `What session ${session} said at ${ranges.map(told).join(", ")} is gone for good: ${amount(events, "event")}.`;
+  await writeLine(data, events === 0 ? "All of it had been redacted before." : gone);
+  if (summaries.length > 0) {
+    await writeLine(
+      progress,
+      `Summaries may say it again. Look at them, and redact them too: ${summaries.join(", ")}.`,
+    );
+  }
+  return DONE;
+}
+
+function told({ from, to }: PositionRange): string {
+  return from === to ? String(from) : `${from}-${to}`;
+}
+
+async function isMeant(session: string, positions: readonly PositionRange[]): Promise<boolean> {
+  const { confirm } = await import("@clack/prompts");
+  const answer = await confirm({
+    message: `Redact what session ${session} says at ${positions.map(told).join(", ")} for good? Nothing brings it back.`,
+    initialValue: false,
+    withGuide: false,
+    output: process.stderr,
+  });
+  // A symbol where it was left by Ctrl-C.
+  return answer === true;
+}

@@ -1,0 +1,174 @@
+/**
+ * Appends to sessions in the order of their calls, each event sealed with the key of the position that
+ * it is going to have. Where that is known, an append is handed on at once; it waits in line while
+ * a key is loaded, and where event ids may make a repetition of it.
+ */
+
+import type { NewEvent } from "../catalogue.ts";
+import { TurnlogError } from "../errors.ts";
+import type { Appended, EventLog, ExpectedRevision } from "../event-log.ts";
+import type { KeyRing } from "./key-ring.ts";
+import { inForm } from "./sealed-event.ts";
+import type { Sealing } from "./sealing.ts";
+import type { SessionKey } from "./session-key.ts";
+
+interface Line {
+  waiting: number;
+  /** Settles when nobody is in line. */
+  end: Promise<unknown>;
+  /** Settles when what was handed on is written. */
+  handed: Promise<unknown>;
+  /** The position of the last event that was handed on, where nothing has gone wrong since. */
+  revision: number | undefined;
+}
+
+export class AppendLines {
+  readonly #log: EventLog;
+  readonly #ring: KeyRing;
+  readonly #sealing: Sealing;
+  readonly #lines = new Map<string, Line>();
+
+  constructor(log: EventLog, ring: KeyRing, sealing: Sealing) {
+    this.#log = log;
+    this.#ring = ring;
+    this.#sealing = sealing;
+  }
+
+  append(
+    session: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+  ): Promise<Appended> {
+    const line = this.#line(session);
+    const key = this.#ring.known(session);
+    const ids = events.some(({ id }) => id !== undefined);
+    if (line.waiting === 0 && line.revision !== undefined && key !== undefined && !ids)
+      return this.#hand(line, key, expected, events);
+    const inLine = this.alone(session, async (revision) => {
+      const made = await this.#ring.forWriting(session);
+      line.revision = revision;
+      const handed = this.#hand(line, made, expected, events);
+      // Only who brings ids may be told that they were there, which moves nothing.
+      if (ids) {
+        await handed.catch(() => {});
+        line.revision = undefined;
+      }
+      return { handed };
+    });
+    return inLine.then(({ handed }) => handed);
+  }
+
+  /** Does something with a session that nobody appends to meanwhile; tells the last position that is written. */
+  async alone<Result>(
+    session: string,
+    act: (revision: number) => Promise<Result>,
+  ): Promise<Result> {
+    const line = this.#line(session);
+    line.waiting++;
+    const acting = line.end.then(async () => {
+      if (line.revision === undefined) await line.handed;
+      return await act(line.revision ?? (await this.#log.revision(session)));
+    });
+    line.end = acting.catch(() => {}).then(() => (line.waiting--, undefined));
+    return await acting;
+  }
+
+  /** What is written of a session is another than was thought. */
+  forget(session: string): void {
+    this.#line(session).revision = undefined;
+  }
+
+  /** Waits for those who are in a session's line. */
+  async turn(session: string): Promise<void> {
+    await this.#lines.get(session)?.end;
+  }
+
+  /** Waits for everybody in line. */
+  async settled(): Promise<void> {
+    for (const { end } of this.#lines.values()) await end;
+  }
+
+  #line(session: string): Line {
+    const known = this.#lines.get(session);
+    if (known !== undefined) return known;
+    const [end, handed] = [Promise.resolve(), Promise.resolve()];
+    const line: Line = { waiting: 0, end, handed, revision: undefined };
+    this.#lines.set(session, line);
+    return line;
+  }
+
+  /** From here on the events have their positions. */
+  #hand(
+    line: Line,
+    key: SessionKey,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+  ): Promise<Appended> {
+    const revision = line.revision ?? 0;
+    const at = typeof expected === "number" ? expected : expected === "none" ? 0 : revision;
+    let sealed: readonly NewEvent[];
+    try {
+      sealed = this.#sealed(key, at, events);
+    } catch (error) {
+      return rejected(error);
+    }
+    // What does not fit is refused by the log, in its words.
+    const fits = events.length > 0 && isAt(revision, expected);
+    const asked = fits && expected !== "none" ? revision : expected;
+    const handed = this.#append(key.session, asked, sealed);
+    if (fits) line.revision = revision + events.length;
+    line.handed = handed.catch(() => {
+      line.revision = undefined;
+    });
+    return handed;
+  }
+
+  #sealed(key: SessionKey, at: number, events: readonly NewEvent[]): readonly NewEvent[] {
+    return events.map((event, index) => {
+      const position = at + 1 + index;
+      try {
+        return inForm(event, this.#sealing.formOf(key, position, event));
+      } catch (error) {
+        if (TurnlogError.isInstance(error)) throw error;
+        throw notJson(key.session, position, event, error);
+      }
+    });
+  }
+
+  async #append(
+    session: string,
+    expected: ExpectedRevision,
+    sealed: readonly NewEvent[],
+  ): Promise<Appended> {
+    try {
+      return await this.#log.append(session, expected, sealed);
+    } catch (error) {
+      // Its name is used up, and its key was made in vain.
+      if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")
+        await this.#ring.erase(session);
+      throw error;
+    }
+  }
+}
+
+function isAt(revision: number, expected: ExpectedRevision): boolean {
+  if (expected === "any" || expected === revision) return true;
+  return expected === "none" ? revision === 0 : expected === "exists" && revision > 0;
+}
+
+function notJson(
+  session: string,
+  position: number,
+  { type }: NewEvent,
+  cause: unknown,
+): TurnlogError {
+  return new TurnlogError(
+    "EVENT_INVALID",
+    `An event of type ${type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,
+    { session, position, cause },
+  );
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
+}

@@ -1,0 +1,13 @@
+/** The face of `encryption`: a log whose content is encrypted, and where its keys are kept. */
+
+export {
+  asEncrypted,
+  encryptedLog,
+  type EncryptedLog,
+  type EncryptedLogOptions,
+  type Erasure,
+} from "./encrypted-log.ts";
+export { folderKeys } from "./folder-keys.ts";
+export { keyMissing } from "./key-errors.ts";
+export { memoryKeys, type KeyStore } from "./key-store.ts";
+export { hasContent, isSealed, openedEvent } from "./sealed-event.ts";
