@@ -14,7 +14,7 @@ export interface ChartPanel {
 }
 
 const WIDTH = 760;
-const LABELS = 250;
+const LABELS = 270;
 const TEXTS = 80;
 const ROW = 20;
 const TITLE = 30;
