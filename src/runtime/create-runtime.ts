@@ -165,7 +165,11 @@ class OpenRuntime implements Runtime {
     } finally {
       this.#redacting = undefined;
       // Who was awake is so again, with what there is now.
-      for (const name of putAway) if (this.#closing === undefined) await this.#wake(name);
+      for (const name of putAway) {
+        if (this.#closing !== undefined) break;
+        // What the list of sessions knew of it went with its snapshots.
+        this.#keep(await this.#wake(name), "forked");
+      }
     }
   }
 

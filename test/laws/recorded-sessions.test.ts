@@ -26,7 +26,8 @@ import { play, SESSION } from "./stage.ts";
 
 /**
  * What nothing in this release records, or only a provider that runs tools of others; forks, of
- * which each has its own session; and the links of a hash chain, which a session has by an option.
+ * which each has its own session; the links of a hash chain and redactions, which a session has by
+ * an option.
  */
 const unrecorded: readonly string[] = [
   "blob.stored",
@@ -35,6 +36,7 @@ const unrecorded: readonly string[] = [
   "part.tool-approval-request",
   "session.chained",
   "session.forked",
+  "session.redacted",
 ];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {
