@@ -181,8 +181,12 @@ class OpenRuntime implements Runtime {
     putAway: string[],
   ): Promise<Redacted> {
     const holders: Live[] = [];
-    for (const [name, waking] of this.#live)
-      if (await this.#shares(name, session)) holders.push(await waking);
+    for (const [name, waking] of this.#live) {
+      if (!(await this.#shares(name, session))) continue;
+      // One that cannot be woken up has nothing in memory.
+      const live = await waking.catch(() => undefined);
+      if (live !== undefined) holders.push(live);
+    }
     for (const { kept, actor } of holders) {
       await kept.stored;
       await actor.durable();
