@@ -170,7 +170,11 @@ class OpenRuntime implements Runtime {
     } finally {
       this.#redacting = undefined;
       // Who was awake is so again, with what there is now.
-      for (const name of putAway) if (this.#closing === undefined) await this.#wake(name);
+      for (const name of putAway) {
+        if (this.#closing !== undefined) break;
+        // What the list of sessions knew of it went with its snapshots.
+        this.#keep(await this.#wake(name), "forked");
+      }
     }
   }
 
@@ -182,8 +186,12 @@ class OpenRuntime implements Runtime {
     putAway: string[],
   ): Promise<Redacted> {
     const holders: Live[] = [];
-    for (const [name, waking] of this.#live)
-      if (await this.#shares(name, session)) holders.push(await waking);
+    for (const [name, waking] of this.#live) {
+      if (!(await this.#shares(name, session))) continue;
+      // One that cannot be woken up has nothing in memory.
+      const live = await waking.catch(() => undefined);
+      if (live !== undefined) holders.push(live);
+    }
     for (const { kept, actor } of holders) {
       await kept.stored;
       await actor.durable();

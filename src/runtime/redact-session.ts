@@ -2,6 +2,7 @@
 
 import { asEncrypted } from "../events/encryption/index.ts";
 import {
+  byId,
   isRedacted,
   TurnlogError,
   type EventLog,
@@ -12,7 +13,7 @@ import { linkOf } from "./fork-link.ts";
 import { ownerOf } from "./fork-session.ts";
 import { rangesOf, RedactionUnits, type ContentEvent } from "./redaction-units.ts";
 import { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
-import { checkPosition } from "./session-view.ts";
+import { checkPosition, readSessionState } from "./session-view.ts";
 
 /** A position, or a stretch with both ends included. */
 export type RedactionTarget = number | PositionRange;
@@ -123,10 +124,10 @@ async function assertErasable(
   log: EventLog,
   session: string,
   gone: readonly ContentEvent[],
-  { toolCalls, queue }: SessionState,
+  state: SessionState,
 ): Promise<void> {
   const shared = (await linkOf(log, session))?.position ?? 0;
-  for (const { position, isSealed, call, type } of gone) {
+  for (const { position, isSealed, type } of gone) {
     if (!isSealed) {
       throw refused(
         session,
@@ -134,22 +135,45 @@ async function assertErasable(
         position,
       );
     }
+    if (position > shared) continue;
+    const owner = await ownerOf(log, session, position);
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      `Session ${session} was not redacted: what stands at ${position} was said in ${owner.session}, which it shares. Redact it there, and it is gone from both.`,
+      { session, position, details: { owner: owner.session } },
+    );
+  }
+  assertOver(session, gone, state);
+  for await (const fork of forksOf(log, session))
+    assertOver(fork, gone, await readSessionState(log, fork));
+}
+
+/** Nothing may be done yet with what is gone: a tool would be given nothing, or the model no message. */
+function assertOver(
+  session: string,
+  gone: readonly ContentEvent[],
+  { toolCalls, queue }: SessionState,
+): void {
+  for (const { position, call } of gone) {
     const isOpen = toolCalls.open.some(
       ({ step, callId }) => step === call?.step && callId === call.callId,
     );
     if (isOpen)
       throw refused(session, `call ${call?.callId} has not ended. Answer it first`, position);
-    const waits = queue.waiting.some(({ id }) => queue.accepted[id] === position);
-    if (waits)
+    if (queue.waiting.some(({ id }) => byId(queue.accepted, id) === position))
       throw refused(session, `the message at ${position} waits. Withdraw it first`, position);
-    if (position <= shared) {
-      const owner = await ownerOf(log, session, position);
-      throw new TurnlogError(
-        "COMMAND_REFUSED",
-        `Session ${session} was not redacted: what stands at ${position} was said in ${owner.session}, which it shares. Redact it there, and it is gone from both.`,
-        { session, position, details: { owner: owner.session } },
-      );
-    }
+  }
+}
+
+/** Sessions that branch off another one, however far. */
+async function* forksOf(log: EventLog, session: string): AsyncGenerator<string> {
+  const links = new Map<string, string>();
+  for await (const { session: name, forkedFrom } of log.list())
+    if (forkedFrom !== undefined) links.set(name, forkedFrom.session);
+  for (const name of links.keys()) {
+    let at = links.get(name);
+    while (at !== undefined && at !== session) at = links.get(at);
+    if (at === session) yield name;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { eventSchemas, unchained, type SessionEvent } from "../../src/events/index.ts";
-import { openMemoryLog, viewSession } from "../../src/index.ts";
+import { memoryKeys, openMemoryLog, viewSession } from "../../src/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
 import {
   loadSessionSnapshot,
@@ -26,8 +26,8 @@ import { play, SESSION } from "./stage.ts";
 
 /**
  * What nothing in this release records, or only a provider that runs tools of others; forks, of
- * which each has its own session; the links of a hash chain, which a session has by an option; and what is
- * said of dropping, which nobody does who runs one.
+ * which each has its own session; the links of a hash chain and redactions, which a session has by an
+ * option; and what is said of dropping, which nobody does who runs one.
  */
 const unrecorded: readonly string[] = [
   "blob.stored",
@@ -37,6 +37,7 @@ const unrecorded: readonly string[] = [
   "session.chained",
   "session.forked",
   "session.thinned",
+  "session.redacted",
 ];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {
@@ -59,6 +60,13 @@ describe.each(fixtureNames)("the session %s, played", (name) => {
   });
 });
 
+/** What each event says, but for where in the code an error came from. */
+function saidIn(events: readonly SessionEvent[]): readonly string[] {
+  return unchained(events).map(({ type, data }) =>
+    JSON.stringify([type, data], (name, value: unknown) => (name === "stack" ? "" : value)),
+  );
+}
+
 describe.each(fixtureNames)("the recording %s", (name) => {
   it("means at every position what it meant when it was made", async () => {
     if (process.env["TURNLOG_RECORD"] === "meaning") await writeMeaning(name);
@@ -70,6 +78,14 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const events = await readFixture(name);
     expect(events.filter((event) => event.type === "step.started")).not.toEqual([]);
     expect(lawProblems(events)).toEqual([]);
+  });
+
+  it("is the same where it is encrypted, with a hash chain over what is stored", async () => {
+    const options = { hashChain: true, keys: memoryKeys() };
+    const { events, problems } = await play(recordedScripts[name].play, options);
+    expect([...problems, ...lawProblems(events)]).toEqual([]);
+    const plain = await play(recordedScripts[name].play, { hashChain: true });
+    expect(saidIn(events)).toEqual(saidIn(plain.events));
   });
 
   it("is the same with a hash chain but for its links, and keeps every law with them", async () => {

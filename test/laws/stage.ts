@@ -1,6 +1,13 @@
 /** Where a session is played for a recording: in memory, with a given clock, and able to die. */
 
-import { createRuntime, openMemoryLog, type Agent, type Session } from "../../src/index.ts";
+import {
+  createRuntime,
+  encryptedLog,
+  openMemoryLog,
+  type Agent,
+  type KeyStore,
+  type Session,
+} from "../../src/index.ts";
 import type { RecoveryPolicy, SessionEvent } from "../../src/events/index.ts";
 import type { SessionState } from "../../src/runtime/index.ts";
 import { deterministic } from "../support/deterministic.ts";
@@ -30,13 +37,21 @@ export const SESSION = "recorded";
 
 export async function play(
   script: (stage: Stage) => Promise<Session>,
-  { hashChain = false }: { readonly hashChain?: boolean } = {},
+  { hashChain = false, keys }: { readonly hashChain?: boolean; readonly keys?: KeyStore } = {},
 ): Promise<Played> {
   using watched = watchLiveStates();
   await using log = await openMemoryLog();
+  const read = keys === undefined ? log : encryptedLog(log, keys);
+  const encryption = keys === undefined ? {} : { encryption: { keys } };
   const given = deterministic();
   let passed = 0;
-  const options = { ...given, clock: () => given.clock() + passed, graceMs: 1, hashChain };
+  const options = {
+    ...given,
+    ...encryption,
+    clock: () => given.clock() + passed,
+    graceMs: 1,
+    hashChain,
+  };
   let door = severableLog(log);
   const session = await script({
     open: async (agent, recovery = "stop") => {
@@ -54,8 +69,8 @@ export async function play(
   });
   await session.idle();
   return {
-    problems: await viewProblems(session, log),
-    events: await storedEvents(log, SESSION),
+    problems: await viewProblems(session, read),
+    events: await storedEvents(read, SESSION),
     live: watched.seen(SESSION),
   };
 }

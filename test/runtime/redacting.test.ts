@@ -221,7 +221,34 @@ describe("a redaction", () => {
     await expect(other.session.redact(1)).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
   });
 
-  it("leaves a message that waits as it is, and a session that was closed closed", async () => {
+  it("leaves a message that waits and a call that has not ended, in a fork too", async () => {
+    const { log } = await open();
+    await using one = await openSession(agentOf(...script), { log });
+    const { session } = one;
+    await (
+      await session.send("Go.")
+    ).result;
+    const refusal = { code: "COMMAND_REFUSED" };
+    await log.append("s", "any", [
+      { type: "message.queued", at: 1, data: { id: "w", content: "waits", delivery: "steer" } },
+    ]);
+    const waiting = await log.revision("s");
+    await expect(redactSession(log, "s", [waiting])).rejects.toMatchObject(refusal);
+    const called = await find(log, "part.tool-call");
+    await log.fork("f", [
+      { type: "session.forked", at: 1, data: { from: { session: "s", position: called } } },
+    ]);
+    await expect(redactSession(log, "s", [called])).rejects.toMatchObject({
+      ...refusal,
+      session: "f",
+    });
+    await expect(redactSession(log, "f", [called])).rejects.toMatchObject(refusal);
+    await log.delete("f");
+    await redactSession(log, "s", [called]);
+    expect(await text(log)).not.toContain("tool-secret");
+  });
+
+  it("leaves a session that was closed closed", async () => {
     const { log } = await open();
     await using one = await openSession(agentOf(...script), { log, hashChain: true });
     const { session } = one;

@@ -18,7 +18,7 @@ export function keyWrong(session: string, position: number | undefined, why: str
   const place = position === undefined ? session : `${session}:${position}`;
   return new TurnlogError(
     "KEY_WRONG",
-    `The key of session ${session} does not fit (${place}): ${why}. Give the keys that it was written with.`,
+    `The key of session ${session} does not fit (${place}): ${why}.`,
     position === undefined ? { session } : { session, position },
   );
 }

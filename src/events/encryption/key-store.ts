@@ -29,3 +29,13 @@ export function memoryKeys(): KeyStore {
     erase: async (session) => void keys.delete(session),
   };
 }
+
+/** What is kept is JSON; undefined where it is not. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

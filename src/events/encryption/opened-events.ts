@@ -53,7 +53,11 @@ function openWith({ key }: KeyStretch, session: string, event: SessionEvent): Se
   const opened = openedEvent(event, key.contentKey(event.seq));
   if (opened !== undefined) return opened;
   const whose = key.session === session ? "" : `, which wrote it for ${session}`;
-  throw keyWrong(key.session, event.seq, `it opens no content there${whose}`);
+  throw keyWrong(
+    key.session,
+    event.seq,
+    `it opens no content there${whose}. Give the keys that it was written with`,
+  );
 }
 
 /** The same sequence with something done to each value, which ends as and when the given one does. */

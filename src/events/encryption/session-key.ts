@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import type { PositionRange } from "../session-events.ts";
 import { keyWrong } from "./key-errors.ts";
+import { jsonOf } from "./key-store.ts";
 import { KEY_POSITIONS, PuncturableKey } from "./puncturable-key.ts";
 
 /** The keys of a stretch of positions. */
@@ -68,7 +69,11 @@ export class SessionKey {
   static parse(session: string, text: string): SessionKey {
     const read = schema.safeParse(jsonOf(text)).data;
     if (read === undefined || read.session !== session)
-      throw keyWrong(session, undefined, "what the key store has under its name is no key of it");
+      throw keyWrong(
+        session,
+        undefined,
+        "what the key store has under its name is no key of it. Give the keys that it was written with",
+      );
     const key = new SessionKey(session, read.snapshots, partOf(read));
     key.#inherited = read.inherited.map(({ of, from, to, snapshots, ...part }) => ({
       of,
@@ -133,7 +138,7 @@ export class SessionKey {
       throw keyWrong(
         this.session,
         position,
-        "the key of this position was erased, and the log has no event there",
+        "the key of this position was erased, and the log has no event there: it is older than its keys, as one that was set back to a backup. Fork the session to go on with it",
       );
     return key;
   }
@@ -215,13 +220,4 @@ function savedPart({ positions }: KeyPart): object {
     seed.toString("base64url"),
   ]);
   return { nodes };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

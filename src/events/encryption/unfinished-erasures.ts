@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { keyWrong } from "./key-errors.ts";
-import { UNFINISHED, type KeyStore } from "./key-store.ts";
+import { jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
 
 const schema = z.object({
   turnlog: z.literal("unfinished-erasures"),
@@ -23,7 +23,7 @@ export class UnfinishedErasures {
   async load(): Promise<readonly string[]> {
     const text = await this.#keys.load(UNFINISHED);
     if (text === undefined) return [];
-    const read = schema.safeParse(JSON.parse(text));
+    const read = schema.safeParse(jsonOf(text));
     if (!read.success)
       throw keyWrong(UNFINISHED, undefined, "what is noted of unfinished erasures cannot be read");
     for (const session of read.data.sessions) this.#sessions.set(session, 1);
