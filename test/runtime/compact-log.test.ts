@@ -4,14 +4,18 @@ import { describe, expect, it } from "vitest";
 import {
   compactLog,
   createRuntime,
+  exportFixture,
+  exportSession,
+  importSession,
   openMemoryLog,
+  readSessionFile,
   verifySession,
   type Agent,
   type CompactionStrategy,
   type Runtime,
   type Session,
 } from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedPart } from "../../src/testing/index.ts";
+import { gate, replay, scriptedModel, type ScriptedPart } from "../../src/testing/index.ts";
 import { saying } from "../support/script.ts";
 
 /** A reply that is thought about first. */
@@ -211,6 +215,22 @@ describe("which steps are old", () => {
     await expect(refused).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
     await sound(runtime);
   });
+});
+
+it("a session that was thinned can be exported, imported and made a fixture of", async () => {
+  await using log = await openMemoryLog();
+  {
+    await using runtime = await createRuntime({ log, agent: thinker() });
+    await ask(await runtime.session("s"), 3);
+  }
+  await compactLog(log, "s", { drop: "reasoning", shown: true });
+  await compactLog(log, "s", { drop: "boundaries" });
+  const imported = await importSession(log, exportSession(log, "s"), { as: "t" });
+  expect(imported).toMatchObject({ session: "t" });
+  expect(await Array.fromAsync(log.read("t"))).toEqual(await Array.fromAsync(log.read("s")));
+  const { events } = await readSessionFile(await exportFixture(log, "s"));
+  const { difference } = await replay(events, thinker());
+  expect(difference).toBeUndefined();
 });
 
 it("marks of dropped reasoning that no event speaks of are a problem", async () => {
