@@ -233,6 +233,21 @@ it("a session that was thinned can be exported, imported and made a fixture of",
   expect(difference).toBeUndefined();
 });
 
+it("a fork from before it was said has what is left, and is as sound", async () => {
+  await using runtime = await createRuntime({ memory: true, agent: thinker() });
+  const session = await runtime.session("s");
+  await ask(session, 3);
+  await runtime.compactLog("s", { drop: "reasoning", keepSteps: 0, shown: true });
+  const ends = (await Array.fromAsync(runtime.log.read("s"))).flatMap(({ type, seq }) =>
+    type === "turn.ended" ? [seq] : [],
+  );
+  const fork = await session.fork({ id: "f", at: ends[1] ?? 1 });
+  await ask(fork, 1);
+  const { problems, lostPrompts } = await verifySession(runtime.log, "f", { every: 1 });
+  expect(problems).toEqual([]);
+  expect(lostPrompts).toBe(1);
+});
+
 it("marks of dropped reasoning that no event speaks of are a problem", async () => {
   await using log = await openMemoryLog();
   {
