@@ -1,8 +1,9 @@
 /** `turnlog compact-log`: says what would go, drops it where `--yes` says so, and the session is whole. */
 
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { jsonLines, run } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { hasTerminals, startInTerminal } from "./terminal.ts";
 
 it("tells what it would save, then drops it, and every other command goes on", async () => {
   await using folder = await temporaryFolder({ "a.txt": "one" });
@@ -67,5 +68,26 @@ it("leaves reasoning that is still sent, says so, and drops it where it is asked
   expect(verified).toMatchObject({ code: 0 });
   expect(verified.stdout).toMatch(/prompts? not checkable: reasoning was dropped/);
   expect((await run(["replay", "one", "--check"], { cwd })).code).toBe(0);
-  expect((await run(["show", "one"], { cwd })).code).toBe(0);
+  expect((await run(["show", "one"], { cwd })).stdout).toContain("[reasoning dropped]");
+});
+
+describe.skipIf(!hasTerminals)("in a terminal", () => {
+  it("asks first, and takes anything but a yes for a no", async () => {
+    await using folder = await temporaryFolder({ "a.txt": "one" });
+    const cwd = folder.path;
+    await run(["--session", "one", "list the files"], { cwd });
+    const command = ["compact-log", "one", "--drop", "boundaries", "--keep-steps", "0"];
+    for (const [keys, code, left] of [
+      ["\r", 130, true],
+      ["y", 0, false],
+    ] as const) {
+      const asking = startInTerminal(command, { cwd });
+      await asking.until(/Drop the boundaries of 2 steps of session one for good/);
+      asking.type(keys);
+      expect((await asking.ended).code).toBe(code);
+      const { stdout } = await run([...command, "--dry-run", "--json"], { cwd });
+      const [would] = jsonLines(stdout) as { events: number }[];
+      expect((would?.events ?? 0) > 0).toBe(left);
+    }
+  });
 });

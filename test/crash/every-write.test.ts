@@ -26,7 +26,8 @@ import { scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
 import { cleanEnvironment, main } from "../cli/command-line.ts";
 import { long } from "../support/runs.ts";
 
-const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const doomedWrites = fileURLToPath(new URL("doomed-writes.ts", import.meta.url));
+const forkChild = fileURLToPath(new URL("fork-child.ts", import.meta.url));
 const hows = ["kill-before", "kill-after", "fail"] as const;
 const endSchema = z.tuple([z.number().nullable(), z.string().nullable()]);
 type How = (typeof hows)[number];
@@ -81,7 +82,7 @@ interface Ended {
 
 /** Runs a process on a copy of the store; `doomed` is false where it had fewer writes. */
 async function run(args: readonly string[], how?: How, at = 0): Promise<Ended> {
-  const node = how === undefined ? [] : ["--import", path("doomed-writes.ts")];
+  const node = how === undefined ? [] : ["--import", doomedWrites];
   const env = how === undefined ? {} : { TURNLOG_DOOM: `${how} ${at}` };
   const child = spawn(process.execPath, [...node, ...args], {
     cwd: root,
@@ -191,7 +192,7 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
     "a fork is there or is not (%o)",
     async (options) => {
       const was = await before("small");
-      const args = (dir: string) => [path("fork-child.ts"), dir, JSON.stringify(options)];
+      const args = (dir: string) => [forkChild, dir, JSON.stringify(options)];
       const writes = await atEveryWrite(
         how,
         "small",

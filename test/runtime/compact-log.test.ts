@@ -4,15 +4,19 @@ import { describe, expect, it } from "vitest";
 import {
   compactLog,
   createRuntime,
+  exportFixture,
+  exportSession,
+  importSession,
   memoryKeys,
   openMemoryLog,
+  readSessionFile,
   verifySession,
   type Agent,
   type CompactionStrategy,
   type Runtime,
   type Session,
 } from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedPart } from "../../src/testing/index.ts";
+import { gate, replay, scriptedModel, type ScriptedPart } from "../../src/testing/index.ts";
 import { saying } from "../support/script.ts";
 
 /** A reply that is thought about first. */
@@ -223,6 +227,37 @@ describe("which steps are old", () => {
     }
     await sound(runtime);
   });
+});
+
+it("a session that was thinned can be exported, imported and made a fixture of", async () => {
+  await using log = await openMemoryLog();
+  {
+    await using runtime = await createRuntime({ log, agent: thinker() });
+    await ask(await runtime.session("s"), 3);
+  }
+  await compactLog(log, "s", { drop: "reasoning", shown: true });
+  await compactLog(log, "s", { drop: "boundaries" });
+  const imported = await importSession(log, exportSession(log, "s"), { as: "t" });
+  expect(imported).toMatchObject({ session: "t" });
+  expect(await Array.fromAsync(log.read("t"))).toEqual(await Array.fromAsync(log.read("s")));
+  const { events } = await readSessionFile(await exportFixture(log, "s"));
+  const { difference } = await replay(events, thinker());
+  expect(difference).toBeUndefined();
+});
+
+it("a fork from before it was said has what is left, and is as sound", async () => {
+  await using runtime = await createRuntime({ memory: true, agent: thinker() });
+  const session = await runtime.session("s");
+  await ask(session, 3);
+  await runtime.compactLog("s", { drop: "reasoning", keepSteps: 0, shown: true });
+  const ends = (await Array.fromAsync(runtime.log.read("s"))).flatMap(({ type, seq }) =>
+    type === "turn.ended" ? [seq] : [],
+  );
+  const fork = await session.fork({ id: "f", at: ends[1] ?? 1 });
+  await ask(fork, 1);
+  const { problems, lostPrompts } = await verifySession(runtime.log, "f", { every: 1 });
+  expect(problems).toEqual([]);
+  expect(lostPrompts).toBe(1);
 });
 
 it("marks of dropped reasoning that no event speaks of are a problem", async () => {

@@ -102,6 +102,7 @@ function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly
     case "text":
       return indented(shown(data, shortened(part.text, lengths.text)));
     case "reasoning":
+      if (part.dropped === true) return [data.style("dim", "  [reasoning dropped]")];
       return indented(shown(data, shortened(part.text, lengths.text))).map((line) =>
         data.style("dim", line),
       );

@@ -78,6 +78,23 @@ export async function* allRows(
   }
 }
 
+/** All rows of a range as they are at one moment, also where somebody writes others in their place. */
+export async function* rowsAtOnce(
+  database: Database,
+  range: KeyRange,
+): AsyncGenerator<[string, string]> {
+  const scan = database.iterator({ ...range, highWaterMarkBytes: 1024 * 1024 });
+  try {
+    for (;;) {
+      const rows = await scan.nextv(PAGE);
+      if (rows.length === 0) return;
+      yield* rows;
+    }
+  } finally {
+    await scan.close();
+  }
+}
+
 async function readPage(database: Database, range: KeyRange): Promise<[string, string][]> {
   const scan = database.iterator({ ...range, limit: PAGE, highWaterMarkBytes: 1024 * 1024 });
   const page: [string, string][] = [];

@@ -7,7 +7,7 @@
 import { checksum, CHECKSUM_LENGTH, type Codec } from "../codec.ts";
 import type { TurnlogError } from "../errors.ts";
 import type { ForkPoint } from "../session-events.ts";
-import { allRows, rowAt } from "./database.ts";
+import { allRows, rowAt, rowsAtOnce } from "./database.ts";
 import { LONGEST_RUN } from "./delta-run.ts";
 import { placeSchema } from "./event-ids.ts";
 import { decodeRow, envelopesIn, eventRows } from "./event-row.ts";
@@ -83,7 +83,8 @@ async function* ownRows(
   { owner, from, to }: Stretch,
 ): AsyncGenerator<readonly [seq: number, row: string]> {
   const range = { gte: eventKey(owner, from), lte: eventKey(owner, to + LONGEST_RUN - 1) };
-  for await (const [key, row] of allRows(database, range)) {
+  // Its owner may be thinned meanwhile.
+  for await (const [key, row] of rowsAtOnce(database, range)) {
     const seq = numberOf(key);
     if (envelopesIn(row, { session: owner, seq }).length === 0)
       throw unreadable(session, seq, owner);

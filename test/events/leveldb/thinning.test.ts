@@ -17,7 +17,7 @@ import { openLog, repairLog, type StoreLog } from "../../../src/events/leveldb/i
 import { mend } from "../../../src/events/leveldb/repair/mending.ts";
 import { surveyStore } from "../../../src/events/leveldb/repair/survey.ts";
 import { history } from "../../../src/projections/index.ts";
-import { fails, forked, numbered } from "../../../src/testing/log-samples.ts";
+import { alone, fails, forked, numbered } from "../../../src/testing/log-samples.ts";
 import { long, temporaryFolder, timeout } from "./disk.ts";
 import { openFaultyLog, openOver, type FaultyLog } from "./faulty-database.ts";
 import { startChild } from "./process.ts";
@@ -190,6 +190,30 @@ describe("a fork of a session that was thinned", () => {
       { numRuns: 25 },
     );
   });
+});
+
+it("a fork that is given its own copy has the events of one moment, whenever they are thinned", async () => {
+  for (let scans = 1, meanwhile = true; meanwhile; scans++) {
+    let left = Number.POSITIVE_INFINITY;
+    let interfere = async (): Promise<void> => {};
+    const { log, rows } = await openFaultyLog(async (operation) => {
+      if (operation === "scan" && --left === 0) await interfere();
+    });
+    const before = texts(await filled(log, "p", talk("p", 12)));
+    const end = await log.revision("p");
+    await log.fork("f", [forked("p", end), numbered(1)]);
+    // By the name of a fork, to events that it shares itself: these are copied.
+    await log.fork("g", [forked("f", end), alone(1)]);
+    meanwhile = false;
+    interfere = async () => {
+      meanwhile = true;
+      await thin(log, "p", "boundaries");
+    };
+    left = scans;
+    await log.delete("f", { forks: "copy" });
+    expect(texts(await Array.fromAsync(log.read("g", { to: end })))).toEqual(before);
+    await soundRows(rows);
+  }
 });
 
 /** A history with a step that is open: deltas mean nothing without one. */
