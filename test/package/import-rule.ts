@@ -16,12 +16,21 @@ export interface ImportSite {
   readonly specifier: string | undefined;
 }
 
-const below = ["events", "events/leveldb", "projections", "machines", "context", "models"];
+const below = [
+  "events",
+  "events/blobs",
+  "events/leveldb",
+  "projections",
+  "machines",
+  "context",
+  "models",
+];
 
 /** Which rooms each room may import; itself always. A room that is not listed may not exist. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: [],
-  "events/leveldb": ["events"],
+  "events/blobs": ["events"],
+  "events/leveldb": ["events", "events/blobs"],
   projections: ["events"],
   machines: ["events"],
   context: ["events", "projections"],
@@ -30,7 +39,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // `src/index.ts`, the face of the whole package, is a room of one file.
   face: [...below, "runtime", "testing"],
   testing: [...below, "runtime", "face"],
-  cli: ["events", "events/leveldb", "projections", "models", "runtime", "face", "testing"],
+  cli: [
+    "events",
+    "events/blobs",
+    "events/leveldb",
+    "projections",
+    "models",
+    "runtime",
+    "face",
+    "testing",
+  ],
 };
 
 /** Files that load what users name. */
@@ -109,6 +127,7 @@ function targetOf({ file, specifier }: ImportSite): string | undefined {
 function roomOf(file: string): string | undefined {
   if (file === "index.ts") return "face";
   if (file.startsWith("events/leveldb/")) return "events/leveldb";
+  if (file.startsWith("events/blobs/")) return "events/blobs";
   const [folder, inside] = file.split("/", 2);
   if (folder === undefined || folder === "face" || inside === undefined) return undefined;
   return Object.hasOwn(mayImport, folder) ? folder : undefined;
