@@ -13,6 +13,8 @@ export interface BlobMeasures {
   readonly height?: number;
   /** Of documents. */
   readonly pages?: number;
+  /** Why it cannot be shown, where it is broken. */
+  readonly fault?: string;
 }
 
 const measures = {
@@ -20,6 +22,7 @@ const measures = {
   width: z.int().positive().exactOptional(),
   height: z.int().positive().exactOptional(),
   pages: z.int().positive().exactOptional(),
+  fault: z.string().exactOptional(),
 };
 
 export const blobMeasuresSchema: z.ZodType<BlobMeasures> = z.looseObject(measures);
@@ -41,4 +44,11 @@ export function referredBlob(text: string): string | undefined {
 /** Whether text looks as if it were a reference, complete or not. */
 export function resemblesReference(text: string): boolean {
   return text.startsWith(PREFIX);
+}
+
+/** What a part of a message says of the blob that it refers to, where it does. */
+export function measuresIn(part: object): BlobMeasures | undefined {
+  return "blob" in part && part.blob !== undefined
+    ? blobMeasuresSchema.parse(part.blob)
+    : undefined;
 }

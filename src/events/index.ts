@@ -12,6 +12,7 @@ export {
 export {
   blobMeasuresSchema,
   blobReference,
+  measuresIn,
   referredBlob,
   resemblesReference,
   type BlobMeasures,

@@ -14,6 +14,8 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
+import { openBlobs, withExpansion, type OpenedBlobs } from "./blobs/opened-blobs.ts";
+import { SessionBlobs } from "./blobs/session-blobs.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { Crews } from "./crews.ts";
 import { KeptSession, type KeepingMoment } from "./kept-session.ts";
@@ -65,6 +67,7 @@ class OpenRuntime implements Runtime {
   readonly #store: StoreLog | undefined;
   readonly #options: RuntimeOptions;
   readonly #crews: Crews;
+  readonly #blobs: OpenedBlobs;
   readonly #live = new Map<string, Promise<Live>>();
   /** Snapshots that are being stored. */
   readonly #keeping = new Set<Promise<void>>();
@@ -74,6 +77,7 @@ class OpenRuntime implements Runtime {
     this.#store = store;
     this.#options = options;
     this.#crews = new Crews(prepared);
+    this.#blobs = openBlobs(options, log);
     this.log = log;
   }
 
@@ -189,11 +193,21 @@ class OpenRuntime implements Runtime {
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
     const watchers = new Watchers();
-    const actor = new SessionActor(
+    const onWarning =
+      this.#options.onWarning ?? ((error: TurnlogError) => process.emitWarning(error));
+    const blobs = new SessionBlobs({
+      session,
+      ...this.#blobs,
+      model: prepared.description.model,
+      known: () => actor.state.blobs,
+      onWarning,
+    });
+    const actor: SessionActor = new SessionActor(
       {
         session,
         log: this.log,
-        prepared,
+        prepared: withExpansion(prepared, blobs),
+        blobs,
         source: await sources[stepSource](),
         catalogue,
         chain: hashChain ? await openChain(this.log, session, state) : undefined,
@@ -220,7 +234,7 @@ class OpenRuntime implements Runtime {
         log: this.log,
         actor,
         kept,
-        onWarning: this.#options.onWarning ?? ((error) => process.emitWarning(error)),
+        onWarning,
       }),
       isAwake: false,
       sleep: undefined,

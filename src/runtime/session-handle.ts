@@ -3,6 +3,7 @@
 import { byId, TurnlogError, type EventLog, type RecoveryPolicy } from "../events/index.ts";
 import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
+import { recordShelved } from "./blobs/session-blobs.ts";
 import { requestCancel } from "./cancellation.ts";
 import { rerunPoint } from "./rerun.ts";
 import type { ForkOptions, Session } from "./session.ts";
@@ -61,11 +62,14 @@ export function createSession(id: string, host: SessionHost): Session {
     id,
 
     async send(input, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
-      const content = toStoredContent(id, input);
+      const said = toStoredContent(id, input);
       const actor = await opened("accept messages");
+      using shelved = await actor.blobs.input(said);
+      const { content, stored } = shelved;
       const queued = !actor.isIdle;
       if (byId(actor.state.queue.accepted, messageId) === undefined) {
-        actor.record({ type: "message.queued", data: { id: messageId, content, delivery } });
+        const data = { id: messageId, content, delivery };
+        recordShelved(actor, stored, { type: "message.queued", data });
       } else if (waits(actor, messageId)) {
         // Said again by a client that never heard the answer: it is to be delivered now.
         release(actor);

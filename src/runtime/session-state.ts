@@ -9,6 +9,7 @@ import {
 } from "../machines/index.ts";
 import {
   approvals,
+  blobs,
   calibration,
   compactions,
   contextView,
@@ -20,6 +21,7 @@ import {
   toolCalls,
   usage,
   type ApprovalsState,
+  type BlobsState,
   type CalibrationState,
   type CompactionsState,
   type ContextView,
@@ -47,6 +49,7 @@ export interface SessionState {
   readonly learnedLimits: LearnedLimits;
   readonly counts: PromptCounts;
   readonly summary: SessionSummary;
+  readonly blobs: BlobsState;
 }
 
 export const initialSessionState: SessionState = {
@@ -63,6 +66,7 @@ export const initialSessionState: SessionState = {
   learnedLimits: learnedLimits.initial,
   counts: promptCounts.initial,
   summary: sessionSummary.initial,
+  blobs: blobs.initial,
 };
 
 const none: readonly Effect[] = [];
@@ -101,6 +105,7 @@ export function foldSession(
       learnedLimits: learnedLimits.fold(state.learnedLimits, event),
       counts: promptCounts.fold(state.counts, event),
       summary: sessionSummary.fold(state.summary, event),
+      blobs: blobs.fold(state.blobs, event),
     },
     effects,
   };

@@ -16,6 +16,7 @@ import type { SessionEvent } from "../../src/events/index.ts";
 export type OpenOptions = Partial<
   Pick<
     RuntimeOptions,
+    | "blobs"
     | "hashChain"
     | "recovery"
     | "maxRecoveries"

@@ -5,6 +5,7 @@
 
 import { resolve } from "node:path";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
+import type { BlobStore } from "../blob-store.ts";
 import { createCodec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
 import type {
@@ -45,6 +46,8 @@ import { isDeleted } from "./tombstone.ts";
 
 export interface LevelLogOptions {
   readonly sync: boolean;
+  /** What lies beside it. */
+  readonly blobs: BlobStore;
   /** The end of the chain of commit records. */
   readonly end: ChainMark;
   /** Where `m/checked` stands. */
@@ -56,6 +59,7 @@ export interface LevelLogOptions {
 }
 
 export class LevelLog implements StoreLog {
+  readonly blobs: BlobStore;
   readonly #database: ScannedDatabase;
   readonly #release: LevelLogOptions["release"];
   readonly #codec = createCodec();
@@ -74,7 +78,8 @@ export class LevelLog implements StoreLog {
   readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  constructor(given: Database, { sync, end, checked, release, eraser }: LevelLogOptions) {
+  constructor(given: Database, { sync, blobs, end, checked, release, eraser }: LevelLogOptions) {
+    this.blobs = blobs;
     const database = new ScannedDatabase(given);
     this.#database = database;
     this.#release = release;

@@ -1,10 +1,13 @@
 /** What a log in a folder has beside the port. */
 
+import type { BlobStore } from "../blob-store.ts";
 import type { EventLog } from "../event-log.ts";
 import type { Backup, BackupOptions } from "./backup/backup-store.ts";
 
 /** A log whose store can be copied. */
 export interface StoreLog extends EventLog {
+  /** What lies beside the log: in the folder `blobs` of the store, or in memory with it. */
+  readonly blobs: BlobStore;
   /**
    * Copies the store into an empty folder, which {@link openLog} opens as a store of its own: events,
    * order, ids and snapshots of one moment, also of everything whose append had resolved when this
