@@ -6,7 +6,8 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
-import { exportFixture, exportSession } from "../runtime/index.ts";
+import { folderBlobs } from "../events/blobs/index.ts";
+import { copyBlobs, exportFixture, exportSession } from "../runtime/index.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { openStore } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
@@ -16,6 +17,7 @@ const optionsSchema = z.object({
   out: z.string().exactOptional(),
   fixture: z.union([z.literal(true), z.string()]).exactOptional(),
   redact: z.array(z.string()).default([]),
+  blobs: z.string().exactOptional(),
 });
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
@@ -24,19 +26,23 @@ export async function exportTo(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { dir, fixture, redact, ...options } = optionsSchema.parse(given);
+  const { dir, fixture, redact, blobs, ...options } = optionsSchema.parse(given);
   const out = typeof fixture === "string" ? fixture : options.out;
   if (redact.length > 0 && fixture === undefined) {
     throw new UsageError(
       "--redact is for fixtures: add --fixture. An export is the session itself.",
     );
   }
+  if (blobs !== undefined && fixture !== undefined) {
+    throw new UsageError("--blobs is for exports: a fixture has references and no blobs.");
+  }
   const patterns = redact.map(patternOf);
   await using log = await openStore(dir);
   const lines =
     fixture === undefined
-      ? exportSession(log, session)
+      ? exportSession(log, session, { blobs: blobs === undefined ? "inline" : "none" })
       : await exportFixture(log, session, { redact: patterns, home: homedir() });
+  if (blobs !== undefined) await copyBlobs(log, session, log.blobs, folderBlobs(resolve(blobs)));
   if (out === undefined) return await writeLines(data, lines);
   await writeWhole(resolve(out), lines);
   await writeLine(progress, `Session ${session} is in ${out}.`);

@@ -26,6 +26,7 @@ export type {
   HeldBlob,
   PutOptions,
 } from "./blob-store.ts";
+export { blobLine, isBlobLine, parseBlobLine, type FileBlob } from "./blob-line.ts";
 export { readBlob } from "./read-blob.ts";
 export { byId, byIdSchema } from "./by-id.ts";
 export {

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import {
   parseSessionId,
   TurnlogError,
-  type Deleted,
+  type CollectedBlobs,
   type DeleteOptions,
   type EventLog,
   type RecoveryPolicy,
@@ -15,6 +15,7 @@ import {
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
 import { openBlobs, withExpansion, type OpenedBlobs } from "./blobs/opened-blobs.ts";
+import { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
 import { SessionBlobs } from "./blobs/session-blobs.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { Crews } from "./crews.ts";
@@ -101,7 +102,7 @@ class OpenRuntime implements Runtime {
     return listSessions(this.log);
   }
 
-  async delete(id: string, options: DeleteOptions = {}): Promise<Deleted> {
+  async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
     if (this.#closing !== undefined) throw closed(session);
     const live = await this.#live.get(session);
@@ -114,7 +115,8 @@ class OpenRuntime implements Runtime {
     }
     // What is being kept of it goes with it.
     await live?.kept.stored;
-    const deleted = await this.log.delete(session, options);
+    const { store } = this.#blobs;
+    const deleted = await deleteSession(this.log, store, session, options, this.#warn);
     if (live !== undefined) this.#forget(live);
     return deleted;
   }
@@ -126,6 +128,12 @@ class OpenRuntime implements Runtime {
     actor[Symbol.dispose]();
     this.#live.delete(actor.session);
     watchers.fail(gone(actor.session));
+  }
+
+  async collectBlobs(): Promise<CollectedBlobs> {
+    const { store } = this.#blobs;
+    if (this.#closing !== undefined) throw closed("any");
+    return store === undefined ? { removed: 0, bytes: 0 } : await collectBlobs(this.log, store);
   }
 
   async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
@@ -144,6 +152,11 @@ class OpenRuntime implements Runtime {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+
+  readonly #warn = (error: TurnlogError): void => {
+    const { onWarning = (told: TurnlogError): void => process.emitWarning(told) } = this.#options;
+    onWarning(error);
+  };
 
   #newId(): string {
     return (this.#options.newId ?? randomUUID)();
@@ -193,14 +206,12 @@ class OpenRuntime implements Runtime {
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
     const watchers = new Watchers();
-    const onWarning =
-      this.#options.onWarning ?? ((error: TurnlogError) => process.emitWarning(error));
     const blobs = new SessionBlobs({
       session,
       ...this.#blobs,
       model: prepared.description.model,
       known: () => actor.state.blobs,
-      onWarning,
+      onWarning: this.#warn,
     });
     const actor: SessionActor = new SessionActor(
       {
@@ -234,7 +245,7 @@ class OpenRuntime implements Runtime {
         log: this.log,
         actor,
         kept,
-        onWarning,
+        onWarning: this.#warn,
       }),
       isAwake: false,
       sleep: undefined,

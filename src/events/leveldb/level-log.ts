@@ -235,9 +235,15 @@ export class LevelLog implements StoreLog {
     this.#assertOpen();
     const given = options.signal === undefined ? [] : [options.signal];
     const signal = AbortSignal.any([this.#ending.signal, ...given]);
-    const made = backupStore(this.#database, resolve(dir), { ...options, signal });
+    const made = this.#backup(resolve(dir), { ...options, signal });
     this.#backups.add(made);
     return await made.finally(() => this.#backups.delete(made));
+  }
+
+  /** What the copied events refer to stays until it is copied too. */
+  async #backup(dir: string, options: BackupOptions): Promise<Backup> {
+    using _ = this.blobs.hold();
+    return await backupStore(this.#database, this.blobs, dir, options);
   }
 
   close(): Promise<void> {

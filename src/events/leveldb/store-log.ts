@@ -10,7 +10,7 @@ export interface StoreLog extends EventLog {
   readonly blobs: BlobStore;
   /**
    * Copies the store into an empty folder, which {@link openLog} opens as a store of its own: events,
-   * order, ids and snapshots of one moment, also of everything whose append had resolved when this
+   * order, ids, snapshots and blobs of one moment, also of everything whose append had resolved when this
    * was called. The log can be used meanwhile. All that is copied is checked; a store with damage is
    * not copied. Until all of it is on the disk, the folder is refused by whoever opens it.
    * @param dir - Made when it is not there.

@@ -90,15 +90,14 @@ export class BlobShelf implements Disposable {
    */
   async shelve(content: Uint8Array, declared: string | undefined): Promise<ShelvedContent> {
     const { inlineBytes, maxBytes } = this.#limits;
+    // What is content in a recording stayed in its event, for whatever reason.
+    if (this.#recorded !== undefined) return asItIs(content, declared ?? UNKNOWN_TYPE);
     if (content.byteLength > maxBytes) throw this.#refusal(content.byteLength, maxBytes, "blob");
     const mediaType = await mediaTypeOf(content, declared);
     const blob = measured(content, mediaType);
     // What a model cannot be shown is a blob however small it is: it is named in its place.
     const isPlain = blob.fault === undefined && mediaType !== UNKNOWN_TYPE;
-    if (isPlain && content.byteLength < inlineBytes) {
-      const { buffer, byteOffset, byteLength } = content;
-      return { data: Buffer.from(buffer, byteOffset, byteLength).toString("base64"), mediaType };
-    }
+    if (isPlain && content.byteLength < inlineBytes) return asItIs(content, mediaType);
     const held = await this.#store.put(content, { maxBytes });
     this.#held.push(held);
     const { sha256 } = held;
@@ -148,6 +147,11 @@ export class BlobShelf implements Disposable {
       { session: this.#session, details: { bytes, limit, of } },
     );
   }
+}
+
+function asItIs(content: Uint8Array, mediaType: string): ShelvedContent {
+  const { buffer, byteOffset, byteLength } = content;
+  return { data: Buffer.from(buffer, byteOffset, byteLength).toString("base64"), mediaType };
 }
 
 function measured(content: Uint8Array, mediaType: string): BlobMeasures {

@@ -150,7 +150,10 @@ async function shelvedMedium(
   const found = dataUrlContent(data);
   const content = found?.content ?? base64Content(data);
   if (content === undefined) return undefined;
-  return await shelvedOrLeftOut({ content, declared: found?.declared ?? declared }, shelf);
+  const said = found?.declared ?? declared;
+  const shelved = await shelvedOrLeftOut({ content, declared: said }, shelf);
+  const isUnchanged = "data" in shelved && shelved.blob === undefined && shelved.mediaType === said;
+  return isUnchanged ? undefined : shelved;
 }
 
 async function shelvedOrLeftOut(

@@ -12,6 +12,7 @@ import type { SessionState } from "../session-state.ts";
  * - `figures`: the tokens of the steps add up to those of turns and session (law 7).
  * - `prompts`: every prompt that was sent can be rebuilt from the log (law 11).
  * - `chain`: every link of a hash chain says the digest of the events that it covers.
+ * - `blobs`: every blob that the session has is there, with the bytes that were stored.
  * - `forks`: a fork begins with the event that says where it branches off.
  * - `states`: what is kept of the session's state is what its events say (laws 2 and 3).
  */
@@ -23,6 +24,7 @@ export type LogRule =
   | "figures"
   | "prompts"
   | "chain"
+  | "blobs"
   | "forks"
   | "states";
 
