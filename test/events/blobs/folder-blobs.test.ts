@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { folderBlobs } from "../../../src/events/blobs/index.ts";
 import { readBlob } from "../../../src/events/index.ts";
@@ -13,15 +14,13 @@ import { blobContent } from "./blob-content.ts";
 const root = await mkdtemp(join(tmpdir(), "turnlog-folder-blobs-"));
 afterAll(() => rm(root, { recursive: true, force: true }));
 
+const script = fileURLToPath(new URL("put-child.ts", import.meta.url));
+
 /** Runs the child until it has said so many lines, and kills it then. */
 async function killedAfter(dir: string, first: number, lines: number): Promise<readonly string[]> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, "put-child.ts"), dir, `${first}`],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
+  const child = spawn(process.execPath, [script, dir, `${first}`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     said += text;
