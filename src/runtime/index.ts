@@ -8,6 +8,7 @@ export { compactionChoice, type CompactionChoice, type ContextOptions } from "./
 export { providerCounter, type ProviderCounterOptions } from "./provider-counter.ts";
 export type { CountRequest, TokenCounter } from "./token-counter.ts";
 export type { BlobLimits } from "./blobs/blob-shelf.ts";
+export { promptWithMedia, type PromptWithMediaOptions } from "./blobs/prompt-with-media.ts";
 export { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
 export { createRuntime } from "./create-runtime.ts";
 export type { Runtime } from "./runtime.ts";

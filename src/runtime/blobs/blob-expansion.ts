@@ -21,6 +21,8 @@ export interface BlobExpansion {
   /** Where they lie; undefined where nobody has them. */
   readonly store: BlobStore | undefined;
   readonly model: ModelName;
+  /** Whether there are many pictures in the prompt. */
+  readonly ofMany: boolean;
 }
 
 /** A reference as it is sent: its bytes as base64, or what the model is told instead. */
@@ -49,6 +51,17 @@ function referencesIn(part: Content<"user" | "assistant" | "tool">[number]): boo
   }
   if (part.type !== "tool-result" || part.output.type !== "content") return false;
   return part.output.value.some((one) => "data" in one && referenceIn(one.data) !== undefined);
+}
+
+/** How many pictures a message refers to, by what its parts say of themselves. */
+export function imagesIn({ content }: ModelMessage): number {
+  if (typeof content === "string") return 0;
+  const isImage = (part: object): boolean =>
+    "mediaType" in part && String(part.mediaType).startsWith("image");
+  return content.reduce((sum, part) => {
+    if (part.type !== "tool-result") return sum + (isImage(part) ? 1 : 0);
+    return sum + (part.output.type === "content" ? part.output.value.filter(isImage).length : 0);
+  }, 0);
 }
 
 /** The reference in the data of a file, in whichever form the SDK has data. */
@@ -162,14 +175,14 @@ type Found = Sent | { readonly note: string; readonly isMissing: true };
 async function contentOf(
   reference: string,
   name: string | undefined,
-  { blobs, store, model }: BlobExpansion,
+  { blobs, store, model, ofMany }: BlobExpansion,
 ): Promise<Found> {
   const sha256 = referredBlob(reference);
   const blob = sha256 === undefined ? undefined : byId(blobs.stored, sha256);
   if (sha256 === undefined || blob === undefined) {
     return { note: `[A file stood here, and this session has none of that name: ${reference}]` };
   }
-  const why = whyNotShown(blob, model);
+  const why = whyNotShown(blob, model, ofMany);
   if (why !== undefined) return { note: noteOf(reference, blob, name, why) };
   if (store === undefined) {
     return { note: noteOf(reference, blob, name, "it is not at hand"), isMissing: true };

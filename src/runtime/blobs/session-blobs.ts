@@ -21,7 +21,8 @@ import {
   type BlobLimits,
   type RecordedBlobs,
 } from "./blob-shelf.ts";
-import { expandedMessage, refersToBlobs } from "./blob-expansion.ts";
+import { MANY_IMAGES } from "./media-taken.ts";
+import { expandedMessage, imagesIn, refersToBlobs } from "./blob-expansion.ts";
 import { isMadeFile, shelvedInput, shelvedPart, type MadeFile } from "./shelved-input.ts";
 import { mayHoldContent, shelvedAnswer, type ToolAnswer } from "./shelved-result.ts";
 
@@ -46,10 +47,13 @@ export interface Shelved<Content> extends Disposable {
   readonly stored: readonly EventBody<"blob.stored">[];
 }
 
+const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
+
 export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
   /** The messages of the last prompt that refer to blobs, as they were sent. */
-  #sent = new Map<ModelMessage, ModelMessage>();
+  #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
+  #ofMany = false;
 
   constructor(options: SessionBlobsOptions) {
     this.#options = options;
@@ -94,7 +98,9 @@ export class SessionBlobs {
   async expand(messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]> {
     if (!messages.some(refersToBlobs)) return messages;
     const { store, model, known } = this.#options;
-    const before = this.#sent;
+    const ofMany = messages.reduce((sum, one) => sum + imagesIn(one), 0) > MANY_IMAGES;
+    const before = ofMany === this.#ofMany ? this.#sent : noneSent;
+    this.#ofMany = ofMany;
     const sent = new Map<ModelMessage, ModelMessage>();
     const expanded: ModelMessage[] = [];
     for (const message of messages) {
@@ -105,7 +111,7 @@ export class SessionBlobs {
       const same = before.get(message);
       const made =
         same === undefined
-          ? await expandedMessage(message, { blobs: known(), store, model })
+          ? await expandedMessage(message, { blobs: known(), store, model, ofMany })
           : { message: same, isWhole: true };
       // What could not be read may be back the next time.
       if (made.isWhole) sent.set(message, made.message);

@@ -12,7 +12,7 @@ import {
   type EventType,
   type SessionEvent,
 } from "../../../src/events/index.ts";
-import { openMemoryLog, type ToolPolicy } from "../../../src/index.ts";
+import { openMemoryLog, promptWithMedia, type ToolPolicy } from "../../../src/index.ts";
 import { replay, scriptedModel } from "../../../src/testing/index.ts";
 import { call, calling, saying } from "../../support/script.ts";
 import { animatedGif, pdf, png, wav } from "../../support/media.ts";
@@ -393,6 +393,25 @@ describe("a file that a model makes", () => {
       { type: "text", text: "There." },
     ]);
   });
+});
+
+it("a prompt of any position can be looked at with its media, as it is sent", async () => {
+  const model = scriptedModel(["One.", "Two."]);
+  await using open = await openSession({ model });
+  await (
+    await open.session.send([{ type: "file", data: shot, mediaType: "image/png" }])
+  ).result;
+  const at = (await open.events()).length;
+  await (
+    await open.session.send("more")
+  ).result;
+  const file = { type: "file", data: base64, mediaType: "image/png" };
+  const text = { type: "text", text: "One." };
+  expect(await promptWithMedia(open.log, "s", { at })).toEqual([
+    { role: "user", content: [file] },
+    { role: "assistant", content: [text] },
+  ]);
+  expect((await promptWithMedia(open.log, "s")).length).toBe(4);
 });
 
 it("a session with media is replayed without them", async () => {
