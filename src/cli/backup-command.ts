@@ -40,8 +40,12 @@ export async function backup(
     await telling;
     if (json) await writeLine(data, JSON.stringify(made));
     else {
-      const held = `${amount(made.sessions, "session")} with ${amount(made.events, "event")}`;
+      const blobs = made.blobs === 0 ? "" : ` and ${amount(made.blobs, "blob")}`;
+      const held = `${amount(made.sessions, "session")} with ${amount(made.events, "event")}${blobs}`;
       await writeLine(data, `${made.dir} holds a copy of ${held}. Open it with --dir ${made.dir}`);
+    }
+    for (const sha256 of made.lostBlobs) {
+      await writeLine(progress, `Blob ${sha256} is missing or damaged, here and in the copy.`);
     }
     return DONE;
   });

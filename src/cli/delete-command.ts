@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../events/index.ts";
+import { deleteSession as deleteWithBlobs } from "../runtime/index.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "./exit-code.ts";
 import { writeLine, type Output } from "./output.ts";
 import { openSessions } from "./store-folder.ts";
@@ -37,18 +38,25 @@ export async function deleteSession(
     await writeLine(progress, "Nothing was deleted.");
     return INTERRUPTED;
   }
-  const deleted = await log.delete(session, { forks });
+  const warnings: string[] = [];
+  const warn = (error: TurnlogError): void => {
+    warnings.push(error.message);
+  };
+  const deleted = await deleteWithBlobs(log, log.blobs, session, { forks }, warn);
+  for (const warning of warnings) await writeLine(progress, warning);
   if (json) {
     await writeLine(data, JSON.stringify(deleted));
     return DONE;
   }
   const copies =
     deleted.forks.length === 0 ? "" : ` Copied first into: ${deleted.forks.join(", ")}.`;
+  const { removed } = deleted.blobs;
+  const blobs = removed === 0 ? "" : ` and ${amount(removed, "blob")}`;
   await writeLine(
     data,
     deleted.repeated
       ? `Session ${session} had been deleted before.`
-      : `Session ${session} is gone for good: ${amount(deleted.revision, "event")}.${copies}`,
+      : `Session ${session} is gone for good: ${amount(deleted.revision, "event")}${blobs}.${copies}`,
   );
   return DONE;
 }

@@ -6,7 +6,8 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
-import { exportFixture, exportSession } from "../runtime/index.ts";
+import { folderBlobs } from "../events/blobs/index.ts";
+import { copyBlobs, exportFixture, exportSession } from "../runtime/index.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { openSessions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
@@ -18,6 +19,7 @@ const optionsSchema = z.object({
   out: z.string().exactOptional(),
   fixture: z.union([z.literal(true), z.string()]).exactOptional(),
   redact: z.array(z.string()).default([]),
+  blobs: z.string().exactOptional(),
 });
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
@@ -26,7 +28,7 @@ export async function exportTo(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { dir, keys, sealed, fixture, redact, ...options } = optionsSchema.parse(given);
+  const { dir, keys, sealed, fixture, redact, blobs, ...options } = optionsSchema.parse(given);
   const out = typeof fixture === "string" ? fixture : options.out;
   if (redact.length > 0 && fixture === undefined) {
     throw new UsageError(
@@ -35,12 +37,20 @@ export async function exportTo(
   }
   if (sealed && fixture !== undefined)
     throw new UsageError("A fixture is to be read: --sealed is for exports alone.");
+  if (blobs !== undefined && fixture !== undefined) {
+    throw new UsageError("--blobs is for exports: a fixture has references and no blobs.");
+  }
   const patterns = redact.map(patternOf);
   await using log = await openSessions({ dir, keys });
   const lines =
     fixture === undefined
-      ? exportSession(sealed ? log.stored : log, session)
+      ? exportSession(sealed ? log.stored : log, session, {
+          blobs: blobs === undefined ? "inline" : "none",
+          store: log.blobs,
+        })
       : await exportFixture(log, session, { redact: patterns, home: homedir() });
+  if (blobs !== undefined && log.blobs !== undefined)
+    await copyBlobs(log, session, log.blobs, folderBlobs(resolve(blobs)));
   if (out === undefined) return await writeLines(data, lines);
   await writeWhole(resolve(out), lines);
   await writeLine(progress, `Session ${session} is in ${out}.`);

@@ -6,12 +6,15 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { parseSessionId, TurnlogError } from "../events/index.ts";
 import { encryptedLog } from "../events/encryption/index.ts";
+import { folderBlobs } from "../events/blobs/index.ts";
 import { openLog } from "../events/leveldb/index.ts";
 import {
   appendImported,
+  importSession,
   readSessionFile,
   transcriptOfModelMessages,
   transcriptOfUIMessages,
+  type ImportSessionOptions,
   type SessionFile,
 } from "../runtime/index.ts";
 import { keysIn } from "./key-folder.ts";
@@ -26,6 +29,7 @@ const optionsSchema = z.object({
   json: z.boolean().default(false),
   as: z.string().exactOptional(),
   verify: z.boolean().default(true),
+  blobs: z.string().exactOptional(),
   from: z.enum(["session", "model-messages", "ui-messages"]).default("session"),
 });
 type Options = z.infer<typeof optionsSchema>;
@@ -40,10 +44,15 @@ export async function importFrom(
   { data, progress }: Output,
 ): Promise<void> {
   const options = optionsSchema.parse(given);
-  const { session, events, instructions } = await read(resolve(file), options);
+  const path = resolve(file);
+  const { session, events, instructions } = await read(path, options);
   const keys = keysIn(options.keys, options.dir);
   await using log = encryptedLog(await openLog({ dir: resolve(options.dir) }), keys);
-  const imported = await appendImported(log, session, events);
+  const hasBlobs = events.some(({ type }) => type === "blob.stored");
+  // Its blobs are read when there is a store to put them into.
+  const imported = hasBlobs
+    ? await importSession(log, sessionLines(path), importOptions(options))
+    : await appendImported(log, session, events);
   if (options.json) return await writeLine(data, JSON.stringify(imported));
   const size = amount(imported.events, "event");
   await writeLine(progress, `Session ${session} is here, with ${size}.`);
@@ -58,9 +67,8 @@ interface Read extends SessionFile {
 
 async function read(path: string, { as, verify, from }: Options): Promise<Read> {
   if (from === "session") {
-    const lines = textLines(createReadStream(path, "utf8"));
     const options = as === undefined ? { verify } : { as, verify };
-    return { ...(await readSessionFile(lines, options)), instructions: "" };
+    return { ...(await readSessionFile(sessionLines(path), options)), instructions: "" };
   }
   if (as === undefined) throw new UsageError("Messages have no session name: give one by --as.");
   const messages = parseJson(await readFile(path, "utf8"), path);
@@ -69,6 +77,18 @@ async function read(path: string, { as, verify, from }: Options): Promise<Read> 
       ? await transcriptOfUIMessages(messages, Date.now())
       : await transcriptOfModelMessages(messages, Date.now());
   return { session: parseSessionId(as), ...transcript };
+}
+
+function sessionLines(path: string): AsyncIterable<string> {
+  return textLines(createReadStream(path, "utf8"));
+}
+
+function importOptions({ as, verify, blobs }: Options): ImportSessionOptions {
+  return {
+    verify,
+    ...(as === undefined ? {} : { as }),
+    ...(blobs === undefined ? {} : { blobsFrom: folderBlobs(resolve(blobs)) }),
+  };
 }
 
 function parseJson(text: string, path: string): unknown {

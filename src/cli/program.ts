@@ -184,6 +184,7 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .option("--sealed", "of an encrypted session, its events as they are stored")
     .option("--fixture [file]", "short ids, times from a fixed moment on, and no secrets")
     .option("--redact <regex...>", "in a fixture, take out what matches this too")
+    .option("--blobs <folder>", "put media into a folder beside it (default: into the file)")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { exportTo } = await import("./export-command.ts");
       await exportTo(session, command.optsWithGlobals(), output);
@@ -199,7 +200,8 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
         .default("session"),
     )
     .option("--as <name>", "the session's name here (default: the one it had; messages need one)")
-    .option("--no-verify", "take it although it breaks a law")
+    .option("--no-verify", "take it although it breaks a law, or its media are not there")
+    .option("--blobs <folder>", "where its media lie that are not in the file")
     .action(async (file: string, _options: unknown, command: Command) => {
       const { importFrom } = await import("./import-command.ts");
       await importFrom(file, command.optsWithGlobals(), output);
@@ -280,6 +282,14 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .action(async (folder: string, _options: unknown, command: Command) => {
       const { backup } = await import("./backup-command.ts");
       end(await backup(folder, command.optsWithGlobals(), output));
+    });
+
+  program
+    .command("gc")
+    .description("take media away that no session has, such as a killed process leaves behind")
+    .action(async (_options: unknown, command: Command) => {
+      const { collectGarbage } = await import("./gc-command.ts");
+      end(await collectGarbage(command.optsWithGlobals(), output));
     });
 
   program

@@ -22,7 +22,7 @@ export { dropOldest } from "./drop-oldest.ts";
 export { DEFAULT_LOOP_LIMITS, isLooping, type LoopLimits } from "./loop-guard.ts";
 export { estimateContext, type ContextEstimate, type EstimateInput } from "./context-estimate.ts";
 export { sessionCost, type Cost, type SessionCost } from "./cost.ts";
-export { mediaTokens } from "./media-tokens.ts";
+export { mediaMeasures, mediaTokens } from "./media-tokens.ts";
 export { modelCatalogue } from "./model-catalogue.ts";
 export {
   callCost,
@@ -32,6 +32,7 @@ export {
   type ModelLimits,
   type ModelPrices,
 } from "./model-limits.ts";
+export { modelFamily } from "./model-family.ts";
 export { meter, type MessageSize, type Meter } from "./message-size.ts";
 export { planningGround } from "./planning-ground.ts";
 export { promptCache, SHORTEST_LIFETIME_MS, type PromptCache } from "./prompt-cache.ts";

@@ -4,7 +4,7 @@
  */
 
 import { imageSize } from "image-size";
-import type { ModelName } from "../events/index.ts";
+import type { BlobMeasures, ModelName } from "../events/index.ts";
 import { modelFamily } from "./model-family.ts";
 
 interface Size {
@@ -16,20 +16,38 @@ interface Size {
 const USUAL: Size = { width: 1280, height: 720 };
 
 /** The headers of every picture format come before this; a JPEG's may lie behind a preview. */
-const HEADER_CHARACTERS = 400_000;
+const HEADER_BYTES = 300_000;
 
-function bytesOf(base64: string): number {
-  return Math.floor((base64.length * 3) / 4);
+/** What is measured of content once, and counted for every model: its bytes, its pixels or its pages. */
+export function mediaMeasures(content: Uint8Array, mediaType: string): BlobMeasures {
+  const bytes = content.byteLength;
+  if (mediaType.startsWith("image/")) return { bytes, ...sizeOf(content) };
+  const pages = mediaType === "application/pdf" ? pagesOf(content) : undefined;
+  return pages === undefined ? { bytes } : { bytes, pages };
 }
 
-function sizeOf(base64: string): Size {
+/** As it is shown: a camera that was held upright says so beside the pixels. */
+function sizeOf(content: Uint8Array): Size | undefined {
   try {
-    const { width, height } = imageSize(Buffer.from(base64.slice(0, HEADER_CHARACTERS), "base64"));
-    return width > 0 && height > 0 ? { width, height } : USUAL;
+    const { width, height, orientation = 1 } = imageSize(content.subarray(0, HEADER_BYTES));
+    if (!(width > 0 && height > 0)) return undefined;
+    const shown = orientation > 4 ? { width: height, height: width } : { width, height };
+    return { width: Math.ceil(shown.width), height: Math.ceil(shown.height) };
   } catch {
     // Not a picture that can be read, or cut off before its size is told.
-    return USUAL;
+    return undefined;
   }
+}
+
+/** Undefined where a document does not show how many it has. */
+function pagesOf(content: Uint8Array): number | undefined {
+  const { buffer, byteOffset, byteLength } = content;
+  const text = Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
+  return text.match(/\/Type\s*\/Page\b(?!s)/g)?.length;
+}
+
+function measured(base64: string, mediaType: string): BlobMeasures {
+  return mediaMeasures(Buffer.from(base64, "base64"), mediaType);
 }
 
 function within({ width, height }: Size, longEdge: number): Size {
@@ -74,8 +92,8 @@ function geminiImage(size: Size, modelId: string): number {
   return size.width <= 384 && size.height <= 384 ? 258 : 258 * tiles(size, 768);
 }
 
-function imageTokens(base64: string, model: ModelName): number {
-  const size = sizeOf(base64);
+function imageTokens({ width, height }: BlobMeasures, model: ModelName): number {
+  const size = width === undefined || height === undefined ? USUAL : { width, height };
   switch (modelFamily(model).name) {
     case "anthropic":
       return claudeImage(size, model.modelId);
@@ -87,43 +105,40 @@ function imageTokens(base64: string, model: ModelName): number {
 }
 
 /** Seconds by the usual rate: WAV of 16 kHz, 16 bit; else 128 kbit/s. */
-function seconds(base64: string, mediaType: string): number {
-  return bytesOf(base64) / (/wav|pcm|l16/.test(mediaType) ? 32_000 : 16_000);
+function seconds(bytes: number, mediaType: string): number {
+  return bytes / (/wav|pcm|l16/.test(mediaType) ? 32_000 : 16_000);
 }
 
 /** Gemini: 32 tokens a second. OpenAI: one for each 100 ms. */
-function audioTokens(base64: string, mediaType: string, model: ModelName): number {
+function audioTokens(bytes: number, mediaType: string, model: ModelName): number {
   const rate = modelFamily(model).name === "google" ? 32 : 10;
-  return rate * seconds(base64, mediaType);
+  return rate * seconds(bytes, mediaType);
 }
 
 /** Gemini: 263 tokens a second; a film of 1 Mbit/s. */
-function videoTokens(base64: string): number {
-  return (263 * bytesOf(base64)) / 125_000;
+function videoTokens(bytes: number): number {
+  return (263 * bytes) / 125_000;
 }
 
 /** Bytes of a page, where a document does not show how many it has. */
 const PAGE_BYTES = 50_000;
 
-function pages(base64: string): number {
-  const told = Buffer.from(base64, "base64")
-    .toString("latin1")
-    .match(/\/Type\s*\/Page\b(?!s)/g);
-  return told?.length ?? Math.max(1, Math.ceil(bytesOf(base64) / PAGE_BYTES));
+function pageCount({ pages, bytes }: BlobMeasures): number {
+  return pages ?? Math.max(1, Math.ceil(bytes / PAGE_BYTES));
 }
 
 /**
  * Each page is a picture and its text. "PDF support", platform.claude.com: 1,500 to 3,000; "Document
  * understanding", ai.google.dev: 258 and, in Gemini 3, 560.
  */
-function pdfTokens(base64: string, { provider, modelId }: ModelName): number {
+function pdfTokens(measures: BlobMeasures, { provider, modelId }: ModelName): number {
   switch (modelFamily({ provider, modelId }).name) {
     case "anthropic":
-      return 2300 * pages(base64);
+      return 2300 * pageCount(measures);
     case "google":
-      return (/gemini-(1|2)/.test(modelId) ? 258 : 560) * pages(base64);
+      return (/gemini-(1|2)/.test(modelId) ? 258 : 560) * pageCount(measures);
     default:
-      return 1000 * pages(base64);
+      return 1000 * pageCount(measures);
   }
 }
 
@@ -132,21 +147,28 @@ const REMOTE = { image: 1100, other: 2500 };
 
 /**
  * Tokens of a file in a prompt, or undefined where it is text and to be counted as such. `data` is
- * base64, a `data:` URL or an address.
+ * base64, a `data:` URL or an address; of a reference to a blob, `blob` is what is known of it.
  */
-export function mediaTokens(data: string, mediaType: string, model: ModelName): number | undefined {
+export function mediaTokens(
+  data: string,
+  mediaType: string,
+  model: ModelName,
+  blob?: BlobMeasures,
+): number | undefined {
   const [top] = mediaType.split("/");
-  if (top === "text" || mediaType === "application/json") return undefined;
+  const isText = top === "text" || mediaType === "application/json";
+  if (isText) return blob && blob.bytes / 4;
   if (/^https?:/i.test(data)) return top === "image" ? REMOTE.image : REMOTE.other;
   const base64 = data.startsWith("data:") ? data.slice(data.indexOf(",") + 1) : data;
+  const measures = blob ?? measured(base64, mediaType);
   switch (top) {
     case "image":
-      return imageTokens(base64, model);
+      return imageTokens(measures, model);
     case "audio":
-      return audioTokens(base64, mediaType, model);
+      return audioTokens(measures.bytes, mediaType, model);
     case "video":
-      return videoTokens(base64);
+      return videoTokens(measures.bytes);
     default:
-      return mediaType === "application/pdf" ? pdfTokens(base64, model) : bytesOf(base64) / 4;
+      return mediaType === "application/pdf" ? pdfTokens(measures, model) : measures.bytes / 4;
   }
 }

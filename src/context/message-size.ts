@@ -1,7 +1,7 @@
 /** What a message costs in a prompt, by parts. Measured once for each message and remembered with it. */
 
 import type { ModelMessage, ToolResultPart } from "ai";
-import type { ModelName } from "../events/index.ts";
+import { measuresIn, type BlobMeasures, type ModelName } from "../events/index.ts";
 import { mediaTokens } from "./media-tokens.ts";
 import { modelFamily } from "./model-family.ts";
 import type { TokenEstimator } from "./token-estimator.ts";
@@ -62,11 +62,12 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     text: estimator.text(value),
     bytes: Buffer.byteLength(value),
   });
-  const file = (data: unknown, mediaType: string): MessageSize => {
+  const file = (data: unknown, mediaType: string, blob?: BlobMeasures): MessageSize => {
     const content = fileContent(data);
-    const media = content.text ? undefined : mediaTokens(content.value, mediaType, model);
+    const media = content.text ? undefined : mediaTokens(content.value, mediaType, model, blob);
     if (media === undefined) return text(readable(content));
-    return { ...noSize, media, bytes: content.value.length };
+    const bytes = blob === undefined ? content.value.length : Math.ceil(blob.bytes / 3) * 4;
+    return { ...noSize, media, bytes };
   };
   const around = (tokens: number, id: string): MessageSize => ({
     ...noSize,
@@ -98,7 +99,8 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
   ): MessageSize => {
     if ("text" in part) return text(part.text);
     // Older forms of a file have other names and the same fields.
-    if ("data" in part && "mediaType" in part) return file(part.data, part.mediaType);
+    if ("data" in part && "mediaType" in part)
+      return file(part.data, part.mediaType, measuresIn(part));
     return text(JSON.stringify(part));
   };
   const size = (part: Part): MessageSize => {
@@ -108,7 +110,7 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
         return text(part.text);
       case "file":
       case "reasoning-file":
-        return file(part.data, part.mediaType);
+        return file(part.data, part.mediaType, measuresIn(part));
       case "image":
         return file(part.image, part.mediaType ?? "image/png");
       case "tool-call":

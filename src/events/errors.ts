@@ -27,7 +27,10 @@ export type TurnlogErrorCode =
   | "LOG_DAMAGED"
   | "LOG_FULL"
   | "LOG_READ_ONLY"
-  | "LOG_FAILED";
+  | "LOG_FAILED"
+  | "BLOB_TOO_LARGE"
+  | "BLOB_MISSING"
+  | "BLOB_DAMAGED";
 
 /** Where it went wrong and what caused it. */
 export interface TurnlogErrorOptions {

@@ -9,6 +9,25 @@ export {
   type NewEvent,
   type SessionEvent,
 } from "./catalogue.ts";
+export {
+  blobMeasuresSchema,
+  blobReference,
+  measuresIn,
+  referredBlob,
+  resemblesReference,
+  type BlobMeasures,
+} from "./blob-reference.ts";
+export type {
+  BlobEntry,
+  BlobSource,
+  BlobStore,
+  CollectedBlobs,
+  CollectOptions,
+  HeldBlob,
+  PutOptions,
+} from "./blob-store.ts";
+export { blobLine, isBlobLine, parseBlobLine, type FileBlob } from "./blob-line.ts";
+export { readBlob } from "./read-blob.ts";
 export { byId, byIdSchema } from "./by-id.ts";
 export {
   cutCallSchema,

@@ -1,6 +1,7 @@
 /** `message.*`: what users say, from the moment it is accepted until the model is given it. */
 
 import { z } from "zod";
+import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
 import type { FamilySchemas } from "./family.ts";
 import { providerMetadataSchema, type ProviderMetadata } from "./json.ts";
 
@@ -17,10 +18,12 @@ export type StoredUserPart =
     }
   | {
       readonly type: "file";
-      /** Base64, a `data:` URL or an `http(s):` URL. */
+      /** Base64, a `data:` URL, an `http(s):` URL, or a reference to a blob: `@blob:<sha256>`. */
       readonly data: string;
       readonly mediaType: string;
       readonly filename?: string;
+      /** Of a reference. */
+      readonly blob?: BlobMeasures;
       readonly providerOptions?: ProviderMetadata;
     };
 
@@ -59,6 +62,7 @@ export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
         data: z.string(),
         mediaType: z.string(),
         filename: z.string().exactOptional(),
+        blob: blobMeasuresSchema.exactOptional(),
         providerOptions: providerMetadataSchema.exactOptional(),
       }),
     ]),

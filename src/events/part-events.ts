@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
 import type { FamilySchemas } from "./family.ts";
 import {
   jsonObjectSchema,
@@ -38,9 +39,11 @@ interface Call {
 }
 
 interface File {
-  /** Base64. */
+  /** Base64, or a reference to a blob: `@blob:<sha256>`. */
   readonly data: string;
   readonly mediaType: string;
+  /** Of a reference. */
+  readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
 }
 
@@ -96,7 +99,12 @@ const call = {
   providerMetadata,
   toolMetadata: jsonObjectSchema.exactOptional(),
 };
-const file = { data: z.string(), mediaType: z.string(), providerMetadata };
+const file = {
+  data: z.string(),
+  mediaType: z.string(),
+  blob: blobMeasuresSchema.exactOptional(),
+  providerMetadata,
+};
 
 export const partSchemas: FamilySchemas<PartFamily> = {
   "part.start-step": z.looseObject({ warnings: z.array(jsonSchema) }),

@@ -19,6 +19,8 @@ export interface SessionFileHeader {
   readonly forkedFrom?: ForkPoint;
   /** Present where it is not the session itself, but a fixture made of it. */
   readonly fixture?: FixtureNote;
+  /** Present where its blobs are in the file, each a line in front of the event that brings it along. */
+  readonly blobs?: "inline";
 }
 
 export interface FixtureNote {
@@ -27,7 +29,9 @@ export interface FixtureNote {
 }
 
 /** Raised when an older release could not read the file any more. */
-const FORMAT = 1;
+const FORMAT = 2;
+/** In which a file is written that has nothing new in it. */
+const PLAIN_FORMAT = 1;
 
 const headerSchema = z.object({
   turnlog: z.literal("session"),
@@ -36,6 +40,7 @@ const headerSchema = z.object({
   events: z.int().positive(),
   fixture: z.looseObject({ redacted: z.array(z.string()) }).exactOptional(),
   forkedFrom: forkPointSchema.exactOptional(),
+  blobs: z.literal("inline").exactOptional(),
 });
 
 const lineSchema = z.strictObject({
@@ -52,7 +57,8 @@ const codec = createCodec();
 
 /** The header as a line, without its end. */
 export function headerLine(header: SessionFileHeader): string {
-  return JSON.stringify({ turnlog: "session", format: FORMAT, ...header });
+  const format = header.blobs === undefined ? PLAIN_FORMAT : FORMAT;
+  return JSON.stringify({ turnlog: "session", format, ...header });
 }
 
 /** @throws TurnlogError `INVALID_INPUT`, `EVENT_TOO_NEW` */

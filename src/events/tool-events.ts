@@ -13,7 +13,10 @@ interface CallKey {
   readonly callId: string;
 }
 
-/** A tool's answer in the form that the model is given, with binary content as base64. */
+/**
+ * A tool's answer in the form that the model is given, with binary content as base64 or as a reference
+ * to a blob, beside which `blob` says what is known of it.
+ */
 export type ModelOutput = ToolResultOutput;
 
 export interface ToolFamily {

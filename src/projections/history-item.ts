@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   byIdSchema,
   userContentSchema,
+  type BlobMeasures,
   type Delivery,
   type FinishReason,
   type JsonObject,
@@ -120,6 +121,8 @@ export interface FilePart {
   readonly kind: "file" | "reasoning-file";
   readonly data: string;
   readonly mediaType: string;
+  /** Of a reference to a blob. */
+  readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
   readonly dropped?: true;
 }

@@ -14,6 +14,7 @@ export {
   type CalibrationState,
   type EstimateError,
 } from "./calibration.ts";
+export { blobs, type BlobsState, type KnownBlob } from "./blobs.ts";
 export { compactions, type CompactionsState } from "./compactions.ts";
 export {
   contextView,

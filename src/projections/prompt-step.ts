@@ -150,9 +150,10 @@ function assistantPart(part: HistoryPart): readonly AssistantPart[] {
         },
       ];
     case "file":
-      return [{ type: "file", data: part.data, mediaType: part.mediaType, ...options }];
-    case "reasoning-file":
-      return [{ type: "reasoning-file", data: part.data, mediaType: part.mediaType, ...options }];
+    case "reasoning-file": {
+      const { kind: type, data, mediaType, blob } = part;
+      return [{ type, data, mediaType, ...(blob === undefined ? {} : { blob }), ...options }];
+    }
     case "custom":
       return isCustomKind(part.customKind)
         ? [{ type: "custom", kind: part.customKind, ...options }]

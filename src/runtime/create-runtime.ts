@@ -9,13 +9,16 @@ import { encryptedLog } from "../events/encryption/index.ts";
 import {
   parseSessionId,
   TurnlogError,
-  type Deleted,
+  type CollectedBlobs,
   type DeleteOptions,
   type EventLog,
   type RecoveryPolicy,
   type SessionEvent,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
+import { openBlobs, withExpansion, type OpenedBlobs } from "./blobs/opened-blobs.ts";
+import { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
+import { SessionBlobs } from "./blobs/session-blobs.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { Crews } from "./crews.ts";
 import { KeptSession, type KeepingMoment } from "./kept-session.ts";
@@ -89,6 +92,7 @@ class OpenRuntime implements Runtime {
   readonly #store: StoreLog | undefined;
   readonly #options: RuntimeOptions;
   readonly #crews: Crews;
+  readonly #blobs: OpenedBlobs;
   readonly #live = new Map<string, Promise<Live>>();
   /** Sessions whose rows are being changed: nobody wakes them meanwhile. */
   readonly #resting = new Map<string, Promise<unknown>>();
@@ -102,6 +106,7 @@ class OpenRuntime implements Runtime {
     this.#store = store;
     this.#options = options;
     this.#crews = new Crews(prepared);
+    this.#blobs = openBlobs(options, log);
     this.log = log;
   }
 
@@ -127,7 +132,7 @@ class OpenRuntime implements Runtime {
     return listSessions(this.log);
   }
 
-  async delete(id: string, options: DeleteOptions = {}): Promise<Deleted> {
+  async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
     if (this.#closing !== undefined) throw closed(session);
     const live = await this.#live.get(session);
@@ -140,7 +145,8 @@ class OpenRuntime implements Runtime {
     }
     // What is being kept of it goes with it.
     await live?.kept.stored;
-    const deleted = await this.log.delete(session, options);
+    const { store } = this.#blobs;
+    const deleted = await deleteSession(this.log, store, session, options, this.#warn);
     if (live !== undefined) this.#forget(live, gone(session));
     return deleted;
   }
@@ -221,6 +227,12 @@ class OpenRuntime implements Runtime {
     return false;
   }
 
+  async collectBlobs(): Promise<CollectedBlobs> {
+    const { store } = this.#blobs;
+    if (this.#closing !== undefined) throw closed("any");
+    return store === undefined ? { removed: 0, bytes: 0 } : await collectBlobs(this.log, store);
+  }
+
   async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
     if (this.#store !== undefined) return await this.#store.backup(dir, options);
     throw new TurnlogError(
@@ -281,6 +293,11 @@ class OpenRuntime implements Runtime {
     await this.close();
   }
 
+  readonly #warn = (error: TurnlogError): void => {
+    const { onWarning = (told: TurnlogError): void => process.emitWarning(told) } = this.#options;
+    onWarning(error);
+  };
+
   #newId(): string {
     return (this.#options.newId ?? randomUUID)();
   }
@@ -332,11 +349,19 @@ class OpenRuntime implements Runtime {
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
     const watchers = new Watchers();
-    const actor = new SessionActor(
+    const blobs = new SessionBlobs({
+      session,
+      ...this.#blobs,
+      model: prepared.description.model,
+      known: () => actor.state.blobs,
+      onWarning: this.#warn,
+    });
+    const actor: SessionActor = new SessionActor(
       {
         session,
         log: this.log,
-        prepared,
+        prepared: withExpansion(prepared, blobs),
+        blobs,
         source: await sources[stepSource](),
         catalogue,
         chain: hashChain ? await openChain(this.log, session, state) : undefined,
@@ -363,7 +388,7 @@ class OpenRuntime implements Runtime {
         log: this.log,
         actor,
         kept,
-        onWarning: this.#options.onWarning ?? ((error) => process.emitWarning(error)),
+        onWarning: this.#warn,
       }),
       isAwake: false,
       sleep: undefined,

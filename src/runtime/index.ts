@@ -7,17 +7,21 @@ export type { CompactionPreview, PreviewOptions } from "./preview.ts";
 export { compactionChoice, type CompactionChoice, type ContextOptions } from "./context-options.ts";
 export { providerCounter, type ProviderCounterOptions } from "./provider-counter.ts";
 export type { CountRequest, TokenCounter } from "./token-counter.ts";
+export type { BlobLimits } from "./blobs/blob-shelf.ts";
+export { promptWithMedia, type PromptWithMediaOptions } from "./blobs/prompt-with-media.ts";
+export { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
 export { createRuntime } from "./create-runtime.ts";
 export type { Runtime } from "./runtime.ts";
-export type { Encryption, RuntimeOptions, StoreOptions } from "./runtime-options.ts";
+export type { BlobOptions, Encryption, RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";
-export { exportSession } from "./exchange/export-session.ts";
+export { copyBlobs, exportSession, type ExportOptions } from "./exchange/export-session.ts";
 export {
   appendImported,
   importSession,
   readSessionFile,
   type Imported,
   type ImportOptions,
+  type ImportSessionOptions,
   type SessionFile,
 } from "./exchange/import-session.ts";
 export {

@@ -7,6 +7,7 @@ import type { ModelMessage } from "ai";
 import { estimateSpent } from "../context/index.ts";
 import { TurnlogError, type EventBody, type TokenUsage } from "../events/index.ts";
 import { DEFAULT_MAX_ATTEMPTS, type Agent } from "./agent.ts";
+import { recordShelved, type SessionBlobs } from "./blobs/session-blobs.ts";
 import { CallWatch } from "./call-limits.ts";
 import { toStoredError } from "./json-value.ts";
 import { brokenStream, providerFailure } from "./provider-failure.ts";
@@ -19,6 +20,8 @@ export interface ModelStep {
   readonly door: SessionDoor;
   readonly source: StepSource;
   readonly agent: Agent;
+  /** What the messages refer to, and where what the model makes is kept. */
+  readonly blobs: Pick<SessionBlobs, "expand" | "part">;
   readonly messages: readonly ModelMessage[];
   readonly signal: AbortSignal;
   /** Told the inputs of tool calls as their schemas made them. */
@@ -49,13 +52,14 @@ export async function runModelStep(run: ModelStep): Promise<void> {
 }
 
 async function stream(run: ModelStep): Promise<Streamed> {
-  const { door, source, agent, messages, onInput } = run;
+  const { door, source, agent, blobs, onInput } = run;
   using watch = new CallWatch(agent.timeLimits ?? {}, run);
   const { signal } = watch;
   let end: End | undefined;
   let error: unknown;
   let said = false;
-  const outputs = source.call({ agent, messages, signal });
+  const { messages } = run;
+  const outputs = source.call({ agent, messages: await blobs.expand(messages), signal });
   try {
     while (!signal.aborted) {
       const next = await nextOutput(outputs);
@@ -76,7 +80,13 @@ async function stream(run: ModelStep): Promise<Streamed> {
         watch.token();
       }
       if (parsedInput !== undefined) onInput(parsedInput.callId, parsedInput.input);
-      door.record(part);
+      const shelving = blobs.part(part);
+      if (shelving === undefined) door.record(part);
+      else {
+        using shelved = await shelving;
+        recordShelved(door, shelved.stored, shelved.content);
+        await door.durable();
+      }
       const wait = door.pace();
       if (wait !== undefined) await wait;
     }

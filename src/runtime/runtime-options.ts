@@ -1,7 +1,8 @@
 /** What a runtime is made of, and how its store is opened. */
 
 import type { KeyStore } from "../events/encryption/index.ts";
-import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
+import type { BlobStore, EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
+import type { BlobLimits, RecordedBlobs } from "./blobs/blob-shelf.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.ts";
 import type { Agent } from "./agent.ts";
 import type { AttachmentOptions } from "./attachment.ts";
@@ -25,8 +26,21 @@ export interface Encryption {
   readonly keys: KeyStore;
 }
 
+/** Where large content is kept, and how much of it. */
+export interface BlobOptions extends BlobLimits {
+  /** Default: that of the store. A log of your own has none unless it is one of `openLog`. */
+  readonly store?: BlobStore;
+  /** For replays alone. */
+  readonly recorded?: RecordedBlobs;
+}
+
 export type RuntimeOptions = StoreOptions & {
   readonly agent: Agent;
+  /**
+   * Large and binary content lies beside the log, once, and events refer to it. With `false` all of it
+   * stays in the events, as base64; what a session has beside its log already is read all the same.
+   */
+  readonly blobs?: BlobOptions | false;
   /** What to do with a turn that a dead process left unfinished. Default `stop`. */
   readonly recovery?: RecoveryPolicy;
   /** How often one turn is gone on with after its process died, with `continue`. Default 3. */

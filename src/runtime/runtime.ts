@@ -1,7 +1,13 @@
 /** What a program holds of a runtime, and what it is told when it asks too late. */
 
-import { TurnlogError, type Deleted, type DeleteOptions, type EventLog } from "../events/index.ts";
+import {
+  TurnlogError,
+  type CollectedBlobs,
+  type DeleteOptions,
+  type EventLog,
+} from "../events/index.ts";
 import type { Backup, BackupOptions } from "../events/leveldb/index.ts";
+import type { DeletedWithBlobs } from "./blobs/used-blobs.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import type { Session } from "./session.ts";
 import type { CompactedLog, CompactLogOptions } from "./thinning/compact-log.ts";
@@ -18,12 +24,19 @@ export interface Runtime extends AsyncDisposable {
   /** All sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
   /**
-   * Deletes a session for good: events, snapshots and its place in the list; its name is not used
-   * again. One that is idle is closed first. `forks: "copy"` gives its forks what they share with it.
+   * Deletes a session for good: events, snapshots, its place in the list, and the blobs that no other
+   * session has; its name is not used again. One that is idle is closed first. `forks: "copy"` gives its forks what they share with it.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
    * `COMMAND_REFUSED` while a turn runs, `RUNTIME_CLOSED`, and what `EventLog.delete` throws
    */
-  delete(session: string, options?: DeleteOptions): Promise<Deleted>;
+  delete(session: string, options?: DeleteOptions): Promise<DeletedWithBlobs>;
+  /**
+   * Takes away the blobs that no session has: of turns whose process died before their event was
+   * written, or of sessions that were deleted while somebody copied. Sessions may run meanwhile; what
+   * they are about to refer to stays. Reads the events of all sessions.
+   * @throws TurnlogError `LOG_DAMAGED` where a session cannot be read: nothing is taken then
+   */
+  collectBlobs(): Promise<CollectedBlobs>;
   /**
    * Redacts content of a session for good, as `Session.redact` does.
    * @throws TurnlogError as `Session.redact`, `RUNTIME_CLOSED`

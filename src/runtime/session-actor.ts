@@ -16,6 +16,7 @@ import {
 import type { Effect } from "../machines/index.ts";
 import { promptDigest, promptMessages } from "../projections/index.ts";
 import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
+import type { SessionBlobs } from "./blobs/session-blobs.ts";
 import type { EstimatedPrompt } from "./context-figures.ts";
 import { runModelStep } from "./model-step.ts";
 import { inFlight, isInTurn, settlement } from "./recovery.ts";
@@ -42,6 +43,7 @@ export interface SessionActorOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
+  readonly blobs: SessionBlobs;
   /** Where one is kept. */
   readonly chain: SessionChain | undefined;
   /** Told once when the log no longer accepts what happens here. The actor is of no use afterwards. */
@@ -86,6 +88,11 @@ export class SessionActor implements SessionDoor, Disposable {
 
   get state(): SessionState {
     return this.#state;
+  }
+
+  /** What lies beside its log. */
+  get blobs(): Pick<SessionBlobs, "input"> {
+    return this.#options.blobs;
   }
 
   get failure(): TurnlogError | undefined {
@@ -289,12 +296,13 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   async #callModel(): Promise<void> {
-    const { prepared, source, clock, timer, random } = this.#options;
+    const { prepared, source, blobs, clock, timer, random } = this.#options;
     const inputs = this.#inputs;
     await runModelStep({
       door: this,
       source,
       agent: prepared.agent,
+      blobs,
       messages: this.#messages,
       signal: this.#stop.signal,
       onInput: (callId, input) => inputs.set(callId, input),
@@ -316,7 +324,7 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   #runTools(): void {
-    const { graceMs, timer } = this.#options;
+    const { blobs, graceMs, timer } = this.#options;
     if (this.#messages.length === 0) {
       // After a restart: what the calls answered is read from the history again.
       const { open: _, ...before } = this.#state.history;
@@ -325,6 +333,7 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#tools ??= new ToolRunner({
       door: this,
       agent: this.#prompts.equipped(),
+      blobs,
       signal: this.#stop.signal,
       graceMs,
       timer,

@@ -4,6 +4,7 @@ import { byId, TurnlogError, type EventLog, type RecoveryPolicy } from "../event
 import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
 import type { AttachmentOptions } from "./attachment.ts";
+import { recordShelved } from "./blobs/session-blobs.ts";
 import { requestCancel } from "./cancellation.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import { rerunPoint } from "./rerun.ts";
@@ -72,12 +73,15 @@ export function createSession(id: string, host: SessionHost): Session {
 
     async send(input, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
       // Said again, a message is not read again: what it had brought may be gone.
-      const said = byId((await host.actor(id)).state.queue.accepted, messageId);
-      const content = said === undefined ? await receiveInput(id, input, host.attachments) : "";
+      const known = byId((await host.actor(id)).state.queue.accepted, messageId);
+      const said = known === undefined ? await receiveInput(id, input, host.attachments) : "";
       const actor = await opened("accept messages");
+      using shelved = await actor.blobs.input(said);
+      const { content, stored } = shelved;
       const queued = !actor.isIdle;
       if (byId(actor.state.queue.accepted, messageId) === undefined) {
-        actor.record({ type: "message.queued", data: { id: messageId, content, delivery } });
+        const data = { id: messageId, content, delivery };
+        recordShelved(actor, stored, { type: "message.queued", data });
       } else if (waits(actor, messageId)) {
         // Said again by a client that never heard the answer: it is to be delivered now.
         release(actor);

@@ -10,6 +10,7 @@ import { jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
   approvals,
+  blobs,
   calibration,
   compactions,
   contextView,
@@ -51,6 +52,7 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
   learnedLimits,
   promptCounts,
   sessionSummary,
+  blobs,
 ];
 
 /** Changes when the form of a snapshot does. */
@@ -74,6 +76,7 @@ const stateSchema = z.object({
   learnedLimits: learnedLimits.schema,
   counts: promptCounts.schema,
   summary: sessionSummary.schema,
+  blobs: blobs.schema,
 });
 
 /** The positions at which the state was stored. */

@@ -10,6 +10,7 @@ import {
 } from "../machines/index.ts";
 import {
   approvals,
+  blobs,
   calibration,
   compactions,
   contextView,
@@ -21,6 +22,7 @@ import {
   toolCalls,
   usage,
   type ApprovalsState,
+  type BlobsState,
   type CalibrationState,
   type CompactionsState,
   type ContextView,
@@ -48,6 +50,7 @@ export interface SessionState {
   readonly learnedLimits: LearnedLimits;
   readonly counts: PromptCounts;
   readonly summary: SessionSummary;
+  readonly blobs: BlobsState;
 }
 
 export const initialSessionState: SessionState = {
@@ -64,6 +67,7 @@ export const initialSessionState: SessionState = {
   learnedLimits: learnedLimits.initial,
   counts: promptCounts.initial,
   summary: sessionSummary.initial,
+  blobs: blobs.initial,
 };
 
 const none: readonly Effect[] = [];
@@ -104,6 +108,7 @@ export function foldSession(
       learnedLimits: learnedLimits.fold(state.learnedLimits, event),
       counts: promptCounts.fold(state.counts, event),
       summary: sessionSummary.fold(state.summary, event),
+      blobs: blobs.fold(state.blobs, event),
     },
     effects,
   };

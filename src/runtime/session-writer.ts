@@ -28,6 +28,8 @@ export class SessionWriter {
   readonly #options: SessionWriterOptions;
   /** Deltas that are recorded and not handed to the log yet. */
   #deltas: SessionEvent[] = [];
+  /** Blobs that were recorded, and wait for the event that refers to them. */
+  readonly #blobs: SessionEvent[] = [];
   #recorded: number;
   #written: number;
   #lastAppend: Promise<unknown> = Promise.resolve();
@@ -52,9 +54,13 @@ export class SessionWriter {
   /** Takes the event that follows the last one. */
   write(event: SessionEvent): void {
     if (event.type.endsWith("-delta")) this.#gather(event);
-    else {
+    else if (event.type === "blob.stored") {
+      // Goes to the log with the event that refers to it, which follows.
       this.#appendDeltas();
-      this.#append([event]);
+      this.#blobs.push(event);
+    } else {
+      this.#appendDeltas();
+      this.#append([...this.#blobs.splice(0), event]);
     }
     this.#recorded = event.seq;
   }

@@ -25,7 +25,8 @@ export interface ToolExecution {
   /** Milliseconds between telling a tool to stop and leaving it behind. */
   readonly graceMs: number;
   readonly timer: Timer;
-  readonly onProgress: (output: unknown) => void;
+  /** The tool goes on when what it answers has resolved. */
+  readonly onProgress: (output: unknown) => Promise<void> | undefined;
 }
 
 export type Execution =
@@ -91,8 +92,12 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
       turnlog: identity,
     };
     for await (const part of executeTool({ tool, input, options })) {
-      if (part.type === "preliminary") onProgress(part.output);
-      else output = part.output;
+      if (part.type !== "preliminary") {
+        output = part.output;
+        continue;
+      }
+      const wait = onProgress(part.output);
+      if (wait !== undefined) await wait;
     }
     const json = toJson(output);
     return { kind: "succeeded", output: json, modelOutput: await modelOutput(run, output, json) };

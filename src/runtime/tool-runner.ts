@@ -5,11 +5,12 @@
  */
 
 import type { ModelMessage, Tool } from "ai";
-import { byId, type EventBody, type StoredError } from "../events/index.ts";
+import { byId, type EventBody, type JsonValue, type StoredError } from "../events/index.ts";
 import type { CallState } from "../machines/index.ts";
 import type { CallPart } from "../projections/index.ts";
 import type { Agent } from "./agent.ts";
 import { approvalOf, type ApprovalCheck } from "./approval.ts";
+import { recordShelved, type SessionBlobs } from "./blobs/session-blobs.ts";
 import { denied, executed, skipped } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError } from "./json-value.ts";
@@ -23,6 +24,8 @@ import { inputFromRecord } from "./tool-input.ts";
 export interface ToolRunnerOptions {
   readonly door: SessionDoor;
   readonly agent: Agent;
+  /** Where media in answers are kept. */
+  readonly blobs: Pick<SessionBlobs, "answer">;
   /** Aborted when the step is cancelled. */
   readonly signal: AbortSignal;
   /** Milliseconds that a tool is given to end after it was told to. */
@@ -169,10 +172,16 @@ export class ToolRunner {
     this.#background(async () => {
       const identity = { session: door.session, step: this.#step, attempt, effectId };
       const execution = await this.#execute(runnable, identity);
+      const shelving =
+        execution.kind === "succeeded" ? this.#options.blobs.answer(execution) : undefined;
+      const shelved = shelving && (await shelving);
       this.#running.delete(call);
       if (this.#stands(call, "running")) {
-        door.record(executed(this.#key(call), execution, door.state.machine.context));
+        const ended = shelved === undefined ? execution : { ...execution, ...shelved.content };
+        const body = executed(this.#key(call), ended, door.state.machine.context);
+        recordShelved(door, shelved?.stored ?? [], body);
       }
+      if (shelved !== undefined) letGo(door, shelved);
       // A place has come free for a call that had to wait.
       if (door.state.machine.context.step === this.#step) this.run();
     });
@@ -195,13 +204,26 @@ export class ToolRunner {
       graceMs,
       timer,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      onProgress: (output) => {
-        if (!this.#stands(call, "running")) return;
-        door.record({
-          type: "tool.progressed",
-          data: { ...this.#key(call), output: toJson(output) },
-        });
-      },
+      onProgress: (output) => this.#progressed(call, toJson(output)),
+    });
+  }
+
+  /** Answers what is to be waited for, where there is something to be moved out of it first. */
+  #progressed(call: CallPart, output: JsonValue): Promise<void> | undefined {
+    const { door, blobs } = this.#options;
+    const record = (shown: JsonValue, stored: Parameters<typeof recordShelved>[1] = []): void => {
+      if (!this.#stands(call, "running")) return;
+      const data = { ...this.#key(call), output: shown };
+      recordShelved(door, stored, { type: "tool.progressed", data });
+    };
+    const shelving = blobs.answer({ output, modelOutput: undefined });
+    if (shelving === undefined) {
+      record(output);
+      return undefined;
+    }
+    return shelving.then((shelved) => {
+      record(shelved.content.output, shelved.stored);
+      letGo(door, shelved);
     });
   }
 
@@ -255,6 +277,14 @@ export class ToolRunner {
       this.#options.onFailure(error);
     });
   }
+}
+
+/** What was stored may be collected again when the log has what refers to it, or will never have it. */
+function letGo(door: SessionDoor, shelved: Disposable): void {
+  const release = (): void => {
+    shelved[Symbol.dispose]();
+  };
+  void door.durable().then(release, release);
 }
 
 function reasonOf({ outcome }: CallPart): string | undefined {

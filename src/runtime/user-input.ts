@@ -32,7 +32,8 @@ function storedPart(part: Exclude<SaidInput, string>[number]): unknown {
       image: undefined,
     };
   }
-  return { ...part, data: storedData(part.data) };
+  // What is known of a blob is for the session to say.
+  return { ...part, data: storedData(part.data), blob: undefined };
 }
 
 function storedData(data: unknown): unknown {

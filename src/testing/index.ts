@@ -20,6 +20,7 @@ export {
   type ScriptedStep,
   type ScriptedToolCall,
 } from "../models/index.ts";
+export { blobStoreContract, type BlobStoreContract } from "./blob-store-contract.ts";
 export { eventLogContract, type ContractRunner } from "./event-log-contract.ts";
 export { keyStoreContract } from "./key-store-contract.ts";
 export { promptProblems, type PromptProblem, type PromptRule } from "./prompt-problems.ts";

@@ -12,10 +12,16 @@ export class ReplayPacer implements ReplayPace {
   #changed = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #time: ReplayPace;
+  readonly #beginOf: (position: number) => number;
   #held = 0;
 
-  constructor(time: ReplayPace = atOnce) {
+  /** @param beginOf - The first of the events that happen together with the one at a position. */
+  constructor(
+    time: ReplayPace = atOnce,
+    beginOf: (position: number) => number = (position) => position,
+  ) {
     this.#time = time;
+    this.#beginOf = beginOf;
   }
 
   /** How many events have happened again. */
@@ -48,7 +54,8 @@ export class ReplayPacer implements ReplayPace {
     if (this.#stopped) await new Promise<never>(() => {});
   }
 
-  #inOrder(position: number): Promise<void> {
+  #inOrder(last: number): Promise<void> {
+    const position = this.#beginOf(last);
     if (position <= this.#position + 1 && !this.#stopped) return Promise.resolve();
     return new Promise((resume) => this.#waiting.push({ position, resume }));
   }

@@ -1,9 +1,11 @@
 /** Where a recorded session happens again: the processes that it had, one after the other, on one log. */
 
 import { setImmediate } from "node:timers/promises";
+import { memoryBlobs } from "../events/blobs/index.ts";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
 import { createRuntime, type Agent, type Session, type Timer } from "../index.ts";
 import { replayModel, type ReplayPace } from "../models/index.ts";
+import type { KnownBlob } from "../projections/index.ts";
 import { isCommand, isTimeUp, leavesTool, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, type ReplayDifference } from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
@@ -50,7 +52,7 @@ export class ReplayStage {
 
   constructor(created: SessionEvent<"session.created">, options: ReplayStageOptions) {
     this.#options = options;
-    this.#pacer = new ReplayPacer(options.time);
+    this.#pacer = new ReplayPacer(options.time, (seq) => beginOf(seq, options.events));
     this.#description = created.data.agent;
     this.#name = sessionName(options.events, 0) ?? "replay";
   }
@@ -62,7 +64,7 @@ export class ReplayStage {
       if (!isCommand(event) && !isTimeUp(event) && !isOpening(event, events[event.seq - 2])) {
         continue;
       }
-      if (!(await this.#reached(event.seq - 1))) return this.#difference;
+      if (!(await this.#reached(beginOf(event.seq, events) - 1))) return this.#difference;
       // What one command made happen together is not repeated twice.
       if (this.#pacer.position >= event.seq) continue;
       await this.#pacer.moment(event.seq);
@@ -131,6 +133,7 @@ export class ReplayStage {
     const recovery = [event, events[event.seq]].find((one) => one?.type === "session.recovered");
     const runtime = await createRuntime({
       log: this.#door(log, process),
+      blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
       agent: {
         ...agent,
         model: { ...replayModel(rest, this.#pacer), ...nameOf(agent) },
@@ -244,6 +247,20 @@ function withPrompt(made: SessionEvent, recorded: SessionEvent | undefined): Ses
   if (made.type !== "step.started" || recorded?.type !== "step.started") return made;
   const { promptDigest } = recorded.data;
   return { ...made, data: { ...made.data, promptDigest } };
+}
+
+/** Where that begins which is recorded together with an event: the blobs that it refers to. */
+function beginOf(seq: number, events: readonly SessionEvent[]): number {
+  let begin = seq;
+  while (events[begin - 2]?.type === "blob.stored") begin -= 1;
+  return begin;
+}
+
+/** What was recorded of blobs: messages and answers of a recording refer to them. */
+function recordedBlobs(events: readonly SessionEvent[]): (sha256: string) => KnownBlob | undefined {
+  const stored = events.filter((event) => event.type === "blob.stored");
+  const known = new Map(stored.map(({ data: { sha256, ...blob } }) => [sha256, blob]));
+  return (sha256) => known.get(sha256);
 }
 
 /** Whether a process opened the session here: once for a change of the agent and a recovery in a row. */

@@ -3,7 +3,7 @@
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { ModelName } from "../../src/events/index.ts";
-import { mediaTokens } from "../../src/context/index.ts";
+import { lengthEstimator, mediaMeasures, mediaTokens, meter } from "../../src/context/index.ts";
 
 const claude: ModelName = { provider: "anthropic", modelId: "claude-sonnet-4-5" };
 const newerClaude: ModelName = { provider: "anthropic", modelId: "claude-opus-5-5" };
@@ -78,5 +78,30 @@ describe("other files", () => {
   it("are left to the estimator of texts where they are text", () => {
     expect(mediaTokens("aGVsbG8=", "text/plain", claude)).toBeUndefined();
     expect(mediaTokens("e30=", "application/json", claude)).toBeUndefined();
+  });
+});
+
+describe("a reference to a blob", () => {
+  it.each<[string, string, Buffer]>([
+    ["a picture", "image/png", Buffer.from(png(1234, 777), "base64")],
+    ["a picture that cannot be read", "image/png", Buffer.alloc(5000, 7)],
+    ["a document with pages", "application/pdf", Buffer.from("%PDF /Type /Page /Type /Page ")],
+    ["a document that hides its pages", "application/pdf", Buffer.alloc(222_222, 7)],
+    ["sound", "audio/mpeg", Buffer.alloc(100_001, 7)],
+    ["a film", "video/mp4", Buffer.alloc(300_002, 7)],
+    ["anything else", "application/zip", Buffer.alloc(12_345, 7)],
+  ])("costs what the content costs: %s", (_, mediaType, content) => {
+    const blob = mediaMeasures(content, mediaType);
+    const data = content.toString("base64");
+    for (const model of [claude, newerClaude, gpt4o, gpt41mini, gpt5, gemini2, gemini3]) {
+      const counted = mediaTokens(data, mediaType, model);
+      expect(mediaTokens("@blob:", mediaType, model, blob)).toBe(counted);
+      const meters = meter(lengthEstimator, model);
+      const inline = { role: "user", content: [{ type: "file", data, mediaType }] } as const;
+      const file = { type: "file", data: "@blob:", mediaType, blob } as const;
+      expect(meters.message({ role: "user", content: [file] })).toEqual(
+        meters.message(inline as never),
+      );
+    }
   });
 });

@@ -18,6 +18,7 @@ export interface ImportSite {
 
 const below = [
   "events",
+  "events/blobs",
   "events/leveldb",
   "events/encryption",
   "projections",
@@ -29,7 +30,8 @@ const below = [
 /** Which rooms each room may import; itself always. A room that is not listed may not exist. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: [],
-  "events/leveldb": ["events"],
+  "events/blobs": ["events"],
+  "events/leveldb": ["events", "events/blobs"],
   "events/encryption": ["events"],
   projections: ["events"],
   machines: ["events"],
@@ -41,6 +43,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   testing: [...below, "runtime", "face"],
   cli: [
     "events",
+    "events/blobs",
     "events/leveldb",
     "events/encryption",
     "projections",
@@ -126,7 +129,7 @@ function targetOf({ file, specifier }: ImportSite): string | undefined {
 
 function roomOf(file: string): string | undefined {
   if (file === "index.ts") return "face";
-  const within = ["events/leveldb", "events/encryption"].find((room) =>
+  const within = ["events/leveldb", "events/encryption", "events/blobs"].find((room) =>
     file.startsWith(`${room}/`),
   );
   if (within !== undefined) return within;

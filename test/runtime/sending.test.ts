@@ -1,5 +1,6 @@
 /** Messages: accepted once, delivered in their place, taken back while they wait. */
 
+import { png } from "../support/media.ts";
 import { describe, expect, it } from "vitest";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
@@ -189,7 +190,7 @@ it("files are stored as text and reach the model as they were sent", async () =>
   const scripted = scriptedModel(["Nice."]);
   const model = { ...scripted, supportedUrls: { "image/*": [/^https:/] } };
   await using open = await openSession({ model });
-  const bytes = new Uint8Array([0, 255, 10]);
+  const bytes = png({ width: 1, height: 1 });
   const url = new URL("https://a.invalid/b.png");
   const turn = await open.session.send([
     { type: "text", text: "say what this is" },
@@ -200,12 +201,16 @@ it("files are stored as text and reach the model as they were sent", async () =>
   const queued = await seen(open.session, "message.queued");
   expect(queued.data.content).toEqual([
     { type: "text", text: "say what this is" },
-    { type: "file", data: "AP8K", mediaType: "image/png" },
+    { type: "file", data: bytes.toString("base64"), mediaType: "image/png" },
     { type: "file", data: "https://a.invalid/b.png", mediaType: "image/png" },
   ]);
   expect(scripted.calls[0]?.prompt[0]?.content).toMatchObject([
     { type: "text", text: "say what this is" },
-    { type: "file", mediaType: "image/png", data: { type: "data", data: "AP8K" } },
+    {
+      type: "file",
+      mediaType: "image/png",
+      data: { type: "data", data: bytes.toString("base64") },
+    },
     { type: "file", mediaType: "image/png", data: { type: "url", url } },
   ]);
 });

@@ -17,6 +17,7 @@ export type OpenOptions = Partial<
   Pick<
     RuntimeOptions,
     | "attachments"
+    | "blobs"
     | "hashChain"
     | "recovery"
     | "maxRecoveries"

@@ -48,7 +48,7 @@ const call = {
   providerMetadata: out,
   toolMetadata: out,
 } as const;
-const file = { data: nothing, mediaType: clear, providerMetadata: out } as const;
+const file = { data: nothing, mediaType: clear, blob: clear, providerMetadata: out } as const;
 const key = { step: clear, callId: clear } as const;
 const counted = { counter: clear, model: clear, estimatedTokens: clear } as const;
 const cost = { model: clear, usage: clear } as const;
@@ -174,7 +174,15 @@ const contentFields: ContentFields = {
   "context.restored": { position: clear },
   "context.overflowed": { step: clear, error },
 
-  "blob.stored": { sha256: clear, mediaType: clear, bytes: clear },
+  "blob.stored": {
+    sha256: clear,
+    mediaType: clear,
+    bytes: clear,
+    width: clear,
+    height: clear,
+    pages: clear,
+    fault: clear,
+  },
 };
 
 /** The rule of a field; content where there is none. */

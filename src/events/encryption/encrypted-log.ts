@@ -4,6 +4,7 @@
  * are its own. What is read here is what was appended, or that it was redacted.
  */
 
+import type { BlobStore } from "../blob-store.ts";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import type {
@@ -47,6 +48,10 @@ export type Erasure = SessionFamily["session.redacted"];
 export interface EncryptedLog extends EventLog {
   /** The log below, with events as they are stored. */
   readonly stored: EventLog;
+  /** Whether it has keys: what is appended is encrypted. */
+  readonly encrypts: boolean;
+  /** What lies beside the log below, in plain text: media of sessions that are not encrypted. */
+  readonly blobs: BlobStore | undefined;
   /**
    * Has it said that content is redacted (`session.redacted`), durably, and then erases its keys: once
    * this resolves nobody can read it any more, in the session or its forks, from the log or a copy of it. A
@@ -62,6 +67,8 @@ export interface EncryptedLog extends EventLog {
   sealer(session: string): Promise<(event: SessionEvent) => void>;
 }
 
+type LogWithBlobs = EventLog & { readonly blobs?: BlobStore | undefined };
+
 /** The log, where it encrypts and its caller may not know. */
 export function asEncrypted(log: EventLog): EncryptedLog | undefined {
   return log instanceof SealingLog ? log : undefined;
@@ -72,7 +79,7 @@ export function asEncrypted(log: EventLog): EncryptedLog | undefined {
  * @param keys - Without them sealed sessions cannot be written, and are read as `withoutKey` says.
  */
 export function encryptedLog(
-  log: EventLog,
+  log: LogWithBlobs,
   keys: KeyStore | undefined,
   { withoutKey = "refuse" }: EncryptedLogOptions = {},
 ): EncryptedLog {
@@ -81,6 +88,7 @@ export function encryptedLog(
 
 class SealingLog implements EncryptedLog {
   readonly stored: EventLog;
+  readonly blobs: BlobStore | undefined;
   readonly #ring: KeyRing | undefined;
   readonly #reading: OpeningOptions;
   readonly #sealing = new Sealing();
@@ -88,12 +96,17 @@ class SealingLog implements EncryptedLog {
   readonly #forks = new ForksUnderWay();
   #closed: Promise<void> | undefined;
 
-  constructor(log: EventLog, keys: KeyStore | undefined, withoutKey: WithoutKey) {
+  constructor(log: LogWithBlobs, keys: KeyStore | undefined, withoutKey: WithoutKey) {
     this.stored = log;
+    this.blobs = log.blobs;
     this.#ring = keys === undefined ? undefined : new KeyRing(log, keys);
     this.#reading = { log, ring: this.#ring, withoutKey };
     this.#lines =
       this.#ring === undefined ? undefined : new AppendLines(log, this.#ring, this.#sealing);
+  }
+
+  get encrypts(): boolean {
+    return this.#ring !== undefined;
   }
 
   append(

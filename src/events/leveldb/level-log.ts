@@ -5,6 +5,7 @@
 
 import { resolve } from "node:path";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
+import type { BlobStore } from "../blob-store.ts";
 import { createCodec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
 import type {
@@ -46,6 +47,8 @@ import { isDeleted } from "./tombstone.ts";
 
 export interface LevelLogOptions {
   readonly sync: boolean;
+  /** What lies beside it. */
+  readonly blobs: BlobStore;
   /** The end of the chain of commit records. */
   readonly end: ChainMark;
   /** Where `m/checked` stands. */
@@ -57,6 +60,7 @@ export interface LevelLogOptions {
 }
 
 export class LevelLog implements StoreLog {
+  readonly blobs: BlobStore;
   readonly #database: ScannedDatabase;
   readonly #release: LevelLogOptions["release"];
   readonly #codec = createCodec();
@@ -76,7 +80,8 @@ export class LevelLog implements StoreLog {
   readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  constructor(given: Database, { sync, end, checked, release, eraser }: LevelLogOptions) {
+  constructor(given: Database, { sync, blobs, end, checked, release, eraser }: LevelLogOptions) {
+    this.blobs = blobs;
     const database = new ScannedDatabase(given);
     this.#database = database;
     this.#release = release;
@@ -234,7 +239,7 @@ export class LevelLog implements StoreLog {
     this.#assertOpen();
     const given = options.signal === undefined ? [] : [options.signal];
     const signal = AbortSignal.any([this.#ending.signal, ...given]);
-    const made = backupStore(this.#database, resolve(dir), { ...options, signal });
+    const made = this.#backup(resolve(dir), { ...options, signal });
     this.#backups.add(made);
     return await made.finally(() => this.#backups.delete(made));
   }
@@ -242,6 +247,12 @@ export class LevelLog implements StoreLog {
   async thin(session: string, options: ThinOptions): Promise<ThinnedSession> {
     this.#assertOpen();
     return await this.#thinning.thin(session, options);
+  }
+
+  /** What the copied events refer to stays until it is copied too. */
+  async #backup(dir: string, options: BackupOptions): Promise<Backup> {
+    using _ = this.blobs.hold();
+    return await backupStore(this.#database, this.blobs, dir, options);
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 /** The same log on a database in memory: for tests, and for sessions that nobody needs to keep. */
 
 import { MemoryLevel } from "memory-level";
+import { memoryBlobs } from "../blobs/index.ts";
 import { chainStart } from "./commit-record.ts";
 import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
@@ -11,6 +12,7 @@ export async function openMemoryLog(): Promise<StoreLog> {
   await database.open();
   return new LevelLog(database, {
     sync: false,
+    blobs: memoryBlobs(),
     end: chainStart,
     checked: chainStart,
     release: () => database.close(),

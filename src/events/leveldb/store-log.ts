@@ -1,5 +1,6 @@
 /** What a log in a folder has beside the port. */
 
+import type { BlobStore } from "../blob-store.ts";
 import type { NewEvent } from "../catalogue.ts";
 import type { EventLog } from "../event-log.ts";
 import type { Backup, BackupOptions } from "./backup/backup-store.ts";
@@ -31,9 +32,11 @@ export interface ThinnedSession {
 
 /** A log whose store can be copied, and whose sessions can be thinned. */
 export interface StoreLog extends EventLog {
+  /** What lies beside the log: in the folder `blobs` of the store, or in memory with it. */
+  readonly blobs: BlobStore;
   /**
    * Copies the store into an empty folder, which {@link openLog} opens as a store of its own: events,
-   * order, ids and snapshots of one moment, also of everything whose append had resolved when this
+   * order, ids, snapshots and blobs of one moment, also of everything whose append had resolved when this
    * was called. The log can be used meanwhile. All that is copied is checked; a store with damage is
    * not copied. Until all of it is on the disk, the folder is refused by whoever opens it.
    * @param dir - Made when it is not there.

@@ -1,21 +1,79 @@
 /** A session as the lines of a file, read from its log as they are asked for. */
 
-import { eventLine, headerLine, type EventLog } from "../../events/index.ts";
+import {
+  blobLine,
+  eventLine,
+  headerLine,
+  readBlob,
+  type BlobStore,
+  type EventLog,
+} from "../../events/index.ts";
+import { blobsOf } from "../blobs/opened-blobs.ts";
+import { blobsOfSession } from "../blobs/used-blobs.ts";
 import { relinkedPlain } from "./relinked.ts";
 import { checkPosition, readSummary } from "../session-view.ts";
+
+export interface ExportOptions {
+  /**
+   * `inline` (default) has the blobs in the file, each once, as base64; with `none` they are left to
+   * whoever exports ({@link copyBlobs}), and a session is imported only where they are.
+   */
+  readonly blobs?: "inline" | "none";
+  /** Where blobs lie. Default: those of the log. */
+  readonly store?: BlobStore | undefined;
+}
 
 /**
  * The lines of a session's file, without their ends: a header, then one event a line, of a fork also
  * those that it shares: it is whole wherever it is imported. What is recorded after the first line was
  * read is not in it. Of an encrypted session it is what was said, in plain text; its events as they are
  * stored are those of `EncryptedLog.stored`.
- * @throws TurnlogError `SESSION_NOT_FOUND`, and what `EventLog.read` throws
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `BLOB_MISSING`, `BLOB_DAMAGED`, and what `EventLog.read` throws
  */
-export async function* exportSession(log: EventLog, session: string): AsyncGenerator<string> {
+export async function* exportSession(
+  log: EventLog,
+  session: string,
+  { blobs = "inline", store = blobsOf(log) }: ExportOptions = {},
+): AsyncGenerator<string> {
   await checkPosition(log, session);
   const events = await log.revision(session);
   const { forkedFrom } = await readSummary(log, session, events);
-  yield headerLine({ session, events, ...(forkedFrom === undefined ? {} : { forkedFrom }) });
+  const source = blobs === "inline" && (await hasBlobs(log, session)) ? store : undefined;
+  yield headerLine({
+    session,
+    events,
+    ...(forkedFrom === undefined ? {} : { forkedFrom }),
+    ...(source === undefined ? {} : { blobs: "inline" }),
+  });
   const relinked = relinkedPlain(log);
-  for await (const event of log.read(session, { to: events })) yield eventLine(relinked(event));
+  for await (const event of log.read(session, { to: events })) {
+    if (event.type === "blob.stored" && source !== undefined) {
+      const { sha256 } = event.data;
+      yield blobLine({ sha256, content: await readBlob(source, sha256) });
+    }
+    yield eventLine(relinked(event));
+  }
+}
+
+async function hasBlobs(log: EventLog, session: string): Promise<boolean> {
+  for await (const _ of blobsOfSession(log, session)) return true;
+  return false;
+}
+
+/**
+ * Copies the blobs of a session from one store of blobs into another, for an export beside its file.
+ * Answers how many there are. @throws TurnlogError `BLOB_MISSING`, `BLOB_DAMAGED`, and as `BlobStore.put`
+ */
+export async function copyBlobs(
+  log: EventLog,
+  session: string,
+  from: BlobStore,
+  to: BlobStore,
+): Promise<number> {
+  let count = 0;
+  for await (const sha256 of blobsOfSession(log, session)) {
+    using _ = await to.put(from.get(sha256));
+    count += 1;
+  }
+  return count;
 }

@@ -2,22 +2,37 @@
 
 import { asEncrypted, isSealed, openedEvent } from "../../events/encryption/index.ts";
 import {
+  isBlobLine,
+  parseBlobLine,
   parseEventLine,
   parseHeaderLine,
   parseSessionId,
   TurnlogError,
+  type BlobStore,
   type EventLog,
+  type FileBlob,
   type FixtureNote,
+  type HeldBlob,
   type SessionEvent,
 } from "../../events/index.ts";
+import { blobsOf } from "../blobs/opened-blobs.ts";
 import { Inspection } from "../verify/inspection.ts";
 import { relinkedFor } from "./relinked.ts";
 
 export interface ImportOptions {
   /** The name of the session. Default: the one that it had. */
   readonly as?: string;
-  /** Whether a session that breaks a law is refused. Default true. */
+  /** Whether a session that breaks a law is refused, or one whose blobs are not there. Default true. */
   readonly verify?: boolean;
+  /** Told of each blob in the file, whose bytes have been checked. */
+  readonly onBlob?: (blob: FileBlob) => Promise<void>;
+}
+
+export interface ImportSessionOptions extends Omit<ImportOptions, "onBlob"> {
+  /** Where the session's blobs are stored. Default: those of the log. */
+  readonly blobs?: BlobStore;
+  /** Where blobs lie that are not in the file. */
+  readonly blobsFrom?: BlobStore;
 }
 
 /** A session that was read and checked and is in no log yet. */
@@ -41,7 +56,7 @@ export interface Imported {
  */
 export async function readSessionFile(
   lines: Iterable<string> | AsyncIterable<string>,
-  { as, verify = true }: ImportOptions = {},
+  { as, verify = true, onBlob }: ImportOptions = {},
 ): Promise<SessionFile> {
   const inspection = new Inspection();
   const events: SessionEvent[] = [];
@@ -49,6 +64,11 @@ export async function readSessionFile(
   let session = "";
   for await (const line of lines) {
     if (line.trim() === "") continue;
+    if (header !== undefined && isBlobLine(line)) {
+      const blob = parseBlobLine(line);
+      if (onBlob !== undefined) await onBlob(blob);
+      continue;
+    }
     if (header === undefined) {
       header = parseHeaderLine(line);
       session = parseSessionId(as ?? header.session);
@@ -82,10 +102,58 @@ export async function readSessionFile(
 export async function importSession(
   log: EventLog,
   lines: Iterable<string> | AsyncIterable<string>,
-  options: ImportOptions = {},
+  { blobs = blobsOf(log), blobsFrom, ...options }: ImportSessionOptions = {},
 ): Promise<Imported> {
-  const { session, events } = await readSessionFile(lines, options);
-  return await appendImported(log, session, events);
+  const held: HeldBlob[] = [];
+  try {
+    const onBlob = async ({ sha256, content }: FileBlob): Promise<void> => {
+      assertPlain(log, sha256);
+      if (blobs !== undefined) held.push(await blobs.put(content));
+    };
+    const { session, events } = await readSessionFile(lines, { ...options, onBlob });
+    for (const { type, data } of events) if (type === "blob.stored") assertPlain(log, data.sha256);
+    if (blobs !== undefined) {
+      const isNeeded = options.verify ?? true;
+      held.push(...(await haveBlobs(session, events, blobs, blobsFrom, isNeeded)));
+    }
+    return await appendImported(log, session, events);
+  } finally {
+    for (const blob of held) blob[Symbol.dispose]();
+  }
+}
+
+/** Blobs are not encrypted: of a session that is to be, they must not come to the disk. */
+function assertPlain(log: EventLog, sha256: string): void {
+  if (asEncrypted(log)?.encrypts !== true) return;
+  throw invalid(
+    "",
+    `blob ${sha256} of the session would lie beside its log and not be encrypted. Import it without keys`,
+  );
+}
+
+/** The blobs of an imported session that are not in the store yet, taken from where they lie. */
+async function haveBlobs(
+  session: string,
+  events: readonly SessionEvent[],
+  blobs: BlobStore,
+  from: BlobStore | undefined,
+  isNeeded: boolean,
+): Promise<readonly HeldBlob[]> {
+  const held: HeldBlob[] = [];
+  for (const { type, data, seq: position } of events) {
+    if (type !== "blob.stored") continue;
+    const { sha256 } = data;
+    if (from !== undefined && (await from.has(sha256))) {
+      held.push(await blobs.put(from.get(sha256)));
+    } else if (isNeeded && !(await blobs.has(sha256))) {
+      throw new TurnlogError(
+        "BLOB_MISSING",
+        `Blob ${sha256} of the session is neither in the file nor in the store. Nothing was imported. Name the folder in which its blobs lie (\`blobsFrom\`, \`--blobs\`), or import it without (\`verify: false\`, \`--no-verify\`).`,
+        { session, position, details: { sha256 } },
+      );
+    }
+  }
+  return held;
 }
 
 /** Appends a whole session that is not in the log yet. */

@@ -13,6 +13,7 @@ import type { SessionState } from "../session-state.ts";
  * - `prompts`: every prompt that was sent can be rebuilt from the log (law 11).
  * - `thinned`: what was taken out of the log later is what an event says.
  * - `chain`: every link of a hash chain says the digest of the events that it covers.
+ * - `blobs`: every blob that the session has is there, with the bytes that were stored.
  * - `forks`: a fork begins with the event that says where it branches off.
  * - `states`: what is kept of the session's state is what its events say (laws 2 and 3).
  */
@@ -25,6 +26,7 @@ export type LogRule =
   | "prompts"
   | "thinned"
   | "chain"
+  | "blobs"
   | "forks"
   | "states";
 

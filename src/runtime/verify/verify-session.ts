@@ -2,19 +2,24 @@
 
 import {
   TurnlogError,
+  type BlobStore,
   type ChainEnd,
   type EventLog,
   type ForkPoint,
   type SessionEvent,
   type TurnlogErrorCode,
 } from "../../events/index.ts";
+import { blobsOf } from "../blobs/opened-blobs.ts";
 import { linkOf } from "../fork-link.ts";
 import { checkPosition } from "../session-view.ts";
+import { blobFindings } from "./blob-check.ts";
 import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
 import type { RedactedContent } from "./prompt-check.ts";
 import { openStateCheck } from "./state-check.ts";
 
 export interface VerifyOptions {
+  /** Where blobs lie. Default: those of the log; where it knows of none, they are not looked at. */
+  readonly blobs?: BlobStore;
   /**
    * At every so many positions the state is kept as a snapshot, loaded again and compared with the
    * fold from there on. 1 is every position. Default: a sixteenth of the session.
@@ -61,7 +66,7 @@ const findings: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
 /**
  * Reads all of a session's log and says what is wrong with it: sequence, checksums and schemas, the
  * order of turns and steps, input exactly once, the end of every call, token sums, the digest of
- * every prompt, its hash chain, the link of a fork, and the stored states. After an event that cannot be read nothing more is checked.
+ * every prompt, its hash chain, its blobs, the link of a fork, and the stored states. After an event that cannot be read nothing more is checked.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export async function verifySession(
@@ -76,6 +81,7 @@ export async function verifySession(
     for (const finding of found) problems.push({ session, ...finding });
   };
   let prompts = 0;
+  const blobs = options.blobs ?? blobsOf(log);
   try {
     await checkPosition(log, session);
     const last = await log.revision(session);
@@ -86,6 +92,7 @@ export async function verifySession(
       add(inspection.see(event));
       if (event.seq === (link?.position ?? 0) + 1) add(forkFindings(event, link));
       add(await states.see(event, inspection.state));
+      if (event.type === "blob.stored") add(await blobFindings(event, blobs));
       if (event.type === "step.started") prompts += 1;
     }
     add(inspection.end());

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { TurnlogError, type EventLog } from "../../../src/events/index.ts";
 import { openLog, openMemoryLog, repairLog } from "../../../src/events/leveldb/index.ts";
+import { memoryBlobs } from "../../../src/events/blobs/index.ts";
 import { backupStore } from "../../../src/events/leveldb/backup/backup-store.ts";
 import { eventKey, sessionKey, under } from "../../../src/events/leveldb/keys.ts";
 import { alone, forked, numbered, numberedUpTo } from "../../../src/testing/log-samples.ts";
@@ -40,7 +41,8 @@ describe("a backup", () => {
     await log.saveSnapshot("named", snapshot);
     const content = await contentOf(log);
     const made = await log.backup(to);
-    expect(made).toEqual({ dir: to, sessions: 8, events: 3004, position: 3004 });
+    const counts = { sessions: 8, events: 3004, position: 3004 };
+    expect(made).toEqual({ dir: to, ...counts, blobs: 0, lostBlobs: [] });
     await log.close();
 
     expect(await repairLog({ dir: to })).toMatchObject({ changed: false, events: 3004 });
@@ -196,7 +198,7 @@ describe("a backup that does not come to its end", () => {
     if (what.includes("altered")) await rows.put(key, `${await rows.get(key)} `);
     else await rows.del(key === "first commit" ? commit : key);
     const root = await temporaryFolder();
-    const error = await refusal(() => backupStore(rows, join(root, "to"), {}));
+    const error = await refusal(() => backupStore(rows, memoryBlobs(), join(root, "to"), {}));
     expect(error.code).toBe("LOG_DAMAGED");
     expect(error.message).toContain(place);
     expect(await readdir(root)).toEqual([]);

@@ -10,6 +10,7 @@ import type {
   WriteBatch,
 } from "../../../src/events/leveldb/database.ts";
 import type { StoreLog } from "../../../src/events/leveldb/index.ts";
+import { memoryBlobs } from "../../../src/events/blobs/index.ts";
 import { LevelLog } from "../../../src/events/leveldb/level-log.ts";
 
 /** What can fail: writing a batch, looking up rows, reading on in a scan. */
@@ -139,6 +140,7 @@ export async function openOver<Rows extends MemoryLevel | Level>(
   const end = await chainEnd(rows);
   const log = new LevelLog(database, {
     sync: false,
+    blobs: memoryBlobs(),
     end,
     checked: end,
     release: () => database.close(),

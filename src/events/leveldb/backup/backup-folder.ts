@@ -49,7 +49,7 @@ export async function claimFolder(paths: StorePaths): Promise<BackupFolder> {
 }
 
 function folderOf(paths: StorePaths, lock: StoreLock, made: boolean): BackupFolder {
-  const { dir, log, store, unfinished } = paths;
+  const { dir, log, blobs, store, unfinished } = paths;
   return {
     finish: async () => {
       await rm(unfinished);
@@ -58,7 +58,7 @@ function folderOf(paths: StorePaths, lock: StoreLock, made: boolean): BackupFold
     },
     discard: async () => {
       await lock.release();
-      for (const path of [log, paths.lock, store, `${store}.new`])
+      for (const path of [log, blobs, paths.lock, store, `${store}.new`])
         await rm(path, { recursive: true, force: true });
       await rm(unfinished, { force: true });
       if (made) await rmdir(dir);

@@ -3,9 +3,14 @@
  * database, into a new one. Its files are never copied, since LevelDB rewrites them all the time.
  */
 
+import type { BlobStore } from "../../blob-store.ts";
+import { folderBlobs } from "../../blobs/index.ts";
+import { createCodec } from "../../codec.ts";
+import { TurnlogError } from "../../errors.ts";
 import type { Database, Scan } from "../database.ts";
 import { readFailure, storeFailure } from "../failures.ts";
-import { checkedKey } from "../keys.ts";
+import { decodeRow } from "../event-row.ts";
+import { checkedKey, parseEventKey } from "../keys.ts";
 import { BatchWriter } from "../repair/batch-writer.ts";
 import { seal } from "../sealed-row.ts";
 import { writeFormat } from "../store/format-row.ts";
@@ -32,6 +37,10 @@ export interface Backup {
   readonly events: number;
   /** The last global position. */
   readonly position: number;
+  /** Blobs that the events refer to, and that are in the copy. */
+  readonly blobs: number;
+  /** Those that are missing or damaged, and so are not: `turnlog verify` says where they belong. */
+  readonly lostBlobs: readonly string[];
 }
 
 const PAGE = 1000;
@@ -40,6 +49,7 @@ const PAGE_BYTES = 1024 * 1024;
 /** @throws TurnlogError as `StoreLog.backup` */
 export async function backupStore(
   source: Database,
+  blobs: BlobStore,
   dir: string,
   options: BackupOptions,
 ): Promise<Backup> {
@@ -48,9 +58,12 @@ export async function backupStore(
     options.signal?.throwIfAborted();
     const folder = await claimFolder(paths);
     try {
-      const { sessions, events, end } = await writeCopy(source, paths, options);
+      const { check, used } = await writeCopy(source, paths, options);
+      // Behind the events: all that they refer to was there before them.
+      const copied = await copyBlobs(blobs, paths, used, options);
       await folder.finish();
-      return { dir, sessions, events, position: end.position };
+      const { sessions, events, end } = check;
+      return { dir, sessions, events, position: end.position, ...copied };
     } catch (error) {
       await folder.discard();
       throw error;
@@ -66,12 +79,13 @@ async function writeCopy(
   source: Database,
   paths: StorePaths,
   options: BackupOptions,
-): Promise<RowCheck> {
+): Promise<Copied> {
   const target = levelAt(paths.log, true);
-  let check: RowCheck;
+  let copied: Copied;
   try {
     await target.open();
-    check = await copyRows(source, target, options);
+    copied = await copyRows(source, target, options);
+    const { check } = copied;
     const batch = target.batch();
     batch.put(checkedKey, seal(checkedKey, check.end));
     await batch.write({ sync: true });
@@ -83,16 +97,24 @@ async function writeCopy(
   }
   const tables = await sumTables((await liveFiles(paths.log)).tables, {});
   const { generation } = newStore;
-  await writeStoreFile(paths, { format: FORMAT, generation, reached: check.end, tables });
-  return check;
+  const { end: reached } = copied.check;
+  await writeStoreFile(paths, { format: FORMAT, generation, reached, tables });
+  return copied;
+}
+
+/** The rows that were copied, and the blobs that they refer to. */
+interface Copied {
+  readonly check: RowCheck;
+  readonly used: ReadonlySet<string>;
 }
 
 async function copyRows(
   source: Database,
   target: Database,
   { onProgress, signal }: BackupOptions,
-): Promise<RowCheck> {
+): Promise<Copied> {
   const check = new RowCheck();
+  const used = new Set<string>();
   const writer = new BatchWriter(target);
   const scan = source.iterator({ highWaterMarkBytes: PAGE_BYTES });
   try {
@@ -100,7 +122,11 @@ async function copyRows(
       const rows = await nextPage(scan);
       signal?.throwIfAborted();
       if (rows.length === 0) break;
-      for (const [key, row] of rows) if (check.take(key, row)) await writer.put(key, row);
+      for (const [key, row] of rows) {
+        if (!check.take(key, row)) continue;
+        for (const sha256 of blobsIn(key, row)) used.add(sha256);
+        await writer.put(key, row);
+      }
       onProgress?.({ events: check.events, of: check.end.position });
     }
   } finally {
@@ -108,7 +134,39 @@ async function copyRows(
   }
   check.finish();
   await writer.flush();
-  return check;
+  return { check, used };
+}
+
+const codec = createCodec();
+
+/** The blobs that the events of a row bring along. */
+function blobsIn(key: string, row: string): readonly string[] {
+  const place = row.includes('"blob.stored"') ? parseEventKey(key) : undefined;
+  if (place === undefined) return [];
+  return decodeRow(codec, row, place).flatMap(({ type, data }) =>
+    type === "blob.stored" ? [data.sha256] : [],
+  );
+}
+
+/** Lost blobs are told, and no reason to have no copy: nothing brings them back. */
+async function copyBlobs(
+  source: BlobStore,
+  paths: StorePaths,
+  used: ReadonlySet<string>,
+  { signal }: BackupOptions,
+): Promise<Pick<Backup, "blobs" | "lostBlobs">> {
+  const target = folderBlobs(paths.blobs);
+  const lostBlobs: string[] = [];
+  for (const sha256 of used) {
+    try {
+      using _ = await target.put(source.get(sha256), signal === undefined ? {} : { signal });
+    } catch (error) {
+      const code = TurnlogError.isInstance(error) ? error.code : undefined;
+      if (code !== "BLOB_MISSING" && code !== "BLOB_DAMAGED") throw error;
+      lostBlobs.push(sha256);
+    }
+  }
+  return { blobs: used.size - lostBlobs.length, lostBlobs };
 }
 
 /** The store that is copied may close, or be damaged, which is no failure of the folder. */

@@ -4,6 +4,7 @@
  */
 
 import { mkdir } from "node:fs/promises";
+import { folderBlobs } from "../../blobs/index.ts";
 import { checkChain, type CheckedChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import { eraseLeft, type Eraser } from "../erasure.ts";
@@ -62,6 +63,7 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
     return new LevelLog(opened.database, {
       eraser: eraserOf(opened.database),
       sync: durability === "sync",
+      blobs: folderBlobs(paths.blobs, { sync: durability === "sync" }),
       ...opened.chain,
       release: closer(paths, lock, opened),
     });

@@ -6,6 +6,7 @@
  *   owner.json        who has it open
  *   lock/             an empty LevelDB of which only the file lock matters
  *   log/              the events
+ *   blobs/            large content, each once, under its digest
  *   log.before-open/  links to the files of log/ as they were, until opening has succeeded
  *   log.repaired/     a finished repair that is not in its place yet
  *   log.damaged-<n>/  what repair found, kept for good
@@ -22,6 +23,7 @@ export interface StorePaths {
   readonly unfinished: string;
   readonly lock: string;
   readonly log: string;
+  readonly blobs: string;
   readonly beforeOpen: string;
   readonly repaired: string;
   readonly discard: string;
@@ -37,6 +39,7 @@ export function storePaths(dir: string): StorePaths {
     unfinished: join(dir, "backup.unfinished"),
     lock: join(dir, "lock"),
     log: join(dir, "log"),
+    blobs: join(dir, "blobs"),
     beforeOpen: join(dir, "log.before-open"),
     repaired: join(dir, "log.repaired"),
     discard: join(dir, "log.discard"),

@@ -1,0 +1,62 @@
+/** Finds binary content that hides in text: base64, `data:` URLs, bytes that JSON made numbers of. Pure. */
+
+/** Content found in text. */
+export interface FoundContent {
+  readonly content: Uint8Array;
+  /** What it is said to be. */
+  readonly declared: string | undefined;
+}
+
+const DATA_URL = /^data:([^,;]*)((?:;[^,;]*)*),/i;
+
+/** The content of a `data:` URL; undefined for any other text. */
+export function dataUrlContent(text: string): FoundContent | undefined {
+  const [head, declared = "", parameters = ""] = DATA_URL.exec(text) ?? [];
+  if (head === undefined) return undefined;
+  const body = text.slice(head.length);
+  const content = /;base64$/i.test(parameters) ? base64Content(body) : percentContent(body);
+  if (content === undefined) return undefined;
+  return { content, declared: declared === "" ? undefined : declared };
+}
+
+function percentContent(body: string): Uint8Array | undefined {
+  try {
+    return Buffer.from(decodeURIComponent(body), "utf8");
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+/** The bytes of base64, also of its form for addresses and with line ends; undefined for other text. */
+export function base64Content(text: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) return undefined;
+  return Buffer.from(text, "base64");
+}
+
+/**
+ * The bytes of text that can only be base64 of something binary: in the one form that encoding it
+ * again gives back, with letters of both cases, digits and signs as binary content has. A sequence of
+ * bases, a number in hexadecimal or a long word is none.
+ */
+export function certainBase64(text: string): Uint8Array | undefined {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
+  if (![/[A-Z]/, /[a-z]/, /[0-9]/, /[+/]/].every((one) => one.test(text))) return undefined;
+  if (new Set(text).size < 40) return undefined;
+  const content = Buffer.from(text, "base64");
+  return content.toString("base64") === text ? content : undefined;
+}
+
+/** A `data:` URL within other text. */
+export const embeddedDataUrl: RegExp =
+  /data:[\w.+-]+\/[\w.+-]+(?:;[\w=.-]+)*;base64,[A-Za-z0-9+/]+={0,2}/g;
+
+/** Bytes as `JSON.stringify` writes a `Buffer`. */
+export function bufferContent(value: object): Uint8Array | undefined {
+  if (!("type" in value) || value.type !== "Buffer" || !("data" in value)) return undefined;
+  const { data } = value;
+  return Array.isArray(data) &&
+    data.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256)
+    ? Uint8Array.from(data)
+    : undefined;
+}

@@ -1,0 +1,44 @@
+/** Which blobs a runtime works with, by its options and its log. */
+
+import type { BlobStore, EventLog } from "../../events/index.ts";
+import type { PreparedAgent } from "../agent.ts";
+import type { RuntimeOptions } from "../runtime-options.ts";
+import type { BlobLimits, RecordedBlobs } from "./blob-shelf.ts";
+import type { SessionBlobs } from "./session-blobs.ts";
+
+export interface OpenedBlobs {
+  /** Where they are read; undefined where nobody has any. */
+  readonly store: BlobStore | undefined;
+  /** Whether content is moved there. */
+  readonly isKept: boolean;
+  readonly limits: BlobLimits;
+  readonly recorded?: RecordedBlobs | undefined;
+}
+
+/** The blobs that lie beside a log, where it knows of any. */
+export function blobsOf(
+  log: EventLog & { readonly blobs?: BlobStore | undefined },
+): BlobStore | undefined {
+  return log.blobs;
+}
+
+export function openBlobs({ blobs = {}, encryption }: RuntimeOptions, log: EventLog): OpenedBlobs {
+  // Blobs lie there in plain text, for whoever has their digest: what is encrypted stays in its event.
+  if (blobs === false || encryption !== undefined)
+    return { store: blobsOf(log), isKept: false, limits: {} };
+  const { store = blobsOf(log), recorded, ...limits } = blobs;
+  return { store, isKept: store !== undefined, limits, recorded };
+}
+
+/** The agent whose prompts are counted as they are sent. */
+export function withExpansion(prepared: PreparedAgent, blobs: SessionBlobs): PreparedAgent {
+  const { context } = prepared.agent;
+  const counter = context?.counter;
+  if (counter === undefined) return prepared;
+  const expanding: typeof counter = {
+    ...counter,
+    count: async (request) =>
+      await counter.count({ ...request, messages: await blobs.expand(request.messages) }),
+  };
+  return { ...prepared, agent: { ...prepared.agent, context: { ...context, counter: expanding } } };
+}

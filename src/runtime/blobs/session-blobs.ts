@@ -1,0 +1,186 @@
+/**
+ * The blobs of one live session: moves what is large out of its events before they are recorded, and
+ * puts it back into its prompts before a model is called. Made by the runtime for each actor.
+ */
+
+import type { ModelMessage } from "ai";
+import {
+  byId,
+  TurnlogError,
+  type BlobStore,
+  type EventBody,
+  type ModelName,
+  type StoredUserContent,
+} from "../../events/index.ts";
+import type { BlobsState } from "../../projections/index.ts";
+import type { SessionDoor } from "../session-door.ts";
+import type { RecordedPart } from "../step-source.ts";
+import {
+  BlobShelf,
+  DEFAULT_INLINE_BYTES,
+  type BlobLimits,
+  type RecordedBlobs,
+} from "./blob-shelf.ts";
+import { MANY_IMAGES } from "./media-taken.ts";
+import { expandedMessage, imagesIn, refersToBlobs } from "./blob-expansion.ts";
+import { isMadeFile, shelvedInput, shelvedPart, type MadeFile } from "./shelved-input.ts";
+import { mayHoldContent, shelvedAnswer, type ToolAnswer } from "./shelved-result.ts";
+
+export interface SessionBlobsOptions {
+  readonly session: string;
+  /** Where they are read; undefined where nobody has any. */
+  readonly store: BlobStore | undefined;
+  /** Whether content is moved there; else it stays in the events. */
+  readonly isKept: boolean;
+  readonly limits: BlobLimits;
+  readonly recorded?: RecordedBlobs | undefined;
+  /** Who is to be shown them. */
+  readonly model: ModelName;
+  readonly known: () => BlobsState;
+  readonly onWarning: (error: TurnlogError) => void;
+}
+
+/** Content with what was moved out of it, held until it is disposed of. */
+export interface Shelved<Content> extends Disposable {
+  readonly content: Content;
+  /** To be recorded in front of what has the content. */
+  readonly stored: readonly EventBody<"blob.stored">[];
+}
+
+const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
+
+export class SessionBlobs {
+  readonly #options: SessionBlobsOptions;
+  /** The messages of the last prompt that refer to blobs, as they were sent. */
+  #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
+  #ofMany = false;
+
+  constructor(options: SessionBlobsOptions) {
+    this.#options = options;
+  }
+
+  /** The content of a message. @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, and what `BlobStore.put` throws */
+  async input(content: StoredUserContent): Promise<Shelved<StoredUserContent>> {
+    const { session } = this.#options;
+    return await this.#shelved((shelf) => shelvedInput(session, content, shelf), content);
+  }
+
+  /**
+   * What a tool answered; undefined where there is nothing to move. Nothing that goes wrong with a
+   * blob undoes what the tool has done.
+   */
+  answer(answer: ToolAnswer): Promise<Shelved<ToolAnswer>> | undefined {
+    if (!this.#options.isKept) return undefined;
+    const characters = this.#textLimit;
+    const { output, modelOutput } = answer;
+    if (!mayHoldContent(output, characters) && !mayHoldContent(modelOutput, characters)) {
+      return undefined;
+    }
+    return this.#whateverHappens(
+      (shelf) => shelvedAnswer(answer, shelf, characters),
+      answer,
+      "a tool's answer",
+    );
+  }
+
+  /** A part of a reply, where a model made a file in it; undefined for all others, which come by the thousand. */
+  part(part: RecordedPart): Promise<Shelved<RecordedPart>> | undefined {
+    if (!isMadeFile(part) || !this.#options.isKept) return undefined;
+    const made: MadeFile = part;
+    return this.#whateverHappens<RecordedPart>(
+      (shelf) => shelvedPart(made, shelf),
+      part,
+      "a file that the model made",
+    );
+  }
+
+  /** The messages as they are sent; the same ones where none refers to a blob. */
+  async expand(messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]> {
+    if (!messages.some(refersToBlobs)) return messages;
+    const { store, model, known } = this.#options;
+    const ofMany = messages.reduce((sum, one) => sum + imagesIn(one), 0) > MANY_IMAGES;
+    const before = ofMany === this.#ofMany ? this.#sent : noneSent;
+    this.#ofMany = ofMany;
+    const sent = new Map<ModelMessage, ModelMessage>();
+    const expanded: ModelMessage[] = [];
+    for (const message of messages) {
+      if (!refersToBlobs(message)) {
+        expanded.push(message);
+        continue;
+      }
+      const same = before.get(message);
+      const made =
+        same === undefined
+          ? await expandedMessage(message, { blobs: known(), store, model, ofMany })
+          : { message: same, isWhole: true };
+      // What could not be read may be back the next time.
+      if (made.isWhole) sent.set(message, made.message);
+      expanded.push(made.message);
+    }
+    this.#sent = sent;
+    return expanded;
+  }
+
+  /** Characters below which no text is looked at: base64 of what stays in the events anyway. */
+  get #textLimit(): number {
+    return Math.ceil(((this.#options.limits.inlineBytes ?? DEFAULT_INLINE_BYTES) * 4) / 3);
+  }
+
+  async #whateverHappens<Content>(
+    shelve: (shelf: BlobShelf) => Promise<Content>,
+    content: Content,
+    what: string,
+  ): Promise<Shelved<Content>> {
+    try {
+      return await this.#shelved(shelve, content);
+    } catch (cause) {
+      const { session, onWarning } = this.#options;
+      const code = TurnlogError.isInstance(cause) ? cause.code : "LOG_FAILED";
+      onWarning(
+        new TurnlogError(
+          code,
+          `The content of ${what} in session ${session} could not be kept as a blob, and stays in the event: nothing is lost.`,
+          { session, cause },
+        ),
+      );
+      return untouched(content);
+    }
+  }
+
+  async #shelved<Content>(
+    shelve: (shelf: BlobShelf) => Promise<Content>,
+    content: Content,
+  ): Promise<Shelved<Content>> {
+    const { session, store, isKept, limits, recorded, known } = this.#options;
+    if (store === undefined || !isKept) return untouched(content);
+    const shelf = new BlobShelf(session, store, { ...limits, recorded }, known());
+    try {
+      return {
+        content: await shelve(shelf),
+        stored: shelf.stored,
+        [Symbol.dispose]: () => {
+          shelf[Symbol.dispose]();
+        },
+      };
+    } catch (error) {
+      shelf[Symbol.dispose]();
+      throw error;
+    }
+  }
+}
+
+function untouched<Content>(content: Content): Shelved<Content> {
+  return { content, stored: [], [Symbol.dispose]: () => {} };
+}
+
+/** Records an event behind the blobs that it refers to: each once a session, all in one append. */
+export function recordShelved(
+  door: Pick<SessionDoor, "state" | "record">,
+  stored: readonly EventBody<"blob.stored">[],
+  body: EventBody,
+): void {
+  for (const blob of stored) {
+    if (byId(door.state.blobs.stored, blob.data.sha256) === undefined) door.record(blob);
+  }
+  door.record(body);
+}
