@@ -63,9 +63,12 @@ export function createSession(id: string, host: SessionHost): Session {
 
     async send(input, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
       const said = toStoredContent(id, input);
-      const actor = await opened("accept messages");
-      using shelved = await actor.blobs.input(said);
-      const { content, stored } = shelved;
+      let actor = await opened("accept messages");
+      const shelving = actor.blobs.input(said);
+      using shelved = shelving && (await shelving);
+      // It may have been put away in the meantime, and nothing is recorded by who was.
+      if (shelved !== undefined) actor = await opened("accept messages");
+      const { content = said, stored = [] } = shelved ?? {};
       const queued = !actor.isIdle;
       if (byId(actor.state.queue.accepted, messageId) === undefined) {
         const data = { id: messageId, content, delivery };
