@@ -75,9 +75,12 @@ export function createSession(id: string, host: SessionHost): Session {
       // Said again, a message is not read again: what it had brought may be gone.
       const known = byId((await host.actor(id)).state.queue.accepted, messageId);
       const said = known === undefined ? await receiveInput(id, input, host.attachments) : "";
-      const actor = await opened("accept messages");
-      using shelved = await actor.blobs.input(said);
-      const { content, stored } = shelved;
+      let actor = await opened("accept messages");
+      const shelving = actor.blobs.input(said);
+      using shelved = shelving && (await shelving);
+      // It may have been put away in the meantime, and nothing is recorded by who was.
+      if (shelved !== undefined) actor = await opened("accept messages");
+      const { content = said, stored = [] } = shelved ?? {};
       const queued = !actor.isIdle;
       if (byId(actor.state.queue.accepted, messageId) === undefined) {
         const data = { id: messageId, content, delivery };

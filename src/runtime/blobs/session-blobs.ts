@@ -54,15 +54,44 @@ export class SessionBlobs {
   /** The messages of the last prompt that refer to blobs, as they were sent. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
   #ofMany = false;
+  /** Messages whose content is being looked at, and the end of the last one. */
+  #inputs = 0;
+  #lastInput: Promise<void> = Promise.resolve();
 
   constructor(options: SessionBlobsOptions) {
     this.#options = options;
   }
 
-  /** The content of a message. @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, and what `BlobStore.put` throws */
-  async input(content: StoredUserContent): Promise<Shelved<StoredUserContent>> {
+  /**
+   * The content of a message, in the order in which messages came: a picture is not overtaken by the
+   * words behind it. Undefined where nothing is to be waited for.
+   * @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, and what `BlobStore.put` throws
+   */
+  input(content: StoredUserContent): Promise<Shelved<StoredUserContent>> | undefined {
+    if (typeof content === "string" && this.#inputs === 0) return undefined;
+    const before = this.#lastInput;
+    const made = this.#input(content, before);
+    this.#inputs += 1;
+    this.#lastInput = made.then(
+      () => this.#inputEnded(),
+      () => this.#inputEnded(),
+    );
+    return made;
+  }
+
+  async #input(
+    content: StoredUserContent,
+    before: Promise<void>,
+  ): Promise<Shelved<StoredUserContent>> {
     const { session } = this.#options;
-    return await this.#shelved((shelf) => shelvedInput(session, content, shelf), content);
+    const work = this.#shelved((shelf) => shelvedInput(session, content, shelf), content);
+    // Whatever became of those before it; what becomes of this one is told in its turn.
+    await Promise.allSettled([before, work]);
+    return await work;
+  }
+
+  #inputEnded(): void {
+    this.#inputs -= 1;
   }
 
   /**

@@ -1,6 +1,6 @@
 /** Media in a session: kept once beside the log, shown to the model as they were given. */
 import { hash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { jsonSchema, tool, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { memoryBlobs } from "../../../src/events/blobs/index.ts";
@@ -12,7 +12,13 @@ import {
   type EventType,
   type SessionEvent,
 } from "../../../src/events/index.ts";
-import { openMemoryLog, promptWithMedia, type ToolPolicy } from "../../../src/index.ts";
+import {
+  exportFixture,
+  openMemoryLog,
+  promptWithMedia,
+  readSessionFile,
+  type ToolPolicy,
+} from "../../../src/index.ts";
 import { replay, scriptedModel } from "../../../src/testing/index.ts";
 import { call, calling, saying } from "../../support/script.ts";
 import { animatedGif, pdf, png, wav } from "../../support/media.ts";
@@ -138,6 +144,28 @@ describe("a file that is sent", () => {
         { type: "file", data: data.toString("base64"), mediaType: "image/png" },
       ]);
     }
+  });
+
+  it("is not overtaken by the words behind it, also where the session is put away meanwhile", async () => {
+    const kept = memoryBlobs();
+    const store: BlobStore = {
+      ...kept,
+      put: async (...put) => {
+        // Timers end in their order: by then the idle session has been put away.
+        await setTimeout(3);
+        return await kept.put(...put);
+      },
+    };
+    const options = { blobs: { store }, idleAfterMs: 1 };
+    await using open = await openSession({ model: scriptedModel(["1", "2", "3"]) }, options);
+    const file = [{ type: "file", data: shot, mediaType: "image/png" } as const];
+    const sent = [open.session.send(file), open.session.send("words")];
+    for (const one of sent) await (await one).result;
+    await (
+      await open.session.send("and more")
+    ).result;
+    const queued = dataOf(await open.events(), "message.queued").map(({ content }) => content);
+    expect(queued).toEqual([[expect.anything()], "words", "and more"]);
   });
 
   it("that is too large is refused before anything is recorded, by file and by session", async () => {
@@ -435,4 +463,6 @@ it("a session with media is replayed without them", async () => {
   const events = await open.events();
   expect(dataOf(events, "blob.stored").length).toBe(3);
   expect(await replay(events, agent)).toEqual({ events: events.length });
+  const fixture = await readSessionFile(await exportFixture(open.log, "s"));
+  expect(await replay(fixture.events, agent)).toEqual({ events: events.length });
 });
