@@ -64,7 +64,9 @@ export {
   type AgentDescription,
   type ForkPoint,
   type InFlight,
+  type McpOffer,
   type ModelName,
+  type OfferedTool,
   type RecoveryPolicy,
 } from "./session-events.ts";
 export {

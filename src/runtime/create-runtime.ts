@@ -15,9 +15,10 @@ import {
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
-import { Crews } from "./crews.ts";
+import { Crews, type Crew } from "./crews.ts";
 import { KeptSession, type KeepingMoment } from "./kept-session.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
+import { OpenMcpServers } from "./mcp/mcp-servers.ts";
 import { isAtRest } from "./recovery.ts";
 import { closed, gone, type Runtime } from "./runtime.ts";
 import { openStore, type RuntimeOptions } from "./runtime-options.ts";
@@ -59,12 +60,29 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   return new OpenRuntime(options, prepared, store, store);
 }
 
+function mcpServers(
+  { mcp = {}, onWarning = warn, clock = Date.now }: RuntimeOptions,
+  { agent }: PreparedAgent,
+): OpenMcpServers | undefined {
+  if (Object.keys(mcp).length === 0) return undefined;
+  return new OpenMcpServers(mcp, {
+    taken: new Set(Object.keys(agent.tools ?? {})),
+    onWarning,
+    clock,
+  });
+}
+
+function warn(error: TurnlogError): void {
+  process.emitWarning(error);
+}
+
 class OpenRuntime implements Runtime {
   readonly log: EventLog;
   /** The log, where it was opened here. */
   readonly #store: StoreLog | undefined;
   readonly #options: RuntimeOptions;
   readonly #crews: Crews;
+  readonly #mcp: OpenMcpServers | undefined;
   readonly #live = new Map<string, Promise<Live>>();
   /** Snapshots that are being stored. */
   readonly #keeping = new Set<Promise<void>>();
@@ -73,7 +91,8 @@ class OpenRuntime implements Runtime {
   constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
     this.#store = store;
     this.#options = options;
-    this.#crews = new Crews(prepared);
+    this.#crews = new Crews(options.agent, prepared);
+    this.#mcp = mcpServers(options, prepared);
     this.log = log;
   }
 
@@ -84,6 +103,11 @@ class OpenRuntime implements Runtime {
       log: this.log,
       newId: () => this.#newId(),
       ready: () => this.#crews.of(session).catalogue.ready(),
+      equip: async (actor) => {
+        if (this.#mcp === undefined || !isAtRest(actor.state)) return;
+        const { prepared } = await this.#equipped(session, this.#mcp);
+        if (isAtRest(actor.state)) actor.adopt(prepared);
+      },
       fork: (from, fork, recovery) => forkLive(from, fork, this.#forkHost(), recovery),
       actor: async (name) => (await this.#wake(name)).actor,
       watch: async (actor, look) => {
@@ -185,9 +209,14 @@ class OpenRuntime implements Runtime {
     const { stepSource = "language-model-call", graceMs = 1000 } = this.#options;
     const { maxRecoveries = 3, hashChain = false } = this.#options;
     const { clock = Date.now, random = Math.random, timer = systemTimer } = this.#options;
-    const { prepared, catalogue } = this.#crews.of(session);
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
+    // What was left in the middle of a turn may go on with a step.
+    const goesOn = !isAtRest(state) && recovery === "continue";
+    const { prepared, catalogue } =
+      goesOn && this.#mcp !== undefined
+        ? await this.#equipped(session, this.#mcp)
+        : this.#crews.of(session);
     const watchers = new Watchers();
     const actor = new SessionActor(
       {
@@ -220,7 +249,7 @@ class OpenRuntime implements Runtime {
         log: this.log,
         actor,
         kept,
-        onWarning: this.#options.onWarning ?? ((error) => process.emitWarning(error)),
+        onWarning: this.#options.onWarning ?? warn,
       }),
       isAwake: false,
       sleep: undefined,
@@ -234,12 +263,18 @@ class OpenRuntime implements Runtime {
     return live;
   }
 
+  async #equipped(session: string, mcp: OpenMcpServers): Promise<Crew> {
+    return await this.#crews.equip(session, await mcp.offer(), mcp.call);
+  }
+
   /** A new session is told who runs it; an old one only when that has changed. */
   async #introduce(actor: SessionActor, { description: agent }: PreparedAgent): Promise<void> {
     if (actor.state.position === 0) {
       actor.record({ type: "session.created", data: { agent } });
       await actor.durable();
     } else if (
+      // What its servers offer is not known yet: it is told when it is.
+      (this.#mcp === undefined || agent.mcp !== undefined) &&
       actor.state.summary.agentDigest !== agent.digest &&
       !actor.state.machine.matches("closed")
     ) {
@@ -286,6 +321,7 @@ class OpenRuntime implements Runtime {
     );
     this.#live.clear();
     await Promise.all(this.#keeping);
+    await this.#mcp?.close();
     if (!("log" in this.#options)) await this.log.close();
   }
 

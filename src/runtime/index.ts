@@ -8,6 +8,8 @@ export { compactionChoice, type CompactionChoice, type ContextOptions } from "./
 export { providerCounter, type ProviderCounterOptions } from "./provider-counter.ts";
 export type { CountRequest, TokenCounter } from "./token-counter.ts";
 export { createRuntime } from "./create-runtime.ts";
+export type { HttpMcpServer, McpServer, McpServers, StdioMcpServer } from "./mcp/mcp-options.ts";
+export { withRecordedOffer } from "./mcp/mcp-tools.ts";
 export type { Runtime } from "./runtime.ts";
 export type { RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";

@@ -17,6 +17,7 @@ export type OpenOptions = Partial<
   Pick<
     RuntimeOptions,
     | "hashChain"
+    | "mcp"
     | "recovery"
     | "maxRecoveries"
     | "stepSource"
