@@ -18,7 +18,7 @@ import { prepareAgent, type PreparedAgent } from "./agent.ts";
 import { Crews, type Crew } from "./crews.ts";
 import { KeptSession, type KeepingMoment } from "./kept-session.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
-import { OpenMcpServers } from "./mcp/mcp-servers.ts";
+import { openMcpServers, type OpenMcpServers } from "./mcp/mcp-servers.ts";
 import { isAtRest } from "./recovery.ts";
 import { closed, gone, type Runtime } from "./runtime.ts";
 import { openStore, type RuntimeOptions } from "./runtime-options.ts";
@@ -60,18 +60,6 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   return new OpenRuntime(options, prepared, store, store);
 }
 
-function mcpServers(
-  { mcp = {}, onWarning = warn, clock = Date.now }: RuntimeOptions,
-  { agent }: PreparedAgent,
-): OpenMcpServers | undefined {
-  if (Object.keys(mcp).length === 0) return undefined;
-  return new OpenMcpServers(mcp, {
-    taken: new Set(Object.keys(agent.tools ?? {})),
-    onWarning,
-    clock,
-  });
-}
-
 function warn(error: TurnlogError): void {
   process.emitWarning(error);
 }
@@ -92,7 +80,7 @@ class OpenRuntime implements Runtime {
     this.#store = store;
     this.#options = options;
     this.#crews = new Crews(options.agent, prepared);
-    this.#mcp = mcpServers(options, prepared);
+    this.#mcp = openMcpServers({ onWarning: warn, clock: Date.now, ...options }, prepared.agent);
     this.log = log;
   }
 
@@ -103,11 +91,7 @@ class OpenRuntime implements Runtime {
       log: this.log,
       newId: () => this.#newId(),
       ready: () => this.#crews.of(session).catalogue.ready(),
-      equip: async (actor) => {
-        if (this.#mcp === undefined || !isAtRest(actor.state)) return;
-        const { prepared } = await this.#equipped(session, this.#mcp);
-        if (isAtRest(actor.state)) actor.adopt(prepared);
-      },
+      equip: this.#equip(session),
       fork: (from, fork, recovery) => forkLive(from, fork, this.#forkHost(), recovery),
       actor: async (name) => (await this.#wake(name)).actor,
       watch: async (actor, look) => {
@@ -261,6 +245,16 @@ class OpenRuntime implements Runtime {
     live.isAwake = true;
     this.#sleepLater(live);
     return live;
+  }
+
+  #equip(session: string): ((actor: SessionActor) => Promise<void>) | undefined {
+    const mcp = this.#mcp;
+    if (mcp === undefined) return undefined;
+    return async (actor) => {
+      if (!isAtRest(actor.state)) return;
+      const { prepared } = await this.#equipped(session, mcp);
+      if (isAtRest(actor.state)) actor.adopt(prepared);
+    };
   }
 
   async #equipped(session: string, mcp: OpenMcpServers): Promise<Crew> {

@@ -21,8 +21,8 @@ export interface SessionHost {
   ready(): Promise<void>;
   /** Makes a fork of what is in the log, and wakes it up. */
   fork(session: string, options: ForkOptions, recovery?: RecoveryPolicy): Promise<Session>;
-  /** Gives a session that is at rest the tools that MCP servers have now. */
-  equip(actor: SessionActor): Promise<void>;
+  /** Gives a session that is at rest the tools that MCP servers have now; absent where there are none. */
+  readonly equip: ((actor: SessionActor) => Promise<void>) | undefined;
   /** The live actor, woken up from the log if need be. */
   actor(session: string): Promise<SessionActor>;
   /** Resolves with what `look` finds once it finds something; it looks after every event. */
@@ -37,6 +37,7 @@ export function createSession(id: string, host: SessionHost): Session {
     await host.ready();
     const actor = await host.actor(id);
     if (actor.state.machine.matches("closed")) throw actor.refusal(command, "it is closed");
+    if (host.equip === undefined) return actor;
     await host.equip(actor);
     // It may have fallen asleep while servers were started.
     return await host.actor(id);

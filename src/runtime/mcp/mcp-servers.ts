@@ -6,6 +6,7 @@ import {
   type McpOffer,
   type OfferedTool,
 } from "../../events/index.ts";
+import type { Agent } from "../agent.ts";
 import { toJson } from "../json-value.ts";
 import type { ListedTool } from "./mcp-connection.ts";
 import type { McpServer, McpServers } from "./mcp-options.ts";
@@ -19,6 +20,15 @@ export interface McpSurroundings {
   /** Told of servers that fail where no call of theirs does. */
   readonly onWarning: (error: TurnlogError) => void;
   readonly clock: () => number;
+}
+
+/** Undefined where there are none. */
+export function openMcpServers(
+  { mcp = {}, onWarning, clock }: Omit<McpSurroundings, "taken"> & { readonly mcp?: McpServers },
+  { tools = {} }: Pick<Agent, "tools">,
+): OpenMcpServers | undefined {
+  if (Object.keys(mcp).length === 0) return undefined;
+  return new OpenMcpServers(mcp, { taken: new Set(Object.keys(tools)), onWarning, clock });
 }
 
 interface Listed {
