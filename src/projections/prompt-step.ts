@@ -8,7 +8,13 @@
  * - every call has exactly one result, in the order of the calls.
  */
 
-import type { AssistantContent, ToolContent, ToolModelMessage, AssistantModelMessage } from "ai";
+import type {
+  AssistantContent,
+  AssistantModelMessage,
+  ToolContent,
+  ToolModelMessage,
+  ToolResultPart,
+} from "ai";
 import type { JsonValue } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
 import { providerOutput, resultOutput } from "./prompt-result.ts";
@@ -30,8 +36,19 @@ export function stepMessages(
     toolCallId: call.callId,
     toolName: call.toolName,
     output: resultOutput(call),
+    ...callerOptions(call),
   }));
   return [assistant, { role: "tool", content: results }];
+}
+
+/**
+ * OpenAI asks to be told again which of its programs has made a call: that is in the call's metadata. Of
+ * all that results could be marked with, no provider reads more; prompts that were sent stay what they were.
+ */
+function callerOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "providerOptions"> {
+  if (providerMetadata === undefined) return {};
+  const isByProgram = Object.values(providerMetadata).some((told) => "caller" in told);
+  return isByProgram ? { providerOptions: providerMetadata } : {};
 }
 
 function sendable(step: StepItem): readonly HistoryPart[] {
