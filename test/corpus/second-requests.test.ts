@@ -1,5 +1,6 @@
 // What a provider is sent back after each recorded stream: the next request of a session, to the byte of its
 // JSON, against the one that the AI SDK makes of its own `responseMessages`.
+import { isDeepStrictEqual } from "node:util";
 import { isStepCount, streamText } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -12,6 +13,11 @@ import { serveWire } from "./wire-server.ts";
 
 const next = "And then?";
 
+/** Most of Gemini's streams differ in what is said only: one in four of them, and all with `TURNLOG_LONG`. */
+function isSampled({ set }: WireRow, index: number): boolean {
+  return set !== "gemini-cli" || index % 4 === 0 || process.env["TURNLOG_LONG"] !== undefined;
+}
+
 /** The second request of a session of two turns, or of the second step. */
 async function ours(row: WireRow): Promise<unknown> {
   await using server = await serveWire(row, { seed: 3 });
@@ -23,7 +29,10 @@ async function ours(row: WireRow): Promise<unknown> {
   const session = await runtime.session("s");
   for (const text of ["Please go on.", next]) {
     const { result } = await session.send(text);
-    await result;
+    // What becomes of the answer to the second request is of no concern here.
+    await result.catch((error: unknown) => {
+      if (server.requests.length < 2) throw error;
+    });
   }
   return server.requests[1]?.body;
 }
@@ -37,7 +46,7 @@ async function theirs(row: WireRow): Promise<unknown> {
   if (server.requests.length === 1) {
     const said = await loop.responseMessages;
     const messages = [...wireMessages, ...said, { role: "user", content: next } as const];
-    await streamText({ ...call, messages }).consumeStream();
+    await streamText({ ...call, messages }).consumeStream({ onError: () => {} });
   }
   return server.requests[1]?.body;
 }
@@ -79,7 +88,7 @@ const deviations: readonly Deviation[] = [
 ];
 
 describeWithCorpus("the request after a recorded stream", () => {
-  for (const row of wireRows(undefined, ["ok"])) {
+  for (const row of wireRows(undefined, ["ok"]).filter(isSampled)) {
     it(`is the SDK's own: ${row.family} ${row.file}`, async () => {
       const expected = await theirs(row);
       expect(expected).toBeDefined();
@@ -87,11 +96,11 @@ describeWithCorpus("the request after a recorded stream", () => {
       const deviation = deviations.find(({ files }) =>
         files.some((name) => row.family === "anthropic" && row.file.includes(name)),
       );
-      if (deviation === undefined) return expect(sent).toEqual(expected);
-      const [one, other] = [bodySchema.parse(sent), bodySchema.parse(expected)];
-      // A deviation that is none any more goes off the list.
-      expect(one).not.toEqual(other);
-      return expect(deviation.common(one)).toEqual(deviation.common(other));
+      const common = (body: unknown): unknown =>
+        deviation === undefined ? body : deviation.common(bodySchema.parse(body));
+      expect(common(sent)).toEqual(common(expected));
+      // One that shows no more goes off the list.
+      expect(isDeepStrictEqual(sent, expected)).toBe(deviation === undefined);
     });
   }
 });
