@@ -11,6 +11,7 @@ import { runChat, type ChatRun } from "./chat/chat-run.ts";
 import { readEnvironment } from "./environment.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { chooseModel } from "./chat/model-choice.ts";
+import { mcpServers } from "./mcp-config.ts";
 import type { Output } from "./output.ts";
 import { isAddress, isFile } from "./chat/mentioned-files.ts";
 import { newSessionName } from "./chat/session-name.ts";
@@ -28,8 +29,15 @@ const optionsSchema = z.object({
   allowWrite: z.boolean().default(false),
   durability: z.enum(["sync", "os"]),
   hashChain: z.boolean().default(false),
+  mcp: z.array(z.string()).default([]),
+  mcpConfig: z.string().optional(),
   offlineDelayMs: z.int().nonnegative().default(0),
 });
+
+type Settings = Pick<
+  ChatRun,
+  "startedBy" | "choice" | "instructions" | "compaction" | "canAsk" | "mcp"
+>;
 
 /** @throws UsageError; TurnlogError as `createRuntime` and the turns do */
 export async function chat(
@@ -38,7 +46,7 @@ export async function chat(
   output: Output,
 ): Promise<ExitCode> {
   const { session: asked, ...options } = optionsSchema.parse(given);
-  const settings = settingsOf(options, output);
+  const settings = await settingsOf(options, output);
   const session = sessionName(asked);
   await assertFiles(options.attach);
   const message = await onlyMessage(words, settings.canAsk, options.attach.length > 0);
@@ -61,23 +69,25 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
     throw new UsageError("--at and --step both say where to begin: give one of them.");
   // Nothing is made where there is no store.
   await (await openStore(options.dir)).close();
-  const settings = settingsOf(options, output);
+  const settings = await settingsOf(options, output);
   const fork = sessionName(as);
   const again = { session: fork, message: undefined, rerun: { session, as: fork, at, step } };
   return await runChat({ ...options, ...settings, ...again }, output);
 }
 
-/** Who answers, what it is told, and whether somebody can be asked. */
-function settingsOf(
-  { model, json }: Pick<z.infer<typeof optionsSchema>, "model" | "json">,
+/** Who answers, what it is told, which servers it has, and whether somebody can be asked. */
+async function settingsOf(
+  options: Pick<z.infer<typeof optionsSchema>, "model" | "json" | "mcp" | "mcpConfig">,
   { progress }: Output,
-): Pick<ChatRun, "startedBy" | "choice" | "instructions" | "compaction" | "canAsk"> {
+): Promise<Settings> {
+  const { model, json, mcp: commands, mcpConfig: file } = options;
   const environment = readEnvironment(process.env);
   const { startedBy, instructions, compaction } = environment;
   const choice = chooseModel(model, environment);
   // Programs read JSON, and nobody can ask a program.
   const canAsk = isatty(0) && progress.isTerminal && !json;
-  return { startedBy, choice, instructions, compaction, canAsk };
+  const mcp = await mcpServers({ commands, file, environment: process.env });
+  return { startedBy, choice, instructions, compaction, canAsk, mcp };
 }
 
 /** Before anything is made for a message that cannot be sent. */

@@ -311,6 +311,8 @@ function agentOptions(command: Command): Command {
       "openai:<model>, openai-responses:<model>, google:<model> or offline",
     )
     .option("--allow-write", "let the agent write files in this folder")
+    .option("--mcp <command>", "an MCP server: its command, or its address (repeatable)", collect)
+    .option("--mcp-config <file>", 'MCP servers from a file: { "mcpServers": { … } }')
     .addOption(
       new Option(
         "--durability <kind>",
@@ -355,9 +357,17 @@ here.
 The agent's tools see this folder and nothing outside it. --allow-write offers write_file too: in a
 terminal each write is asked for; without a terminal the option itself is the consent.
 
+--mcp "npx -y @modelcontextprotocol/server-everything" adds the tools of a server, as
+everything__echo; --mcp-config reads { "mcpServers": { name: { command, args, env } | { url,
+headers } } }. In a terminal their calls are asked for, but for tools that only read.
+
 --json prints every event of the turn, one a line. With a single message Ctrl-C cancels the turn,
 and a second one leaves.
 Exit codes: 0 done, 1 error, 2 wrong usage, 130 cancelled, 143 ended from outside.`;
+
+function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
 
 function position(text: string): number {
   const value = wholeNumber(text);

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
+import { jsonObjectSchema, type JsonObject } from "./json.ts";
 
 /** What the session was set up with, in a form that tells two set-ups apart. */
 export interface AgentDescription {
@@ -9,6 +10,31 @@ export interface AgentDescription {
   readonly digest: string;
   readonly model: ModelName;
   readonly tools: readonly string[];
+  /** What came over MCP, where servers were asked: whole, so that it can be replayed without them. */
+  readonly mcp?: McpOffer;
+}
+
+/** What the MCP servers of a runtime have to offer. */
+export interface McpOffer {
+  readonly tools: readonly OfferedTool[];
+  /** Servers that could not be started, or never said what they have. */
+  readonly missing: readonly string[];
+}
+
+/** A tool of an MCP server, as the model is told of it. */
+export interface OfferedTool {
+  /** The name under which the model calls it: that of its server and its own. */
+  readonly name: string;
+  readonly server: string;
+  /** What the server calls it. */
+  readonly tool: string;
+  readonly description?: string;
+  /** A JSON schema. */
+  readonly inputSchema: JsonObject;
+  /** Running it again does nothing twice, as its server says. */
+  readonly idempotent?: boolean;
+  /** Each call needs a person's approval. */
+  readonly needsApproval?: boolean;
 }
 
 export interface ModelName {
@@ -83,10 +109,23 @@ export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({
   modelId: z.string(),
 });
 
+const offeredToolSchema: z.ZodType<OfferedTool> = z.looseObject({
+  name: z.string(),
+  server: z.string(),
+  tool: z.string(),
+  description: z.string().exactOptional(),
+  inputSchema: jsonObjectSchema,
+  idempotent: z.boolean().exactOptional(),
+  needsApproval: z.boolean().exactOptional(),
+});
+
 const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
   digest: z.string(),
   model: modelNameSchema,
   tools: z.array(z.string()),
+  mcp: z
+    .looseObject({ tools: z.array(offeredToolSchema), missing: z.array(z.string()) })
+    .exactOptional(),
 });
 
 export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({

@@ -40,7 +40,11 @@ export interface ToolFamily {
     /** What the model is given. Absent where it is the output itself, as text or as JSON. */
     readonly modelOutput?: ModelOutput;
   };
-  "tool.failed": CallKey & { readonly error: StoredError };
+  "tool.failed": CallKey & {
+    readonly error: StoredError;
+    /** What the model is given. Absent where it is the error's message. */
+    readonly modelOutput?: ModelOutput;
+  };
   "tool.denied": CallKey & { readonly reason?: string };
   /** Never started. */
   "tool.skipped": CallKey & {
@@ -91,7 +95,11 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
     output: jsonSchema,
     modelOutput: modelOutputSchema.exactOptional(),
   }),
-  "tool.failed": z.looseObject({ ...key, error: storedErrorSchema }),
+  "tool.failed": z.looseObject({
+    ...key,
+    error: storedErrorSchema,
+    modelOutput: modelOutputSchema.exactOptional(),
+  }),
   "tool.denied": z.looseObject({ ...key, reason: z.string().exactOptional() }),
   "tool.skipped": z.looseObject({
     ...key,

@@ -1,8 +1,9 @@
 /** Which part of the history the model is shown in full, and what stands for the rest. */
 
 import { z } from "zod";
-import { cutCallSchema, type CutCall } from "../events/index.ts";
+import { cutCallSchema, type AgentDescription, type CutCall } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
+import { bindingOf, isAllBound } from "./provider-bound.ts";
 
 /** A stretch of the log (positions, both included) and the summary that stands for it. */
 export interface Compaction {
@@ -36,13 +37,25 @@ export interface ContextView {
   readonly cuts: readonly ResultCut[];
   /** The position of the last compaction, undoing or thinning, after which earlier figures say nothing; 0 before. */
   readonly changed: number;
+  /** Who is shown it, as `bindingOf` says; absent before it is known. */
+  readonly binding?: string;
+  /** Those who have said something, each once. */
+  readonly bindings: readonly string[];
+}
+
+/** The view of somebody else, whose prompt has other messages where the one before has left bound parts. */
+function shownTo(view: ContextView, seq: number, agent: AgentDescription | undefined): ContextView {
+  const binding = agent === undefined ? view.binding : bindingOf(agent.model);
+  if (binding === undefined || binding === view.binding) return view;
+  const isOther = !isAllBound(view.bindings, binding) || !isAllBound(view.bindings, view.binding);
+  return { ...view, binding, ...(isOther ? { changed: seq } : {}) };
 }
 
 const position = z.int().positive();
 
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
-  version: 3,
+  version: 4,
   schema: z.object({
     compactions: z.array(z.object({ position, from: position, to: position, summary: z.string() })),
     prunings: z.array(
@@ -60,9 +73,19 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       }),
     ),
     changed: z.int().nonnegative(),
+    binding: z.string().exactOptional(),
+    bindings: z.array(z.string()),
   }),
-  initial: { compactions: [], prunings: [], cuts: [], changed: 0 },
+  initial: { compactions: [], prunings: [], cuts: [], changed: 0, bindings: [] },
   on: {
+    "session.created": (view, { seq, data }) => shownTo(view, seq, data.agent),
+    "session.configured": (view, { seq, data }) => shownTo(view, seq, data.agent),
+    "session.forked": (view, { seq, data }) => shownTo(view, seq, data.agent),
+    "step.started": (view, { data: { model } }) => {
+      const binding = bindingOf(model);
+      if (view.bindings.includes(binding)) return view;
+      return { ...view, bindings: [...view.bindings, binding] };
+    },
     "context.compacted": (view, { seq, data }) => ({
       ...view,
       compactions: [...view.compactions, { position: seq, ...data.covers, summary: data.summary }],
@@ -80,6 +103,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
     "session.thinned": (view, { seq, data }) =>
       data.shown === true ? { ...view, changed: seq } : view,
     "context.restored": (view, { seq, data }) => ({
+      ...view,
       compactions: view.compactions.filter((one) => one.position !== data.position),
       prunings: view.prunings.filter((one) => one.position !== data.position),
       cuts: view.cuts.some((one) => one.position === data.position)

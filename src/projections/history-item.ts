@@ -81,7 +81,11 @@ export type CallOutcome =
   | { readonly status: "refused"; readonly reason?: string }
   | { readonly status: "running"; readonly progress?: JsonValue }
   | { readonly status: "succeeded"; readonly output: JsonValue; readonly modelOutput?: ModelOutput }
-  | { readonly status: "failed"; readonly error: StoredError }
+  | {
+      readonly status: "failed";
+      readonly error: StoredError;
+      readonly modelOutput?: ModelOutput;
+    }
   | { readonly status: "denied"; readonly reason?: string }
   | { readonly status: "skipped"; readonly reason: string }
   | { readonly status: "unknown"; readonly reason: string };

@@ -228,7 +228,11 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
         ...(data.modelOutput === undefined ? {} : { modelOutput: data.modelOutput }),
       }),
     "tool.failed": (state, { data }) =>
-      withOutcome(state, data, { status: "failed", error: data.error }),
+      withOutcome(state, data, {
+        status: "failed",
+        error: data.error,
+        ...(data.modelOutput === undefined ? {} : { modelOutput: data.modelOutput }),
+      }),
     "tool.denied": (state, { data }) =>
       withOutcome(state, data, {
         status: "denied",

@@ -12,7 +12,7 @@ export function resultOutput({ outcome }: CallPart): ModelOutput {
     case "succeeded":
       return outcome.modelOutput ?? plainOutput(outcome.output);
     case "failed":
-      return { type: "error-text", value: outcome.error.message };
+      return outcome.modelOutput ?? { type: "error-text", value: outcome.error.message };
     case "denied":
     case "refused":
       return outcome.reason === undefined

@@ -12,7 +12,13 @@
  * instead, since their form is the provider's own.
  */
 
-import type { AssistantContent, ToolContent, ToolModelMessage, AssistantModelMessage } from "ai";
+import type {
+  AssistantContent,
+  AssistantModelMessage,
+  ToolContent,
+  ToolModelMessage,
+  ToolResultPart,
+} from "ai";
 import { REDACTED, type JsonValue, type ProviderMetadata } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
 import { providerOutput, resultOutput } from "./prompt-result.ts";
@@ -34,6 +40,7 @@ export function stepMessages(
     toolCallId: call.callId,
     toolName: call.toolName,
     output: resultOutput(call),
+    ...callerOptions(call),
   }));
   return [assistant, { role: "tool", content: results }];
 }
@@ -45,6 +52,16 @@ export function isThinned({ parts }: StepItem): boolean {
 
 function isDropped(part: HistoryPart): boolean {
   return "dropped" in part && isReasoning(part);
+}
+
+/**
+ * OpenAI asks to be told again which of its programs has made a call: that is in the call's metadata. Of
+ * all that results could be marked with, no provider reads more; prompts that were sent stay what they were.
+ */
+function callerOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "providerOptions"> {
+  if (providerMetadata === undefined) return {};
+  const isByProgram = Object.values(providerMetadata).some((told) => "caller" in told);
+  return isByProgram ? { providerOptions: providerMetadata } : {};
 }
 
 function sendable(step: StepItem): readonly HistoryPart[] {

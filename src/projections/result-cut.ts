@@ -89,11 +89,11 @@ export function cutCall(part: CallPart, mark: ResultMark): CallPart {
   const gap = text === undefined ? undefined : cutGap(text, mark);
   if (text === undefined || gap === undefined) return part;
   const { outcome } = part;
-  if (outcome.status === "failed") {
+  if (outcome.status === "failed" && outcome.modelOutput === undefined) {
     const error = { ...outcome.error, message: cutText(text, mark) };
     return { ...part, outcome: { ...outcome, error } };
   }
-  if (outcome.status !== "succeeded") return part;
+  if (outcome.status !== "succeeded" && outcome.status !== "failed") return part;
   return {
     ...part,
     outcome: { ...outcome, modelOutput: cutOutput(resultOutput(part), text, gap, mark) },

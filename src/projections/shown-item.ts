@@ -6,19 +6,22 @@
 import type { CutCall } from "../events/index.ts";
 import type { ContextView } from "./context-view.ts";
 import type { CallPart, HistoryItem, StepItem } from "./history-item.ts";
+import { boundItem, isAllBound } from "./provider-bound.ts";
 import { cutCall, type ResultMark } from "./result-cut.ts";
 
 /** What stands in the place of a tool result that was pruned. */
 export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
 
 /** Whether there is nothing that a view leaves out. */
-export function showsEverything({ compactions, prunings, cuts }: ContextView): boolean {
-  return compactions.length === 0 && prunings.length === 0 && cuts.length === 0;
+export function showsEverything(view: ContextView): boolean {
+  const { compactions, prunings, cuts, bindings, binding } = view;
+  const isWhole = compactions.length === 0 && prunings.length === 0 && cuts.length === 0;
+  return isWhole && isAllBound(bindings, binding);
 }
 
 /** An item as it is shown. */
 export function shownItem(item: HistoryItem, view: ContextView): HistoryItem {
-  return prunedItem(cutItem(item, view), view);
+  return boundItem(prunedItem(cutItem(item, view), view), view.binding);
 }
 
 /** How a call is named in a note: its step, and which of the calls of that step it is. */

@@ -18,8 +18,12 @@ export function executed(key: CallKey, execution: Execution, context: SessionCon
       const shown = modelOutput === undefined ? {} : { modelOutput };
       return { type: "tool.succeeded", data: { ...key, output, ...shown } };
     }
-    case "failed":
-      return { type: "tool.failed", data: { ...key, error: toStoredError(execution.error) } };
+    case "failed": {
+      const { modelOutput } = execution;
+      const error = toStoredError(execution.error);
+      const shown = modelOutput === undefined ? {} : { modelOutput };
+      return { type: "tool.failed", data: { ...key, error, ...shown } };
+    }
     case "unknown": {
       const reason = isOutOfTime(context) ? "timed-out" : execution.reason;
       return { type: "tool.unknown", data: { ...key, reason } };

@@ -16,13 +16,14 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
-import { openBlobs, withExpansion, type OpenedBlobs } from "./blobs/opened-blobs.ts";
+import { openBlobs, type OpenedBlobs } from "./blobs/opened-blobs.ts";
 import { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
 import { SessionBlobs } from "./blobs/session-blobs.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
-import { Crews } from "./crews.ts";
+import { Crews, type Crew } from "./crews.ts";
 import { KeptSession, type KeepingMoment } from "./kept-session.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
+import { openMcpServers, type OpenMcpServers } from "./mcp/mcp-servers.ts";
 import { isAtRest } from "./recovery.ts";
 import {
   redactSession,
@@ -86,6 +87,10 @@ async function encrypted({ encryption }: RuntimeOptions, log: EventLog): Promise
   return sealing;
 }
 
+function warn(error: TurnlogError): void {
+  process.emitWarning(error);
+}
+
 class OpenRuntime implements Runtime {
   readonly log: EventLog;
   /** The log, where it was opened here. */
@@ -93,6 +98,7 @@ class OpenRuntime implements Runtime {
   readonly #options: RuntimeOptions;
   readonly #crews: Crews;
   readonly #blobs: OpenedBlobs;
+  readonly #mcp: OpenMcpServers | undefined;
   readonly #live = new Map<string, Promise<Live>>();
   /** Sessions whose rows are being changed: nobody wakes them meanwhile. */
   readonly #resting = new Map<string, Promise<unknown>>();
@@ -105,8 +111,9 @@ class OpenRuntime implements Runtime {
   constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
     this.#store = store;
     this.#options = options;
-    this.#crews = new Crews(prepared);
+    this.#crews = new Crews(options.agent, prepared);
     this.#blobs = openBlobs(options, log);
+    this.#mcp = openMcpServers({ onWarning: warn, clock: Date.now, ...options }, prepared.agent);
     this.log = log;
   }
 
@@ -119,6 +126,7 @@ class OpenRuntime implements Runtime {
       attachments: this.#options.attachments ?? {},
       ready: () => this.#crews.of(session).catalogue.ready(),
       redact: (name, what, options) => this.redact(name, what, options),
+      equip: this.#equip(session),
       fork: (from, fork, recovery) => forkLive(from, fork, this.#forkHost(), recovery),
       actor: async (name) => (await this.#wake(name)).actor,
       watch: async (actor, look) => {
@@ -345,9 +353,14 @@ class OpenRuntime implements Runtime {
     const { stepSource = "language-model-call", graceMs = 1000 } = this.#options;
     const { maxRecoveries = 3, hashChain = false } = this.#options;
     const { clock = Date.now, random = Math.random, timer = systemTimer } = this.#options;
-    const { prepared, catalogue } = this.#crews.of(session);
     const kept = await loadSessionSnapshot(this.log, session);
     const state = await foldOnwards(this.log, session, kept.state);
+    // What was left in the middle of a turn may go on with a step.
+    const goesOn = !isAtRest(state) && recovery === "continue";
+    const { prepared, catalogue } =
+      goesOn && this.#mcp !== undefined
+        ? await this.#equipped(session, this.#mcp)
+        : this.#crews.of(session);
     const watchers = new Watchers();
     const blobs = new SessionBlobs({
       session,
@@ -360,7 +373,7 @@ class OpenRuntime implements Runtime {
       {
         session,
         log: this.log,
-        prepared: withExpansion(prepared, blobs),
+        prepared,
         blobs,
         source: await sources[stepSource](),
         catalogue,
@@ -402,12 +415,28 @@ class OpenRuntime implements Runtime {
     return live;
   }
 
+  #equip(session: string): ((actor: SessionActor) => Promise<void>) | undefined {
+    const mcp = this.#mcp;
+    if (mcp === undefined) return undefined;
+    return async (actor) => {
+      if (!isAtRest(actor.state)) return;
+      const { prepared } = await this.#equipped(session, mcp);
+      if (isAtRest(actor.state)) actor.adopt(prepared);
+    };
+  }
+
+  async #equipped(session: string, mcp: OpenMcpServers): Promise<Crew> {
+    return await this.#crews.equip(session, await mcp.offer(), mcp.call);
+  }
+
   /** A new session is told who runs it; an old one only when that has changed. */
   async #introduce(actor: SessionActor, { description: agent }: PreparedAgent): Promise<void> {
     if (actor.state.position === 0) {
       actor.record({ type: "session.created", data: { agent } });
       await actor.durable();
     } else if (
+      // What its servers offer is not known yet: it is told when it is.
+      (this.#mcp === undefined || agent.mcp !== undefined) &&
       actor.state.summary.agentDigest !== agent.digest &&
       !actor.state.machine.matches("closed")
     ) {
@@ -455,6 +484,7 @@ class OpenRuntime implements Runtime {
     this.#live.clear();
     await Promise.all(this.#resting.values());
     await Promise.all(this.#keeping);
+    await this.#mcp?.close();
     if (!("log" in this.#options)) await this.log.close();
   }
 

@@ -1,10 +1,14 @@
 /** Who runs which session: one agent for all, except forks that were given another one. */
 
+import type { McpOffer } from "../events/index.ts";
 import { prepareAgent, type Agent, type PreparedAgent } from "./agent.ts";
 import { lateCatalogue, type LateCatalogue } from "./late-catalogue.ts";
+import { equipAgent, type CallTool } from "./mcp/mcp-tools.ts";
 
 /** An agent with what is known of models. */
 export interface Crew {
+  /** As it was given, without what MCP servers offer. */
+  readonly given: Agent;
   readonly prepared: PreparedAgent;
   readonly catalogue: LateCatalogue;
 }
@@ -18,11 +22,11 @@ export interface AgentChanges {
 }
 
 export class Crews {
-  readonly #usual: Crew;
+  #usual: Crew;
   readonly #others = new Map<string, Crew>();
 
-  constructor(usual: PreparedAgent) {
-    this.#usual = crewOf(usual);
+  constructor(given: Agent, prepared: PreparedAgent) {
+    this.#usual = crewOf(given, prepared);
   }
 
   of(session: string): Crew {
@@ -32,6 +36,16 @@ export class Crews {
   /** Says who runs a session from now on: before it wakes up. */
   set(session: string, crew: Crew): void {
     if (crew !== this.#usual) this.#others.set(session, crew);
+  }
+
+  /** Gives a session's crew what MCP servers offer now, and with it all who share it; the same crew where that has not changed. */
+  async equip(session: string, offer: McpOffer, call: CallTool): Promise<Crew> {
+    const crew = this.of(session);
+    if (JSON.stringify(crew.prepared.description.mcp) === JSON.stringify(offer)) return crew;
+    const equipped = { ...crew, prepared: await equipAgent(crew.given, offer, call) };
+    if (crew === this.#usual) this.#usual = equipped;
+    else if (this.#others.get(session) === crew) this.#others.set(session, equipped);
+    return equipped;
   }
 }
 
@@ -46,9 +60,10 @@ export async function changedCrew(
     ...(tools === undefined ? {} : { tools }),
   };
   if (agent === undefined && Object.keys(changes).length === 0) return before;
-  return crewOf(await prepareAgent({ ...(agent ?? before.prepared.agent), ...changes }));
+  const given = { ...(agent ?? before.given), ...changes };
+  return crewOf(given, await prepareAgent(given));
 }
 
-function crewOf(prepared: PreparedAgent): Crew {
-  return { prepared, catalogue: lateCatalogue(prepared.agent.context?.catalogue) };
+function crewOf(given: Agent, prepared: PreparedAgent): Crew {
+  return { given, prepared, catalogue: lateCatalogue(given.context?.catalogue) };
 }

@@ -11,6 +11,8 @@ export type { BlobLimits } from "./blobs/blob-shelf.ts";
 export { promptWithMedia, type PromptWithMediaOptions } from "./blobs/prompt-with-media.ts";
 export { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
 export { createRuntime } from "./create-runtime.ts";
+export type { HttpMcpServer, McpServer, McpServers, StdioMcpServer } from "./mcp/mcp-options.ts";
+export { withRecordedOffer } from "./mcp/mcp-tools.ts";
 export type { Runtime } from "./runtime.ts";
 export type { BlobOptions, Encryption, RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";

@@ -6,6 +6,7 @@ import type { BlobLimits, RecordedBlobs } from "./blobs/blob-shelf.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.ts";
 import type { Agent } from "./agent.ts";
 import type { AttachmentOptions } from "./attachment.ts";
+import type { McpServers } from "./mcp/mcp-options.ts";
 import type { StepSource } from "./step-source.ts";
 import type { Timer } from "./timer.ts";
 
@@ -41,6 +42,11 @@ export type RuntimeOptions = StoreOptions & {
    * stays in the events, as base64; what a session has beside its log already is read all the same.
    */
   readonly blobs?: BlobOptions | false;
+  /**
+   * MCP servers whose tools every session has beside its agent's own, as `server__tool`. They are
+   * started when a message is sent for the first time, and closed with the runtime.
+   */
+  readonly mcp?: McpServers;
   /** What to do with a turn that a dead process left unfinished. Default `stop`. */
   readonly recovery?: RecoveryPolicy;
   /** How often one turn is gone on with after its process died, with `continue`. Default 3. */
@@ -64,7 +70,10 @@ export type RuntimeOptions = StoreOptions & {
   readonly idleAfterMs?: number;
   /** Milliseconds that a tool is given to end after it was told to stop. Default 1,000. */
   readonly graceMs?: number;
-  /** Told of trouble that loses nothing, such as a snapshot that could not be stored. Default: a process warning. */
+  /**
+   * Told of trouble that loses nothing, such as a snapshot that could not be stored or an MCP server
+   * that could not be started. Default: a process warning.
+   */
   readonly onWarning?: (error: TurnlogError) => void;
   /** Epoch milliseconds. */
   readonly clock?: () => number;

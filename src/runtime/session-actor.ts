@@ -19,6 +19,7 @@ import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
 import type { SessionBlobs } from "./blobs/session-blobs.ts";
 import type { EstimatedPrompt } from "./context-figures.ts";
 import { runModelStep } from "./model-step.ts";
+import { withExpansion } from "./blobs/opened-blobs.ts";
 import { inFlight, isInTurn, settlement } from "./recovery.ts";
 import type { SessionChain } from "./session-chain.ts";
 import type { SessionDoor } from "./session-door.ts";
@@ -55,6 +56,10 @@ export interface SessionActorOptions {
 export class SessionActor implements SessionDoor, Disposable {
   readonly session: string;
   readonly #options: SessionActorOptions;
+  /** Who runs it: as it was given, until it is told otherwise. */
+  #given: PreparedAgent;
+  /** The same, whose prompts are counted as they are sent. */
+  #prepared: PreparedAgent;
   #state: SessionState;
   #failure: TurnlogError | undefined;
   readonly #writer: SessionWriter;
@@ -66,7 +71,7 @@ export class SessionActor implements SessionDoor, Disposable {
   #inputs = new Map<string, unknown>();
   #tools: ToolRunner | undefined;
   readonly #clock: TurnClock;
-  readonly #prompts: SessionPrompts;
+  #prompts: SessionPrompts;
 
   constructor(options: SessionActorOptions, state: SessionState) {
     this.session = options.session;
@@ -80,10 +85,19 @@ export class SessionActor implements SessionDoor, Disposable {
         this.#fail(error);
       },
     });
-    const { prepared, catalogue, source, clock, timer, random } = options;
+    const { prepared, timer } = options;
+    this.#given = prepared;
+    this.#prepared = withExpansion(prepared, options.blobs);
     this.#clock = new TurnClock(this, prepared.agent, timer);
-    const around = { door: this, source, clock, timer, random };
-    this.#prompts = new SessionPrompts(around, { prepared, catalogue });
+    this.#prompts = this.#promptsOf(this.#prepared);
+  }
+
+  #promptsOf(prepared: PreparedAgent): SessionPrompts {
+    const { catalogue, source, clock, timer, random } = this.#options;
+    return new SessionPrompts(
+      { door: this, source, clock, timer, random },
+      { prepared, catalogue },
+    );
   }
 
   get state(): SessionState {
@@ -150,6 +164,17 @@ export class SessionActor implements SessionDoor, Disposable {
 
   pace(): Promise<void> | undefined {
     return this.#writer.pace();
+  }
+
+  /** Has it run by the same agent with other tools of MCP servers: between steps, while it is at rest. */
+  adopt(prepared: PreparedAgent): void {
+    if (prepared === this.#given) return;
+    this.#given = prepared;
+    this.#prepared = withExpansion(prepared, this.#options.blobs);
+    this.#prompts = this.#promptsOf(this.#prepared);
+    const { description: agent } = prepared;
+    if (this.#state.summary.agentDigest === agent.digest) return;
+    this.record({ type: "session.configured", data: { agent } });
   }
 
   /** Goes on from a log that another process left behind, or does nothing when it left nothing. */
@@ -239,7 +264,7 @@ export class SessionActor implements SessionDoor, Disposable {
       case "abort":
         return this.#stop.abort(this.refusal("go on", "its turn was stopped"));
       case "settle":
-        for (const body of settlement(this.#state, this.#options.prepared.agent)) this.record(body);
+        for (const body of settlement(this.#state, this.#prepared.agent)) this.record(body);
         return;
       case "endTurn":
         return this.#endTurn(effect.params);
@@ -248,14 +273,14 @@ export class SessionActor implements SessionDoor, Disposable {
 
   #startTurn(): void {
     const { turn } = this.#state.machine.context;
-    const maxSteps = this.#options.prepared.agent.maxSteps ?? DEFAULT_MAX_STEPS;
+    const maxSteps = this.#prepared.agent.maxSteps ?? DEFAULT_MAX_STEPS;
     this.#clock.begin(turn + 1);
     this.record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
   }
 
   #startStep(): void {
     const { turn, step, stepsInTurn } = this.#state.machine.context;
-    const repeating = repetition(this.#state, this.#options.prepared.agent);
+    const repeating = repetition(this.#state, this.#prepared.agent);
     if (repeating !== undefined) return this.record(repeating);
     const due = this.#state.queue.waiting.filter(
       (message) => stepsInTurn === 0 || message.delivery === "steer",
@@ -276,7 +301,7 @@ export class SessionActor implements SessionDoor, Disposable {
     attempt: number,
     { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
   ): void {
-    const { description } = this.#options.prepared;
+    const { description } = this.#prepared;
     const { turn } = this.#state.machine.context;
     this.#stop = new AbortController();
     this.#tools = undefined;
@@ -296,12 +321,12 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   async #callModel(): Promise<void> {
-    const { prepared, source, blobs, clock, timer, random } = this.#options;
+    const { source, blobs, clock, timer, random } = this.#options;
     const inputs = this.#inputs;
     await runModelStep({
       door: this,
       source,
-      agent: prepared.agent,
+      agent: this.#prepared.agent,
       blobs,
       messages: this.#messages,
       signal: this.#stop.signal,

@@ -7,6 +7,7 @@
 import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
 import { TurnlogError, type AgentDescription, type EventLog } from "../events/index.ts";
 import { prepareAgent, type Agent } from "./agent.ts";
+import { withRecordedOffer } from "./mcp/mcp-tools.ts";
 import {
   contextFigures,
   plainTokens,
@@ -58,7 +59,8 @@ export async function readContext(
   };
   for (const candidate of agents) {
     // Nobody is asked anything: a name is as good as the model.
-    const prepared = await prepareAgent({ ...candidate, model: agent.model.modelId }, agent.model);
+    const named = { ...candidate, model: agent.model.modelId };
+    const prepared = await prepareAgent(withRecordedOffer(named, agent), agent.model);
     if (prepared.description.digest === agent.digest) return told({ ...bare, prepared }, "agent");
   }
   if (whole === undefined) return told({ ...bare, standing: 0 }, "unknown");

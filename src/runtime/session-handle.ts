@@ -32,6 +32,8 @@ export interface SessionHost {
     what: readonly RedactionTarget[],
     options: RedactOptions,
   ): Promise<Redacted>;
+  /** Gives a session that is at rest the tools that MCP servers have now; absent where there are none. */
+  readonly equip: ((actor: SessionActor) => Promise<void>) | undefined;
   /** The live actor, woken up from the log if need be. */
   actor(session: string): Promise<SessionActor>;
   /** Resolves with what `look` finds once it finds something; it looks after every event. */
@@ -46,7 +48,10 @@ export function createSession(id: string, host: SessionHost): Session {
     await host.ready();
     const actor = await host.actor(id);
     if (actor.state.machine.matches("closed")) throw actor.refusal(command, "it is closed");
-    return actor;
+    if (host.equip === undefined) return actor;
+    await host.equip(actor);
+    // It may have fallen asleep while servers were started.
+    return await host.actor(id);
   }
 
   async function answer(callId: string, approved: boolean, options: ApprovalAnswer): Promise<void> {

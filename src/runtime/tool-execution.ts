@@ -10,6 +10,7 @@ import type { CallPart } from "../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { defer, onAbort } from "./defer.ts";
 import { toJson, toStoredError } from "./json-value.ts";
+import { failureOutput } from "./mcp/mcp-output.ts";
 import type { Timer } from "./timer.ts";
 
 export interface ToolExecution {
@@ -36,7 +37,12 @@ export type Execution =
       /** Undefined where the model is given the output itself. */
       readonly modelOutput: ModelOutput | undefined;
     }
-  | { readonly kind: "failed"; readonly error: unknown }
+  | {
+      readonly kind: "failed";
+      readonly error: unknown;
+      /** Undefined where the model is given the error's message. */
+      readonly modelOutput?: ModelOutput | undefined;
+    }
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
 
 export async function executeCall(run: ToolExecution): Promise<Execution> {
@@ -102,7 +108,7 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
     const json = toJson(output);
     return { kind: "succeeded", output: json, modelOutput: await modelOutput(run, output, json) };
   } catch (error) {
-    return { kind: "failed", error };
+    return { kind: "failed", error, modelOutput: failureOutput(error) };
   }
 }
 

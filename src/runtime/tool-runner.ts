@@ -11,6 +11,7 @@ import type { CallPart } from "../projections/index.ts";
 import type { Agent } from "./agent.ts";
 import { approvalOf, type ApprovalCheck } from "./approval.ts";
 import { recordShelved, type SessionBlobs } from "./blobs/session-blobs.ts";
+import { shelvedExecution } from "./blobs/shelved-execution.ts";
 import { denied, executed, skipped } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError } from "./json-value.ts";
@@ -172,12 +173,11 @@ export class ToolRunner {
     this.#background(async () => {
       const identity = { session: door.session, step: this.#step, attempt, effectId };
       const execution = await this.#execute(runnable, identity);
-      const shelving =
-        execution.kind === "succeeded" ? this.#options.blobs.answer(execution) : undefined;
+      const shelving = shelvedExecution(this.#options.blobs, execution);
       const shelved = shelving && (await shelving);
       this.#running.delete(call);
       if (this.#stands(call, "running")) {
-        const ended = shelved === undefined ? execution : { ...execution, ...shelved.content };
+        const ended = shelved?.content ?? execution;
         const body = executed(this.#key(call), ended, door.state.machine.context);
         recordShelved(door, shelved?.stored ?? [], body);
       }

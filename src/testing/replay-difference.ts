@@ -22,7 +22,14 @@ export function isSameEvent(recorded: SessionEvent, replayed: SessionEvent): boo
 function comparable({ seq, type, data, id }: SessionEvent): unknown {
   const compared = withoutGuesses(type, { ...data });
   const error = "error" in compared ? { error: withoutCircumstances(compared["error"]) } : {};
-  return { seq, type, id, data: { ...compared, ...error } };
+  const agent = "agent" in compared ? { agent: withoutOffer(compared["agent"]) } : {};
+  return { seq, type, id, data: { ...compared, ...error, ...agent } };
+}
+
+/** No MCP server is asked when a session is replayed; its tools are in the agent's digest. */
+function withoutOffer(agent: unknown): unknown {
+  if (typeof agent !== "object" || agent === null) return agent;
+  return { ...agent, mcp: undefined };
 }
 
 /** Fields that hold what this release guessed. */

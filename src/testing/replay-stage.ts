@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { memoryBlobs } from "../events/blobs/index.ts";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
 import { createRuntime, type Agent, type Session, type Timer } from "../index.ts";
+import { withRecordedOffer } from "../runtime/index.ts";
 import { replayModel, type ReplayPace } from "../models/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
 import { isCommand, isTimeUp, leavesTool, repeatCommand } from "./replay-command.ts";
@@ -128,7 +129,7 @@ export class ReplayStage {
     if (event.type === "session.created" || event.type === "session.configured") {
       this.#description = event.data.agent;
     }
-    const agent = agentOf(this.#description);
+    const agent = withRecordedOffer(agentOf(this.#description), this.#description);
     const rest = events.slice(event.seq - 1);
     const recovery = [event, events[event.seq]].find((one) => one?.type === "session.recovered");
     const runtime = await createRuntime({

@@ -1,16 +1,16 @@
 // A tiny answer in each provider's format, served after the recorded stream so that a second step
 // completes. Ours, not recorded.
-import type { WireFamily } from "./wire-manifest.ts";
+import type { WireFormat } from "./wire-manifest.ts";
 import { frame } from "./wire-stream.ts";
 
 /** The text of the second answer. */
 export const finalText = "That is all.";
 
 /** The stream that answers every request after the first. */
-export function finalAnswer(family: WireFamily): Uint8Array {
+export function finalAnswer(format: WireFormat): Uint8Array {
   return frame(
-    family,
-    chunks[family].map((chunk) => JSON.stringify(chunk)),
+    format,
+    chunks[format].map((chunk) => JSON.stringify(chunk)),
   );
 }
 
@@ -25,7 +25,7 @@ const choice = (delta: object, finish: "stop" | null) => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 });
 
-const chunks: Record<WireFamily, readonly object[]> = {
+const chunks: Record<WireFormat, readonly object[]> = {
   "openai-responses": [
     { type: "response.created", response: { id: "resp_final", created_at: 1, model: "final" } },
     { type: "response.output_item.added", output_index: 0, item: { ...message, content: [] } },

@@ -23,9 +23,36 @@ export const corpusPresent: boolean = existsSync(manifestPath);
 /** What a skipped corpus test says. */
 export const corpusAbsent: string = `skipped, no recorded provider streams here (${manifestPath} is not there; set TURNLOG_CORPUS to the corpus folder)`;
 
-/** The families that have a real client here. */
-export const wireFamilies = ["openai-responses", "openai-chat", "google", "anthropic"] as const;
+/** How a stream is framed and ended, by the first family that does it so. */
+export const wireFormats = ["openai-responses", "openai-chat", "google", "anthropic"] as const;
+export type WireFormat = (typeof wireFormats)[number];
+
+/** The families that have a real client here; behind the four those that speak as OpenAI does, with peculiarities of their own. */
+const wireFamilies = [
+  "openai-responses",
+  "openai-chat",
+  "google",
+  "anthropic",
+  "alibaba",
+  "azure",
+  "cerebras",
+  "deepseek",
+  "groq",
+  "mistral",
+  "moonshotai",
+  "open-responses",
+  "openai-compatible",
+  "perplexity",
+  "xai",
+] as const;
+
 export type WireFamily = (typeof wireFamilies)[number];
+
+export function formatOf({ family, url }: Pick<WireRow, "family" | "url">): WireFormat {
+  const own = wireFormats.find((format) => format === family);
+  if (own !== undefined) return own;
+  return url.includes("/responses") ? "openai-responses" : "openai-chat";
+}
 
 /** `ok`: the stream plays to its end. `errors`: the client reports an error part or an invalid call. */
 const wireStatuses = ["ok", "errors"] as const;

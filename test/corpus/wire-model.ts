@@ -1,9 +1,20 @@
 // From a manifest row to the real provider client, pointed at a server, and the tools that its recorded calls
 // name: without them the calls would come out as invalid.
+import { createAlibaba } from "@ai-sdk/alibaba";
 import { anthropic, createAnthropic } from "@ai-sdk/anthropic";
+import { createAzure } from "@ai-sdk/azure";
+import { createCerebras } from "@ai-sdk/cerebras";
+import { createDeepSeek } from "@ai-sdk/deepseek";
 import { createGoogle } from "@ai-sdk/google";
+import { createGroq } from "@ai-sdk/groq";
+import { createMistral } from "@ai-sdk/mistral";
+import { createMoonshotAI } from "@ai-sdk/moonshotai";
+import { createOpenResponses } from "@ai-sdk/open-responses";
 import { createOpenAI, openai } from "@ai-sdk/openai";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { createPerplexity } from "@ai-sdk/perplexity";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { createXai, xai } from "@ai-sdk/xai";
 import { tool, type Tool, type ToolSet } from "ai";
 import { z } from "zod";
 import type { WireFamily, WireRow } from "./wire-manifest.ts";
@@ -17,7 +28,7 @@ export interface WireModel {
 /** The real client for a row, asking `url` (an origin) instead of its provider. */
 export function wireModel(row: WireRow, url: string): WireModel {
   return {
-    model: clients[row.family](url),
+    model: clients[row.family](url, row),
     tools: Object.fromEntries(
       row.tools.map((name) => [name, providerTool(row, name) ?? functionTool(name)]),
     ),
@@ -26,7 +37,7 @@ export function wireModel(row: WireRow, url: string): WireModel {
 
 const apiKey = "recorded";
 
-const clients: Record<WireFamily, (url: string) => LanguageModelV4> = {
+const clients: Record<WireFamily, (url: string, row: WireRow) => LanguageModelV4> = {
   "openai-responses": (url) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).responses("gpt-5.1"),
   "openai-chat": (url) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).chat("gpt-4.1"),
   google: (url) =>
@@ -37,6 +48,27 @@ const clients: Record<WireFamily, (url: string) => LanguageModelV4> = {
     createAnthropic({ baseURL: `${url}/v1`, apiKey, generateId: countedIds() }).chat(
       "claude-sonnet-4-5",
     ),
+  alibaba: (url) => createAlibaba({ baseURL: `${url}/v1`, apiKey })("qwen3-max"),
+  azure: (url, row) => {
+    const azure = createAzure({ baseURL: `${url}/openai`, apiKey, apiVersion: "v1" });
+    if (row.file.includes("deepseek")) return azure.deepseek("deepseek");
+    return azure.responses("gpt-5.1");
+  },
+  cerebras: (url) => createCerebras({ baseURL: `${url}/v1`, apiKey })("gpt-oss-120b"),
+  deepseek: (url) => createDeepSeek({ baseURL: `${url}/v1`, apiKey })("deepseek-reasoner"),
+  groq: (url) => createGroq({ baseURL: `${url}/v1`, apiKey })("qwen/qwen3-32b"),
+  mistral: (url) =>
+    createMistral({ baseURL: `${url}/v1`, apiKey, generateId: countedIds() })("mistral-large"),
+  moonshotai: (url) => createMoonshotAI({ baseURL: `${url}/v1`, apiKey })("kimi-k2"),
+  "open-responses": (url) =>
+    createOpenResponses({ name: "recorded", url: `${url}/v1/responses`, apiKey })("local"),
+  "openai-compatible": (url) =>
+    createOpenAICompatible({ name: "recorded", baseURL: `${url}/v1`, apiKey }).chatModel("local"),
+  perplexity: (url) => createPerplexity({ baseURL: url, apiKey })("sonar"),
+  xai: (url, row) => {
+    const xai = createXai({ baseURL: `${url}/v1`, apiKey });
+    return row.url.includes("/responses") ? xai.responses("grok-4") : xai.chat("grok-4");
+  },
 };
 
 /** Ids that the client makes up where the provider sends none; the OpenAI client cannot be given any. */
@@ -76,7 +108,18 @@ function providerTool({ family, file }: WireRow, name: string): Tool | undefined
         return anthropic.tools.webSearch_20250305();
     }
   }
-  if (family === "openai-responses") {
+  if (family === "xai") {
+    // Its types come from another copy of the SDK's utilities.
+    switch (name) {
+      case "image_generation":
+        return xai.tools.imageGeneration() as unknown as Tool;
+      case "web_search":
+        return xai.tools.webSearch() as unknown as Tool;
+      case "x_search":
+        return xai.tools.xSearch() as unknown as Tool;
+    }
+  }
+  if (family === "openai-responses" || family === "azure") {
     switch (name) {
       case "apply_patch":
         return openai.tools.applyPatch({ execute: () => ({ status: "completed" }) });

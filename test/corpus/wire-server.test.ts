@@ -5,7 +5,7 @@ import { describeWithCorpus } from "./corpus-suite.ts";
 import { wireMessages } from "./expected-parts.ts";
 import { finalText } from "./final-answer.ts";
 import { isContinuation } from "./pieces.ts";
-import { wireFamilies, wireRows, type WireRow } from "./wire-manifest.ts";
+import { wireFormats, wireRows, type WireRow } from "./wire-manifest.ts";
 import { wireModel } from "./wire-model.ts";
 import { serveWire } from "./wire-server.ts";
 import { recordedStream } from "./wire-stream.ts";
@@ -49,7 +49,7 @@ describeWithCorpus("the wire server", () => {
     ]);
   });
 
-  it.for(wireFamilies)("answers the second request of %s with a final text", async (family) => {
+  it.for(wireFormats)("answers the second request of %s with a final text", async (family) => {
     const row = wireRows([family], ["ok"]).at(0);
     if (row === undefined) throw new Error(`the manifest has no rows of ${family}`);
     await using server = await serveWire(row, { seed: 1 });

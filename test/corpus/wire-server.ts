@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { finalAnswer } from "./final-answer.ts";
 import { cutIntoPieces } from "./pieces.ts";
-import type { WireRow } from "./wire-manifest.ts";
+import { formatOf, type WireRow } from "./wire-manifest.ts";
 import { recordedStream } from "./wire-stream.ts";
 
 /** One request as the provider saw it. */
@@ -40,7 +40,7 @@ export async function serveWire(
       return;
     }
     const arrived = requests.push({ path, body: await json(request) });
-    const stream = arrived === 1 ? recorded : finalAnswer(row.family);
+    const stream = arrived === 1 ? recorded : finalAnswer(formatOf(row));
     response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
     await pipeline(pacedPieces(stream, seed), response);
   }

@@ -3,16 +3,16 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { corpusFolder, type WireFamily, type WireRow } from "./wire-manifest.ts";
+import { corpusFolder, formatOf, type WireFormat, type WireRow } from "./wire-manifest.ts";
 
 const typedChunk = z.looseObject({ type: z.string() });
 
 /** Frames JSON chunks as the server-sent events of this provider. */
-export function frame(family: WireFamily, chunks: readonly string[]): Uint8Array {
-  return Buffer.from(frames[family](chunks));
+export function frame(format: WireFormat, chunks: readonly string[]): Uint8Array {
+  return Buffer.from(frames[format](chunks));
 }
 
-const frames: Record<WireFamily, (chunks: readonly string[]) => string> = {
+const frames: Record<WireFormat, (chunks: readonly string[]) => string> = {
   "openai-responses": dataEvents,
   "openai-chat": (chunks) => dataEvents([...chunks, "[DONE]"]),
   google: dataEvents,
@@ -34,5 +34,5 @@ export async function recordedStream(row: WireRow): Promise<Uint8Array> {
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "");
-  return frame(row.family, chunks);
+  return frame(formatOf(row), chunks);
 }

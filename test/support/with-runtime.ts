@@ -19,6 +19,7 @@ export type OpenOptions = Partial<
     | "attachments"
     | "blobs"
     | "hashChain"
+    | "mcp"
     | "recovery"
     | "maxRecoveries"
     | "stepSource"

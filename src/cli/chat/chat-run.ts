@@ -2,7 +2,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
+import { createRuntime, type McpServers, type Runtime, type Session } from "../../runtime/index.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { DEFAULT_DIR } from "../default-dir.ts";
 import { contextWarning } from "../context-words.ts";
@@ -32,6 +32,7 @@ export interface ChatRun {
   readonly choice: ModelChoice;
   readonly offlineDelayMs: number;
   readonly allowWrite: boolean;
+  readonly mcp: McpServers;
   /** What the agent is told in the place of the usual, and when it is compacted otherwise. */
   readonly instructions: string | undefined;
   readonly compaction: ContextStrategy | undefined;
@@ -86,6 +87,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     hashChain: run.hashChain,
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,
+    mcp: askingServers(run),
     recovery: run.rerun === undefined ? "stop" : "continue",
     onWarning: (error) => void tell(error),
   });
@@ -107,6 +109,14 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     if (interrupts.ending.aborted) return TERMINATED;
     throw error;
   }
+}
+
+/** In a terminal, calls are asked for unless they only read; elsewhere the option itself is the consent. */
+function askingServers({ mcp, canAsk }: ChatRun): McpServers {
+  const needsApproval = canAsk && "unless-read-only";
+  return Object.fromEntries(
+    Object.entries(mcp).map(([name, server]) => [name, { ...server, needsApproval }]),
+  );
 }
 
 async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output): Promise<Session> {

@@ -144,7 +144,7 @@ const contentFields: ContentFields = {
   "tool.started": { ...key, toolName: clear, attempt: clear, effectId: clear },
   "tool.progressed": { ...key, output: text },
   "tool.succeeded": { ...key, output: text, modelOutput: modelText },
-  "tool.failed": { ...key, error },
+  "tool.failed": { ...key, error, modelOutput: modelText },
   "tool.denied": { ...key, reason: out },
   "tool.skipped": { ...key, reason: clear },
   "tool.unknown": { ...key, reason: clear },

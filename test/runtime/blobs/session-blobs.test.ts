@@ -13,7 +13,12 @@ import {
   type SessionEvent,
 } from "../../../src/events/index.ts";
 import {
+  createRuntime,
+  encryptedLog,
   exportFixture,
+  exportSession,
+  importSession,
+  memoryKeys,
   openMemoryLog,
   promptWithMedia,
   readSessionFile,
@@ -465,4 +470,73 @@ it("a session with media is replayed without them", async () => {
   expect(await replay(events, agent)).toEqual({ events: events.length });
   const fixture = await readSessionFile(await exportFixture(open.log, "s"));
   expect(await replay(fixture.events, agent)).toEqual({ events: events.length });
+});
+
+describe("an answer that is a failure", () => {
+  it("has its media beside the log too, in the error as in what the model is shown", async () => {
+    const result = {
+      isError: true,
+      content: [
+        { type: "text", text: "This is what went wrong:" },
+        { type: "image", data: base64, mimeType: "image/png" },
+      ],
+    };
+    const failure = Object.assign(new Error("It failed."), {
+      code: "MCP_TOOL_FAILED",
+      details: { result },
+    });
+    const tools = shows(undefined, { execute: () => Promise.reject(failure) } as never);
+    const { events, shown } = await looked(tools);
+    expect(dataOf(events, "blob.stored")).toHaveLength(1);
+    expect(JSON.stringify(events)).not.toContain(base64.slice(0, 100));
+    const [failed] = dataOf(events, "tool.failed");
+    expect(failed?.error).toMatchObject({ message: "It failed.", code: "MCP_TOOL_FAILED" });
+    expect(JSON.stringify(failed)).toContain(reference);
+    expect(JSON.stringify(shown)).toContain(base64);
+  });
+});
+
+describe("where sessions are encrypted", () => {
+  it("media stay in their events, so that nothing of them lies beside the log", async () => {
+    const log = await openMemoryLog();
+    const keys = memoryKeys();
+    const model = scriptedModel(["Seen.", "Gone."]);
+    await using runtime = await createRuntime({ log, encryption: { keys }, agent: { model } });
+    const session = await runtime.session("s");
+    const files = [{ type: "file" as const, data: shot, mediaType: "image/png" }];
+    await (
+      await session.send(files)
+    ).result;
+    expect(await Array.fromAsync(log.blobs.list())).toEqual([]);
+    expect(JSON.stringify(await Array.fromAsync(log.read("s")))).not.toContain(base64.slice(0, 40));
+    expect(JSON.stringify(model.calls[0]?.prompt)).toContain(base64);
+    const queued = (await Array.fromAsync(runtime.log.read("s"))).find(
+      ({ type }) => type === "message.queued",
+    );
+    await session.redact([queued?.seq ?? 0]);
+    await (
+      await session.send("and now?")
+    ).result;
+    expect(JSON.stringify(model.calls[1]?.prompt)).not.toContain(base64.slice(0, 40));
+  });
+
+  it("a session that has media beside its log is not imported, and none of them is written", async () => {
+    const from = await openMemoryLog();
+    {
+      await using open = await openSession({ model: scriptedModel(["Seen."]) }, { log: from });
+      await (
+        await open.session.send([{ type: "file", data: shot, mediaType: "image/png" }])
+      ).result;
+    }
+    const log = await openMemoryLog();
+    const encrypted = encryptedLog(log, memoryKeys());
+    for (const blobs of ["inline", "none"] as const) {
+      const lines = exportSession(from, "s", { blobs });
+      await expect(importSession(encrypted, lines, { verify: false })).rejects.toMatchObject({
+        code: "INVALID_INPUT",
+      });
+    }
+    expect(await Array.fromAsync(log.blobs.list())).toEqual([]);
+    expect(await log.revision("s")).toBe(0);
+  });
 });

@@ -1,0 +1,248 @@
+/**
+ * One MCP server of a runtime: started when it is first needed, started again after its death (with a
+ * growing pause when it dies again and again), closed with the runtime. What goes wrong with it is an
+ * error of the call or of the start, never of the session.
+ */
+
+import { TurnlogError } from "../../events/index.ts";
+import { defer, onAbort } from "../defer.ts";
+import type { ListedTool, McpConnection } from "./mcp-connection.ts";
+import {
+  DEFAULT_CALL_TIMEOUT_MS,
+  DEFAULT_START_TIMEOUT_MS,
+  type McpServer,
+} from "./mcp-options.ts";
+import { failureMessage, parseMcpResult, type McpResult } from "./mcp-output.ts";
+
+/** Milliseconds for a server that should answer at once. */
+const PROBE_MS = 5000;
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+
+type Trouble = "not-started" | "died" | "timed-out" | "closed";
+
+export class RunningServer {
+  readonly name: string;
+  readonly #server: McpServer;
+  readonly #clock: () => number;
+  readonly #closing = new AbortController();
+  #connecting: Promise<McpConnection> | undefined;
+  #live: McpConnection | undefined;
+  /** Those that were given up and are not gone yet. */
+  readonly #leaving = new Set<Promise<void>>();
+  #tools: readonly ListedTool[] | undefined;
+  /** Whether it may have other tools than those that are known. */
+  #stale = true;
+  /** Starts and deaths since it last answered to a call. */
+  #failures = 0;
+  #pausedUntil = 0;
+
+  constructor(name: string, server: McpServer, clock: () => number) {
+    this.name = name;
+    this.#server = server;
+    this.#clock = clock;
+  }
+
+  /**
+   * Its tools as they are now; those that were known before where it does not say.
+   * @throws TurnlogError `MCP_SERVER_FAILED` where none are known; `tools` of it otherwise.
+   */
+  async tools(onWarning: (error: TurnlogError) => void): Promise<readonly ListedTool[]> {
+    if (!this.#stale && this.#connecting !== undefined) return this.#tools ?? [];
+    try {
+      const connection = await this.#connection();
+      // Said while it is being asked: it is asked again.
+      this.#stale = "url" in this.#server;
+      this.#tools = await connection.list(this.#startTimeoutMs);
+    } catch (error) {
+      this.#stale = true;
+      const failure = TurnlogError.isInstance(error)
+        ? error
+        : this.#failure("not-started", `did not say what tools it has: ${textOf(error)}`, error);
+      if (this.#tools === undefined) throw failure;
+      onWarning(failure);
+    }
+    return this.#tools;
+  }
+
+  /**
+   * Runs a tool. `signal` asks the server to stop, and waits for what it says to that: an outcome
+   * that nobody sees is for the caller to call unknown.
+   * @throws TurnlogError `MCP_TOOL_FAILED` (the tool says so), `MCP_SERVER_FAILED`
+   */
+  async call(tool: string, input: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> {
+    signal?.throwIfAborted();
+    const connection = await this.#connection();
+    const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
+    const late = new AbortController();
+    using _ = limit(callTimeoutMs, () => {
+      late.abort();
+    });
+    try {
+      const result = await this.#answer(connection, tool, input, late.signal, signal);
+      this.#failures = 0;
+      return this.#checked(tool, result);
+    } catch (error) {
+      if (TurnlogError.isInstance(error)) throw error;
+      if (late.signal.aborted) {
+        await this.#probe(connection);
+        const what = `did not answer to ${tool} within ${callTimeoutMs} ms`;
+        throw this.#failure("timed-out", `${what}. ${UNSEEN}`, error);
+      }
+      const { isRefusal } = await import("./mcp-connection.ts");
+      if (isRefusal(error)) {
+        this.#failures = 0;
+        throw this.#toolFailure(tool, textOf(error), {}, error);
+      }
+      this.#drop(connection);
+      const why = this.#closing.signal.aborted ? "closed" : "died";
+      const what = why === "closed" ? "was closed" : `was lost (${textOf(error)})`;
+      throw this.#failure(why, `${what} while it ran ${tool}. ${UNSEEN}`, error, connection);
+    }
+  }
+
+  /** Ends it; resolves when nothing is left of it. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const connecting = this.#connecting;
+    this.#connecting = undefined;
+    await connecting?.then(
+      (connection) => connection.close(),
+      () => {},
+    );
+    await Promise.all(this.#leaving);
+  }
+
+  get #startTimeoutMs(): number {
+    return this.#server.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS;
+  }
+
+  async #answer(
+    connection: McpConnection,
+    tool: string,
+    input: Record<string, unknown>,
+    late: AbortSignal,
+    stopping: AbortSignal | undefined,
+  ): Promise<unknown> {
+    const answer = connection.call(tool, input, late);
+    if (stopping === undefined) return await answer;
+    using _ = onAbort(stopping, () => {
+      connection.cancel(input);
+    });
+    return await answer;
+  }
+
+  async #connection(): Promise<McpConnection> {
+    if (this.#closing.signal.aborted) throw this.#failure("closed", "was closed");
+    if (this.#connecting === undefined) {
+      const pause = this.#pausedUntil - this.#clock();
+      if (pause > 0) {
+        const seconds = Math.ceil(pause / 1000);
+        const times = `has failed ${this.#failures} times in a row`;
+        const what = `${times} and is not started again for another ${seconds} s`;
+        throw this.#failure("not-started", what);
+      }
+      const connecting = this.#connect();
+      this.#connecting = connecting;
+      // Whoever waits for it is told.
+      connecting.catch(() => {
+        if (this.#connecting === connecting) this.#connecting = undefined;
+      });
+    }
+    return await this.#connecting;
+  }
+
+  async #connect(): Promise<McpConnection> {
+    const { connect } = await import("./mcp-connection.ts");
+    let connection: McpConnection | undefined;
+    try {
+      connection = await connect({
+        server: this.#server,
+        timeoutMs: this.#startTimeoutMs,
+        signal: this.#closing.signal,
+        onEnd: () => {
+          if (connection !== undefined) this.#drop(connection);
+        },
+        onToolsChanged: () => {
+          this.#stale = true;
+        },
+      });
+      this.#live = connection;
+      this.#stale = true;
+      return connection;
+    } catch (error) {
+      this.#pause();
+      throw this.#failure("not-started", `could not be started: ${textOf(error)}`, error);
+    }
+  }
+
+  /** The next call starts it anew: at once, and after a pause when this happens again and again. */
+  #drop(connection: McpConnection): void {
+    if (this.#live !== connection) return;
+    this.#live = undefined;
+    this.#connecting = undefined;
+    this.#stale = true;
+    this.#pause();
+    const gone = connection.close().catch(() => {});
+    this.#leaving.add(gone);
+    void gone.then(() => this.#leaving.delete(gone));
+  }
+
+  #pause(): void {
+    this.#failures += 1;
+    if (this.#failures < 2) return;
+    const pause = FIRST_PAUSE_MS * 2 ** (this.#failures - 2);
+    this.#pausedUntil = this.#clock() + Math.min(LONGEST_PAUSE_MS, pause);
+  }
+
+  /** One that does not answer to anything any more is ended; one that is busy may go on. */
+  async #probe(connection: McpConnection): Promise<void> {
+    const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
+    try {
+      await connection.list(Math.min(PROBE_MS, callTimeoutMs));
+    } catch (error) {
+      void error;
+      this.#drop(connection);
+    }
+  }
+
+  #checked(tool: string, value: unknown): unknown {
+    const result = parseMcpResult(value);
+    if (result.isError !== true) return value;
+    throw this.#toolFailure(tool, failureMessage(result), result);
+  }
+
+  #toolFailure(tool: string, message: string, result: McpResult, cause?: unknown): TurnlogError {
+    const details = { server: this.name, tool, result };
+    return new TurnlogError("MCP_TOOL_FAILED", message, { details, cause });
+  }
+
+  #failure(
+    trouble: Trouble,
+    what: string,
+    cause?: unknown,
+    connection?: McpConnection,
+  ): TurnlogError {
+    const details = { server: this.name, trouble };
+    const said = connection?.lastWords ?? "";
+    const words = said === "" ? "" : ` It said last: ${said}`;
+    return new TurnlogError(
+      "MCP_SERVER_FAILED",
+      `The MCP server ${this.name} ${what}${/[.!?]$/.test(what) ? "" : "."}${words}`,
+      { details, cause },
+    );
+  }
+}
+
+const UNSEEN = "The call may have taken effect. Check before you repeat it.";
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function limit(milliseconds: number, due: () => void): Disposable {
+  const timer = setTimeout(due, milliseconds);
+  return defer(() => {
+    clearTimeout(timer);
+  });
+}
