@@ -25,13 +25,8 @@ import { KeptSession, type KeepingMoment } from "./kept-session.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { openMcpServers, type OpenMcpServers } from "./mcp/mcp-servers.ts";
 import { isAtRest } from "./recovery.ts";
-import {
-  redactSession,
-  type Redacted,
-  type RedactionTarget,
-  type RedactOptions,
-} from "./redact-session.ts";
-import { linkOf } from "./fork-link.ts";
+import { redactLive } from "./live-redaction.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import { closed, gone, reopened, type Runtime } from "./runtime.ts";
 import { openStore, type RuntimeOptions } from "./runtime-options.ts";
 import { openChain } from "./session-chain.ts";
@@ -177,7 +172,16 @@ class OpenRuntime implements Runtime {
     while (this.#redacting !== undefined) await this.#redacting.catch(() => {});
     if (this.#closing !== undefined) throw closed(session);
     const putAway: string[] = [];
-    const redacting = this.#redact(session, what, options, putAway);
+    const redacting = redactLive(session, what, {
+      ...options,
+      log: this.log,
+      now: (this.#options.clock ?? Date.now)(),
+      awake: this.#live,
+      putAway: (live) => {
+        putAway.push(live.actor.session);
+        this.#forget(live, reopened(live.actor.session));
+      },
+    });
     this.#redacting = redacting;
     try {
       return await redacting;
@@ -190,49 +194,6 @@ class OpenRuntime implements Runtime {
         this.#keep(await this.#wake(name), "forked");
       }
     }
-  }
-
-  /** Whoever has what is redacted in memory is put away first: the session, and those that share its events. */
-  async #redact(
-    session: string,
-    what: readonly RedactionTarget[],
-    options: RedactOptions,
-    putAway: string[],
-  ): Promise<Redacted> {
-    const holders: Live[] = [];
-    for (const [name, waking] of this.#live) {
-      if (!(await this.#shares(name, session))) continue;
-      // One that cannot be woken up has nothing in memory.
-      const live = await waking.catch(() => undefined);
-      if (live !== undefined) holders.push(live);
-    }
-    for (const { kept, actor } of holders) {
-      await kept.stored;
-      await actor.durable();
-    }
-    for (const { actor } of holders) {
-      if (actor.isIdle || actor.failure !== undefined) continue;
-      throw new TurnlogError(
-        "COMMAND_REFUSED",
-        `Session ${session} was not redacted: ${actor.session} has it in use for a turn. Cancel that first, or wait until it has ended.`,
-        { session, position: actor.state.position },
-      );
-    }
-    for (const live of holders) {
-      putAway.push(live.actor.session);
-      this.#forget(live, reopened(live.actor.session));
-    }
-    const now = (this.#options.clock ?? Date.now)();
-    return await redactSession(this.log, session, what, { ...options, now });
-  }
-
-  /** Whether a session is the other one, or branches off it. */
-  async #shares(name: string, session: string): Promise<boolean> {
-    for (let at: string | undefined = name; at !== undefined;) {
-      if (at === session) return true;
-      at = (await linkOf(this.log, at))?.session;
-    }
-    return false;
   }
 
   async collectBlobs(): Promise<CollectedBlobs> {

@@ -1,12 +1,7 @@
 /** The face of `encryption`: a log whose content is encrypted, and where its keys are kept. */
 
-export {
-  asEncrypted,
-  encryptedLog,
-  type EncryptedLog,
-  type EncryptedLogOptions,
-  type Erasure,
-} from "./encrypted-log.ts";
+export type { EncryptedLog, EncryptedLogOptions, Erasure } from "./encrypted-log.ts";
+export { asEncrypted, encryptedLog } from "./sealing-log.ts";
 export { folderKeys } from "./folder-keys.ts";
 export { keyMissing } from "./key-errors.ts";
 export { memoryKeys, type KeyStore } from "./key-store.ts";
