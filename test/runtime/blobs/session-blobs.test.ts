@@ -485,7 +485,7 @@ describe("an answer that is a failure", () => {
       code: "MCP_TOOL_FAILED",
       details: { result },
     });
-    const tools = shows(undefined, { execute: () => Promise.reject(failure) } as never);
+    const tools = shows(undefined, { execute: () => Promise.reject(failure) });
     const { events, shown } = await looked(tools);
     expect(dataOf(events, "blob.stored")).toHaveLength(1);
     expect(JSON.stringify(events)).not.toContain(base64.slice(0, 100));
