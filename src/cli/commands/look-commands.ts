@@ -1,0 +1,97 @@
+/** Commands that look at sessions and change nothing. */
+
+import { type Command, Option } from "commander";
+import type { ExitCode } from "../exit-code.ts";
+import type { Output } from "../output.ts";
+import { position, pace, positiveNumber } from "./option-values.ts";
+
+export function addLookCommands(
+  program: Command,
+  output: Output,
+  end: (code: ExitCode) => void,
+): void {
+  program
+    .command("sessions")
+    .description("list the sessions of the store, the newest first")
+    .action(async (_options: unknown, command: Command) => {
+      const { sessions } = await import("../sessions-command.ts");
+      await sessions(command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("show")
+    .description("show a session as it is, or as it stood at a position; runs nothing")
+    .argument("<session>", "its id")
+    .option("--at <n>", "the position, counted from 1 (default: the last)", position)
+    .addOption(
+      new Option("--view <view>", "what to show of it")
+        .choices(["events", "history", "prompt", "state", "usage", "timeline"])
+        .default("history"),
+    )
+    .option("--step <n>", "of the timeline, one step", position)
+    .option("--full", "show long values whole")
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { show } = await import("../show-command.ts");
+      await show(session, command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("context")
+    .description("say how large a session's next prompt is, and what it is made of")
+    .argument("<session>", "its id")
+    .option("--at <n>", "the position, counted from 1 (default: the last)", position)
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { context } = await import("../context-command.ts");
+      await context(session, command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("diff")
+    .description("say what the model is shown at one position of a session and not at another")
+    .argument("<session>", "its id")
+    .argument("<before>", "a position, counted from 1", position)
+    .argument("<after>", "another one", position)
+    .action(async (...given: readonly [string, number, number, unknown, Command]) => {
+      const [session, before, after, , command] = given;
+      const { diff } = await import("../diff-command.ts");
+      await diff(session, [before, after], command.optsWithGlobals(), output);
+    });
+
+  program
+    .command("log")
+    .description("print the events of all sessions in the order in which they were written")
+    .option("--session <id>", "those of one session")
+    .option("--from <n>", "the global position to begin at, counted from 1", position)
+    .option("--follow", "go on with what is written later, each time a process closes the store")
+    .action(async (_options: unknown, command: Command) => {
+      const { showLog } = await import("../log-command.ts");
+      end(await showLog(command.optsWithGlobals(), output));
+    });
+
+  program
+    .command("verify")
+    .description("hold a session, or all of them, against the laws; exit code 1 if one is broken")
+    .argument("[session]", "its id (default: every session of the store)")
+    .option("--every <n>", "compare states at every n-th position (default: 16 of them)", position)
+    .option(
+      "--chain <position:digest>",
+      "of one session, the end of its hash chain as noted before",
+    )
+    .action(async (session: string | undefined, _options: unknown, command: Command) => {
+      const { verify } = await import("../verify-command.ts");
+      end(await verify(session, command.optsWithGlobals(), output));
+    });
+
+  program
+    .command("replay")
+    .description("show a session again as it was seen, or check that its agent does it again")
+    .argument("<session>", "its id")
+    .option("--pace <pace>", "at-once, recorded, or so many times as fast", pace, "at-once")
+    .option("--max-gap <seconds>", "wait for no event longer than that", positiveNumber)
+    .option("--check", "run the runtime against the recording; exit code 1 at a difference")
+    .option("--agent <file>", "the module with the agent to check (default: the chat's agent)")
+    .action(async (session: string, _options: unknown, command: Command) => {
+      const { replaySession } = await import("../replay-command.ts");
+      end(await replaySession(session, command.optsWithGlobals(), output));
+    });
+}
