@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
+import type { TurnlogError } from "../events/index.ts";
 import { folderBlobs } from "../events/blobs/index.ts";
 import { copyBlobs, exportFixture, exportSession } from "../runtime/index.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
@@ -41,18 +42,26 @@ export async function exportTo(
     throw new UsageError("--blobs is for exports: a fixture has references and no blobs.");
   }
   const patterns = redact.map(patternOf);
+  const lost: string[] = [];
+  const onLost = ({ message }: TurnlogError): void => {
+    lost.push(`Left out: ${message}`);
+  };
   await using log = await openSessions({ dir, keys });
   const lines =
     fixture === undefined
       ? exportSession(sealed ? log.stored : log, session, {
           blobs: blobs === undefined ? "inline" : "none",
           store: log.blobs,
+          onLost,
         })
       : await exportFixture(log, session, { redact: patterns, home: homedir() });
-  if (blobs !== undefined && log.blobs !== undefined)
-    await copyBlobs(log, session, log.blobs, folderBlobs(resolve(blobs)));
-  if (out === undefined) return await writeLines(data, lines);
-  await writeWhole(resolve(out), lines);
+  if (blobs !== undefined && log.blobs !== undefined) {
+    await copyBlobs(log, session, log.blobs, folderBlobs(resolve(blobs)), onLost);
+  }
+  if (out === undefined) await writeLines(data, lines);
+  else await writeWhole(resolve(out), lines);
+  await writeLines(progress, lost);
+  if (out === undefined) return;
   await writeLine(progress, `Session ${session} is in ${out}.`);
 }
 

@@ -60,6 +60,9 @@ it("says of a blob that is gone where it belongs, and copies what is left", asyn
   const verified = await run(["verify"], at);
   expect(verified.code).toBe(1);
   expect(verified.stdout).toContain(`blobs: Blob ${sha256} is not there`);
+  const exported = await run(["export", "one"], at);
+  expect(exported).toMatchObject({ code: 0 });
+  expect(exported.stderr).toContain(`Left out: Blob ${sha256}`);
   const copied = await run(["backup", "rest"], at);
   expect(copied.code).toBe(0);
   expect(copied.stderr).toContain(`${sha256} is missing or damaged`);

@@ -5,6 +5,7 @@ import {
   eventLine,
   headerLine,
   readBlob,
+  TurnlogError,
   type BlobStore,
   type EventLog,
 } from "../../events/index.ts";
@@ -21,6 +22,8 @@ export interface ExportOptions {
   readonly blobs?: "inline" | "none";
   /** Where blobs lie. Default: those of the log. */
   readonly store?: BlobStore | undefined;
+  /** Told of a blob that is missing or damaged, which is then left out. Default: the export fails. */
+  readonly onLost?: (error: TurnlogError) => void;
 }
 
 /**
@@ -33,7 +36,7 @@ export interface ExportOptions {
 export async function* exportSession(
   log: EventLog,
   session: string,
-  { blobs = "inline", store = blobsOf(log) }: ExportOptions = {},
+  { blobs = "inline", store = blobsOf(log), onLost }: ExportOptions = {},
 ): AsyncGenerator<string> {
   await checkPosition(log, session);
   const events = await log.revision(session);
@@ -49,9 +52,27 @@ export async function* exportSession(
   for await (const event of log.read(session, { to: events })) {
     if (event.type === "blob.stored" && source !== undefined) {
       const { sha256 } = event.data;
-      yield blobLine({ sha256, content: await readBlob(source, sha256) });
+      const content = await unlessLost(() => readBlob(source, sha256), onLost);
+      if (content !== undefined) yield blobLine({ sha256, content });
     }
     yield eventLine(relinked(event));
+  }
+}
+
+/** Undefined where a blob is lost, and somebody has been told. */
+async function unlessLost<Value>(
+  take: () => Promise<Value>,
+  onLost: ExportOptions["onLost"],
+): Promise<Value | undefined> {
+  try {
+    return await take();
+  } catch (error) {
+    const isLost =
+      TurnlogError.isInstance(error) &&
+      (error.code === "BLOB_MISSING" || error.code === "BLOB_DAMAGED");
+    if (!isLost || onLost === undefined) throw error;
+    onLost(error);
+    return undefined;
   }
 }
 
@@ -69,11 +90,12 @@ export async function copyBlobs(
   session: string,
   from: BlobStore,
   to: BlobStore,
+  onLost?: ExportOptions["onLost"],
 ): Promise<number> {
   let count = 0;
   for await (const sha256 of blobsOfSession(log, session)) {
-    using _ = await to.put(from.get(sha256));
-    count += 1;
+    using held = await unlessLost(() => to.put(from.get(sha256)), onLost);
+    if (held !== undefined) count += 1;
   }
   return count;
 }

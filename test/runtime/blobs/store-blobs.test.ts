@@ -19,6 +19,7 @@ import {
   verifySession,
   type Runtime,
   type StoreLog,
+  type TurnlogError,
 } from "../../../src/index.ts";
 import { copyBlobs } from "../../../src/runtime/exchange/export-session.ts";
 import { collectBlobs, usedBlobs } from "../../../src/runtime/blobs/used-blobs.ts";
@@ -173,6 +174,23 @@ describe("an exported session", () => {
     expect((await verifySession(log, "copy")).problems).toEqual([]);
     expect(await readBlob(log.blobs, digests[1] ?? "")).toEqual(shots[1]);
     expect((await collectBlobs(log, log.blobs)).removed).toBe(0);
+  });
+
+  it("of which a blob is lost is exported without it where somebody is told, and not else", async () => {
+    await using store = await withTwo();
+    await rm(pathOf(store.dir, 0));
+    const failed = Array.fromAsync(exportSession(store.log, "one"));
+    await expect(failed).rejects.toMatchObject({ code: "BLOB_MISSING" });
+    const lost: unknown[] = [];
+    const onLost = ({ details }: TurnlogError): number => lost.push(details["sha256"]);
+    const lines = await Array.fromAsync(exportSession(store.log, "one", { onLost }));
+    const beside = memoryBlobs();
+    expect(await copyBlobs(store.log, "one", store.log.blobs, beside, onLost)).toBe(1);
+    expect(lost).toEqual([digests[0], digests[0]]);
+    await using log = await openMemoryLog();
+    await expect(importSession(log, lines)).rejects.toMatchObject({ code: "BLOB_MISSING" });
+    await importSession(log, lines, { verify: false });
+    expect(await digestsIn(log.blobs)).toEqual(new Set([digests[1]]));
   });
 
   it("without media is a file that older releases read", async () => {
