@@ -36,11 +36,21 @@ function storedPart(part: Exclude<SaidInput, string>[number]): unknown {
   return { ...part, data: storedData(part.data), blob: undefined };
 }
 
+/** Bytes as base64, addresses as text, whether they stand alone or under the SDK's tag. */
 function storedData(data: unknown): unknown {
+  if (typeof data === "object" && data !== null && "type" in data) {
+    if (data.type === "data" && "data" in data) return storedData(data.data);
+    if (data.type === "url" && "url" in data) return storedData(data.url);
+    if (data.type === "text" && "text" in data) return storedText(data.text);
+  }
   if (data instanceof URL) return data.href;
   if (data instanceof ArrayBuffer) return convertUint8ArrayToBase64(new Uint8Array(data));
   if (data instanceof Uint8Array) return convertUint8ArrayToBase64(data);
   return data;
+}
+
+function storedText(text: unknown): unknown {
+  return typeof text === "string" ? Buffer.from(text).toString("base64") : text;
 }
 
 /** Providers refuse a message without content, and text of white space only counts as none. */

@@ -214,3 +214,28 @@ it("files are stored as text and reach the model as they were sent", async () =>
     { type: "file", mediaType: "image/png", data: { type: "url", url } },
   ]);
 });
+
+it("files are taken under the SDK's tags too, and what only one provider has is refused", async () => {
+  const scripted = scriptedModel(["Nice."]);
+  const model = { ...scripted, supportedUrls: { "image/*": [/^https:/] } };
+  await using open = await openSession({ model });
+  const bytes = png({ width: 1, height: 1 });
+  const url = new URL("https://a.invalid/b.png");
+  await (
+    await open.session.send([
+      { type: "file", data: { type: "data", data: bytes }, mediaType: "image/png" },
+      { type: "file", data: { type: "url", url }, mediaType: "image/png" },
+      { type: "file", data: { type: "text", text: "a, b" }, mediaType: "text/csv" },
+    ])
+  ).result;
+  const queued = await seen(open.session, "message.queued");
+  expect(queued.data.content).toEqual([
+    { type: "file", data: bytes.toString("base64"), mediaType: "image/png" },
+    { type: "file", data: "https://a.invalid/b.png", mediaType: "image/png" },
+    { type: "file", data: Buffer.from("a, b").toString("base64"), mediaType: "text/csv" },
+  ]);
+  const reference = { type: "reference" as const, reference: { openai: "file-1" } };
+  await expect(
+    open.session.send([{ type: "file", data: reference, mediaType: "image/png" }]),
+  ).rejects.toMatchObject({ code: "INVALID_INPUT" });
+});
