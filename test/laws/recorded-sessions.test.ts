@@ -36,8 +36,8 @@ const unrecorded: readonly string[] = [
   "part.tool-approval-request",
   "session.chained",
   "session.forked",
-  "session.thinned",
   "session.redacted",
+  "session.thinned",
 ];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {
