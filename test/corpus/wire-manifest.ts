@@ -24,15 +24,28 @@ export const corpusPresent: boolean = existsSync(manifestPath);
 export const corpusAbsent: string = `skipped, no recorded provider streams here (${manifestPath} is not there; set TURNLOG_CORPUS to the corpus folder)`;
 
 /** How a stream is framed and ended, by the first family that does it so. */
-export const wireFormats = ["openai-responses", "openai-chat", "google", "anthropic"] as const;
+export const wireFormats = [
+  "openai-responses",
+  "openai-chat",
+  "openai-completion",
+  "google",
+  "google-interactions",
+  "anthropic",
+  "amazon-bedrock",
+  "cohere",
+] as const;
 export type WireFormat = (typeof wireFormats)[number];
 
-/** The families that have a real client here; behind the four those that speak as OpenAI does, with peculiarities of their own. */
+/** The families that have a real client here; behind the formats those that speak as OpenAI does, with peculiarities of their own. */
 const wireFamilies = [
   "openai-responses",
   "openai-chat",
+  "openai-completion",
   "google",
+  "google-interactions",
   "anthropic",
+  "amazon-bedrock",
+  "cohere",
   "alibaba",
   "azure",
   "cerebras",

@@ -1,11 +1,13 @@
 // From a manifest row to the real provider client, pointed at a server, and the tools that its recorded calls
 // name: without them the calls would come out as invalid.
 import { createAlibaba } from "@ai-sdk/alibaba";
+import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock";
 import { anthropic, createAnthropic } from "@ai-sdk/anthropic";
 import { createAzure } from "@ai-sdk/azure";
 import { createCerebras } from "@ai-sdk/cerebras";
+import { createCohere } from "@ai-sdk/cohere";
 import { createDeepSeek } from "@ai-sdk/deepseek";
-import { createGoogle } from "@ai-sdk/google";
+import { createGoogle, google } from "@ai-sdk/google";
 import { createGroq } from "@ai-sdk/groq";
 import { createMistral } from "@ai-sdk/mistral";
 import { createMoonshotAI } from "@ai-sdk/moonshotai";
@@ -40,8 +42,14 @@ const apiKey = "recorded";
 const clients: Record<WireFamily, (url: string, row: WireRow) => LanguageModelV4> = {
   "openai-responses": (url) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).responses("gpt-5.1"),
   "openai-chat": (url) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).chat("gpt-4.1"),
+  "openai-completion": (url) =>
+    createOpenAI({ baseURL: `${url}/v1`, apiKey }).completion("gpt-3.5-turbo-instruct"),
   google: (url) =>
     createGoogle({ baseURL: `${url}/v1beta`, apiKey, generateId: countedIds() }).chat(
+      "gemini-2.5-flash",
+    ),
+  "google-interactions": (url) =>
+    createGoogle({ baseURL: `${url}/v1beta`, apiKey, generateId: countedIds() }).interactions(
       "gemini-2.5-flash",
     ),
   anthropic: (url) =>
@@ -54,7 +62,13 @@ const clients: Record<WireFamily, (url: string, row: WireRow) => LanguageModelV4
     if (row.file.includes("deepseek")) return azure.deepseek("deepseek");
     return azure.responses("gpt-5.1");
   },
+  "amazon-bedrock": (url) =>
+    createAmazonBedrock({ region: "recorded", baseURL: url, apiKey, generateId: countedIds() })(
+      "anthropic.claude-3",
+    ),
   cerebras: (url) => createCerebras({ baseURL: `${url}/v1`, apiKey })("gpt-oss-120b"),
+  cohere: (url) =>
+    createCohere({ baseURL: `${url}/v2`, apiKey, generateId: countedIds() })("command-a"),
   deepseek: (url) => createDeepSeek({ baseURL: `${url}/v1`, apiKey })("deepseek-reasoner"),
   groq: (url) => createGroq({ baseURL: `${url}/v1`, apiKey })("qwen/qwen3-32b"),
   mistral: (url) =>
@@ -107,6 +121,9 @@ function providerTool({ family, file }: WireRow, name: string): Tool | undefined
       case "web_search":
         return anthropic.tools.webSearch_20250305();
     }
+  }
+  if (family === "google-interactions" && name === "google_search") {
+    return google.tools.googleSearch({});
   }
   if (family === "xai") {
     // Its types come from another copy of the SDK's utilities.

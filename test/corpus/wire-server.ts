@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { finalAnswer } from "./final-answer.ts";
 import { cutIntoPieces } from "./pieces.ts";
 import { formatOf, type WireRow } from "./wire-manifest.ts";
-import { recordedStream } from "./wire-stream.ts";
+import { contentTypeOf, recordedStream } from "./wire-stream.ts";
 
 /** One request as the provider saw it. */
 interface WireRequest {
@@ -41,7 +41,7 @@ export async function serveWire(
     }
     const arrived = requests.push({ path, body: await json(request) });
     const stream = arrived === 1 ? recorded : finalAnswer(formatOf(row));
-    response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+    response.writeHead(200, { "content-type": contentTypeOf(formatOf(row)) });
     await pipeline(pacedPieces(stream, seed), response);
   }
 
