@@ -128,7 +128,26 @@ const wireRowSchema: z.ZodType<WireRow> = z.object({
   url: z.string().startsWith("/"),
 });
 
-const anyRowSchema = z.looseObject({ family: z.string(), status: z.string() });
+/** A row of any kind, also of those that nobody can serve. */
+interface AnyRow {
+  readonly family: string;
+  readonly file: string;
+  readonly status: string;
+}
+
+const anyRowSchema: z.ZodType<AnyRow> = z.looseObject({
+  family: z.string(),
+  file: z.string(),
+  status: z.string(),
+});
+
+/** Every row of the manifest, in its order. Throws without a corpus. */
+export function allRows(): readonly AnyRow[] {
+  return readFileSync(manifestPath, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => anyRowSchema.parse(JSON.parse(line)));
+}
 
 /** The manifest's rows of these families and statuses, in the manifest's order. Throws without a corpus. */
 export function wireRows(
@@ -139,10 +158,7 @@ export function wireRows(
     families: new Set<string>(families),
     statuses: new Set<string>(statuses),
   };
-  return readFileSync(manifestPath, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => anyRowSchema.parse(JSON.parse(line)))
+  return allRows()
     .filter((row) => wanted.families.has(row.family) && wanted.statuses.has(row.status))
     .map((row) => wireRowSchema.parse(row));
 }

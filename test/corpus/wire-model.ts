@@ -27,8 +27,11 @@ export interface WireModel {
   readonly tools: ToolSet;
 }
 
+/** What of a row decides about its client and tools. */
+export type WireSubject = Pick<WireRow, "family" | "file" | "url" | "tools">;
+
 /** The real client for a row, asking `url` (an origin) instead of its provider. */
-export function wireModel(row: WireRow, url: string): WireModel {
+export function wireModel(row: WireSubject, url: string): WireModel {
   return {
     model: clients[row.family](url, row),
     tools: Object.fromEntries(
@@ -39,7 +42,7 @@ export function wireModel(row: WireRow, url: string): WireModel {
 
 const apiKey = "recorded";
 
-const clients: Record<WireFamily, (url: string, row: WireRow) => LanguageModelV4> = {
+const clients: Record<WireFamily, (url: string, row: WireSubject) => LanguageModelV4> = {
   "openai-responses": (url) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).responses("gpt-5.1"),
   "openai-chat": (url) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).chat("gpt-4.1"),
   "openai-completion": (url) =>
@@ -100,7 +103,7 @@ function functionTool(name: string): Tool {
 }
 
 /** The provider's own tool of this name, in the version that the file name tells; undefined for a function tool. */
-function providerTool({ family, file }: WireRow, name: string): Tool | undefined {
+function providerTool({ family, file }: WireSubject, name: string): Tool | undefined {
   const recordedWith = (version: string): boolean => file.includes(version);
   if (family === "anthropic") {
     switch (name) {

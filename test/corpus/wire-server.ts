@@ -1,5 +1,5 @@
-// A real HTTP server on 127.0.0.1 that plays a provider: the first request gets the recorded stream, every
-// later one a short final answer. Keeps what it was asked; never looks at it.
+// A real HTTP server on 127.0.0.1 that plays a provider: the first request gets the recorded stream (or each of
+// the first ones one of several), every later one a short final answer. Keeps what it was asked; never looks at it.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
@@ -30,7 +30,15 @@ export async function serveWire(
   row: WireRow,
   { seed }: { readonly seed: number },
 ): Promise<WireServer> {
-  const recorded = await recordedStream(row);
+  return serveStreams(row, [await recordedStream(row)], { seed });
+}
+
+/** Serves these streams, which are in the row's format, one after the other. */
+export async function serveStreams(
+  row: Pick<WireRow, "family" | "file" | "url">,
+  streams: readonly Uint8Array[],
+  { seed }: { readonly seed: number },
+): Promise<WireServer> {
   const requests: WireRequest[] = [];
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -40,7 +48,7 @@ export async function serveWire(
       return;
     }
     const arrived = requests.push({ path, body: await json(request) });
-    const stream = arrived === 1 ? recorded : finalAnswer(formatOf(row));
+    const stream = streams[arrived - 1] ?? finalAnswer(formatOf(row));
     response.writeHead(200, { "content-type": contentTypeOf(formatOf(row)) });
     await pipeline(pacedPieces(stream, seed), response);
   }

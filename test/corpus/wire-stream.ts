@@ -73,11 +73,28 @@ function binaryFrame(chunk: string): Uint8Array {
 
 /** The row's stream: a chunk file (one JSON chunk a line) framed, an `.sse` file as it is. */
 export async function recordedStream(row: WireRow): Promise<Uint8Array> {
-  const bytes = await readFile(resolve(corpusFolder, "wire", row.set, row.file));
-  if (row.file.endsWith(".sse")) return bytes;
-  const chunks = bytes
+  const bytes = await recordedBytes(row);
+  return row.file.endsWith(".sse") ? bytes : frame(formatOf(row), linesOf(bytes));
+}
+
+/** The responses that a chunk file of Anthropic has one after the other, each as a stream of its own. */
+export async function recordedResponses(row: WireRow): Promise<readonly Uint8Array[]> {
+  const responses: string[][] = [];
+  for (const chunk of linesOf(await recordedBytes(row))) {
+    const isFirst = typedChunk.parse(JSON.parse(chunk)).type === "message_start";
+    if (isFirst) responses.push([chunk]);
+    else responses.at(-1)?.push(chunk);
+  }
+  return responses.map((chunks) => frame(formatOf(row), chunks));
+}
+
+function recordedBytes(row: WireRow): Promise<Buffer> {
+  return readFile(resolve(corpusFolder, "wire", row.set, row.file));
+}
+
+function linesOf(bytes: Buffer): readonly string[] {
+  return bytes
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "");
-  return frame(formatOf(row), chunks);
 }
