@@ -35,6 +35,10 @@ const deviations: Readonly<
     why: "`streamText` renames part ids that the provider uses again; the log keeps the provider's",
     without: ["id"],
   },
+  "cererebras-structured-output-tools": {
+    why: "as above, where a client numbers the blocks of a stream by their kind",
+    without: ["id"],
+  },
 };
 
 /** Files that hold several responses in one stream: the SDK's own loop runs tools between them. */
@@ -138,7 +142,7 @@ function deviationOf(row: WireRow, source: Source): (part: AnyPart) => AnyPart {
   const [, deviation] = Object.entries(deviations).find(([file]) => row.file.includes(file)) ?? [];
   if (source !== "language-model-call" || deviation === undefined) return (part) => part;
   return (part) =>
-    part.type.startsWith("text-")
+    /^(text|reasoning)-/.test(part.type)
       ? (Object.fromEntries(
           Object.entries(part).filter(([field]) => !deviation.without.includes(field)),
         ) as AnyPart)
