@@ -71,16 +71,22 @@ function binaryFrame(chunk: string): Uint8Array {
   });
 }
 
-/** The row's stream: a chunk file (one JSON chunk a line) framed, an `.sse` file as it is. */
+/** The row's stream: a chunk file framed, an `.sse` file as it is. */
 export async function recordedStream(row: WireRow): Promise<Uint8Array> {
-  const bytes = await recordedBytes(row);
-  return row.file.endsWith(".sse") ? bytes : frame(formatOf(row), linesOf(bytes));
+  if (row.file.endsWith(".sse")) return readFile(pathOf(row));
+  return frame(formatOf(row), await recordedChunks(row));
+}
+
+/** The JSON chunks of a chunk file, which has one a line. */
+export async function recordedChunks(row: WireRow): Promise<readonly string[]> {
+  const text = await readFile(pathOf(row), "utf8");
+  return text.split("\n").filter((line) => line !== "");
 }
 
 /** The responses that a chunk file of Anthropic has one after the other, each as a stream of its own. */
 export async function recordedResponses(row: WireRow): Promise<readonly Uint8Array[]> {
   const responses: string[][] = [];
-  for (const chunk of linesOf(await recordedBytes(row))) {
+  for (const chunk of await recordedChunks(row)) {
     const isFirst = typedChunk.parse(JSON.parse(chunk)).type === "message_start";
     if (isFirst) responses.push([chunk]);
     else responses.at(-1)?.push(chunk);
@@ -88,13 +94,6 @@ export async function recordedResponses(row: WireRow): Promise<readonly Uint8Arr
   return responses.map((chunks) => frame(formatOf(row), chunks));
 }
 
-function recordedBytes(row: WireRow): Promise<Buffer> {
-  return readFile(resolve(corpusFolder, "wire", row.set, row.file));
-}
-
-function linesOf(bytes: Buffer): readonly string[] {
-  return bytes
-    .toString("utf8")
-    .split("\n")
-    .filter((line) => line !== "");
+function pathOf({ set, file }: WireRow): string {
+  return resolve(corpusFolder, "wire", set, file);
 }
