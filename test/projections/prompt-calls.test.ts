@@ -51,7 +51,9 @@ describe("a call is answered", () => {
         },
       };
       const last = promptOf(...asked("Go."), stepStarted(1), call, stepFinished(1)).at(-1);
-      return last?.role === "tool" ? last.content[0]?.providerOptions : undefined;
+      return last?.role === "tool" && last.content[0]?.type === "tool-result"
+        ? last.content[0].providerOptions
+        : undefined;
     };
     const own = { itemId: "i", namespace: "n", thoughtSignature: "s" };
     expect(markedAs(own)).toBeUndefined();
