@@ -1,6 +1,7 @@
 // What a provider needs back, of the kinds of which no good stream was recorded: streams of ours in the formats
 // of the providers, for the real clients. The next request is the SDK's own, and has what was sent in it.
 import { describe, expect, it } from "vitest";
+import { png } from "../support/media.ts";
 import { ourRequests, sdkRequests } from "./second-requests.ts";
 import { formatOf, type WireFamily } from "./wire-manifest.ts";
 import { frame } from "./wire-stream.ts";
@@ -83,9 +84,9 @@ const wrapperChunks = [
 
 const redacted = { type: "redacted_thinking", data: "EmwKAhgBEgy3va3p/7xQ+made==" };
 
-const pixel =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-const image = { mimeType: "image/png", data: pixel };
+/** Large enough to be kept beside the log. */
+const picture = png({ width: 200, height: 200, seed: 1 }).toString("base64");
+const image = { mimeType: "image/png", data: picture };
 const gemini = (part: object) => ({ candidates: [{ content: { role: "model", parts: [part] } }] });
 
 const made: readonly MadeStream[] = [

@@ -1,7 +1,7 @@
 // What a provider is sent while it answers with given streams: by a session, and by the AI SDK's own loop over
 // its own `responseMessages`. Both over HTTP, in the JSON that the real client posts.
 import { isStepCount, streamText } from "ai";
-import { createRuntime, type Agent } from "../../src/index.ts";
+import { createRuntime, memoryBlobs, type Agent } from "../../src/index.ts";
 import { wireMessages } from "./expected-parts.ts";
 import { wireModel, type WireSubject } from "./wire-model.ts";
 import { serveStreams } from "./wire-server.ts";
@@ -23,6 +23,7 @@ export async function ourRequests(conversation: Conversation): Promise<readonly 
   const { model, tools } = wireModel(row, server.url);
   await using runtime = await createRuntime({
     memory: true,
+    blobs: { store: memoryBlobs() },
     agent: {
       model,
       tools,
