@@ -40,7 +40,7 @@ export function stepMessages(
     toolCallId: call.callId,
     toolName: call.toolName,
     output: resultOutput(call),
-    ...callerOptions(call),
+    ...callOptions(call),
   }));
   return [assistant, { role: "tool", content: results }];
 }
@@ -54,14 +54,18 @@ function isDropped(part: HistoryPart): boolean {
   return "dropped" in part && isReasoning(part);
 }
 
+/** Marks of a call that are of use in the call alone: its name in the provider's store, its signature. */
+const callMarks: ReadonlySet<string> = new Set(["itemId", "namespace", "thoughtSignature"]);
+
 /**
- * OpenAI asks to be told again which of its programs has made a call: that is in the call's metadata. Of
- * all that results could be marked with, no provider reads more; prompts that were sent stay what they were.
+ * A result is marked as its call is, as providers match them by more than an id: the program or the wrapper
+ * that a call came from, its toolset, a signature. Where a call has only marks of its own they stay off, as
+ * nobody reads them there and prompts that were sent stay what they were.
  */
-function callerOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "providerOptions"> {
+function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "providerOptions"> {
   if (providerMetadata === undefined) return {};
-  const isByProgram = Object.values(providerMetadata).some((told) => "caller" in told);
-  return isByProgram ? { providerOptions: providerMetadata } : {};
+  const marks = Object.values(providerMetadata).flatMap((told) => Object.keys(told));
+  return marks.every((mark) => callMarks.has(mark)) ? {} : { providerOptions: providerMetadata };
 }
 
 function sendable(step: StepItem): readonly HistoryPart[] {

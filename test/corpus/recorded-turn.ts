@@ -8,8 +8,6 @@ import type { WireServer } from "./wire-server.ts";
 
 export type Source = NonNullable<RuntimeOptions["stepSource"]>;
 
-export const wireFamilies = ["openai-responses", "openai-chat", "google", "anthropic"] as const;
-
 export interface RecordedTurn {
   readonly agent: Agent;
   readonly events: readonly SessionEvent[];

@@ -1,55 +1,13 @@
 // What a provider is sent back after each recorded stream: the next request of a session, to the byte of its
 // JSON, against the one that the AI SDK makes of its own `responseMessages`.
+import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { isStepCount, streamText } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
-import { wireMessages } from "./expected-parts.ts";
-import { wireRows, type WireRow } from "./wire-manifest.ts";
-import { wireModel } from "./wire-model.ts";
-import { serveWire } from "./wire-server.ts";
-
-const next = "And then?";
-
-/** Most of Gemini's streams differ in what is said only: one in four of them, and all with `TURNLOG_LONG`. */
-function isSampled({ set }: WireRow, index: number): boolean {
-  return set !== "gemini-cli" || index % 4 === 0 || process.env["TURNLOG_LONG"] !== undefined;
-}
-
-/** The second request of a session of two turns, or of the second step. */
-async function ours(row: WireRow): Promise<unknown> {
-  await using server = await serveWire(row, { seed: 3 });
-  const { model, tools } = wireModel(row, server.url);
-  await using runtime = await createRuntime({
-    memory: true,
-    agent: { model, tools, maxSteps: 2, maxAttempts: 1, context: { cut: { reader: false } } },
-  });
-  const session = await runtime.session("s");
-  for (const text of ["Please go on.", next]) {
-    const { result } = await session.send(text);
-    // What becomes of the answer to the second request is of no concern here.
-    await result.catch((error: unknown) => {
-      if (server.requests.length < 2) throw error;
-    });
-  }
-  return server.requests[1]?.body;
-}
-
-async function theirs(row: WireRow): Promise<unknown> {
-  await using server = await serveWire(row, { seed: 3 });
-  const { model, tools } = wireModel(row, server.url);
-  const call = { model, tools, maxRetries: 0, onError: () => {} };
-  const loop = streamText({ ...call, messages: [...wireMessages], stopWhen: isStepCount(2) });
-  await loop.consumeStream();
-  if (server.requests.length === 1) {
-    const said = await loop.responseMessages;
-    const messages = [...wireMessages, ...said, { role: "user", content: next } as const];
-    await streamText({ ...call, messages }).consumeStream({ onError: () => {} });
-  }
-  return server.requests[1]?.body;
-}
+import { ourRequests, sdkRequests } from "./second-requests.ts";
+import { allRows, wireRows } from "./wire-manifest.ts";
+import { recordedResponses, recordedStream } from "./wire-stream.ts";
 
 interface Deviation {
   /** Parts of the names of the files in which it shows. */
@@ -66,6 +24,9 @@ const bodySchema = z.looseObject({
 });
 type AnthropicBody = z.infer<typeof bodySchema>;
 
+/** Files in which Anthropic answers several requests of one conversation. */
+const severalResponses = ["anthropic-programmatic-tool-calling", "anthropic-tool-search"];
+
 const deviations: readonly Deviation[] = [
   {
     files: ["anthropic-web-search-tool.1"],
@@ -81,18 +42,37 @@ const deviations: readonly Deviation[] = [
     }),
   },
   {
-    files: ["anthropic-programmatic-tool-calling", "anthropic-tool-search"],
-    why: "several responses in one stream: the SDK's loop runs a call as often as it finishes, and has several results of it, which Anthropic refuses; here each call has one",
+    files: severalResponses,
+    why: "several responses served as one stream: the SDK's loop runs a call as often as it finishes, and has several results of it, which Anthropic refuses; here each call has one. Served as they were sent, one for each request, they are compared whole below",
     common: ({ messages: [asked, reply] }) => [asked, reply],
   },
 ];
 
+/** Rows without a second request, by their file's name. */
+const notCompared: Readonly<Record<string, string>> = {
+  "google-live-speech-translation.chunks.txt":
+    "a live session over a WebSocket, which no language model of the SDK speaks",
+  "openai-realtime-speech-translation.chunks.txt":
+    "a realtime session over a WebSocket, which no language model of the SDK speaks",
+  "spliced-message-start.chunks.txt":
+    "ends in an error: the SDK has no messages of it; run as a turn in recorded-turns.test.ts",
+  "openai-error.1.chunks.txt":
+    "ends in an error: the SDK has no messages of it; run as a turn in recorded-turns.test.ts",
+  "parallel-tool-call-wrapper.1.chunks.txt":
+    "broken JSON, so the client has an error for it; run as a turn in recorded-turns.test.ts, and what it was to show in made-streams.test.ts",
+  "anthropic-code-execution-20250825.pptx-skill.chunks.txt":
+    "has a call that the client calls invalid; run as a turn in recorded-turns.test.ts",
+};
+
 describeWithCorpus("the request after a recorded stream", () => {
-  for (const row of wireRows(undefined, ["ok"]).filter(isSampled)) {
+  const rows = wireRows(undefined, ["ok"]);
+
+  for (const row of rows) {
     it(`is the SDK's own: ${row.family} ${row.file}`, async () => {
-      const expected = await theirs(row);
+      const conversation = { row, streams: [await recordedStream(row)] };
+      const [, expected] = await sdkRequests(conversation);
       expect(expected).toBeDefined();
-      const sent = await ours(row);
+      const [, sent] = await ourRequests(conversation);
       const deviation = deviations.find(({ files }) =>
         files.some((name) => row.family === "anthropic" && row.file.includes(name)),
       );
@@ -103,4 +83,38 @@ describeWithCorpus("the request after a recorded stream", () => {
       expect(isDeepStrictEqual(sent, expected)).toBe(deviation === undefined);
     });
   }
+
+  const several = rows.filter(({ file }) => severalResponses.some((name) => file.includes(name)));
+  for (const row of several) {
+    it(`is the SDK's own for each response of ${row.file}`, async () => {
+      const conversation = { row, streams: await recordedResponses(row) };
+      const expected = await sdkRequests(conversation);
+      expect(expected.length).toBe(conversation.streams.length + 1);
+      expect(await ourRequests(conversation)).toEqual(expected);
+    });
+  }
+
+  // What OpenAI and those that speak as it does are sent back by reference is sent whole where they store nothing.
+  const storing = rows.filter(({ features }) => features.includes("itemId"));
+  for (const row of storing) {
+    it(`is the SDK's own where nothing is stored: ${row.family} ${row.file}`, async () => {
+      const store = { store: false };
+      const conversation = {
+        row,
+        streams: [await recordedStream(row)],
+        providerOptions: { openai: store, azure: store, xai: store },
+      };
+      const expected = await sdkRequests(conversation);
+      expect(expected.length).toBe(2);
+      expect(await ourRequests(conversation)).toEqual(expected);
+    });
+  }
+
+  const played = allRows().filter(({ status }) => status === "ok");
+  it(`is compared for ${rows.length} of ${played.length} streams that play to their end, and of others a reason is given`, () => {
+    const compared = new Set(rows.map(({ file }) => file));
+    expect(played.filter(({ file }) => !compared.has(file))).toEqual([]);
+    const left = allRows().flatMap(({ file }) => (compared.has(file) ? [] : basename(file)));
+    expect(new Set(left)).toEqual(new Set(Object.keys(notCompared)));
+  });
 });

@@ -3,8 +3,8 @@
 import { expect, it } from "vitest";
 import { openFaultyLog } from "../events/leveldb/faulty-database.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
-import { recordedTurn, wireFamilies } from "./recorded-turn.ts";
-import { wireRows } from "./wire-manifest.ts";
+import { recordedTurn } from "./recorded-turn.ts";
+import { wireFormats, wireRows } from "./wire-manifest.ts";
 import { serveWire } from "./wire-server.ts";
 import { recordedStream } from "./wire-stream.ts";
 
@@ -24,7 +24,7 @@ async function storedBytes(events: Awaited<ReturnType<typeof recordedTurn>>["eve
 }
 
 describeWithCorpus("the log of a turn", () => {
-  it.each(wireFamilies)(
+  it.each(wireFormats)(
     "takes no more bytes than the stream of %s that it keeps, but for what each turn has of its own",
     async (family) => {
       let sent = 0;

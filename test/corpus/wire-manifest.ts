@@ -24,15 +24,28 @@ export const corpusPresent: boolean = existsSync(manifestPath);
 export const corpusAbsent: string = `skipped, no recorded provider streams here (${manifestPath} is not there; set TURNLOG_CORPUS to the corpus folder)`;
 
 /** How a stream is framed and ended, by the first family that does it so. */
-export const wireFormats = ["openai-responses", "openai-chat", "google", "anthropic"] as const;
+export const wireFormats = [
+  "openai-responses",
+  "openai-chat",
+  "openai-completion",
+  "google",
+  "google-interactions",
+  "anthropic",
+  "amazon-bedrock",
+  "cohere",
+] as const;
 export type WireFormat = (typeof wireFormats)[number];
 
-/** The families that have a real client here; behind the four those that speak as OpenAI does, with peculiarities of their own. */
+/** The families that have a real client here; behind the formats those that speak as OpenAI does, with peculiarities of their own. */
 const wireFamilies = [
   "openai-responses",
   "openai-chat",
+  "openai-completion",
   "google",
+  "google-interactions",
   "anthropic",
+  "amazon-bedrock",
+  "cohere",
   "alibaba",
   "azure",
   "cerebras",
@@ -115,7 +128,26 @@ const wireRowSchema: z.ZodType<WireRow> = z.object({
   url: z.string().startsWith("/"),
 });
 
-const anyRowSchema = z.looseObject({ family: z.string(), status: z.string() });
+/** A row of any kind, also of those that nobody can serve. */
+interface AnyRow {
+  readonly family: string;
+  readonly file: string;
+  readonly status: string;
+}
+
+const anyRowSchema: z.ZodType<AnyRow> = z.looseObject({
+  family: z.string(),
+  file: z.string(),
+  status: z.string(),
+});
+
+/** Every row of the manifest, in its order. Throws without a corpus. */
+export function allRows(): readonly AnyRow[] {
+  return readFileSync(manifestPath, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => anyRowSchema.parse(JSON.parse(line)));
+}
 
 /** The manifest's rows of these families and statuses, in the manifest's order. Throws without a corpus. */
 export function wireRows(
@@ -126,10 +158,7 @@ export function wireRows(
     families: new Set<string>(families),
     statuses: new Set<string>(statuses),
   };
-  return readFileSync(manifestPath, "utf8")
-    .trimEnd()
-    .split("\n")
-    .map((line) => anyRowSchema.parse(JSON.parse(line)))
+  return allRows()
     .filter((row) => wanted.families.has(row.family) && wanted.statuses.has(row.status))
     .map((row) => wireRowSchema.parse(row));
 }

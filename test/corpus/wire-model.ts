@@ -1,11 +1,13 @@
 // From a manifest row to the real provider client, pointed at a server, and the tools that its recorded calls
 // name: without them the calls would come out as invalid.
 import { createAlibaba } from "@ai-sdk/alibaba";
+import { createAmazonBedrock } from "@ai-sdk/amazon-bedrock";
 import { anthropic, createAnthropic } from "@ai-sdk/anthropic";
 import { createAzure } from "@ai-sdk/azure";
 import { createCerebras } from "@ai-sdk/cerebras";
+import { createCohere } from "@ai-sdk/cohere";
 import { createDeepSeek } from "@ai-sdk/deepseek";
-import { createGoogle } from "@ai-sdk/google";
+import { createGoogle, google } from "@ai-sdk/google";
 import { createGroq } from "@ai-sdk/groq";
 import { createMistral } from "@ai-sdk/mistral";
 import { createMoonshotAI } from "@ai-sdk/moonshotai";
@@ -25,8 +27,11 @@ export interface WireModel {
   readonly tools: ToolSet;
 }
 
+/** What of a row decides about its client and tools. */
+export type WireSubject = Pick<WireRow, "family" | "file" | "url" | "tools">;
+
 /** The real client for a row, asking `url` (an origin) instead of its provider. */
-export function wireModel(row: WireRow, url: string): WireModel {
+export function wireModel(row: WireSubject, url: string): WireModel {
   return {
     model: clients[row.family](url, row),
     tools: Object.fromEntries(
@@ -37,11 +42,17 @@ export function wireModel(row: WireRow, url: string): WireModel {
 
 const apiKey = "recorded";
 
-const clients: Record<WireFamily, (url: string, row: WireRow) => LanguageModelV4> = {
+const clients: Record<WireFamily, (url: string, row: WireSubject) => LanguageModelV4> = {
   "openai-responses": (url) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).responses("gpt-5.1"),
   "openai-chat": (url) => createOpenAI({ baseURL: `${url}/v1`, apiKey }).chat("gpt-4.1"),
+  "openai-completion": (url) =>
+    createOpenAI({ baseURL: `${url}/v1`, apiKey }).completion("gpt-3.5-turbo-instruct"),
   google: (url) =>
     createGoogle({ baseURL: `${url}/v1beta`, apiKey, generateId: countedIds() }).chat(
+      "gemini-2.5-flash",
+    ),
+  "google-interactions": (url) =>
+    createGoogle({ baseURL: `${url}/v1beta`, apiKey, generateId: countedIds() }).interactions(
       "gemini-2.5-flash",
     ),
   anthropic: (url) =>
@@ -54,7 +65,13 @@ const clients: Record<WireFamily, (url: string, row: WireRow) => LanguageModelV4
     if (row.file.includes("deepseek")) return azure.deepseek("deepseek");
     return azure.responses("gpt-5.1");
   },
+  "amazon-bedrock": (url) =>
+    createAmazonBedrock({ region: "recorded", baseURL: url, apiKey, generateId: countedIds() })(
+      "anthropic.claude-3",
+    ),
   cerebras: (url) => createCerebras({ baseURL: `${url}/v1`, apiKey })("gpt-oss-120b"),
+  cohere: (url) =>
+    createCohere({ baseURL: `${url}/v2`, apiKey, generateId: countedIds() })("command-a"),
   deepseek: (url) => createDeepSeek({ baseURL: `${url}/v1`, apiKey })("deepseek-reasoner"),
   groq: (url) => createGroq({ baseURL: `${url}/v1`, apiKey })("qwen/qwen3-32b"),
   mistral: (url) =>
@@ -86,7 +103,7 @@ function functionTool(name: string): Tool {
 }
 
 /** The provider's own tool of this name, in the version that the file name tells; undefined for a function tool. */
-function providerTool({ family, file }: WireRow, name: string): Tool | undefined {
+function providerTool({ family, file }: WireSubject, name: string): Tool | undefined {
   const recordedWith = (version: string): boolean => file.includes(version);
   if (family === "anthropic") {
     switch (name) {
@@ -107,6 +124,9 @@ function providerTool({ family, file }: WireRow, name: string): Tool | undefined
       case "web_search":
         return anthropic.tools.webSearch_20250305();
     }
+  }
+  if (family === "google-interactions" && name === "google_search") {
+    return google.tools.googleSearch({});
   }
   if (family === "xai") {
     // Its types come from another copy of the SDK's utilities.

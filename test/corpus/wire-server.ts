@@ -1,5 +1,5 @@
-// A real HTTP server on 127.0.0.1 that plays a provider: the first request gets the recorded stream, every
-// later one a short final answer. Keeps what it was asked; never looks at it.
+// A real HTTP server on 127.0.0.1 that plays a provider: the first request gets the recorded stream (or each of
+// the first ones one of several), every later one a short final answer. Keeps what it was asked; never looks at it.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { finalAnswer } from "./final-answer.ts";
 import { cutIntoPieces } from "./pieces.ts";
 import { formatOf, type WireRow } from "./wire-manifest.ts";
-import { recordedStream } from "./wire-stream.ts";
+import { contentTypeOf, recordedStream } from "./wire-stream.ts";
 
 /** One request as the provider saw it. */
 interface WireRequest {
@@ -30,7 +30,15 @@ export async function serveWire(
   row: WireRow,
   { seed }: { readonly seed: number },
 ): Promise<WireServer> {
-  const recorded = await recordedStream(row);
+  return serveStreams(row, [await recordedStream(row)], { seed });
+}
+
+/** Serves these streams, which are in the row's format, one after the other. */
+export async function serveStreams(
+  row: Pick<WireRow, "family" | "file" | "url">,
+  streams: readonly Uint8Array[],
+  { seed }: { readonly seed: number },
+): Promise<WireServer> {
   const requests: WireRequest[] = [];
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -40,8 +48,8 @@ export async function serveWire(
       return;
     }
     const arrived = requests.push({ path, body: await json(request) });
-    const stream = arrived === 1 ? recorded : finalAnswer(formatOf(row));
-    response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+    const stream = streams[arrived - 1] ?? finalAnswer(formatOf(row));
+    response.writeHead(200, { "content-type": contentTypeOf(formatOf(row)) });
     await pipeline(pacedPieces(stream, seed), response);
   }
 

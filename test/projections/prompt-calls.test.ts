@@ -39,6 +39,29 @@ describe("a call is answered", () => {
     expect(told(started, succeeded)).toEqual(modelOutput);
   });
 
+  it("with the marks of its call, but for those that are of use in the call alone", () => {
+    const markedAs = (mark: Readonly<Record<string, string>>): unknown => {
+      const call: EventBody = {
+        type: "part.tool-call",
+        data: {
+          toolCallId: "1",
+          toolName: "work",
+          input: {},
+          providerMetadata: { someone: mark },
+        },
+      };
+      const last = promptOf(...asked("Go."), stepStarted(1), call, stepFinished(1)).at(-1);
+      return last?.role === "tool" && last.content[0]?.type === "tool-result"
+        ? last.content[0].providerOptions
+        : undefined;
+    };
+    const own = { itemId: "i", namespace: "n", thoughtSignature: "s" };
+    expect(markedAs(own)).toBeUndefined();
+    for (const mark of [{ signature: "s" }, { toolsetName: "computer" }, { ...own, caller: "p" }]) {
+      expect(markedAs(mark)).toEqual({ someone: mark });
+    }
+  });
+
   it("in different words for each way in which it can end, or not have ended", () => {
     const words = {
       failed: told(started, { type: "tool.failed", data: { ...key, error } }),
