@@ -54,18 +54,22 @@ function isDropped(part: HistoryPart): boolean {
   return "dropped" in part && isReasoning(part);
 }
 
-/** Marks of a call that are of use in the call alone: its name in the provider's store, its signature. */
-const callMarks: ReadonlySet<string> = new Set(["itemId", "namespace", "thoughtSignature"]);
-
 /**
- * A result is marked as its call is, as providers match them by more than an id: the program or the wrapper
- * that a call came from, its toolset, a signature. Where a call has only marks of its own they stay off, as
- * nobody reads them there and prompts that were sent stay what they were.
+ * Marks of a call that a client of the AI SDK reads at its result too: which of OpenAI's programs has made
+ * it, which call OpenAI has wrapped it in, its toolset at Anthropic, its signature in Gemini's interactions.
  */
+const resultMarks: ReadonlySet<string> = new Set([
+  "caller",
+  "parallelToolCall",
+  "toolsetName",
+  "signature",
+]);
+
+/** A call with such a mark is answered with all of its marks; others without, as prompts that were sent stay what they were. */
 function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "providerOptions"> {
   if (providerMetadata === undefined) return {};
   const marks = Object.values(providerMetadata).flatMap((told) => Object.keys(told));
-  return marks.every((mark) => callMarks.has(mark)) ? {} : { providerOptions: providerMetadata };
+  return marks.some((mark) => resultMarks.has(mark)) ? { providerOptions: providerMetadata } : {};
 }
 
 function sendable(step: StepItem): readonly HistoryPart[] {

@@ -39,7 +39,7 @@ describe("a call is answered", () => {
     expect(told(started, succeeded)).toEqual(modelOutput);
   });
 
-  it("with the marks of its call, but for those that are of use in the call alone", () => {
+  it("with the marks of its call where one of them is read at results", () => {
     const markedAs = (mark: Readonly<Record<string, string>>): unknown => {
       const call: EventBody = {
         type: "part.tool-call",
@@ -55,10 +55,10 @@ describe("a call is answered", () => {
         ? last.content[0].providerOptions
         : undefined;
     };
-    const own = { itemId: "i", namespace: "n", thoughtSignature: "s" };
+    const own = { itemId: "i", namespace: "n", thoughtSignature: "s", mark: "m" };
     expect(markedAs(own)).toBeUndefined();
-    for (const mark of [{ signature: "s" }, { toolsetName: "computer" }, { ...own, caller: "p" }]) {
-      expect(markedAs(mark)).toEqual({ someone: mark });
+    for (const name of ["caller", "parallelToolCall", "toolsetName", "signature"]) {
+      expect(markedAs({ ...own, [name]: "x" })).toEqual({ someone: { ...own, [name]: "x" } });
     }
   });
 
