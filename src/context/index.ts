@@ -22,6 +22,20 @@ export { dropOldest } from "./drop-oldest.ts";
 export { DEFAULT_LOOP_LIMITS, isLooping, type LoopLimits } from "./loop-guard.ts";
 export { estimateContext, type ContextEstimate, type EstimateInput } from "./context-estimate.ts";
 export { sessionCost, type Cost, type SessionCost } from "./cost.ts";
+export {
+  limitedMedia,
+  planOmission,
+  SCALED_CHARACTERS,
+  type MediaBudget,
+  type OmissionPlan,
+} from "./media-budget.ts";
+export {
+  asBase64,
+  mediaRefusal,
+  modelMedia,
+  type MediaLimits,
+  type MediaRefusal,
+} from "./model-media.ts";
 export { mediaMeasures, mediaTokens } from "./media-tokens.ts";
 export { modelCatalogue } from "./model-catalogue.ts";
 export {

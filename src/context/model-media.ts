@@ -18,8 +18,8 @@ export interface MediaFile {
 }
 
 export interface MediaLimits {
-  /** Media types, or their beginnings (`image/`). */
-  readonly types: readonly string[];
+  /** Media types, or their beginnings (`image/`); absent where all are sent. */
+  readonly types?: readonly string[];
   /** Base64 characters of one picture. */
   readonly pictureCharacters?: number;
   /** Pixels of a picture's longer edge. */
@@ -35,30 +35,47 @@ export interface MediaLimits {
 }
 
 const MB = 1024 * 1024;
+/** Of a request, what is counted here: not its escapes, nor the names of its fields. */
+const COUNTED = 0.95;
+
+function request(megabytes: number): number {
+  return Math.floor(megabytes * MB * COUNTED);
+}
+
 const USUAL_PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /**
- * "Vision", platform.claude.com/docs/en/build-with-claude/vision: four formats, 5 MB as base64, 8000
- * pixels, 2000 where a request has more than 20, at most 100 in one of 32 MB. "PDF support": 100 pages.
+ * "Vision" and "PDF support", platform.claude.com/docs/en/build-with-claude: four formats, 8,000 pixels,
+ * 2,000 where a request has more than 20 pictures; 600 pictures and pages, 100 of models whose window
+ * is 200,000 tokens. 5 MB a picture, counted as base64: "image exceeds 5 MB maximum" tells its length
+ * (github.com/lobehub/lobehub/pull/14711). 32 MB a request: github.com/anthropics/anthropic-sdk-python/issues/938.
  */
 const claude: MediaLimits = {
-  types: [...USUAL_PICTURES, "application/pdf"],
+  types: [...USUAL_PICTURES, "application/pdf", "text/"],
   pictureCharacters: 5 * MB,
   pictureEdge: 8000,
   pictureEdgeAmong: { more: 20, edge: 2000 },
-  pictures: 100,
-  pages: 100,
-  requestCharacters: 32 * MB,
+  pictures: 600,
+  pages: 600,
+  requestCharacters: request(32),
 };
+const claudeOfSmallWindow: MediaLimits = { ...claude, pictures: 100, pages: 100 };
+const SMALL_WINDOW = /claude-3|haiku|(sonnet|opus)-4(-[0-5])?(\D|$)|4-\d{8}/;
 
-/** "Images and vision" and "File inputs", platform.openai.com/docs/guides: 500 pictures and 50 MB a request. */
+/**
+ * "Images and vision" and "File inputs", platform.openai.com/docs/guides: 500 pictures and 50 MB a
+ * request. Of other documents than PDF the SDK's client says that it does not send them.
+ */
 const gpt: MediaLimits = {
-  types: [...USUAL_PICTURES, "application/pdf"],
+  types: [...USUAL_PICTURES, "application/pdf", "text/"],
   pictures: 500,
-  requestCharacters: 50 * MB,
+  requestCharacters: request(50),
 };
 /** "Audio and speech", there: only models that are made for it, and they take no pictures. */
-const gptAudio: MediaLimits = { types: ["audio/wav", "audio/mpeg"], requestCharacters: 50 * MB };
+const gptAudio: MediaLimits = {
+  types: ["audio/", "text/"],
+  requestCharacters: request(50),
+};
 
 /**
  * "File input methods", "Image", "Audio", "Video" and "Document understanding",
@@ -74,33 +91,35 @@ const gemini: MediaLimits = {
     "audio/",
     "video/",
     "application/pdf",
+    "text/",
   ],
   pictures: 3600,
   pages: 1000,
-  requestCharacters: 100 * MB,
+  requestCharacters: request(100),
 };
 
-const textOnly: MediaLimits = { types: [] };
+const textOnly: MediaLimits = { types: ["text/"] };
 
-/** What a model takes; undefined where nothing is known of its kind. `types` are the user's own word on it. */
-export function modelMedia(model: ModelName, types?: readonly string[]): MediaLimits | undefined {
-  const listed = listedMedia(model);
-  return types === undefined ? listed : { ...listed, types };
-}
-
-function listedMedia(model: ModelName): MediaLimits | undefined {
+/** What a model takes; undefined where nothing is known of its kind. */
+export function modelMedia(model: ModelName): MediaLimits | undefined {
   const { provider, modelId } = model;
+  const isVertex = /vertex/i.test(provider);
   switch (modelFamily(model).name) {
-    case "anthropic":
-      return /claude-(2|instant)/.test(modelId) ? textOnly : claude;
+    case "anthropic": {
+      if (/claude-(2|instant)/.test(modelId)) return textOnly;
+      const limits = SMALL_WINDOW.test(modelId) ? claudeOfSmallWindow : claude;
+      // "Request size limits", platform.claude.com/docs/en/api/overview.
+      if (/bedrock/i.test(provider)) return { ...limits, requestCharacters: request(20) };
+      return isVertex ? { ...limits, requestCharacters: request(30) } : limits;
+    }
     case "google":
       if (/gemma/i.test(modelId)) return undefined;
-      return /vertex/i.test(provider) ? { ...gemini, requestCharacters: 20 * MB } : gemini;
+      return isVertex ? { ...gemini, requestCharacters: request(20) } : gemini;
     case "openai":
       if (/audio|realtime/.test(modelId)) return gptAudio;
       return /gpt-3\.5|gpt-4$|gpt-oss|o1-mini|o1-preview|o3-mini/.test(modelId) ? textOnly : gpt;
     case "deepseek":
-      return textOnly;
+      return /deepseek-(chat|reasoner|v\d|r\d)/i.test(modelId) ? textOnly : undefined;
     default:
       return undefined;
   }
@@ -109,9 +128,9 @@ function listedMedia(model: ModelName): MediaLimits | undefined {
 /** Why a model does not take a file as it is. */
 export type MediaRefusal =
   | { readonly kind: "type" }
-  /** A smaller copy would be taken. */
-  | { readonly kind: "picture"; readonly longestEdge: number }
-  | { readonly kind: "pages"; readonly most: number };
+  /** Of a picture. A smaller copy would be taken. */
+  | { readonly kind: "characters" | "edge"; readonly most: number; readonly longestEdge: number }
+  | { readonly kind: "pages" | "request"; readonly most: number };
 
 /** Edge to which a picture is scaled down that has too many bytes: what models look at is no larger. */
 const ENOUGH = 1568;
@@ -126,17 +145,26 @@ export function mediaRefusal(
   pictures: number,
 ): MediaRefusal | undefined {
   const { mediaType, bytes, width = 0, height = 0, pages = 0 } = file;
-  if (!limits.types.some((type) => taken(mediaType, type))) return { kind: "type" };
+  const { types, requestCharacters = Number.POSITIVE_INFINITY } = limits;
+  if (types !== undefined && !types.some((type) => taken(mediaType, type))) return { kind: "type" };
   if (limits.pages !== undefined && pages > limits.pages) {
     return { kind: "pages", most: limits.pages };
   }
-  if (!mediaType.startsWith("image/")) return undefined;
-  const { pictureEdge, pictureEdgeAmong, pictureCharacters } = limits;
+  const characters = asBase64(bytes);
+  if (!mediaType.startsWith("image/")) {
+    return characters > requestCharacters
+      ? { kind: "request", most: requestCharacters }
+      : undefined;
+  }
+  const { pictureEdge, pictureEdgeAmong } = limits;
+  const most = Math.min(limits.pictureCharacters ?? requestCharacters, requestCharacters);
   const isAmong = pictureEdgeAmong !== undefined && pictures > pictureEdgeAmong.more;
   const edge = isAmong ? pictureEdgeAmong.edge : (pictureEdge ?? Number.POSITIVE_INFINITY);
-  if (pictureCharacters !== undefined && asBase64(bytes) > pictureCharacters)
-    return { kind: "picture", longestEdge: Math.min(edge, ENOUGH) };
-  return Math.max(width, height) > edge ? { kind: "picture", longestEdge: edge } : undefined;
+  if (characters > most) {
+    return { kind: "characters", most, longestEdge: Math.min(edge, ENOUGH) };
+  }
+  if (Math.max(width, height) <= edge) return undefined;
+  return { kind: "edge", most: edge, longestEdge: edge };
 }
 
 function taken(mediaType: string, type: string): boolean {
@@ -146,34 +174,4 @@ function taken(mediaType: string, type: string): boolean {
 /** Characters of so many bytes. */
 export function asBase64(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
-}
-
-/** How full a request may be when files are left out: the next ones shall not push others out at once. */
-const ROOM = 0.75;
-
-/**
- * How many of a request's files, the oldest first, have to be left out so that it is not too large.
- * @param files - Those that the model takes, oldest first.
- * @param otherCharacters - What the rest of the request has.
- */
-export function filesTooMany(
-  files: readonly MediaFile[],
-  otherCharacters: number,
-  { pictures: mostPictures, requestCharacters: most }: MediaLimits,
-): number {
-  const isPicture = ({ mediaType }: MediaFile): boolean => mediaType.startsWith("image/");
-  let pictures = files.filter(isPicture).length;
-  let characters = files.reduce((sum, { bytes }) => sum + asBase64(bytes), otherCharacters);
-  const over = (share: number): boolean =>
-    pictures > (mostPictures ?? Number.POSITIVE_INFINITY) * share ||
-    characters > (most ?? Number.POSITIVE_INFINITY) * share;
-  if (!over(1)) return 0;
-  let left = 0;
-  for (const file of files) {
-    if (!over(ROOM)) break;
-    if (isPicture(file)) pictures -= 1;
-    characters -= asBase64(file.bytes);
-    left += 1;
-  }
-  return left;
 }

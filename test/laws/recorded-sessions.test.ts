@@ -32,12 +32,13 @@ import { play, SESSION } from "./stage.ts";
 const unrecorded: readonly string[] = [
   "blob.stored",
   "context.cut",
+  "context.media-omitted",
   "part.raw",
   "part.tool-approval-request",
   "session.chained",
   "session.forked",
-  "session.thinned",
   "session.redacted",
+  "session.thinned",
 ];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {

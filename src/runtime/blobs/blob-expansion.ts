@@ -11,18 +11,19 @@ import {
   referredBlob,
   resemblesReference,
   type BlobStore,
-  type ModelName,
 } from "../../events/index.ts";
 import type { BlobsState, KnownBlob } from "../../projections/index.ts";
+import type { MediaLimits } from "../../context/index.ts";
 import { whyNotShown } from "./media-taken.ts";
 
 export interface BlobExpansion {
   readonly blobs: BlobsState;
   /** Where they lie; undefined where nobody has them. */
   readonly store: BlobStore | undefined;
-  readonly model: ModelName;
-  /** Whether there are many pictures in the prompt. */
-  readonly ofMany: boolean;
+  /** What the model takes; undefined where nothing is known of it. */
+  readonly media: MediaLimits | undefined;
+  /** How many pictures there are in the prompt. */
+  readonly pictures: number;
 }
 
 /** A reference as it is sent: its bytes as base64, or what the model is told instead. */
@@ -175,15 +176,15 @@ type Found = Sent | { readonly note: string; readonly isMissing: true };
 async function contentOf(
   reference: string,
   name: string | undefined,
-  { blobs, store, model, ofMany }: BlobExpansion,
+  { blobs, store, media, pictures }: BlobExpansion,
 ): Promise<Found> {
   const sha256 = referredBlob(reference);
   const blob = sha256 === undefined ? undefined : byId(blobs.stored, sha256);
   if (sha256 === undefined || blob === undefined) {
     return { note: `[A file stood here, and this session has none of that name: ${reference}]` };
   }
-  const why = whyNotShown(blob, model, ofMany);
-  if (why !== undefined) return { note: noteOf(reference, blob, name, why) };
+  const refused = whyNotShown(blob, media, pictures);
+  if (refused !== undefined) return { note: noteOf(reference, blob, name, refused.why) };
   if (store === undefined) {
     return { note: noteOf(reference, blob, name, "it is not at hand"), isMissing: true };
   }
