@@ -46,7 +46,6 @@ export {
   type ModelLimits,
   type ModelPrices,
 } from "./model-limits.ts";
-export { modelFamily } from "./model-family.ts";
 export { meter, type MessageSize, type Meter } from "./message-size.ts";
 export { planningGround } from "./planning-ground.ts";
 export { promptCache, SHORTEST_LIFETIME_MS, type PromptCache } from "./prompt-cache.ts";

@@ -60,7 +60,7 @@ const claude: MediaLimits = {
   requestCharacters: request(32),
 };
 const claudeOfSmallWindow: MediaLimits = { ...claude, pictures: 100, pages: 100 };
-const SMALL_WINDOW = /claude-3|haiku|(sonnet|opus)-4(-[0-5])?(\D|$)|4-\d{8}/;
+const SMALL_WINDOW = /claude-3|haiku|(sonnet|opus)-4([-.][0-5])?([@:]|-\d{8}|-v\d|$)/;
 
 /**
  * "Images and vision" and "File inputs", platform.openai.com/docs/guides: 500 pictures and 50 MB a

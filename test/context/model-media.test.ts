@@ -44,8 +44,11 @@ describe("what a model takes", () => {
     const bedrock = { provider: "amazon-bedrock", modelId: "anthropic.claude-opus-4-8" };
     expect(limitsOf(bedrock).requestCharacters).toBeLessThan(20 * 1024 * 1024);
     expect([limitsOf(claude).pictures, limitsOf(haiku).pictures]).toEqual([600, 100]);
-    const older = { provider: "anthropic", modelId: "claude-sonnet-4-5-20250929" };
-    expect(limitsOf(older).pages).toBe(100);
+    const older = ["claude-sonnet-4-5-20250929", "claude-opus-4", "anthropic/claude-sonnet-4.5"];
+    const newer = ["claude-opus-4-6", "claude-sonnet-4-6@20260201", "claude-opus-5"];
+    const pages = (modelId: string): unknown => limitsOf({ provider: "anthropic", modelId }).pages;
+    expect(older.map(pages)).toEqual([100, 100, 100]);
+    expect(newer.map(pages)).toEqual([600, 600, 600]);
   });
 });
 

@@ -22,6 +22,7 @@ import {
   type RecordedBlobs,
 } from "./blob-shelf.ts";
 import { expandedMessage, imagesIn, refersToBlobs } from "./blob-expansion.ts";
+import { installedScaler, type ScalePicture } from "./scaled-picture.ts";
 import { isMadeFile, shelvedInput, shelvedPart, type MadeFile } from "./shelved-input.ts";
 import { mayHoldContent, shelvedAnswer, type ToolAnswer } from "./shelved-result.ts";
 
@@ -35,6 +36,8 @@ export interface SessionBlobsOptions {
   readonly recorded?: RecordedBlobs | undefined;
   /** What the model takes that is to be shown them; undefined where nothing is known of it. */
   readonly media: MediaLimits | undefined;
+  /** Who makes smaller copies of pictures. Default: `sharp`, where it is installed. */
+  readonly scaler?: () => Promise<ScalePicture | undefined>;
   readonly known: () => BlobsState;
   readonly onWarning: (error: TurnlogError) => void;
 }
@@ -125,7 +128,7 @@ export class SessionBlobs {
   /** The messages as they are sent; the same ones where none refers to a blob. */
   async expand(messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]> {
     if (!messages.some(refersToBlobs)) return messages;
-    const { store, media, known } = this.#options;
+    const { store, media, known, scaler = installedScaler } = this.#options;
     const pictures = messages.reduce((sum, one) => sum + imagesIn(one), 0);
     const isAmongMany = pictures > (media?.pictureEdgeAmong?.more ?? Number.POSITIVE_INFINITY);
     const before = isAmongMany === this.#isAmongMany ? this.#sent : noneSent;
@@ -140,7 +143,7 @@ export class SessionBlobs {
       const same = before.get(message);
       const made =
         same === undefined
-          ? await expandedMessage(message, { blobs: known(), store, media, pictures })
+          ? await expandedMessage(message, { blobs: known(), store, media, pictures, scaler })
           : { message: same, isWhole: true };
       // What could not be read may be back the next time.
       if (made.isWhole) sent.set(message, made.message);

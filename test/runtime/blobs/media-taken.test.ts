@@ -60,6 +60,7 @@ describe("a model is shown", () => {
       isKept: true,
       limits: {},
       media: modelMedia(claude),
+      scaler: () => Promise.resolve(undefined),
       known: () => ({ stored, bytes: 0 }),
       onWarning: () => {},
     });
