@@ -27,6 +27,7 @@ export {
   planOmission,
   SCALED_CHARACTERS,
   type MediaBudget,
+  type OmissionInput,
   type OmissionPlan,
 } from "./media-budget.ts";
 export {
