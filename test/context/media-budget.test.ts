@@ -109,10 +109,10 @@ describe("media beyond what a request may have", () => {
   it("are counted through messages that were delivered together", () => {
     const session = new Session();
     const [one, two, three, four] = [picture(9), picture(9), picture(9), picture(9)];
-    session.ask([one, two], "Words alone.", [three, four]);
+    session.ask("Words alone.", [one, two], [three, four]);
     const before = session.view;
     const there = [
-      { id: "m1", media: 2 },
+      { id: "m1.1", media: 2 },
       { id: "m1.2", media: 1 },
     ];
     expect(omit(session, { pictures: 1 })).toMatchObject({ before: session.position - 1, there });
@@ -121,7 +121,7 @@ describe("media beyond what a request may have", () => {
     const diff = promptDiff({ history, view: before, summary: {} }, { history, view, summary: {} });
     const places = diff.changes.map(({ index, why }) => [index, why]);
     expect(places).toEqual([
-      [0, "media-omitted"],
+      [1, "media-omitted"],
       [2, "media-omitted"],
     ]);
   });

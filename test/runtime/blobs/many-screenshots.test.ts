@@ -154,6 +154,9 @@ it("happens again as it was recorded, what is left out included", async () => {
   const how: Watching = { context: { media: { pictures: 30 } } };
   const { events } = await watched({}, how);
   expect(await replay(events, watching(how))).toEqual({ events: events.length });
+  const chained = (await watched({ hashChain: true }, how)).events;
+  expect(chained.some(({ type }) => type === "session.chained")).toBe(true);
+  expect((await replay(chained, watching(how))).difference).toBeUndefined();
   const { difference } = await replay(events, watching({ context: { media: { pictures: 20 } } }));
   expect(difference?.recorded?.type).not.toBe("context.media-omitted");
   expect(difference?.replayed?.type).toBe("context.media-omitted");
