@@ -66,6 +66,10 @@ export function contextWords(event: SessionEvent, after?: number): string | unde
       const rest = reader === undefined ? "" : `; the model reads on by ${reader}`;
       return `Cut ${amount(calls.length, "long tool result")}: ~${figure(Math.round(savedTokens))} tokens less${rest}.`;
     }
+    case "context.media-omitted": {
+      const { media, savedBytes } = event.data;
+      return `Left out ${amount(media, "file")}, the oldest: ${figure(Math.round(savedBytes / 1000))} KB less, as the request would be too large.`;
+    }
     case "context.counted": {
       const { counter, tokens: counted, estimatedTokens } = event.data;
       return `Counted by ${counter}: ${figure(counted)} tokens, where ~${figure(estimatedTokens)} were estimated.`;

@@ -22,6 +22,21 @@ export { dropOldest } from "./drop-oldest.ts";
 export { DEFAULT_LOOP_LIMITS, isLooping, type LoopLimits } from "./loop-guard.ts";
 export { estimateContext, type ContextEstimate, type EstimateInput } from "./context-estimate.ts";
 export { sessionCost, type Cost, type SessionCost } from "./cost.ts";
+export {
+  limitedMedia,
+  planOmission,
+  SCALED_CHARACTERS,
+  type MediaBudget,
+  type OmissionInput,
+  type OmissionPlan,
+} from "./media-budget.ts";
+export {
+  asBase64,
+  mediaRefusal,
+  modelMedia,
+  type MediaLimits,
+  type MediaRefusal,
+} from "./model-media.ts";
 export { mediaMeasures, mediaTokens } from "./media-tokens.ts";
 export { modelCatalogue } from "./model-catalogue.ts";
 export {
@@ -32,7 +47,6 @@ export {
   type ModelLimits,
   type ModelPrices,
 } from "./model-limits.ts";
-export { modelFamily } from "./model-family.ts";
 export { meter, type MessageSize, type Meter } from "./message-size.ts";
 export { planningGround } from "./planning-ground.ts";
 export { promptCache, SHORTEST_LIFETIME_MS, type PromptCache } from "./prompt-cache.ts";

@@ -2,6 +2,7 @@
 
 import type { ModelMessage, ToolResultPart } from "ai";
 import { measuresIn, type BlobMeasures, type ModelName } from "../events/index.ts";
+import { asBase64 } from "./model-media.ts";
 import { mediaTokens } from "./media-tokens.ts";
 import { modelFamily } from "./model-family.ts";
 import type { TokenEstimator } from "./token-estimator.ts";
@@ -66,7 +67,7 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     const content = fileContent(data);
     const media = content.text ? undefined : mediaTokens(content.value, mediaType, model, blob);
     if (media === undefined) return text(readable(content));
-    const bytes = blob === undefined ? content.value.length : Math.ceil(blob.bytes / 3) * 4;
+    const bytes = blob === undefined ? content.value.length : asBase64(blob.bytes);
     return { ...noSize, media, bytes };
   };
   const around = (tokens: number, id: string): MessageSize => ({

@@ -3,10 +3,13 @@
  * estimate. Without one (none yet, another model, compacted or restored since) everything is a guess.
  */
 
+import type { ModelMessage } from "ai";
 import {
+  itemMedia,
   itemMessages,
   messagesSince,
   modelKey,
+  omittedIn,
   shownItem,
   type ContextView,
   type HistoryItem,
@@ -129,7 +132,7 @@ function removedSince(
   return addSize(left, { ...noSize, around: dropped });
 }
 
-/** What the results before a step have lost after it: they were cleared, or cut. */
+/** What the messages before a step have lost after it: results were cleared or cut, media left out. */
 function leftOutSince(
   history: HistoryState,
   view: ContextView,
@@ -140,27 +143,57 @@ function leftOutSince(
     position < anchor.position;
   const prunings = view.prunings.filter(isOld);
   const cuts = view.cuts.filter(isOld);
-  if (prunings.length === view.prunings.length && cuts.length === view.cuts.length) return noSize;
+  const omissions = view.omissions.filter(isOld);
+  const isSame =
+    prunings.length === view.prunings.length &&
+    cuts.length === view.cuts.length &&
+    omissions.length === view.omissions.length;
+  if (isSame) return noSize;
   const steps = new Set(
     [...view.prunings.slice(prunings.length), ...view.cuts.slice(cuts.length)].flatMap(
       ({ calls }) => calls.map(({ step }) => step),
     ),
   );
-  const then = { ...view, prunings, cuts };
-  return [...steps]
+  const then = { ...view, prunings, cuts, omissions };
+  const told = [...steps]
     .filter((step) => step < anchor.step)
-    .map((step) => {
-      const item = stepItem(history, step);
-      if (item === undefined) return noSize;
-      const [whole, left] = [then, view].map((one) => resultsSize(shownItem(item, one), measure));
-      return difference(whole ?? noSize, left ?? noSize);
+    .flatMap((step) => stepItem(history, step) ?? []);
+  const changed = new Set([...told, ...sightlessSince(history, view, then, anchor)]);
+  return [...changed]
+    .map((item) => {
+      const [whole, left] = [then, view].map((one) => itemMessages(shownItem(item, one)));
+      return difference(changedSize(whole, left, measure), changedSize(left, whole, measure));
     })
     .reduce(addSize, noSize);
 }
 
-function resultsSize(item: HistoryItem, measure: Meter): MessageSize {
-  return itemMessages(item)
-    .filter(({ role }) => role === "tool")
+/** What stands before an anchor, is shown, and has lost media after it. */
+function sightlessSince(
+  { items }: HistoryState,
+  view: ContextView,
+  then: ContextView,
+  anchor: Anchor,
+): readonly HistoryItem[] {
+  const [before, now] = [then, view].map(({ omissions }) => omissions.at(-1)?.omitted);
+  if (now === before) return [];
+  const isCovered = ({ position }: HistoryItem): boolean =>
+    view.compactions.some(({ from, to }) => from <= position && position <= to);
+  return items.filter((item) => {
+    if (item.position >= anchor.position) return false;
+    const media = itemMedia(item).length;
+    const lost = Math.min(omittedIn(item, now), media) > Math.min(omittedIn(item, before), media);
+    return lost && !isCovered(item);
+  });
+}
+
+/** Of messages that are not the same ones there. */
+function changedSize(
+  messages: readonly ModelMessage[] = [],
+  there: readonly ModelMessage[] = [],
+  measure: Meter,
+): MessageSize {
+  return messages
+    .filter((message) => !there.includes(message))
     .map((message) => measure.message(message))
     .reduce(addSize, noSize);
 }

@@ -4,9 +4,9 @@
  */
 
 import {
-  cutItem,
   itemMessages,
   PRUNED_PLACEHOLDER,
+  sightedItem,
   type CallPart,
   type ContextView,
   type HistoryState,
@@ -93,7 +93,7 @@ function candidates({ history, view, meter, factor, options }: PruningInput): re
   const placeholder = tokens(meter.text(PRUNED_PLACEHOLDER));
   const found: Candidate[] = [];
   let results = 0;
-  const open = history.open === undefined ? [] : itemMessages(cutItem(history.open, view));
+  const open = history.open === undefined ? [] : itemMessages(sightedItem(history.open, view));
   let after = tokens(sizeOf(open, meter));
   for (const unit of shownUnits(history, view).toReversed()) {
     // What was summarised is gone already, and what lies before it was looked at when it was.
@@ -131,7 +131,7 @@ function sizeOf(messages: ReturnType<typeof itemMessages>, meter: Meter): Messag
 /** The results that a prune could take: those of calls that succeeded, as far as they are shown. */
 function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): readonly Result[] {
   return items.flatMap((whole) => {
-    const item = cutItem(whole, view);
+    const item = sightedItem(whole, view);
     if (item.kind !== "step") return [];
     const sizes = new Map(
       itemMessages(item).flatMap((message) =>

@@ -45,6 +45,14 @@ export interface CutCall {
   readonly tail: number;
 }
 
+/** Up to where media are left out, the oldest first. */
+export interface OmittedMedia {
+  /** A position in the history: all media of what stands before it. */
+  readonly before: number;
+  /** Of what stands at it, how many of its first media: of a step, or of messages by their ids. */
+  readonly there: readonly { readonly id?: string; readonly media: number }[];
+}
+
 /** A prompt whose size somebody was asked for who can count it: the provider, as a rule. */
 interface CountedPrompt {
   /** Who was asked. */
@@ -67,6 +75,13 @@ export interface ContextFamily {
     readonly reader?: string;
     /** Estimated tokens that the prompt lost. */
     readonly savedTokens: number;
+  };
+  /** The oldest media are no longer shown, as the request would be larger than the model takes. */
+  "context.media-omitted": OmittedMedia & {
+    /** How many that were shown are not any more. */
+    readonly media: number;
+    /** Of the request, its files as base64. */
+    readonly savedBytes: number;
   };
   /** How large the prompt is that the next step would send, as it stands here. */
   "context.counted": CountedPrompt & { readonly tokens: number };
@@ -99,7 +114,7 @@ export interface ContextFamily {
     readonly why: SummaryProblem;
     readonly error?: StoredError;
   };
-  /** Undoes the pruning, cut or compaction at `position`. */
+  /** Undoes the pruning, cut, omission of media or compaction at `position`. */
   "context.restored": { readonly position: number };
   /** The provider refused the prompt of a step as too long, before it said anything. */
   "context.overflowed": { readonly step: number; readonly error?: StoredError };
@@ -122,6 +137,11 @@ export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
   tail: characters,
 });
 
+export const omittedMediaSchema: z.ZodType<OmittedMedia> = z.looseObject({
+  before: position,
+  there: z.array(z.looseObject({ id: z.string().exactOptional(), media: z.int().nonnegative() })),
+});
+
 export const contextSchemas: FamilySchemas<ContextFamily> = {
   "context.pruned": z.looseObject({
     calls: z.array(z.looseObject({ step: z.int().positive(), callId: z.string() })),
@@ -132,6 +152,10 @@ export const contextSchemas: FamilySchemas<ContextFamily> = {
     reader: z.string().exactOptional(),
     savedTokens: tokens,
   }),
+  "context.media-omitted": z.intersection(
+    omittedMediaSchema,
+    z.looseObject({ media: z.int().nonnegative(), savedBytes: z.number() }),
+  ),
   "context.counted": z.looseObject({ ...countedPrompt, tokens }),
   "context.count-failed": z.looseObject({ ...countedPrompt, error: storedErrorSchema }),
   "context.compaction-started": z.looseObject({

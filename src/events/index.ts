@@ -31,8 +31,10 @@ export { readBlob } from "./read-blob.ts";
 export { byId, byIdSchema } from "./by-id.ts";
 export {
   cutCallSchema,
+  omittedMediaSchema,
   type CompactionTrigger,
   type CutCall,
+  type OmittedMedia,
   type SummaryProblem,
   type SummaryRung,
 } from "./context-events.ts";

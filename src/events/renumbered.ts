@@ -29,6 +29,8 @@ function pointing(
       const covers = { ...event.data.covers, from: place(from), to: place(to) };
       return { ...event, data: { ...event.data, covers } };
     }
+    case "context.media-omitted":
+      return { ...event, data: { ...event.data, before: place(event.data.before) } };
     case "context.restored":
       return { ...event, data: { ...event.data, position: place(event.data.position) } };
     case "session.thinned": {

@@ -1,7 +1,13 @@
 /** Which part of the history the model is shown in full, and what stands for the rest. */
 
 import { z } from "zod";
-import { cutCallSchema, type AgentDescription, type CutCall } from "../events/index.ts";
+import {
+  cutCallSchema,
+  omittedMediaSchema,
+  type AgentDescription,
+  type CutCall,
+  type OmittedMedia,
+} from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 import { bindingOf, isAllBound } from "./provider-bound.ts";
 
@@ -31,10 +37,19 @@ export interface ResultCut {
   readonly undone?: true;
 }
 
+/** Media that are no longer shown. */
+export interface MediaOmission {
+  /** The position of its `context.media-omitted`. */
+  readonly position: number;
+  readonly omitted: OmittedMedia;
+}
+
 export interface ContextView {
   readonly compactions: readonly Compaction[];
   readonly prunings: readonly Pruning[];
   readonly cuts: readonly ResultCut[];
+  /** Each goes further than those before it: the last one holds. */
+  readonly omissions: readonly MediaOmission[];
   /** The position of the last compaction, undoing or thinning, after which earlier figures say nothing; 0 before. */
   readonly changed: number;
   /** Who is shown it, as `bindingOf` says; absent before it is known. */
@@ -55,7 +70,7 @@ const position = z.int().positive();
 
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
-  version: 4,
+  version: 5,
   schema: z.object({
     compactions: z.array(z.object({ position, from: position, to: position, summary: z.string() })),
     prunings: z.array(
@@ -72,11 +87,12 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
         undone: z.literal(true).exactOptional(),
       }),
     ),
+    omissions: z.array(z.object({ position, omitted: omittedMediaSchema })),
     changed: z.int().nonnegative(),
     binding: z.string().exactOptional(),
     bindings: z.array(z.string()),
   }),
-  initial: { compactions: [], prunings: [], cuts: [], changed: 0, bindings: [] },
+  initial: { compactions: [], prunings: [], cuts: [], omissions: [], changed: 0, bindings: [] },
   on: {
     "session.created": (view, { seq, data }) => shownTo(view, seq, data.agent),
     "session.configured": (view, { seq, data }) => shownTo(view, seq, data.agent),
@@ -99,6 +115,10 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       ...view,
       cuts: [...view.cuts, { position: seq, calls, ...(reader === undefined ? {} : { reader }) }],
     }),
+    "context.media-omitted": (view, { seq, data: { before, there } }) => ({
+      ...view,
+      omissions: [...view.omissions, { position: seq, omitted: { before, there } }],
+    }),
     // What was billed last had the reasoning in it.
     "session.thinned": (view, { seq, data }) =>
       data.shown === true ? { ...view, changed: seq } : view,
@@ -109,6 +129,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       cuts: view.cuts.some((one) => one.position === data.position)
         ? view.cuts.map((one) => (one.position === data.position ? { ...one, undone: true } : one))
         : view.cuts,
+      omissions: view.omissions.filter((one) => one.position !== data.position),
       changed: seq,
     }),
   },

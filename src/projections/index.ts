@@ -20,6 +20,7 @@ export {
   contextView,
   type Compaction,
   type ContextView,
+  type MediaOmission,
   type Pruning,
   type ResultCut,
 } from "./context-view.ts";
@@ -52,7 +53,7 @@ export {
   type Transitions,
 } from "./projection.ts";
 export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
-export { overflowOf, type Overflow } from "./overflow.ts";
+export { isTooLarge, overflowOf, type Overflow } from "./overflow.ts";
 export { promptCounts, type PromptCount, type PromptCounts } from "./prompt-counts.ts";
 export { promptDigest } from "./prompt-digest.ts";
 export {
@@ -74,7 +75,8 @@ export {
 } from "./prompt.ts";
 export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
 export { cutGap, cutText, partsPair, resultText, type Gap, type ResultMark } from "./result-cut.ts";
-export { callName, cutItem, PRUNED_PLACEHOLDER, shownItem } from "./shown-item.ts";
+export { itemMedia, omittedIn, omittedNote, type Medium } from "./shown-media.ts";
+export { callName, cutItem, PRUNED_PLACEHOLDER, shownItem, sightedItem } from "./shown-item.ts";
 export { sessionSummary, type SessionSummary } from "./session-summary.ts";
 export {
   toolCalls,

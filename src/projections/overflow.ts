@@ -64,6 +64,26 @@ export function overflowOf(error: StoredError): Overflow | undefined {
   return undefined;
 }
 
+/** `size` of the request, not of its text. */
+const tooLarge: readonly RegExp[] = [
+  // Anthropic: "Request exceeds the maximum size", of type request_too_large
+  /request_too_large|request exceeds the maximum size/i,
+  // Proxies and gateways: "Request Entity Too Large", "Maximum request body size 1048576 exceeded"
+  /(?:entity|payload|content|body) too large|maximum request (?:body )?size/i,
+  // Google: "Request payload size exceeds the limit: 20971520 bytes"
+  /request payload size exceeds/i,
+];
+
+/** Whether an error says that a request has too many bytes. */
+export function isTooLarge(error: StoredError): boolean {
+  if (overflowOf(error) !== undefined) return false;
+  const said = texts(error);
+  return (
+    error["statusCode"] === 413 ||
+    tooLarge.some((pattern) => said.some((text) => pattern.test(text)))
+  );
+}
+
 /** The provider's words may be in the message, the body of its answer, or an error beneath. */
 function texts(error: StoredError): readonly string[] {
   const { message, responseBody, code, type, cause } = error;

@@ -6,6 +6,7 @@
 import type { ModelMessage } from "ai";
 import type { ContextView } from "./context-view.ts";
 import type { HistoryItem, HistoryState } from "./history-item.ts";
+import { itemMedia, omittedIn } from "./shown-media.ts";
 import { promptEntries, type PromptEntry, type PromptOrigin } from "./prompt.ts";
 
 /** What a prompt is made from: the state of a session at a position has all of it. */
@@ -23,8 +24,9 @@ export interface PromptSource {
  * - `cut-off`: its step failed or was interrupted; or it is the note that says so.
  * - `cut`: tool results that are too long are shown by their beginning and their end.
  * - `pruned`: the content of tool results gave way to a placeholder.
+ * - `media-omitted`: its media, among the oldest, gave way to notes, as the request was too large.
  * - `compacted`: it gave way to a summary, or is one.
- * - `restored`: a pruning, cut or compaction was undone.
+ * - `restored`: a pruning, cut, omission of media or compaction was undone.
  */
 export type PromptChangeReason =
   | "new"
@@ -33,6 +35,7 @@ export type PromptChangeReason =
   | "cut-off"
   | "cut"
   | "pruned"
+  | "media-omitted"
   | "compacted"
   | "restored";
 
@@ -176,6 +179,8 @@ function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): Prompt
   if (isPruned !== wasPruned) return isPruned > wasPruned ? "pruned" : "restored";
   const [wasCut, isCut] = [cutsOf(before, old), cutsOf(after, item)];
   if (isCut !== wasCut) return isCut > wasCut ? "cut" : "restored";
+  const [wasLeftOut, isLeftOut] = [omittedOf(before, old), omittedOf(after, item)];
+  if (isLeftOut !== wasLeftOut) return isLeftOut > wasLeftOut ? "media-omitted" : "restored";
   return isCutOff(item) && !isCutOff(old) ? "cut-off" : "continued";
 }
 
@@ -183,8 +188,13 @@ function itemsOf({ history: { items, open, note } }: Prompt): readonly HistoryIt
   return [...items, ...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
 }
 
-function itemAt(prompt: Prompt, { position }: PromptOrigin): HistoryItem | undefined {
-  return itemsOf(prompt).find((item) => item.position === position);
+function itemAt(prompt: Prompt, origin: PromptOrigin): HistoryItem | undefined {
+  return itemsOf(prompt).find(
+    (item) =>
+      item.position === origin.position &&
+      // Several messages may be delivered at once.
+      (item.kind !== "user" || origin.kind !== "user" || item.id === origin.id),
+  );
 }
 
 /** Whether a prompt is of a time when this, or something later, had been said. */
@@ -209,6 +219,11 @@ function cutsOf({ view }: Prompt, item: HistoryItem | undefined): number {
   return view.cuts
     .filter(({ undone }) => undone !== true)
     .reduce((sum, cut) => sum + callsOf([cut], item), 0);
+}
+
+function omittedOf({ view }: Prompt, item: HistoryItem | undefined): number {
+  const omitted = view.omissions.at(-1)?.omitted;
+  return item === undefined ? 0 : Math.min(omittedIn(item, omitted), itemMedia(item).length);
 }
 
 /** How many calls of a step are among those that a view does not show in full. */

@@ -1,12 +1,13 @@
 /**
- * What the model is shown of an item of the history: results that were cut, and old ones whose
- * content was cleared. Made once, so that its messages are measured and hashed once.
+ * What the model is shown of an item of the history: results that were cut, old ones whose content
+ * was cleared, and the oldest media left out. Made once, so that its messages are measured and hashed once.
  */
 
 import type { CutCall } from "../events/index.ts";
 import type { ContextView } from "./context-view.ts";
 import type { CallPart, HistoryItem, StepItem } from "./history-item.ts";
 import { boundItem, isAllBound } from "./provider-bound.ts";
+import { omittedItem } from "./shown-media.ts";
 import { cutCall, type ResultMark } from "./result-cut.ts";
 
 /** What stands in the place of a tool result that was pruned. */
@@ -14,14 +15,19 @@ export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
 
 /** Whether there is nothing that a view leaves out. */
 export function showsEverything(view: ContextView): boolean {
-  const { compactions, prunings, cuts, bindings, binding } = view;
+  const { compactions, prunings, cuts, omissions, bindings, binding } = view;
   const isWhole = compactions.length === 0 && prunings.length === 0 && cuts.length === 0;
-  return isWhole && isAllBound(bindings, binding);
+  return isWhole && omissions.length === 0 && isAllBound(bindings, binding);
 }
 
 /** An item as it is shown. */
 export function shownItem(item: HistoryItem, view: ContextView): HistoryItem {
-  return boundItem(prunedItem(cutItem(item, view), view), view.binding);
+  return boundItem(prunedItem(sightedItem(item, view), view), view.binding);
+}
+
+/** An item with its results cut and its oldest media left out, and with none cleared. */
+export function sightedItem(item: HistoryItem, view: ContextView): HistoryItem {
+  return omittedItem(cutItem(item, view), view.omissions.at(-1)?.omitted);
 }
 
 /** How a call is named in a note: its step, and which of the calls of that step it is. */

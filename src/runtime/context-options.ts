@@ -6,12 +6,16 @@ import {
   type CompactionStrategy,
   type CompactionWhen,
   type CutOptions,
+  limitedMedia,
+  modelMedia,
+  type MediaBudget,
+  type MediaLimits,
   type ModelCatalogue,
   type ModelLimits,
   type PruneOptions,
   type TokenEstimator,
 } from "../context/index.ts";
-import { TurnlogError } from "../events/index.ts";
+import { TurnlogError, type ModelName } from "../events/index.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
 export interface ContextOptions {
@@ -19,6 +23,11 @@ export interface ContextOptions {
   readonly prune?: PruneOptions | false;
   /** Which new tool results are shown cut, as they are longer than their share. `false`: none. */
   readonly cut?: CutOptions | false;
+  /**
+   * How much of media a request may have, below what is known of its model. The oldest beyond it are
+   * left out. `false`: none is, whatever the model takes.
+   */
+  readonly media?: MediaBudget | false;
   /** When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only when asked. */
   readonly compact?: CompactionChoice | false;
   /**
@@ -56,8 +65,23 @@ export function compactionHow(options: ContextOptions = {}): CompactionStrategy 
   return (compactionChoice(options) ?? usual).how;
 }
 
-/** @throws TurnlogError `INVALID_INPUT` for a share that is none. */
-export function checkContext({ cut = {} }: ContextOptions = {}): void {
+/** What a model takes of media, as far as that or what the user wants is known. */
+export function mediaLimits(
+  model: ModelName,
+  { media = {} }: ContextOptions = {},
+): MediaLimits | undefined {
+  return limitedMedia(modelMedia(model), media === false ? {} : media);
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for a share that is none, or a budget below nothing. */
+export function checkContext({ cut = {}, media = {} }: ContextOptions = {}): void {
+  const { requestBytes = 0, pictures = 0 } = media === false ? {} : media;
+  if (!(requestBytes >= 0 && pictures >= 0)) {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `A request may have a number of bytes and pictures from 0 up, not ${requestBytes} and ${pictures}: change context.media.`,
+    );
+  }
   const share = cut === false ? undefined : cut.share;
   if (share === undefined || (share > 0 && share <= 1)) return;
   throw new TurnlogError(

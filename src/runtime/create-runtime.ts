@@ -20,6 +20,7 @@ import { openBlobs, type OpenedBlobs } from "./blobs/opened-blobs.ts";
 import { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
 import { SessionBlobs } from "./blobs/session-blobs.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
+import { mediaLimits } from "./context-options.ts";
 import { Crews, type Crew } from "./crews.ts";
 import { KeptSession, type KeepingMoment } from "./kept-session.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
@@ -326,7 +327,7 @@ class OpenRuntime implements Runtime {
     const blobs = new SessionBlobs({
       session,
       ...this.#blobs,
-      model: prepared.description.model,
+      media: mediaLimits(prepared.description.model, prepared.agent.context),
       known: () => actor.state.blobs,
       onWarning: this.#warn,
     });

@@ -5,16 +5,23 @@ import {
   defaultEstimator,
   meter,
   planningGround,
+  limitedMedia,
   planCuts,
+  planOmission,
   planPruning,
   promptCache,
   type ContextEstimate,
   type PlanningGround,
 } from "../context/index.ts";
 import type { EventBody } from "../events/index.ts";
-import { noUsage, overflowOf } from "../projections/index.ts";
+import { isTooLarge, noUsage, overflowOf } from "../projections/index.ts";
 import { limitsNow, nextEstimate, type ContextGround } from "./context-figures.ts";
-import { compactionChoice, compactionHow, type ContextOptions } from "./context-options.ts";
+import {
+  compactionChoice,
+  compactionHow,
+  mediaLimits,
+  type ContextOptions,
+} from "./context-options.ts";
 import { readerName } from "./reader-tool.ts";
 import type { SessionState } from "./session-state.ts";
 
@@ -63,6 +70,35 @@ export function cutsNow(
   const named = reader === undefined ? {} : { reader };
   const plan = planCuts({ history, view, ground: planning, options: cut, ...named });
   return plan && { type: "context.cut", data: { ...plan, ...named } };
+}
+
+/** Which media are no longer shown from now on, as the request would be too large, as an event. */
+export function omissionNow(
+  { history, view }: SessionState,
+  { prepared: { agent, description } }: ContextGround,
+  { bytes }: ContextEstimate,
+  most: number = Number.POSITIVE_INFINITY,
+): EventBody | undefined {
+  const { context } = agent;
+  if (context?.media === false) return undefined;
+  const known = mediaLimits(description.model, context);
+  const limits = Number.isFinite(most) ? limitedMedia(known, { requestBytes: most }) : known;
+  const plan = limits && planOmission({ history, view, bytes, limits });
+  return plan && { type: "context.media-omitted", data: plan };
+}
+
+/** Media that are left out after a request that was too large in bytes, as an event. */
+export function omissionAfterRefusal(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+): EventBody | undefined {
+  const { history, machine } = state;
+  const { error } = history.open ?? {};
+  if (error === undefined || !isTooLarge(error) || machine.context.stopping !== undefined)
+    return undefined;
+  const estimate = nextEstimate(state, ground, now);
+  return omissionNow(state, ground, estimate, REFUSED_SHARE * estimate.bytes);
 }
 
 /** The beginning of a compaction, where the next prompt is beyond its limit. */

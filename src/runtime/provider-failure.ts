@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import type { FailureKind } from "../events/index.ts";
-import { overflowOf } from "../projections/index.ts";
+import { isTooLarge, overflowOf } from "../projections/index.ts";
 import { toStoredError } from "./json-value.ts";
 
 export interface ProviderFailure {
@@ -96,7 +96,8 @@ function kindOf(fields: ErrorFields, error: unknown): FailureKind {
   const said = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
   const says = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(said));
   if (name === "TimeoutError") return "timeout";
-  if (overflowOf(toStoredError(error)) !== undefined || statusCode === 413) {
+  const stored = toStoredError(error);
+  if (overflowOf(stored) !== undefined || isTooLarge(stored)) {
     return "context-overflow";
   }
   if (says(quotaPatterns) || statusCode === 402) return "quota";

@@ -200,19 +200,20 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#prompts;
   }
 
-  /** Undoes the pruning, the cut or the compaction at a position, or the newest; refused unless the session is idle. */
+  /** Undoes the pruning, the cut, the omission of media or the compaction at a position, or the newest; refused unless the session is idle. */
   restore(asked?: number): void {
     if (!this.isIdle) throw this.refusal("restore", "it is running a turn; cancel it or wait");
-    const { compactions, prunings, cuts } = this.#state.view;
-    const changes = [...compactions, ...prunings, ...cuts.filter(({ undone }) => undone !== true)];
+    const { compactions, prunings, cuts, omissions } = this.#state.view;
+    const kept = cuts.filter(({ undone }) => undone !== true);
+    const changes = [...compactions, ...prunings, ...kept, ...omissions];
     const known = changes.map((one) => one.position);
     const position = asked ?? Math.max(0, ...known);
     if (!known.includes(position)) {
       throw this.refusal(
         "restore",
         asked === undefined
-          ? "nothing is pruned, cut or compacted"
-          : `nothing was pruned, cut or compacted at position ${position}, or it was undone before`,
+          ? "nothing is pruned, cut, left out or compacted"
+          : `nothing was pruned, cut, left out or compacted at position ${position}, or it was undone before`,
       );
     }
     this.record({ type: "context.restored", data: { position } });

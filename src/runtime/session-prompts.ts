@@ -18,6 +18,8 @@ import {
   compactionNow,
   cutsAfterOverflow,
   cutsNow,
+  omissionAfterRefusal,
+  omissionNow,
   stepGround,
 } from "./prompt-room.ts";
 import { previewCompaction, type CompactionPreview } from "./preview.ts";
@@ -51,7 +53,7 @@ export class SessionPrompts {
     return nextPrompt(door.state, this.#ground, clock());
   }
 
-  /** The prompt of the step that is due, with long results cut, pruned where that is worth it; undefined where a compaction has begun first. */
+  /** The prompt of the step that is due, with long results cut, pruned where that is worth it, without the oldest media where it is too large; undefined where a compaction has begun first. */
   beforeStep(): EstimatedPrompt | undefined {
     const { door, clock } = this.#around;
     let next = this.next();
@@ -63,6 +65,11 @@ export class SessionPrompts {
     const pruned = this.#pruning.beforeStep(door.state, this.#ground, next.estimate, clock());
     if (pruned !== undefined) {
       door.record(pruned);
+      next = this.next();
+    }
+    const omitted = omissionNow(door.state, this.#ground, next.estimate);
+    if (omitted !== undefined) {
+      door.record(omitted);
       next = this.next();
     }
     const compaction = compactionNow(door.state, this.#ground, next.estimate);
@@ -106,6 +113,11 @@ export class SessionPrompts {
   /** After a prompt that was too long: whether it is sent once more, shorter. Records what is done else. */
   retries(): boolean {
     const { door, clock } = this.#around;
+    const omitted = omissionAfterRefusal(door.state, this.#ground, clock());
+    if (omitted !== undefined) {
+      door.record(omitted);
+      return true;
+    }
     const shorter = cutsAfterOverflow(door.state, this.#ground, clock());
     if (shorter !== undefined) {
       door.record(shorter.cut);

@@ -139,7 +139,9 @@ describe("the prompt in a chat", () => {
     expect((await chat.session.view()).prompt).toEqual(prompt);
     expect((await chat.session.context()).bytes).toBe(bytes);
     chat.type(`/restore${ENTER}`);
-    await chat.until(/^Session one cannot restore: nothing is pruned, cut or compacted\.$/m);
+    await chat.until(
+      /^Session one cannot restore: nothing is pruned, cut, left out or compacted\.$/m,
+    );
   });
 
   it("is compacted in the way that is named, and restored at the position that is", async () => {
@@ -150,7 +152,7 @@ describe("the prompt in a chat", () => {
     await chat.until(/^Compacted by checkpoint: /m);
     chat.type(`/restore 1${ENTER}`);
     await chat.until(
-      /^Session one cannot restore: nothing was pruned, cut or compacted at position 1/m,
+      /^Session one cannot restore: nothing was pruned, cut, left out or compacted at position 1/m,
     );
     chat.type(`/restore ${first}${ENTER}`);
     await chat.until(new RegExp(`^Undone: what was left out at position ${first} `, "m"));

@@ -102,6 +102,13 @@ const told: readonly (readonly [EventBody, string])[] = [
   ],
   [rejected({ why: "cancelled" }), "Not compacted by s: it was cancelled."],
   [rejected({ why: "recovered" }), "Not compacted by s: the process ended meanwhile."],
+  [
+    {
+      type: "context.media-omitted",
+      data: { before: 9, there: [{ media: 1 }], media: 2, savedBytes: 1_234_567 },
+    },
+    "Left out 2 files, the oldest: 1,235 KB less, as the request would be too large.",
+  ],
   [noSummary({ model }), "No summary from p:m, shown everything: the reply was empty."],
   [
     noSummary({ rung: "newest", why: "failed", error: { name: "E", message: "gone" } }),

@@ -28,6 +28,13 @@ function png(width: number, height: number): string {
 describe("an image", () => {
   it.each<[string, ModelName, number, number, number]>([
     ["Claude 4.5: area / 750", claude, 1000, 1000, 1333],
+    [
+      "Claude 4.8: larger pictures",
+      { provider: "anthropic", modelId: "claude-opus-4-8" },
+      4000,
+      3000,
+      4000,
+    ],
     ["Claude 4.5, scaled down to what it takes", claude, 4000, 3000, 1600],
     ["newer Claude, which takes more", newerClaude, 1920, 1080, 2765],
     ["newer Claude, scaled down", newerClaude, 4032, 3024, 4000],

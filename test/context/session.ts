@@ -1,5 +1,11 @@
 // A session that is told event by event, and what it is at any moment: for tests of what looks at it.
-import type { EventBody, ModelName, TokenUsage } from "../../src/events/index.ts";
+import type {
+  EventBody,
+  ModelName,
+  ModelOutput,
+  StoredUserContent,
+  TokenUsage,
+} from "../../src/events/index.ts";
 import {
   calibration,
   contextView,
@@ -60,12 +66,16 @@ export class Session {
     );
   }
 
-  ask(content: string): void {
+  ask(content: StoredUserContent, ...together: readonly StoredUserContent[]): void {
     this.#turn++;
-    const [turn, id] = [this.#turn, `m${this.#turn}`];
-    this.record({ type: "message.queued", data: { id, content, delivery: "follow-up" } });
+    const turn = this.#turn;
+    const ids = [content, ...together].map((one, index) => {
+      const id = index === 0 ? `m${turn}` : `m${turn}.${index}`;
+      this.record({ type: "message.queued", data: { id, content: one, delivery: "follow-up" } });
+      return id;
+    });
     this.record({ type: "turn.started", data: { turn, maxSteps: 99 } });
-    this.record({ type: "message.delivered", data: { ids: [id], turn, boundary: "turn" } });
+    this.record({ type: "message.delivered", data: { ids, turn, boundary: "turn" } });
   }
 
   start(model: ModelName = gpt): void {
@@ -110,8 +120,9 @@ export class Session {
     });
   }
 
-  answer(callId: string, output: string): void {
-    this.record({ type: "tool.succeeded", data: { step: this.#step, callId, output } });
+  answer(callId: string, output: string, modelOutput?: ModelOutput): void {
+    const told = modelOutput === undefined ? { output } : { output, modelOutput };
+    this.record({ type: "tool.succeeded", data: { step: this.#step, callId, ...told } });
   }
 
   failed(callId: string): void {

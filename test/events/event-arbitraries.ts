@@ -325,6 +325,12 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     }),
     fc.record({ reader: text }, { requiredKeys: [] }),
   ),
+  "context.media-omitted": fc.record({
+    before: fc.integer({ min: 1 }),
+    there: fc.array(fc.record({ id: text, media: fc.nat() }, { requiredKeys: ["media"] })),
+    media: fc.nat(),
+    savedBytes: count,
+  }),
   "context.counted": fc.record({
     counter: text,
     model: modelName,

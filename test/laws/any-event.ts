@@ -259,6 +259,18 @@ const anyData: AnyData = {
     },
     { requiredKeys: ["calls", "savedTokens"] },
   ),
+  "context.media-omitted": fc.record({
+    before: fc.integer({ min: 1, max: 40 }),
+    there: fc.array(
+      fc.record(
+        { id: fc.constantFrom("m1", "m2"), media: fc.nat({ max: 3 }) },
+        { requiredKeys: ["media"] },
+      ),
+      { maxLength: 2 },
+    ),
+    media: fc.nat({ max: 5 }),
+    savedBytes: fc.nat(),
+  }),
   "context.counted": fc.record({
     counter: fc.constant("provider"),
     model,

@@ -94,7 +94,7 @@ export class ImaginedModel {
   }
 
   #rest(): PartBody {
-    const file = { data: "aGk=", mediaType: "text/plain", ...metadata(this.#choices) };
+    const file = { data: "aGk=", mediaType: "image/png", ...metadata(this.#choices) };
     return this.#choices.pick<PartBody>([
       { type: "part.source", data: { sourceType: "url", id: "s", url: "https://a.invalid" } },
       { type: "part.file", data: file },

@@ -14,7 +14,8 @@ export function restEvents(state: SessionState, choices: Choices): readonly Even
         )
       : [],
   );
-  const changes = [...view.compactions, ...view.prunings, ...view.cuts].map(
+  const { compactions, prunings, cuts, omissions } = view;
+  const changes = [...compactions, ...prunings, ...cuts, ...omissions].map(
     ({ position }) => position,
   );
   const events: EventBody[] = [];
@@ -27,6 +28,13 @@ export function restEvents(state: SessionState, choices: Choices): readonly Even
     events.push({ type: "context.pruned", data: pruned });
     const cut = { ...choices.pick(calls), head: choices.below(3), tail: choices.below(3) };
     events.push({ type: "context.cut", data: { calls: [cut], savedTokens: 1 } });
+  }
+  if (history.items.length > 0) {
+    const item = choices.pick(history.items);
+    const media = choices.below(3);
+    const there = [item.kind === "user" ? { id: item.id, media } : { media }];
+    const omitted = { before: item.position, there, media, savedBytes: 1 };
+    events.push({ type: "context.media-omitted", data: omitted });
   }
   if (changes.length > 0) {
     events.push({ type: "context.restored", data: { position: choices.pick(changes) } });

@@ -166,7 +166,7 @@ export class ImaginedSession {
     const content = this.#choices.pick([
       "Go on.",
       [{ type: "text", text: "Look:" } as const, { type: "text", text: "" } as const],
-      [{ type: "file", data: "aGk=", mediaType: "text/plain" } as const],
+      [{ type: "file", data: "aGk=", mediaType: "image/png" } as const],
     ]);
     const delivery = this.#choices.pick(["follow-up", "steer"] as const);
     this.#record({ type: "message.queued", data: { id: `m${this.#messages}`, content, delivery } });

@@ -32,6 +32,7 @@ import { play, SESSION } from "./stage.ts";
 const unrecorded: readonly string[] = [
   "blob.stored",
   "context.cut",
+  "context.media-omitted",
   "part.raw",
   "part.tool-approval-request",
   "session.chained",

@@ -34,6 +34,8 @@ export function replayLine(event: SessionEvent): CallLine | undefined {
         text: `Pruned: ${Math.round(event.data.savedTokens)} tokens of old results`,
         style: "dim",
       };
+    case "context.media-omitted":
+      return { text: `Left out: the oldest files, ${event.data.media}`, style: "dim" };
     case "context.restored":
       return { text: `Undone: what was left out at ${event.data.position}`, style: "dim" };
     case "session.recovered":

@@ -86,7 +86,9 @@ export class TurnScreen {
   }
 
   async #tell({ event, text, isTrouble }: ContextNotice): Promise<void> {
-    const isUndoable = event.type === "context.pruned" || event.type === "context.compacted";
+    const isUndoable = ["context.pruned", "context.media-omitted", "context.compacted"].includes(
+      event.type,
+    );
     const undo = isUndoable && this.#tellsCommands ? ` /restore ${event.seq} undoes it.` : "";
     await this.#pen.note(`${text}${undo}`, isTrouble ? "yellow" : "dim");
   }

@@ -11,18 +11,22 @@ import {
   referredBlob,
   resemblesReference,
   type BlobStore,
-  type ModelName,
 } from "../../events/index.ts";
 import type { BlobsState, KnownBlob } from "../../projections/index.ts";
-import { whyNotShown } from "./media-taken.ts";
+import { SCALED_CHARACTERS, type MediaLimits } from "../../context/index.ts";
+import { whyNotShown, type NotShown } from "./media-taken.ts";
+import type { ScaledPicture, ScalePicture } from "./scaled-picture.ts";
 
 export interface BlobExpansion {
   readonly blobs: BlobsState;
   /** Where they lie; undefined where nobody has them. */
   readonly store: BlobStore | undefined;
-  readonly model: ModelName;
-  /** Whether there are many pictures in the prompt. */
-  readonly ofMany: boolean;
+  /** What the model takes; undefined where nothing is known of it. */
+  readonly media: MediaLimits | undefined;
+  /** How many pictures there are in the prompt. */
+  readonly pictures: number;
+  /** Who makes smaller copies of pictures, if anybody does. */
+  readonly scaler: () => Promise<ScalePicture | undefined>;
 }
 
 /** A reference as it is sent: its bytes as base64, or what the model is told instead. */
@@ -175,25 +179,43 @@ type Found = Sent | { readonly note: string; readonly isMissing: true };
 async function contentOf(
   reference: string,
   name: string | undefined,
-  { blobs, store, model, ofMany }: BlobExpansion,
+  expansion: BlobExpansion,
 ): Promise<Found> {
+  const { blobs, store, media, pictures } = expansion;
   const sha256 = referredBlob(reference);
   const blob = sha256 === undefined ? undefined : byId(blobs.stored, sha256);
   if (sha256 === undefined || blob === undefined) {
     return { note: `[A file stood here, and this session has none of that name: ${reference}]` };
   }
-  const why = whyNotShown(blob, model, ofMany);
-  if (why !== undefined) return { note: noteOf(reference, blob, name, why) };
-  if (store === undefined) {
-    return { note: noteOf(reference, blob, name, "it is not at hand"), isMissing: true };
-  }
+  const note = (why: string): string => noteOf(reference, blob, name, why);
+  const refused = whyNotShown(blob, media, pictures);
+  const copy = refused === undefined ? sameContent : await smallerCopy(refused, expansion);
+  if (refused !== undefined && copy === undefined) return { note: note(refused.why) };
+  if (store === undefined) return { note: note("it is not at hand"), isMissing: true };
   try {
     const content = await readBlob(store, sha256);
-    return { data: Buffer.from(content).toString("base64"), mediaType: blob.mediaType };
+    const sent = await copy?.(content, blob.mediaType);
+    if (sent === undefined) return { note: note(refused?.why ?? "it cannot be read") };
+    return { data: Buffer.from(sent.content).toString("base64"), mediaType: sent.mediaType };
   } catch {
     // Whatever is wrong with it: `verify` says it, and the session goes on.
-    return { note: noteOf(reference, blob, name, "it cannot be read"), isMissing: true };
+    return { note: note("it cannot be read"), isMissing: true };
   }
+}
+
+/** What is made of content so that it can be sent, or nothing. */
+type Copy = (content: Uint8Array, mediaType: string) => Promise<ScaledPicture | undefined>;
+
+const sameContent: Copy = (content, mediaType) => Promise.resolve({ content, mediaType });
+
+/** Undefined where none would be taken either, or nobody makes one. */
+async function smallerCopy(
+  { longestEdge }: NotShown,
+  { scaler }: BlobExpansion,
+): Promise<Copy | undefined> {
+  const scale = longestEdge === undefined ? undefined : await scaler();
+  if (scale === undefined || longestEdge === undefined) return undefined;
+  return (content) => scale(content, { longestEdge, characters: SCALED_CHARACTERS });
 }
 
 function noteOf(

@@ -2,6 +2,7 @@
 
 import type { ModelMessage } from "ai";
 import type { BlobStore, EventLog, ModelName } from "../../events/index.ts";
+import { modelMedia } from "../../context/index.ts";
 import { promptMessages } from "../../projections/index.ts";
 import type { SessionState } from "../session-state.ts";
 import { stateAt } from "../session-view.ts";
@@ -36,7 +37,7 @@ export async function promptWithMedia(
     store,
     isKept: false,
     limits: {},
-    model: model ?? lastModel(state) ?? ANY,
+    media: modelMedia(model ?? lastModel(state) ?? ANY),
     known: () => state.blobs,
     onWarning: () => {},
   });

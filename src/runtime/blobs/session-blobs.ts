@@ -9,9 +9,9 @@ import {
   TurnlogError,
   type BlobStore,
   type EventBody,
-  type ModelName,
   type StoredUserContent,
 } from "../../events/index.ts";
+import type { MediaLimits } from "../../context/index.ts";
 import type { BlobsState } from "../../projections/index.ts";
 import type { SessionDoor } from "../session-door.ts";
 import type { RecordedPart } from "../step-source.ts";
@@ -21,8 +21,8 @@ import {
   type BlobLimits,
   type RecordedBlobs,
 } from "./blob-shelf.ts";
-import { MANY_IMAGES } from "./media-taken.ts";
 import { expandedMessage, imagesIn, refersToBlobs } from "./blob-expansion.ts";
+import { installedScaler, type ScalePicture } from "./scaled-picture.ts";
 import { isMadeFile, shelvedInput, shelvedPart, type MadeFile } from "./shelved-input.ts";
 import { mayHoldContent, shelvedAnswer, type ToolAnswer } from "./shelved-result.ts";
 
@@ -34,8 +34,10 @@ export interface SessionBlobsOptions {
   readonly isKept: boolean;
   readonly limits: BlobLimits;
   readonly recorded?: RecordedBlobs | undefined;
-  /** Who is to be shown them. */
-  readonly model: ModelName;
+  /** What the model takes that is to be shown them; undefined where nothing is known of it. */
+  readonly media: MediaLimits | undefined;
+  /** Who makes smaller copies of pictures. Default: `sharp`, where it is installed. */
+  readonly scaler?: () => Promise<ScalePicture | undefined>;
   readonly known: () => BlobsState;
   readonly onWarning: (error: TurnlogError) => void;
 }
@@ -53,7 +55,7 @@ export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
   /** The messages of the last prompt that refer to blobs, as they were sent. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
-  #ofMany = false;
+  #isAmongMany = false;
   /** Messages whose content is being looked at, and the end of the last one. */
   #inputs = 0;
   #lastInput: Promise<void> = Promise.resolve();
@@ -126,10 +128,11 @@ export class SessionBlobs {
   /** The messages as they are sent; the same ones where none refers to a blob. */
   async expand(messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]> {
     if (!messages.some(refersToBlobs)) return messages;
-    const { store, model, known } = this.#options;
-    const ofMany = messages.reduce((sum, one) => sum + imagesIn(one), 0) > MANY_IMAGES;
-    const before = ofMany === this.#ofMany ? this.#sent : noneSent;
-    this.#ofMany = ofMany;
+    const { store, media, known, scaler = installedScaler } = this.#options;
+    const pictures = messages.reduce((sum, one) => sum + imagesIn(one), 0);
+    const isAmongMany = pictures > (media?.pictureEdgeAmong?.more ?? Number.POSITIVE_INFINITY);
+    const before = isAmongMany === this.#isAmongMany ? this.#sent : noneSent;
+    this.#isAmongMany = isAmongMany;
     const sent = new Map<ModelMessage, ModelMessage>();
     const expanded: ModelMessage[] = [];
     for (const message of messages) {
@@ -140,7 +143,7 @@ export class SessionBlobs {
       const same = before.get(message);
       const made =
         same === undefined
-          ? await expandedMessage(message, { blobs: known(), store, model, ofMany })
+          ? await expandedMessage(message, { blobs: known(), store, media, pictures, scaler })
           : { message: same, isWhole: true };
       // What could not be read may be back the next time.
       if (made.isWhole) sent.set(message, made.message);

@@ -1,18 +1,34 @@
-/** A session of many screenshots: each is kept once, and the log, the estimate and the prompt know it. */
+/** A session of many screenshots: each is kept once, and the log, the estimate and every request know it. */
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { jsonSchema, tool } from "ai";
 import { expect, it } from "vitest";
-import { openMemoryLog, verifySession, type Agent } from "../../../src/index.ts";
-import { scriptedModel } from "../../../src/testing/index.ts";
+import {
+  openMemoryLog,
+  verifySession,
+  type Agent,
+  type ContextOptions,
+} from "../../../src/index.ts";
+import { replay, scriptedModel } from "../../../src/testing/index.ts";
 import { png } from "../../support/media.ts";
 import { call, calling } from "../../support/script.ts";
 import { openSession, type OpenOptions } from "../../support/with-runtime.ts";
 
 const SHOTS = 200;
-const shot = (number: number): string =>
-  png({ width: 90, height: 60, seed: number }).toString("base64");
+
+interface Watching {
+  /** Who looks. */
+  readonly model?: { readonly provider: string; readonly modelId: string };
+  /** Of a screenshot, in grey: a byte a pixel. */
+  readonly size?: { readonly width: number; readonly height: number };
+  readonly context?: ContextOptions;
+  /** Given each request. */
+  readonly onRequest?: (prompt: LanguageModelV4Prompt) => void;
+}
 
 /** Takes each screenshot twice: the screen has not changed. */
-function watching(): Agent {
+function watching({ model: who, size, context, onRequest }: Watching = {}): Agent {
+  const shot = (number: number): string =>
+    png({ ...(size ?? { width: 90, height: 60 }), seed: number }).toString("base64");
   const look = tool({
     inputSchema: jsonSchema<{ readonly number: number }>({}),
     execute: ({ number }) => shot(Math.floor(number / 2)),
@@ -21,23 +37,24 @@ function watching(): Agent {
       value: [{ type: "file", data: { type: "data", data: output }, mediaType: "image/png" }],
     }),
   });
-  const model = scriptedModel(({ prompt }) => {
+  const scripted = scriptedModel(({ prompt }) => {
+    onRequest?.(prompt);
     const first = 8 * prompt.filter(({ role }) => role === "tool").length;
     if (first >= 2 * SHOTS) return "Seen all.";
     const numbers = Array.from({ length: 8 }, (_, index) => first + index);
     return calling(...numbers.map((number) => call("look", `${number}`, { number })));
   });
   return {
-    model,
+    model: Object.assign(scripted, who),
     tools: { look },
     maxSteps: 1000,
     loopGuard: false,
-    context: { prune: false, compact: false },
+    context: { prune: false, compact: false, ...context },
   };
 }
 
-async function watched(options: OpenOptions) {
-  const agent = watching();
+async function watched(options: OpenOptions, how: Watching = {}) {
+  const agent = watching(how);
   await using open = await openSession(agent, options);
   await (
     await open.session.send("watch")
@@ -63,3 +80,84 @@ it("200 screenshots are kept once each, the log stays small, and the prompt cost
   const inlineBytes = inline.events.reduce((sum, event) => sum + JSON.stringify(event).length, 0);
   expect(inlineBytes - bytes).toBeGreaterThan(4 * content);
 }, 60_000);
+
+interface Request {
+  readonly pictures: number;
+  readonly characters: number;
+  /** The last one that is shown. */
+  readonly newest: string | undefined;
+}
+
+/** What a request has of pictures, and how long it is. */
+function requestOf(prompt: LanguageModelV4Prompt): Request {
+  const pictures: string[] = [];
+  const rest = JSON.stringify(prompt, (_, value: unknown) => {
+    if (typeof value !== "object" || value === null || !("data" in value)) return value;
+    if (typeof value.data !== "string") return value;
+    pictures.push(value.data);
+    return { ...value, data: "" };
+  });
+  const characters = pictures.reduce((sum, { length }) => sum + length, rest.length);
+  return { pictures: pictures.length, characters, newest: pictures.at(-1) };
+}
+
+const MB = 1024 * 1024;
+const claude = { provider: "anthropic.messages", modelId: "claude-haiku-4-5" };
+const gpt = { provider: "openai.responses", modelId: "gpt-5" };
+const large = { width: 600, height: 400 };
+
+it.each<readonly [string, Watching, Omit<Request, "newest">]>([
+  ["Claude, by their number", { model: claude }, { pictures: 100, characters: 32 * MB }],
+  [
+    "Claude, by their bytes",
+    { model: claude, size: large },
+    { pictures: 100, characters: 32 * MB },
+  ],
+  ["GPT, by their bytes", { model: gpt, size: large }, { pictures: 500, characters: 50 * MB }],
+  [
+    "anyone, by what the user wants",
+    { context: { media: { pictures: 40, requestBytes: 400_000 } } },
+    { pictures: 40, characters: 500_000 },
+  ],
+])(
+  "200 screenshots stay within what a request may have: of %s",
+  async (_, how, most) => {
+    const log = await openMemoryLog();
+    const requests: Request[] = [];
+    const onRequest = (prompt: LanguageModelV4Prompt): void => {
+      requests.push(requestOf(prompt));
+    };
+    const { events } = await watched({ log }, { ...how, onRequest });
+    expect(requests).toHaveLength((2 * SHOTS) / 8 + 1);
+    for (const [index, { pictures, characters, newest }] of requests.entries()) {
+      expect({
+        index,
+        pictures: pictures <= most.pictures,
+        fits: characters <= most.characters,
+      }).toEqual({ index, pictures: true, fits: true });
+      // What was looked at last is shown.
+      const last = png({ ...(how.size ?? { width: 90, height: 60 }), seed: 4 * index - 1 });
+      expect(newest === (index === 0 ? undefined : last.toString("base64"))).toBe(true);
+    }
+    // Not at every step: the cache is to have something of it.
+    const omitted = events.filter(({ type }) => type === "context.media-omitted");
+    expect(omitted.length).toBeGreaterThan(0);
+    expect(omitted.length).toBeLessThan(requests.length / 2);
+    const blobs = await Array.fromAsync(log.blobs.list());
+    expect(blobs.length).toBe(SHOTS);
+    expect((await verifySession(log, "s")).problems).toEqual([]);
+  },
+  120_000,
+);
+
+it("happens again as it was recorded, what is left out included", async () => {
+  const how: Watching = { context: { media: { pictures: 30 } } };
+  const { events } = await watched({}, how);
+  expect(await replay(events, watching(how))).toEqual({ events: events.length });
+  const chained = (await watched({ hashChain: true }, how)).events;
+  expect(chained.some(({ type }) => type === "session.chained")).toBe(true);
+  expect((await replay(chained, watching(how))).difference).toBeUndefined();
+  const { difference } = await replay(events, watching({ context: { media: { pictures: 20 } } }));
+  expect(difference?.recorded?.type).not.toBe("context.media-omitted");
+  expect(difference?.replayed?.type).toBe("context.media-omitted");
+});

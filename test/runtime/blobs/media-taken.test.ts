@@ -3,6 +3,7 @@ import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { memoryBlobs } from "../../../src/events/blobs/index.ts";
 import { blobReference, type ModelName } from "../../../src/events/index.ts";
+import { modelMedia } from "../../../src/context/index.ts";
 import type { KnownBlob } from "../../../src/projections/index.ts";
 import { whyNotShown } from "../../../src/runtime/blobs/media-taken.ts";
 import { SessionBlobs } from "../../../src/runtime/blobs/session-blobs.ts";
@@ -27,15 +28,20 @@ describe("a model is shown", () => {
     ["pictures of a kind that it takes", image({ mediaType: "image/heic" }), [gemini, other]],
     ["a large picture", image({ bytes: 4_500_000 }), [gpt, gemini, other]],
     ["a wide picture", image({ width: 9000 }), [gpt, gemini, other]],
-    ["sound", { mediaType: "audio/wav", bytes: 1000 }, [gpt, gemini, other]],
+    ["sound", { mediaType: "audio/wav", bytes: 1000 }, [gemini, other]],
     ["a film", { mediaType: "video/mp4", bytes: 1000 }, [gemini, other]],
     ["a document", { mediaType: "application/pdf", bytes: 1000 }, [claude, gpt, gemini, other]],
-    ["no large document", { mediaType: "application/pdf", bytes: 30_000_000 }, [gpt, other]],
+    ["a large document", { mediaType: "application/pdf", bytes: 30_000_000 }, [gpt, gemini, other]],
+    [
+      "no document of too many pages",
+      { mediaType: "application/pdf", bytes: 1000, pages: 101 },
+      [gpt, gemini, other],
+    ],
     ["nothing broken", image({ fault: "it ends" }), []],
     ["nothing unknown", { mediaType: "application/octet-stream", bytes: 9 }, []],
   ])("%s", (_, blob, models) => {
     const shown = [claude, gpt, gemini, other].filter(
-      (model) => whyNotShown(blob, model, false) === undefined,
+      (model) => whyNotShown(blob, modelMedia(model), 1) === undefined,
     );
     expect(shown).toEqual(models);
   });
@@ -53,7 +59,8 @@ describe("a model is shown", () => {
       store,
       isKept: true,
       limits: {},
-      model: claude,
+      media: modelMedia(claude),
+      scaler: () => Promise.resolve(undefined),
       known: () => ({ stored, bytes: 0 }),
       onWarning: () => {},
     });

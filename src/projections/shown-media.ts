@@ -1,0 +1,177 @@
+/**
+ * Media of an item of the history, and what stands in the place of those that are no longer shown, as
+ * the request would be too large with them. Always the oldest: all before a position, and the first there.
+ */
+
+import {
+  measuresIn,
+  resemblesReference,
+  type BlobMeasures,
+  type ModelOutput,
+  type OmittedMedia,
+} from "../events/index.ts";
+import type { CallPart, HistoryItem, HistoryPart, StepItem, UserItem } from "./history-item.ts";
+
+/** One file that a model can look at or listen to: no text, which is read. */
+export interface Medium {
+  /** The part that has it: the same object wherever the item is shown as it is. */
+  readonly part: object;
+  readonly mediaType: string;
+  /** Base64, a `data:` URL, an address, or a reference. */
+  readonly data: string;
+  readonly filename?: string;
+  /** Of a reference. */
+  readonly blob?: BlobMeasures;
+}
+
+const known = new WeakMap<HistoryItem, readonly Medium[]>();
+
+/** The media of an item as it stands, in the order in which they are counted: what was said, then what calls came to. */
+export function itemMedia(item: HistoryItem): readonly Medium[] {
+  const found = known.get(item);
+  if (found !== undefined) return found;
+  const media = mediaIn(item);
+  known.set(item, media);
+  return media;
+}
+
+function mediaIn(item: HistoryItem): readonly Medium[] {
+  switch (item.kind) {
+    case "user":
+      return typeof item.content === "string" ? [] : item.content.flatMap(mediumOf);
+    case "step":
+      return [
+        ...item.parts.flatMap(mediumOf),
+        ...item.parts
+          .flatMap((part) => (part.kind === "call" ? contentOf(part) : []))
+          .flatMap(mediumOf),
+      ];
+    case "note":
+    case "turn-end":
+      return [];
+  }
+}
+
+type Content = Extract<ModelOutput, { readonly type: "content" }>["value"];
+
+function contentOf({ outcome }: CallPart): Content {
+  if (!("modelOutput" in outcome) || outcome.modelOutput?.type !== "content") return [];
+  return outcome.modelOutput.value;
+}
+
+function mediumOf(part: object): readonly Medium[] {
+  if (!("data" in part && "mediaType" in part)) return [];
+  const data = dataOf(part.data);
+  const { mediaType } = part;
+  if (data === undefined || typeof mediaType !== "string" || isText(mediaType)) return [];
+  const blob = measuresIn(part);
+  const named = "filename" in part && typeof part.filename === "string";
+  return [
+    {
+      part,
+      mediaType,
+      data,
+      ...(named ? { filename: String(part.filename) } : {}),
+      ...(blob === undefined ? {} : { blob }),
+    },
+  ];
+}
+
+/** Read as text, and counted as such. */
+function isText(mediaType: string): boolean {
+  return mediaType.startsWith("text/") || mediaType === "application/json";
+}
+
+/** In whichever form the SDK has data. */
+function dataOf(data: unknown): string | undefined {
+  if (typeof data === "string") return data;
+  if (typeof data !== "object" || data === null) return undefined;
+  if ("data" in data) return dataOf(data.data);
+  return "url" in data ? dataOf(data.url) : undefined;
+}
+
+/** What the model is told in the place of a medium. */
+export function omittedNote({ mediaType, data, filename, blob }: Medium): string {
+  const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
+  const isAddress = /^https?:/i.test(data);
+  const content = data.slice(data.startsWith("data:") ? data.indexOf(",") + 1 : 0);
+  const bytes = blob?.bytes ?? (isAddress ? undefined : Math.floor((content.length * 3) / 4));
+  const size = bytes === undefined ? "" : `, ${bytes} bytes`;
+  const where = isAddress || resemblesReference(data) ? ` ${data}` : "";
+  return `[The file${called} (${mediaType}${size}) is no longer shown: the request would be too large.${where}]`;
+}
+
+/** How many of an item's media, the first ones, are not shown. */
+export function omittedIn(item: HistoryItem, omitted: OmittedMedia | undefined): number {
+  if (omitted === undefined || item.position > omitted.before) return 0;
+  if (item.position < omitted.before) return Number.POSITIVE_INFINITY;
+  const id = item.kind === "user" ? item.id : undefined;
+  return omitted.there.find((one) => one.id === id)?.media ?? 0;
+}
+
+interface OmittedItem {
+  readonly count: number;
+  readonly item: HistoryItem;
+}
+
+const omittedItems = new WeakMap<HistoryItem, OmittedItem>();
+
+/** An item with notes in the place of its first media. */
+export function omittedItem(item: HistoryItem, omitted: OmittedMedia | undefined): HistoryItem {
+  const first = omittedIn(item, omitted);
+  const count = first === 0 ? 0 : Math.min(first, itemMedia(item).length);
+  if (count === 0) return item;
+  const made = omittedItems.get(item);
+  if (made?.count === count) return made.item;
+  const gone = new Map(
+    itemMedia(item)
+      .slice(0, count)
+      .map((medium) => [medium.part, omittedNote(medium)]),
+  );
+  const shown = withNotes(item, gone);
+  omittedItems.set(item, { count, item: shown });
+  return shown;
+}
+
+type Notes = ReadonlyMap<object, string>;
+
+function withNotes(item: HistoryItem, notes: Notes): HistoryItem {
+  switch (item.kind) {
+    case "user":
+      return { ...item, content: userContent(item, notes) };
+    case "step":
+      return { ...item, parts: stepParts(item, notes) };
+    case "note":
+    case "turn-end":
+      return item;
+  }
+}
+
+function userContent({ content }: UserItem, notes: Notes): UserItem["content"] {
+  if (typeof content === "string") return content;
+  return content.map((part) => {
+    const text = notes.get(part);
+    return text === undefined ? part : { type: "text", text };
+  });
+}
+
+function stepParts({ parts }: StepItem, notes: Notes): readonly HistoryPart[] {
+  return parts.flatMap((part): readonly HistoryPart[] => {
+    if (part.kind === "call") return [withResult(part, notes)];
+    const text = notes.get(part);
+    if (text === undefined) return [part];
+    // A note is not what the model had thought.
+    return part.kind === "file" ? [{ kind: "text", id: "", text, open: false }] : [];
+  });
+}
+
+function withResult(part: CallPart, notes: Notes): CallPart {
+  const { outcome } = part;
+  if (!contentOf(part).some((one) => notes.has(one))) return part;
+  if (outcome.status !== "succeeded" && outcome.status !== "failed") return part;
+  const value: Content = contentOf(part).map((one) => {
+    const text = notes.get(one);
+    return text === undefined ? one : { type: "text", text };
+  });
+  return { ...part, outcome: { ...outcome, modelOutput: { type: "content", value } } };
+}

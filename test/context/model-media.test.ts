@@ -1,0 +1,83 @@
+/** What models take beside text: by type and by size. */
+
+import { describe, expect, it } from "vitest";
+import { mediaRefusal, modelMedia, type MediaLimits } from "../../src/context/index.ts";
+
+const claude = { provider: "anthropic.messages", modelId: "claude-opus-4-8" };
+const haiku = { provider: "anthropic.messages", modelId: "claude-haiku-4-5" };
+const gemini = { provider: "google.generative-ai", modelId: "gemini-3-flash" };
+const gpt = { provider: "openai.responses", modelId: "gpt-5" };
+
+function limitsOf(model: typeof claude): MediaLimits {
+  const limits = modelMedia(model);
+  if (limits === undefined) throw new Error("Nothing is known of it.");
+  return limits;
+}
+
+const shot = { mediaType: "image/png", bytes: 400_000, width: 1280, height: 720 };
+
+describe("what a model takes", () => {
+  it.each([
+    [claude, "image/heic", "type"],
+    [claude, "audio/wav", "type"],
+    [claude, "application/zip", "type"],
+    [claude, "application/pdf", undefined],
+    [claude, "text/csv", undefined],
+    [gemini, "image/heic", undefined],
+    [gemini, "image/gif", "type"],
+    [gemini, "audio/flac", undefined],
+    [gpt, "image/webp", undefined],
+    [gpt, "video/mp4", "type"],
+    [{ provider: "openai", modelId: "gpt-4o-audio-preview" }, "audio/wav", undefined],
+    [{ provider: "openai", modelId: "o3-mini" }, "image/png", "type"],
+    [{ provider: "deepseek", modelId: "deepseek-chat" }, "image/png", "type"],
+  ])("is known of %o and %s", (model, mediaType, kind) => {
+    expect(mediaRefusal({ mediaType, bytes: 100 }, limitsOf(model), 1)?.kind).toBe(kind);
+  });
+
+  it("is not known of models that no table has", () => {
+    expect(modelMedia({ provider: "acme", modelId: "llama-4" })).toBeUndefined();
+    expect(modelMedia({ provider: "acme", modelId: "deepseek-vl2" })).toBeUndefined();
+  });
+
+  it("is less where others serve it, and where its window is small", () => {
+    const bedrock = { provider: "amazon-bedrock", modelId: "anthropic.claude-opus-4-8" };
+    expect(limitsOf(bedrock).requestCharacters).toBeLessThan(20 * 1024 * 1024);
+    expect([limitsOf(claude).pictures, limitsOf(haiku).pictures]).toEqual([600, 100]);
+    const older = ["claude-sonnet-4-5-20250929", "claude-opus-4", "anthropic/claude-sonnet-4.5"];
+    const newer = ["claude-opus-4-6", "claude-sonnet-4-6@20260201", "claude-opus-5"];
+    const pages = (modelId: string): unknown => limitsOf({ provider: "anthropic", modelId }).pages;
+    expect(older.map(pages)).toEqual([100, 100, 100]);
+    expect(newer.map(pages)).toEqual([600, 600, 600]);
+  });
+});
+
+describe("a file that is too large", () => {
+  it("is to be scaled to what the model looks at, where it is a picture with too many bytes as base64", () => {
+    const limits = limitsOf(claude);
+    const bytes = (5 * 1024 * 1024 * 3) / 4;
+    expect(mediaRefusal({ ...shot, bytes }, limits, 1)).toBeUndefined();
+    const refusal = { kind: "characters", most: 5 * 1024 * 1024, longestEdge: 1568 };
+    expect(mediaRefusal({ ...shot, bytes: bytes + 1 }, limits, 1)).toEqual(refusal);
+  });
+
+  it("has fewer pixels among many others than alone", () => {
+    const limits = limitsOf(claude);
+    const large = { ...shot, width: 3000, height: 100 };
+    expect(mediaRefusal(large, limits, 20)).toBeUndefined();
+    const among = { kind: "edge", most: 2000, longestEdge: 2000 };
+    expect(mediaRefusal(large, limits, 21)).toEqual(among);
+    const alone = { kind: "edge", most: 8000, longestEdge: 8000 };
+    expect(mediaRefusal({ ...large, height: 8001 }, limits, 1)).toEqual(alone);
+  });
+
+  it("has too many pages, or alone more than a whole request", () => {
+    const limits = limitsOf(haiku);
+    const plan = { mediaType: "application/pdf", bytes: 1000, pages: 101 };
+    expect(mediaRefusal(plan, limits, 0)).toEqual({ kind: "pages", most: 100 });
+    expect(mediaRefusal({ ...plan, pages: 100 }, limits, 0)).toBeUndefined();
+    const huge = { ...plan, pages: 1, bytes: 24_000_000 };
+    expect(mediaRefusal(huge, limits, 0)?.kind).toBe("request");
+    expect(mediaRefusal(huge, limitsOf(gpt), 0)).toBeUndefined();
+  });
+});
