@@ -2,7 +2,7 @@
  * Keeps the state of a session beside its log, so that a long one opens quickly. A cache: what is
  * missing, damaged or of another version is folded from the events instead. Most of a state are
  * lists that only grow: they are stored in chunks, so that each entry is written once, however
- * often the session is kept.
+ * often the session is kept, and long results not at all, but for where they stand.
  */
 
 import { z } from "zod";
@@ -21,10 +21,12 @@ import {
   sessionSummary,
   toolCalls,
   usage,
+  type HistoryItem,
   type Projection,
 } from "../projections/index.ts";
 import { linkOf } from "./fork-link.ts";
 import { toJson } from "./json-value.ts";
+import { namedResultsSchema, readResults, withoutResults, withResults } from "./kept-results.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** A state that is stored, and the positions at which chunks of its lists were. */
@@ -34,7 +36,7 @@ export interface KeptState {
 }
 
 /** The part of a log that snapshots need. */
-export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot"> &
+export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
   Partial<Pick<EventLog, "list">>;
 
 /** Of a session of which nothing is stored. */
@@ -56,7 +58,7 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
 ];
 
 /** Changes when the form of a snapshot does. */
-const version = 3;
+const version = 4;
 /** Changes when any projection's version does, or the set of them: then old snapshots do not fit. */
 const shape = folded.map((projection) => `${projection.name}@${projection.version}`).join(" ");
 
@@ -96,6 +98,8 @@ const listSchema = z.custom<readonly JsonValue[]>(Array.isArray);
 const chunkSchema = z.object({
   after: z.int().nonnegative(),
   items: listSchema,
+  /** What the items are without. */
+  results: namedResultsSchema,
   steps: listSchema,
   ended: listSchema,
   rest: restSchema,
@@ -130,9 +134,12 @@ export async function saveSessionSnapshot(
   const { position } = state;
   const { chunks } = continues(kept.state, state) ? kept : nothingKept;
   const from = chunks.length === 0 ? initialSessionState : kept.state;
+  const gainedItems = state.history.items.slice(from.history.items.length);
+  const { items, results } = withoutResults(gainedItems);
   const chunk: Chunk = {
     after: chunks.at(-1) ?? 0,
-    items: gained(from.history.items, state.history.items),
+    items: listSchema.parse(items),
+    results,
     steps: gained(from.usage.steps, state.usage.steps),
     ended: gained(from.toolCalls.ended, state.toolCalls.ended),
     rest: withoutLists(state),
@@ -205,17 +212,29 @@ export async function loadSessionSnapshot(
   const position = positions.at(-1);
   const newestChunk = chunks.at(-1);
   if (position === undefined || newestChunk === undefined) return nothingKept;
+  const reading = readResults(
+    log,
+    session,
+    chunks.flatMap(({ results }) => results),
+  );
   const newest = stateSchema.safeParse(withLists(newestChunk), uncompiled);
-  if (!newest.success) return nothingKept;
+  const events = await reading;
+  if (!newest.success || events === undefined) return nothingKept;
   const { machine, ...projections } = newest.data;
   const { history, usage, toolCalls } = projections;
   const before = chunks.slice(0, -1).map((chunk) => entriesSchema.parse(chunk, uncompiled));
+  const items: HistoryItem[] = [];
+  for (const [index, { results }] of chunks.entries()) {
+    const whole = withResults(before[index]?.items ?? history.items, results, events);
+    if (whole === undefined) return nothingKept;
+    items.push(...whole);
+  }
   return {
     state: {
       position,
       machine: resolveMachineState(machine),
       ...projections,
-      history: { ...history, items: [...before.flatMap(({ items }) => items), ...history.items] },
+      history: { ...history, items },
       usage: { ...usage, steps: [...before.flatMap(({ steps }) => steps), ...usage.steps] },
       toolCalls: {
         ...toolCalls,
