@@ -61,42 +61,45 @@ function sizeOf(value: unknown, limit: number): number {
   return size;
 }
 
-/** Events by their positions. */
-export type ReadResults = ReadonlyMap<number, SessionEvent>;
-
-/** The events that stored items name; undefined when one of them cannot be read, which its fold will tell. */
-export async function readResults(
+/**
+ * Stored items with their results; undefined when one of these cannot be read, which whoever folds its
+ * event is told, or is not that of its call.
+ */
+export async function withResults(
   log: Pick<EventLog, "readAt">,
   session: string,
-  results: readonly NamedResult[],
-): Promise<ReadResults | undefined> {
-  if (results.length === 0) return new Map();
-  try {
-    const positions = results.map(([, , position]) => position);
-    const events = await log.readAt(session, positions);
-    return new Map(events.map((event) => [event.seq, event]));
-  } catch (error) {
-    if (TurnlogError.isInstance(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Stored items with their results; undefined when one of these is not that of its call. */
-export function withResults(
   items: readonly HistoryItem[],
   results: readonly NamedResult[],
-  events: ReadResults,
-): readonly HistoryItem[] | undefined {
+): Promise<readonly HistoryItem[] | undefined> {
+  if (results.length === 0) return items;
+  const events = await readResults(log, session, results);
   const whole = [...items];
-  for (const [index, at, position] of results) {
-    const item = whole[index];
-    const event = events.get(position);
+  for (const [index, [number, at]] of results.entries()) {
+    const item = whole[number];
+    const event = events[index];
     if (item?.kind !== "step" || event?.type !== "tool.succeeded") return undefined;
     const part = item.parts[at];
     if (part?.kind !== "call" || part.callId !== event.data.callId) return undefined;
     if (item.step !== event.data.step) return undefined;
     const parts = item.parts.with(at, { ...part, outcome: succeeded(event) });
-    whole[index] = { ...item, parts };
+    whole[number] = { ...item, parts };
   }
   return whole;
+}
+
+/** The events that are named, as far as they can be read. */
+async function readResults(
+  log: Pick<EventLog, "readAt">,
+  session: string,
+  results: readonly NamedResult[],
+): Promise<readonly SessionEvent[]> {
+  try {
+    return await log.readAt(
+      session,
+      results.map(([, , position]) => position),
+    );
+  } catch (error) {
+    if (TurnlogError.isInstance(error)) return [];
+    throw error;
+  }
 }
