@@ -93,11 +93,17 @@ export function isPlainDelta(event: NewEvent): event is Delta {
   switch (event.type) {
     case "part.text-delta":
     case "part.reasoning-delta":
+      return isPlain(event.data, event.data.text);
     case "part.tool-input-delta":
-      return Object.keys(event.data).length === 2;
+      return isPlain(event.data, event.data.delta);
     default:
       return false;
   }
+}
+
+/** A log stores what it is given, by callers without types too: what says no text stands by itself. */
+function isPlain(data: { readonly id: unknown }, text: unknown): boolean {
+  return typeof text === "string" && typeof data.id === "string" && Object.keys(data).length === 2;
 }
 
 export function continues(run: Delta, next: Delta): boolean {

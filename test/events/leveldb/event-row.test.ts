@@ -100,6 +100,33 @@ describe("the rows of an append", () => {
     }
   });
 
+  it("hold deltas alone that are none, and spoil no other", () => {
+    const untyped = (data: unknown): NewEvent => {
+      return { type: "part.text-delta", at: 1, data } as NewEvent;
+    };
+    const odd = [
+      { id: "0", text: 5 },
+      { id: "0", said: "x" },
+      { id: "0", text: ["a"] },
+      { id: 0, text: "x" },
+    ];
+    for (const data of odd) {
+      const rows = [
+        ...eventRows(codec, "s", 0, [
+          numbered(1),
+          numbered(2),
+          untyped(data),
+          numbered(3),
+          numbered(4),
+        ]),
+      ];
+      expect(rows.map(({ events: held }) => held.length)).toEqual([2, 1, 2]);
+      const [first, , last] = rows;
+      expect(decodeRow(codec, first?.row ?? "", { session: "s", seq: 2 })).toHaveLength(2);
+      expect(decodeRow(codec, last?.row ?? "", { session: "s", seq: 5 })).toHaveLength(2);
+    }
+  });
+
   it("say whether they were sealed, whatever they hold", () => {
     for (const text of ["", '",1]', "],1]", "1"]) {
       const deltas = [1, 2].map((at): NewEvent => ({
