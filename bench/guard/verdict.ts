@@ -11,8 +11,8 @@ export const limits: Readonly<Record<RatioName, Limit>> = {
   "CPU of a step ÷ the bare loop's": { bound: "at most", value: 0.85 },
   "CPU of a step on streamText ÷ the bare loop's": { bound: "at most", value: 1.7 },
   "CPU of the last steps ÷ of the first": { bound: "at most", value: 1.6 },
-  "bytes on disk ÷ content": { bound: "at most", value: 2 },
-  "bytes written ÷ content": { bound: "at most", value: 5.5 },
+  "bytes on disk ÷ content": { bound: "at most", value: 1.4 },
+  "bytes written ÷ content": { bound: "at most", value: 4 },
   "appends of the log ÷ rows of level, a second": { bound: "at least", value: 0.1 },
 };
 

@@ -14,6 +14,7 @@ import {
   type UserItem,
 } from "./history-item.ts";
 import { defineProjection, type Projection } from "./projection.ts";
+import { succeeded } from "./result-position.ts";
 
 /** Told when a turn's time is up and one more step is granted. */
 const LAST_STEP_NOTE =
@@ -221,12 +222,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     "tool.started": (state, { data }) => withOutcome(state, data, { status: "running" }),
     "tool.progressed": (state, { data }) =>
       withOutcome(state, data, { status: "running", progress: data.output }),
-    "tool.succeeded": (state, { data }) =>
-      withOutcome(state, data, {
-        status: "succeeded",
-        output: data.output,
-        ...(data.modelOutput === undefined ? {} : { modelOutput: data.modelOutput }),
-      }),
+    "tool.succeeded": (state, event) => withOutcome(state, event.data, succeeded(event)),
     "tool.failed": (state, { data }) =>
       withOutcome(state, data, {
         status: "failed",

@@ -52,6 +52,7 @@ export {
   type ProjectionDefinition,
   type Transitions,
 } from "./projection.ts";
+export { resultPosition, succeeded } from "./result-position.ts";
 export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
 export { isTooLarge, overflowOf, type Overflow } from "./overflow.ts";
 export { promptCounts, type PromptCount, type PromptCounts } from "./prompt-counts.ts";

@@ -2,7 +2,7 @@
  * Keeps the state of a session beside its log, so that a long one opens quickly. A cache: what is
  * missing, damaged or of another version is folded from the events instead. Most of a state are
  * lists that only grow: they are stored in chunks, so that each entry is written once, however
- * often the session is kept.
+ * often the session is kept, and long results not at all, but for where they stand.
  */
 
 import { z } from "zod";
@@ -25,6 +25,7 @@ import {
 } from "../projections/index.ts";
 import { linkOf } from "./fork-link.ts";
 import { toJson } from "./json-value.ts";
+import { namedResultsSchema, withoutResults, withResults } from "./kept-results.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** A state that is stored, and the positions at which chunks of its lists were. */
@@ -34,7 +35,7 @@ export interface KeptState {
 }
 
 /** The part of a log that snapshots need. */
-export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot"> &
+export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
   Partial<Pick<EventLog, "list">>;
 
 /** Of a session of which nothing is stored. */
@@ -56,7 +57,7 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
 ];
 
 /** Changes when the form of a snapshot does. */
-const version = 3;
+const version = 4;
 /** Changes when any projection's version does, or the set of them: then old snapshots do not fit. */
 const shape = folded.map((projection) => `${projection.name}@${projection.version}`).join(" ");
 
@@ -96,6 +97,8 @@ const listSchema = z.custom<readonly JsonValue[]>(Array.isArray);
 const chunkSchema = z.object({
   after: z.int().nonnegative(),
   items: listSchema,
+  /** What the items are without. */
+  results: namedResultsSchema,
   steps: listSchema,
   ended: listSchema,
   rest: restSchema,
@@ -103,7 +106,7 @@ const chunkSchema = z.object({
 type Chunk = z.infer<typeof chunkSchema>;
 
 /**
- * The lists of a chunk that others follow. Its checksum says that it is what was written, and the
+ * The lists of a chunk. Its checksum says that it is what was written, and the
  * shape that this is what is read now, of which the newest chunk is looked at as a whole: looking at
  * every entry of a long session takes longer than all the rest of opening it.
  */
@@ -130,9 +133,12 @@ export async function saveSessionSnapshot(
   const { position } = state;
   const { chunks } = continues(kept.state, state) ? kept : nothingKept;
   const from = chunks.length === 0 ? initialSessionState : kept.state;
+  const gainedItems = state.history.items.slice(from.history.items.length);
+  const { items, results } = withoutResults(gainedItems);
   const chunk: Chunk = {
     after: chunks.at(-1) ?? 0,
-    items: gained(from.history.items, state.history.items),
+    items: listSchema.parse(items),
+    results,
     steps: gained(from.usage.steps, state.usage.steps),
     ended: gained(from.toolCalls.ended, state.toolCalls.ended),
     rest: withoutLists(state),
@@ -200,29 +206,25 @@ export async function loadSessionSnapshot(
   const index = indexSchema.safeParse(snapshot.state, uncompiled);
   if (!index.success) return nothingKept;
   const wanted = index.data.chunks.filter((position) => position <= at);
-  const chunks = await loadChunks(log, session, wanted);
-  const positions = wanted.slice(0, chunks.length);
-  const position = positions.at(-1);
-  const newestChunk = chunks.at(-1);
+  const loaded = await loadChunks(log, session, wanted);
+  const chunks = wanted.slice(0, loaded.length);
+  const position = chunks.at(-1);
+  const newestChunk = loaded.at(-1)?.chunk;
   if (position === undefined || newestChunk === undefined) return nothingKept;
   const newest = stateSchema.safeParse(withLists(newestChunk), uncompiled);
   if (!newest.success) return nothingKept;
   const { machine, ...projections } = newest.data;
   const { history, usage, toolCalls } = projections;
-  const before = chunks.slice(0, -1).map((chunk) => entriesSchema.parse(chunk, uncompiled));
   return {
     state: {
       position,
       machine: resolveMachineState(machine),
       ...projections,
-      history: { ...history, items: [...before.flatMap(({ items }) => items), ...history.items] },
-      usage: { ...usage, steps: [...before.flatMap(({ steps }) => steps), ...usage.steps] },
-      toolCalls: {
-        ...toolCalls,
-        ended: [...before.flatMap(({ ended }) => ended), ...toolCalls.ended],
-      },
+      history: { ...history, items: loaded.flatMap(({ items }) => items) },
+      usage: { ...usage, steps: loaded.flatMap(({ steps }) => steps) },
+      toolCalls: { ...toolCalls, ended: loaded.flatMap(({ ended }) => ended) },
     },
-    chunks: positions,
+    chunks,
   };
 }
 
@@ -236,21 +238,35 @@ function withLists({ rest, items, steps, ended }: Chunk): Chunk["rest"] {
   };
 }
 
+/** A chunk with what its lists have gained, results and all. */
+interface LoadedChunk extends z.infer<typeof entriesSchema> {
+  readonly chunk: Chunk;
+}
+
 /** The chunks up to the first one that is missing or does not follow the one before it. */
 async function loadChunks(
   log: SnapshotShelf,
   session: string,
   positions: readonly number[],
-): Promise<readonly Chunk[]> {
-  const snapshots = await Promise.all(
-    positions.map((position) => log.loadSnapshot(session, chunkName(position))),
-  );
-  const chunks: Chunk[] = [];
-  for (const [index, snapshot] of snapshots.entries()) {
-    const chunk = chunkSchema.safeParse(snapshot?.state, uncompiled);
-    if (snapshot?.version !== version || !chunk.success) break;
-    if (chunk.data.after !== (positions[index - 1] ?? 0)) break;
-    chunks.push(chunk.data);
-  }
-  return chunks;
+): Promise<readonly LoadedChunk[]> {
+  const loaded = await Promise.all(positions.map((position) => loadChunk(log, session, position)));
+  const isBroken = (one: LoadedChunk | undefined, index: number): boolean =>
+    one?.chunk.after !== (positions[index - 1] ?? 0);
+  const end = loaded.findIndex(isBroken);
+  return loaded.slice(0, end === -1 ? loaded.length : end).filter((one) => one !== undefined);
+}
+
+/** Undefined where there is none that fits, or a result that it names cannot be read. */
+async function loadChunk(
+  log: SnapshotShelf,
+  session: string,
+  position: number,
+): Promise<LoadedChunk | undefined> {
+  const snapshot = await log.loadSnapshot(session, chunkName(position));
+  if (snapshot?.version !== version) return undefined;
+  const chunk = chunkSchema.safeParse(snapshot.state, uncompiled).data;
+  if (chunk === undefined) return undefined;
+  const entries = entriesSchema.parse(chunk, uncompiled);
+  const items = await withResults(log, session, entries.items, chunk.results);
+  return items && { ...entries, items, chunk };
 }

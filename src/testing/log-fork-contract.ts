@@ -66,6 +66,9 @@ export const forkContract: readonly Promised[] = [
       for (const [session, events] of Object.entries({ b, c, d })) {
         const all = stored(events);
         assert.equal(await log.revision(session), all.length);
+        const backwards = all.toReversed();
+        const positions = backwards.map(({ seq }) => seq);
+        assert.deepEqual(await log.readAt(session, positions), backwards);
         for (let from = 1; from <= all.length; from++) {
           for (let to = from - 1; to <= all.length + 1; to++) {
             const span = all.slice(from - 1, Math.max(to, 0));

@@ -69,6 +69,7 @@ export const lifetimeContract: readonly Promised[] = [
       assert.equal((await named).revision, 1);
       await Promise.all([closed, late, log.close()]);
       await fails("LOG_CLOSED", () => Array.fromAsync(log.read("s")));
+      await fails("LOG_CLOSED", () => log.readAt("s", [1]));
       await fails("LOG_CLOSED", () => Array.fromAsync(log.readAll()));
       await fails("LOG_CLOSED", () => Array.fromAsync(log.list()));
       await fails("LOG_CLOSED", () => log.revision("s"));

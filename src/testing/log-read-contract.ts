@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { NewEvent, ReadRange } from "../events/index.ts";
 import {
+  alone,
   appendInTurn,
   fails,
   numbered,
@@ -69,6 +70,26 @@ export const readContract: readonly Promised[] = [
       for (const [range, expected] of cases) {
         assert.deepEqual(await positionsOf(log.read("s", range)), expected, JSON.stringify(range));
       }
+    },
+  ],
+  [
+    "reads single events in the order that is asked for, alone in their rows or not, and leaves out what there is not",
+    async (log) => {
+      const events = [...numberedUpTo(300), ...numberedUpTo(5, 301, alone)];
+      await log.append("s", "none", events);
+      const all = stored(events);
+      for (const positions of [[1], [305, 2, 256, 257, 303, 2], [300, 301], [0, 7, 306, -1], []]) {
+        assert.deepEqual(
+          await log.readAt("s", positions),
+          positions.flatMap((position) => all[position - 1] ?? []),
+          String(positions),
+        );
+      }
+      await log.append("t", "none", odd);
+      assert.deepEqual(await log.readAt("t", [4, 3, 2, 1]), stored(odd).toReversed());
+      assert.deepEqual(await log.readAt("u", [1]), []);
+      await fails("INVALID_INPUT", () => log.readAt("s", [1.5]));
+      await fails("INVALID_INPUT", () => log.readAt("not/a/name", [1]));
     },
   ],
   [

@@ -7,6 +7,7 @@ export function wrapLog(log: EventLog, changes: Partial<EventLog>): EventLog {
     append: (...append) => log.append(...append),
     fork: (...fork) => log.fork(...fork),
     read: (...read) => log.read(...read),
+    readAt: (...read) => log.readAt(...read),
     subscribe: (...subscription) => log.subscribe(...subscription),
     subscribeAll: (...subscription) => log.subscribeAll(...subscription),
     readAll: (...read) => log.readAll(...read),

@@ -8,8 +8,8 @@ const good: Ratios = {
   "CPU of a step ÷ the bare loop's": 0.5,
   "CPU of a step on streamText ÷ the bare loop's": 1.2,
   "CPU of the last steps ÷ of the first": 1,
-  "bytes on disk ÷ content": 1.5,
-  "bytes written ÷ content": 4,
+  "bytes on disk ÷ content": 1,
+  "bytes written ÷ content": 3,
   "appends of the log ÷ rows of level, a second": 0.5,
 };
 

@@ -100,6 +100,11 @@ export class MortalLog implements EventLog {
     yield* this.#store.log.subscribeAll(options);
   }
 
+  async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
+    await this.#orNever();
+    return await this.#store.log.readAt(session, positions);
+  }
+
   async *readAll(options?: { readonly from?: number }): AsyncGenerator<GlobalEvent> {
     await this.#orNever();
     yield* this.#store.log.readAll(options);

@@ -38,6 +38,7 @@ import { LiveTail } from "./live-tail.ts";
 import { ScannedDatabase } from "./scans.ts";
 import { listSessions } from "./session-list.ts";
 import type { Span } from "./session-reader.ts";
+import { readPositions } from "./position-reader.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
 import { readSnapshot, snapshotRow } from "./snapshots.ts";
 import type { StoreLog, ThinnedSession, ThinOptions } from "./store-log.ts";
@@ -150,6 +151,16 @@ export class LevelLog implements StoreLog {
         to: backwards ? last : Math.min(last, first + limit - 1),
         backwards,
       });
+    } catch (error) {
+      throw await this.#reason(session, error);
+    }
+  }
+
+  async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
+    this.#assertOpen();
+    assertWhole(session, positions);
+    try {
+      return await readPositions(this.#shared, await this.#heads.load(session), positions);
     } catch (error) {
       throw await this.#reason(session, error);
     }

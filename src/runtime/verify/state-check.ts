@@ -29,16 +29,18 @@ export class StateCheck {
   readonly #stored: SessionState;
   readonly #summary: Snapshot | undefined;
   /** What this check keeps, and the state that goes on from what it has loaded. */
-  readonly #shelf = memoryShelf();
+  readonly #shelf: SnapshotShelf;
   #kept: KeptState = nothingKept;
   #resumed: SessionState = nothingKept.state;
 
   constructor(
+    log: Pick<EventLog, "readAt">,
     session: string,
     options: StateCheckOptions,
     stored: SessionState,
     summary: Snapshot | undefined,
   ) {
+    this.#shelf = memoryShelf(log);
     this.#session = session;
     this.#options = options;
     this.#stored = stored;
@@ -97,7 +99,7 @@ export async function openStateCheck(
 ): Promise<StateCheck> {
   const stored = await loadSessionSnapshot(log, session);
   const summary = await log.loadSnapshot(session, sessionSummary.name);
-  return new StateCheck(session, options, stored.state, summary);
+  return new StateCheck(log, session, options, stored.state, summary);
 }
 
 /** One of another version is not used, so it need not be right. */
@@ -116,13 +118,14 @@ function partsOf({ machine, ...folds }: SessionState): Readonly<Record<string, u
   return { ...folds, machine: { value: machine.value, context: machine.context } };
 }
 
-/** Keeps snapshots as the JSON that a log would store. */
-function memoryShelf(): SnapshotShelf {
+/** Keeps snapshots as the JSON that a log would store, beside the log whose events they name. */
+function memoryShelf(log: Pick<EventLog, "readAt">): SnapshotShelf {
   const shelf = new Map<
     string,
     { readonly head: Omit<Snapshot, "state">; readonly json: string }
   >();
   return {
+    readAt: (...read) => log.readAt(...read),
     async saveSnapshot(_session, { state, ...head }) {
       shelf.set(head.projection, { head, json: JSON.stringify(state) });
     },

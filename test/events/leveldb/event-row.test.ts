@@ -1,13 +1,17 @@
 /** Deltas that are appended together share a row, and nobody who reads can tell. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { checksum } from "../../../src/events/codec.ts";
 import { createCodec, TurnlogError, type NewEvent } from "../../../src/events/index.ts";
 import { LONGEST_RUN } from "../../../src/events/leveldb/delta-run.ts";
 import {
   decodeRow,
+  envelopesIn,
   eventRows,
   eventsIn,
+  isSealedRow,
   ownEvents,
+  replacingRows,
 } from "../../../src/events/leveldb/event-row.ts";
 import { numbered, numberedUpTo, stored, take } from "../../../src/testing/log-samples.ts";
 import { eventOf } from "../event-arbitraries.ts";
@@ -71,7 +75,70 @@ describe("the rows of an append", () => {
         sum + ("text" in data && typeof data.text === "string" ? data.text.length : 0),
       0,
     );
-    expect(row?.row.length).toBeLessThan(content + 6 * 200);
+    expect(row?.row.length).toBeLessThan(content + 3 * 200);
+  });
+
+  it("are read as earlier releases wrote them: a text each, columns whole or short, sealed or not", () => {
+    const all = [
+      { type: "part.text-delta", at: 5, data: { id: "b", text: "one" }, seq: 7 },
+      { type: "part.text-delta", at: 5, data: { id: "b", text: "" }, seq: 8 },
+      { type: "part.text-delta", at: 2, data: { id: "b", text: "\ud83d" }, seq: 9 },
+      { type: "part.text-delta", at: 2, data: { id: "b", text: "" }, seq: 10 },
+    ];
+    const runs = [
+      '[4,"part.text-delta",1,5,"b",["one","","\\ud83d",""],[0,0,-3,0]]',
+      '[4,"part.text-delta",1,5,"b",["one","","\\ud83d"],[0,0,-3]]',
+      '[4,"part.text-delta",1,5,"b",["one","","\\ud83d"],[0,0,-3],1]',
+    ];
+    for (const json of runs) {
+      const key = { session: "s", seq: 10 };
+      const row = checksum(json, key) + json;
+      expect(decodeRow(codec, row, key)).toEqual(all);
+      expect(envelopesIn(row, key)).toEqual([{ at: 5 }, { at: 5 }, { at: 2 }, { at: 2 }]);
+      expect(eventsIn(row)).toBe(4);
+      expect(isSealedRow(row)).toBe(json.endsWith(",1]"));
+    }
+  });
+
+  it("hold deltas alone that are none, and spoil no other", () => {
+    const untyped = (data: unknown): NewEvent => {
+      return { type: "part.text-delta", at: 1, data } as NewEvent;
+    };
+    const odd = [
+      { id: "0", text: 5 },
+      { id: "0", said: "x" },
+      { id: "0", text: ["a"] },
+      { id: 0, text: "x" },
+    ];
+    for (const data of odd) {
+      const rows = [
+        ...eventRows(codec, "s", 0, [
+          numbered(1),
+          numbered(2),
+          untyped(data),
+          numbered(3),
+          numbered(4),
+        ]),
+      ];
+      expect(rows.map(({ events: held }) => held.length)).toEqual([2, 1, 2]);
+      const [first, , last] = rows;
+      expect(decodeRow(codec, first?.row ?? "", { session: "s", seq: 2 })).toHaveLength(2);
+      expect(decodeRow(codec, last?.row ?? "", { session: "s", seq: 5 })).toHaveLength(2);
+    }
+  });
+
+  it("say whether they were sealed, whatever they hold", () => {
+    for (const text of ["", '",1]', "],1]", "1"]) {
+      const deltas = [1, 2].map((at): NewEvent => ({
+        type: "part.text-delta",
+        at,
+        data: { id: "0", text },
+      }));
+      for (const make of [eventRows, replacingRows]) {
+        const rows = [...make(codec, "s", 0, deltas)];
+        expect(rows.map(({ row }) => isSealedRow(row))).toEqual([make === replacingRows]);
+      }
+    }
   });
 });
 
@@ -99,6 +166,32 @@ describe("a run that is not what was written", () => {
       expect(codeOf(row.slice(0, length))).toBe("LOG_DAMAGED");
     }
     expect(codeOf(row, 4)).toBe("LOG_DAMAGED");
+  });
+
+  it("is found when its columns are not those of its text, though its checksum is right", () => {
+    const codeOfRun = (columns: string): string | undefined => {
+      const json = `[3,"part.text-delta",1,5,"0",${columns}]`;
+      return codeOf(checksum(json, { session: "s", seq: 3 }) + json);
+    };
+    expect(codeOfRun('"abc","$$$","###"')).toBeUndefined();
+    expect(codeOfRun('"abc","#&",""')).toBeUndefined();
+    expect(codeOfRun('["a","b"],[]')).toBeUndefined();
+    for (const columns of [
+      '"abc","$$",""',
+      '"abc","$$$$",""',
+      '"abc","$$$#",""',
+      '"abc","~-1~$&",""',
+      '"abc","~3",""',
+      '"abc","$$$","####"',
+      '"abc","$$$"," "',
+      '"abc","$$$",[0]',
+      '"abc",[1,1,1],""',
+      '["a","b","c","d"],[]',
+      '["a","b","c"],[0,0.5]',
+      '"abc","$$$","",2',
+      '"abc","$$$"',
+    ])
+      expect(codeOfRun(columns), columns).toBe("LOG_DAMAGED");
   });
 });
 

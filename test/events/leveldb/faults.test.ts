@@ -119,6 +119,8 @@ it("goes on after an append that could not look up an event id, and after reads 
   expect(await codeOf(Array.fromAsync(log.list()))).toBe("LOG_FAILED");
   database.fail("get", levelError("Input/output error"));
   expect(await codeOf(log.loadSnapshot("s", "p"))).toBe("LOG_FAILED");
+  database.fail("get", levelError("Input/output error"));
+  expect(await codeOf(log.readAt("s", [3]))).toBe("LOG_FAILED");
   expect(await positionsOf(log.read("s"))).toHaveLength(11);
   expect(database.openScans).toBe(0);
   await log.close();

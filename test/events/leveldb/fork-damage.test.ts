@@ -36,6 +36,9 @@ it("says of an event that a fork shares and cannot read where it is, and reads f
     expect(error).toMatchObject({ session, position: 5, details: { owner: "p" } });
     expect(error.message).toContain(session);
     expect(error.message).toContain("p:5");
+    const alone = await fails("LOG_DAMAGED", () => log.readAt(session, [4, 5]));
+    expect(alone).toMatchObject({ session, position: 5, details: { owner: "p" } });
+    expect(await log.readAt(session, [6, 4])).toHaveLength(2);
     expect(await positionsOf(log.read(session, { from: 6, to: 8 }))).toEqual([6, 7, 8]);
   }
 });
