@@ -66,7 +66,9 @@ function tiles({ width, height }: Size, edge: number): number {
 
 /** "Vision", platform.claude.com/docs/en/build-with-claude/vision: width × height / 750. */
 function claudeImage(size: Size, modelId: string): number {
-  const older = /claude-(2|3|instant)|(sonnet|opus|haiku)-4([-.][0-6])?([@:]|-\d{8}|-v\d|$)/.test(modelId);
+  const older = /claude-(2|3|instant)|(sonnet|opus|haiku)-4([-.][0-6])?([@:]|-\d{8}|-v\d|$)/.test(
+    modelId,
+  );
   const { width, height } = within(size, older ? 1568 : 2000);
   const tokens = (width * height) / 750;
   return older ? Math.min(tokens, 1600) : tokens;
