@@ -4,6 +4,7 @@ import { z } from "zod";
 import { hash } from "node:crypto";
 import { digestSchema } from "./blob-reference.ts";
 import { TurnlogError } from "./errors.ts";
+import { jsonOf } from "./json-line.ts";
 
 const lineSchema = z.strictObject({ blob: digestSchema, data: z.string() });
 
@@ -39,13 +40,4 @@ export function parseBlobLine(line: string): FileBlob {
     `The file has other bytes under the name of blob ${sha256}: their SHA-256 is ${found}. Nothing was imported.`,
     { details: { sha256, found } },
   );
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { SessionEvent } from "./catalogue.ts";
 import { createCodec, type RowKey } from "./codec.ts";
 import { TurnlogError } from "./errors.ts";
+import { jsonOf } from "./json-line.ts";
 import { jsonSchema } from "./json.ts";
 import { forkPointSchema, type ForkPoint } from "./session-events.ts";
 import { storedForm } from "./stored-form.ts";
@@ -112,14 +113,4 @@ export function parseEventLine(line: string, key: RowKey): SessionEvent {
   }
   const fields = [type, version, at, data] as const;
   return codec.eventOf(id === undefined ? fields : [...fields, id], key);
-}
-
-/** A line that is no JSON is for the schemas to refuse: nothing they accept is undefined. */
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -9,6 +9,7 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { convertUint8ArrayToBase64, detectMediaType } from "@ai-sdk/provider-utils";
 import { TurnlogError, type StoredUserPart } from "../events/index.ts";
+import { textIn } from "./blobs/media-type.ts";
 
 /** How files of messages are read. */
 export interface AttachmentOptions {
@@ -145,15 +146,4 @@ function partOf({ name, bytes, mediaType: said }: ReadFile): StoredUserPart | un
 
 function filePart(filename: string, bytes: Uint8Array, mediaType: string): StoredUserPart {
   return { type: "file", data: convertUint8ArrayToBase64(bytes), mediaType, filename };
-}
-
-/** The text of a file that is UTF-8 throughout and has no zero in it. */
-function textIn(bytes: Uint8Array): string | undefined {
-  if (bytes.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    if (error instanceof TypeError) return undefined;
-    throw error;
-  }
 }

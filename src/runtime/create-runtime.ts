@@ -83,10 +83,6 @@ async function encrypted({ encryption }: RuntimeOptions, log: EventLog): Promise
   return sealing;
 }
 
-function warn(error: TurnlogError): void {
-  process.emitWarning(error);
-}
-
 class OpenRuntime implements Runtime {
   readonly log: EventLog;
   /** The log, where it was opened here. */
@@ -109,7 +105,10 @@ class OpenRuntime implements Runtime {
     this.#options = options;
     this.#crews = new Crews(options.agent, prepared);
     this.#blobs = openBlobs(options, log);
-    this.#mcp = openMcpServers({ onWarning: warn, clock: Date.now, ...options }, prepared.agent);
+    this.#mcp = openMcpServers(
+      { clock: Date.now, ...options, onWarning: this.#warn },
+      prepared.agent,
+    );
     this.log = log;
   }
 
@@ -238,7 +237,7 @@ class OpenRuntime implements Runtime {
     if (live === undefined) return;
     // Whoever was handed it before now has said what they had to say.
     await setImmediate();
-    const { actor, watchers, kept, sleep } = live;
+    const { actor, watchers, kept } = live;
     if (actor.failure !== undefined) return;
     if (!actor.isIdle || watchers.size > 0) {
       throw new TurnlogError(
@@ -247,9 +246,7 @@ class OpenRuntime implements Runtime {
         { session, position: actor.state.position },
       );
     }
-    clearTimeout(sleep);
-    actor[Symbol.dispose]();
-    this.#live.delete(session);
+    this.#forget(live, reopened(session));
     await actor.durable();
     await kept.stored;
   }

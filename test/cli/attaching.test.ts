@@ -8,11 +8,9 @@ import { chatStage } from "./chat-stage.ts";
 import { run } from "./command-line.ts";
 import { fakeServer, streamChunks, type Reply } from "./fake-server.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { png } from "../support/media.ts";
 
-const png = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-  "base64",
-);
+const pixel = png({ width: 1, height: 1 });
 
 const sees: Reply = (_request, response) =>
   streamChunks(response, [
@@ -23,7 +21,7 @@ const sees: Reply = (_request, response) =>
 describe("--attach", () => {
   it("sends files along with the message, as the provider takes them", async () => {
     await using server = await fakeServer(sees);
-    await using folder = await temporaryFolder({ "notes.md": "Ship it.", "shot.png": png });
+    await using folder = await temporaryFolder({ "notes.md": "Ship it.", "shot.png": pixel });
     const ended = await run(
       ["--model", "openai:gpt-4o", "--attach", "shot.png", "--attach", "notes.md", "what is it?"],
       { cwd: folder.path, env: { OPENAI_BASE_URL: server.url } },
@@ -31,7 +29,10 @@ describe("--attach", () => {
     expect(ended).toMatchObject({ code: 0, stdout: "I see.\n" });
     const said = server.requests[0]?.body.messages?.find(({ role }) => role === "user");
     expect(said?.["content"]).toMatchObject([
-      { type: "image_url", image_url: { url: `data:image/png;base64,${png.toString("base64")}` } },
+      {
+        type: "image_url",
+        image_url: { url: `data:image/png;base64,${pixel.toString("base64")}` },
+      },
       { type: "text", text: '<file name="notes.md">\nShip it.\n</file>' },
       { type: "text", text: "what is it?" },
     ]);

@@ -7,18 +7,16 @@ import { describe, expect, it } from "vitest";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
+import { png } from "../support/media.ts";
 
 /** The smallest PNG that there is: one pixel. */
-const png = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-  "base64",
-);
+const pixel = png({ width: 1, height: 1 });
 
 describe("a message with files", () => {
   it("gives the model an image as an image, text as text, and the words behind them", async () => {
     await using folder = await temporaryFolder({
       "notes.md": "# Plan\nShip it.\n",
-      "notes.txt": png,
+      "notes.txt": pixel,
     });
     const image = join(folder.path, "notes.txt");
     const model = scriptedModel(["I see."]);
@@ -110,7 +108,7 @@ describe("a file from the web", () => {
 
   it("is fetched once, and known by what it holds before what the server says", async () => {
     const model = scriptedModel(["I see."]);
-    const fetch = answering(png, "text/html");
+    const fetch = answering(new Uint8Array(pixel), "text/html");
     await using open = await openSession({ model }, { attachments: { fetch } });
     const url = new URL("https://example.org/shots/first.png?size=1");
     await (

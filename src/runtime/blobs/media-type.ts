@@ -67,14 +67,17 @@ async function withoutSignature(content: Uint8Array, said: string): Promise<stri
   return isText(content) ? "text/plain" : UNKNOWN_TYPE;
 }
 
-/** Text has no zero bytes, and is UTF-8. */
 function isText(content: Uint8Array): boolean {
-  if (content.length === 0 || content.includes(0)) return false;
+  return content.length > 0 && textIn(content) !== undefined;
+}
+
+/** The text of content that is UTF-8 throughout and has no zero in it. */
+export function textIn(content: Uint8Array): string | undefined {
+  if (content.includes(0)) return undefined;
   try {
-    new TextDecoder("utf-8", { fatal: true }).decode(content);
-    return true;
+    return new TextDecoder("utf-8", { fatal: true }).decode(content);
   } catch (error) {
-    if (error instanceof TypeError) return false;
+    if (error instanceof TypeError) return undefined;
     throw error;
   }
 }
