@@ -185,11 +185,11 @@ describe("a path that changes while it is opened", () => {
   });
 
   it("never yields nor harms what lies outside, however often a folder and a link change places meanwhile", async () => {
-    await using outside = await temporaryFolder({ "a.txt": "secret" });
+    await using outside = await temporaryFolder({ "a.txt": "secret", "hidden.txt": "s" });
     await using folder = await temporaryFolder({ "sub/a.txt": "inside" });
     await folder.link("link", outside.path);
     const boundary = folderBoundary(folder.path);
-    const { search_files } = folderTools(folder.path);
+    const { list_files, search_files } = folderTools(folder.path);
     const rounds = long ? 4000 : 300;
     const random = seededRandom("changing places");
     const moves = [
@@ -199,6 +199,7 @@ describe("a path that changes while it is opened", () => {
       ["aside", "sub"],
     ] as const;
     const seen = new Set<string>();
+    const names = new Set<string>();
     const refused = { reading: 0, writing: 0 };
 
     const stop = new AbortController();
@@ -218,6 +219,7 @@ describe("a path that changes while it is opened", () => {
           seen.add(await handle.readFile("utf8"));
           const { matches } = await callTool(search_files, { query: "s", path: "sub" });
           for (const match of matches) seen.add(match.text);
+          for (const name of (await callTool(list_files, { path: "sub" })).entries) names.add(name);
         } catch (error) {
           if (!TurnlogError.isInstance(error)) throw error;
           refused.reading += 1;
@@ -236,6 +238,7 @@ describe("a path that changes while it is opened", () => {
       await swaps;
     }
     expect(["inside", ""]).toEqual(expect.arrayContaining([...seen]));
+    expect(["sub/a.txt"]).toEqual(expect.arrayContaining([...names]));
     expect(refused.reading + refused.writing).toBeGreaterThan(0);
     expect(await readFile(outside.at("a.txt"), "utf8")).toBe("secret");
   });

@@ -1,7 +1,9 @@
 /**
  * Opens files inside the boundary. A path is only a claim: between the check and the opening another
- * process may have put a link in its way. So the opened handle itself is compared with what lies at
- * the real path inside the folder, and nothing is read or written before they are found to be one.
+ * process may have put a link in its way. So the kernel is asked where the opened file lies, and
+ * nothing is read or written unless that is the real path inside the folder. Where the kernel does not
+ * say (not on Linux), the handle is compared with what lies at the path by name, which a folder that
+ * changes to and fro between each two looks can still deceive.
  * What such a race can still do is leave an empty file or folder elsewhere; content never gets there.
  */
 import { constants } from "node:fs";
@@ -9,6 +11,7 @@ import { lstat, mkdir, open, realpath, type FileHandle } from "node:fs/promises"
 import { join } from "node:path";
 import type { FolderBoundary, Place } from "./folder-boundary.ts";
 import { explainSystemError, folderError, hasCode } from "./folder-error.ts";
+import { kernelTellsPaths, liesAt } from "./held-path.ts";
 import { keptNames } from "./kept-folders.ts";
 
 // A pipe that took a file's place must not hold us up, a link must not be followed.
@@ -123,7 +126,8 @@ async function confirmed(
     const now = await realpath(real);
     const there = await lstat(now, { bigint: true });
     const same = opened.dev === there.dev && opened.ino === there.ino;
-    if (!same || !boundary.contains(now)) throw changed(name);
+    if (!same || now !== real || !boundary.contains(now)) throw changed(name);
+    if (kernelTellsPaths && !(await liesAt(handle, real))) throw changed(name);
     if (!opened.isFile()) throw notAFile(name);
     return handle;
   } catch (error) {

@@ -3,11 +3,12 @@
  * order of names. Every link met on the way is followed to its end before anything is said of it;
  * one that leads out is reported and not followed.
  */
-import type { Dirent } from "node:fs";
-import { lstat, readdir, realpath } from "node:fs/promises";
+import { constants, type Dirent } from "node:fs";
+import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { FolderBoundary, Place } from "./folder-boundary.ts";
 import { explainSystemError, folderError, hasCode } from "./folder-error.ts";
+import { kernelTellsPaths, liesAt, pathByHandle } from "./held-path.ts";
 
 /** What was met: a file or folder under the name it was met by, or something passed over and why. */
 export type WalkEntry =
@@ -51,14 +52,7 @@ async function readFolder(
 ): Promise<FolderContent> {
   let found: Dirent[];
   try {
-    found = await readdir(folder.real, { withFileTypes: true });
-    if ((await realpath(folder.real)) !== folder.real) {
-      throw folderError(
-        "changed",
-        folder.name,
-        `${folder.name} changed while it was being read. Try again.`,
-      );
-    }
+    found = await namesIn(folder);
   } catch (error) {
     const explained = hasCode(error, "ENOTDIR")
       ? folderError("not-a-folder", folder.name, `${folder.name} is a file, not a folder.`, error)
@@ -87,6 +81,23 @@ async function readFolder(
     }
   }
   return { entries, below };
+}
+
+/** What the folder holds itself, not what takes its place while it is read. */
+async function namesIn({ real, name }: Place): Promise<Dirent[]> {
+  if (!kernelTellsPaths) {
+    const found = await readdir(real, { withFileTypes: true });
+    if ((await realpath(real)) === real) return found;
+    throw changed(name);
+  }
+  await using handle = await open(real, constants.O_RDONLY | constants.O_DIRECTORY);
+  if (await liesAt(handle, real))
+    return await readdir(pathByHandle(handle), { withFileTypes: true });
+  throw changed(name);
+}
+
+function changed(name: string): Error {
+  return folderError("changed", name, `${name} changed while it was being read. Try again.`);
 }
 
 async function followLink(boundary: FolderBoundary, link: Place): Promise<WalkEntry> {
