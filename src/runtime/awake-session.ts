@@ -123,7 +123,11 @@ async function introduce(
   if (position === 0) {
     actor.record({ type: "session.created", data: { agent } });
     await actor.durable();
-  } else if (isComplete(agent) && summary.agentDigest !== agent.digest && !machine.matches("closed")) {
+  } else if (
+    isComplete(agent) &&
+    summary.agentDigest !== agent.digest &&
+    !machine.matches("closed")
+  ) {
     actor.record({ type: "session.configured", data: { agent } });
   }
 }
