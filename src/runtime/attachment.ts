@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { convertUint8ArrayToBase64, detectMediaType } from "@ai-sdk/provider-utils";
 import { TurnlogError, type StoredUserPart } from "../events/index.ts";
 import { textIn } from "./blobs/media-type.ts";
+import { after } from "./timer.ts";
 
 /** How files of messages are read. */
 export interface AttachmentOptions {
@@ -119,8 +120,11 @@ async function download(
   const { createDownload } = await import("ai");
   const downloaded = createDownload({ maxBytes, ...(fetch === undefined ? {} : { fetch }) });
   try {
-    const abortSignal = AbortSignal.timeout(timeoutMs);
-    const { data, mediaType } = await downloaded({ url, abortSignal });
+    const late = new AbortController();
+    using _ = after(timeoutMs, () => {
+      late.abort(new DOMException(`It took longer than ${timeoutMs} ms.`, "TimeoutError"));
+    });
+    const { data, mediaType } = await downloaded({ url, abortSignal: late.signal });
     return { name: basename(url.pathname) || url.hostname, bytes: data, mediaType };
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error), error);

@@ -33,7 +33,7 @@ export interface AwakeSession {
   readonly kept: KeptSession;
   /** Set when it has been handed out: until then it is only being woken up. */
   isAwake: boolean;
-  sleep: NodeJS.Timeout | undefined;
+  sleep: Disposable | undefined;
 }
 
 /** What is lent to a session that wakes up. */

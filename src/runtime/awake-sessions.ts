@@ -12,6 +12,7 @@ import type { OpenMcpServers } from "./mcp/mcp-servers.ts";
 import { isAtRest } from "./recovery.ts";
 import { closed, gone, reopened } from "./runtime.ts";
 import type { SessionActor } from "./session-actor.ts";
+import { after } from "./timer.ts";
 
 export interface AwakeSessionsOptions extends Pick<
   WakingHost,
@@ -92,7 +93,7 @@ export class AwakeSessions {
 
   /** Nothing can be recorded in it any more. */
   forget({ actor, watchers, sleep }: AwakeSession, why: TurnlogError): void {
-    clearTimeout(sleep);
+    sleep?.[Symbol.dispose]();
     actor[Symbol.dispose]();
     this.#awake.delete(actor.session);
     watchers.fail(why);
@@ -196,11 +197,11 @@ export class AwakeSessions {
   }
 
   #sleepLater(awake: AwakeSession): void {
-    clearTimeout(awake.sleep);
+    awake.sleep?.[Symbol.dispose]();
     awake.sleep = undefined;
     const { actor, watchers } = awake;
     if (!awake.isAwake || !isAtRest(actor.state) || this.#isClosing) return;
-    awake.sleep = setTimeout(() => {
+    const due = (): void => {
       if (!isAtRest(actor.state) || watchers.size > 0) return;
       // Whoever wakes it up reads the log: all that it knows has to be there.
       if (!actor.isWritten) return this.#sleepLater(awake);
@@ -208,13 +209,13 @@ export class AwakeSessions {
       if (actor.closeChain()) return;
       actor[Symbol.dispose]();
       this.#awake.delete(actor.session);
-    }, this.#host.options.idleAfterMs ?? 60_000);
-    awake.sleep.unref();
+    };
+    awake.sleep = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
   }
 }
 
 async function stop({ actor, watchers, sleep }: AwakeSession): Promise<void> {
-  clearTimeout(sleep);
+  sleep?.[Symbol.dispose]();
   if (!isAtRest(actor.state) && actor.failure === undefined) {
     const { turn, stopping, skipCalls } = actor.state.machine.context;
     if (stopping === undefined || !skipCalls) {

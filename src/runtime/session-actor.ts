@@ -15,6 +15,7 @@ import {
 import type { Effect } from "../machines/index.ts";
 import type { PreparedAgent } from "./agent.ts";
 import type { SessionBlobs } from "./blobs/session-blobs.ts";
+import { withFullStop } from "./full-stop.ts";
 import { inFlight, isInTurn } from "./recovery.ts";
 import type { SessionChain } from "./session-chain.ts";
 import type { SessionDoor } from "./session-door.ts";
@@ -227,7 +228,7 @@ export class SessionActor implements SessionDoor, Disposable {
     const { written } = this.#writer;
     this.#failure = new TurnlogError(
       "SESSION_FAILED",
-      `Session ${this.session} stopped at position ${written}: ${error instanceof Error ? error.message : String(error)} Everything up to there is in the log; open the session again to go on.`,
+      `Session ${this.session} stopped at position ${written}: ${withFullStop(error instanceof Error ? error.message : String(error))} Everything up to there is in the log; open the session again to go on.`,
       { session: this.session, position: written, cause: error },
     );
     this.#effects.abort(this.#failure);

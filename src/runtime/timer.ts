@@ -19,15 +19,36 @@ export type Wait =
 
 export type ModelLimit = "the first token" | "the next token" | "the whole call";
 
-/** Calls `due` once after so many milliseconds, unless it is disposed of before. */
+/**
+ * Calls `due` once after so many milliseconds, unless it is disposed of before. They may be more than
+ * `setTimeout` can count (2^31 - 1), and `Infinity`: then `due` is never called.
+ */
 export type Timer = (milliseconds: number, due: () => void, wait: Wait) => Disposable;
 
-export const systemTimer: Timer = (milliseconds, due) => {
-  const timer = setTimeout(due, milliseconds);
+/** The most milliseconds that Node counts at once; it ends a longer wait after one. */
+export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
+
+export const systemTimer: Timer = (milliseconds, due) => after(milliseconds, due);
+
+/** As `setTimeout`, of any length. @param holds - Whether the process stays for it. Default true. */
+export function after(milliseconds: number, due: () => void, holds: boolean = true): Disposable {
+  if (milliseconds === Number.POSITIVE_INFINITY) return defer(() => {});
+  let timer: NodeJS.Timeout;
+  const count = (left: number): void => {
+    const next = left - LONGEST_TIMEOUT_MS;
+    timer =
+      next > 0
+        ? setTimeout(() => {
+            count(next);
+          }, LONGEST_TIMEOUT_MS)
+        : setTimeout(due, left);
+    if (!holds) timer.unref();
+  };
+  count(milliseconds);
   return defer(() => {
     clearTimeout(timer);
   });
-};
+}
 
 /** Resolves when the time is up, with true; with false as soon as the signal aborts. */
 export async function waited(

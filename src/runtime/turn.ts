@@ -2,6 +2,7 @@
 
 import type { EventLog, SessionEvent } from "../events/index.ts";
 import { TurnlogError } from "../events/index.ts";
+import { withFullStop } from "./full-stop.ts";
 import type { TurnOutcome, TurnResult } from "./turn-outcome.ts";
 
 export interface Turn extends AsyncIterable<SessionEvent> {
@@ -55,7 +56,7 @@ async function result({ session, messageId, outcome }: TurnOptions): Promise<Tur
     case "failed":
       throw new TurnlogError(
         "TURN_FAILED",
-        `Turn ${ended.result.turn} of session ${session} failed: ${ended.error.message} What came before is kept; send again to go on.`,
+        `Turn ${ended.result.turn} of session ${session} failed: ${withFullStop(ended.error.message)} What came before is kept; send again to go on.`,
         { session, cause: ended.error, details: { result: ended.result } },
       );
     case "withdrawn":

@@ -211,3 +211,70 @@ describe("a turn that goes in circles", () => {
     expect(await (await other.session.send("Go.")).result).toMatchObject({ finishReason: "stop" });
   });
 });
+
+describe("a limit beyond what one timer of the system counts", () => {
+  const day = 24 * 60 * MINUTE;
+
+  beforeEach(() => {
+    // As Node counts it, which the fake does not know.
+    const count = globalThis.setTimeout;
+    vi.spyOn(globalThis, "setTimeout").mockImplementation((due, ms = 1) =>
+      count(due, ms <= 2 ** 31 - 1 ? ms : 1),
+    );
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  const slowTool = () => {
+    const entered = Promise.withResolvers<void>();
+    const leave = Promise.withResolvers<string>();
+    const slow = tool({
+      inputSchema: nothing,
+      execute: () => {
+        entered.resolve();
+        return leave.promise;
+      },
+    });
+    return { slow, entered: entered.promise, leave };
+  };
+
+  it("is waited for to the end, and not a millisecond less", async () => {
+    const { slow, entered } = slowTool();
+    const model = scriptedModel([calling(call("slow", "1")), "Never said."]);
+    await using open = await openSession({
+      model,
+      tools: { slow },
+      timeLimits: { turnMs: 60 * day },
+    });
+    const turn = await open.session.send("Go.");
+    await entered;
+    vi.advanceTimersByTime(60 * day - 1);
+    expect((await open.session.view()).toolCalls).toMatchObject([{ status: "running" }]);
+    vi.advanceTimersByTime(1);
+    await seen(open.session, "turn.limit-reached");
+    vi.advanceTimersByTime(MINUTE);
+    expect(await turn.result).toMatchObject({ finishReason: "timed-out" });
+  });
+
+  it("is none when it is Infinity: of turns, calls, tools, and of idleness", async () => {
+    const none = Number.POSITIVE_INFINITY;
+    const { slow, entered, leave } = slowTool();
+    const model = scriptedModel([calling(call("slow", "1")), "Done."]);
+    await using open = await openSession(
+      {
+        model,
+        tools: { slow },
+        toolTimeoutMs: none,
+        timeLimits: { turnMs: none, firstTokenMs: none, betweenTokensMs: none, callMs: none },
+      },
+      { idleAfterMs: none },
+    );
+    const turn = await open.session.send("Go.");
+    await entered;
+    vi.advanceTimersByTime(1000 * day);
+    leave.resolve("at last");
+    expect(await turn.result).toMatchObject({ finishReason: "stop", text: "Done." });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

@@ -5,7 +5,9 @@
  */
 
 import { TurnlogError } from "../../events/index.ts";
-import { defer, onAbort } from "../defer.ts";
+import { onAbort } from "../defer.ts";
+import { withFullStop } from "../full-stop.ts";
+import { after, LONGEST_TIMEOUT_MS } from "../timer.ts";
 import type { ListedTool, McpConnection } from "./mcp-connection.ts";
 import {
   DEFAULT_CALL_TIMEOUT_MS,
@@ -75,7 +77,7 @@ export class RunningServer {
     const connection = await this.#connection();
     const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
     const late = new AbortController();
-    using _ = limit(callTimeoutMs, () => {
+    using _ = after(callTimeoutMs, () => {
       late.abort();
     });
     try {
@@ -114,7 +116,8 @@ export class RunningServer {
   }
 
   get #startTimeoutMs(): number {
-    return this.#server.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS;
+    // The client counts it, by one timer.
+    return Math.min(this.#server.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS, LONGEST_TIMEOUT_MS);
   }
 
   async #answer(
@@ -228,7 +231,7 @@ export class RunningServer {
     const words = said === "" ? "" : ` It said last: ${said}`;
     return new TurnlogError(
       "MCP_SERVER_FAILED",
-      `The MCP server ${this.name} ${what}${/[.!?]$/.test(what) ? "" : "."}${words}`,
+      `The MCP server ${this.name} ${withFullStop(what)}${words}`,
       { details, cause },
     );
   }
@@ -238,11 +241,4 @@ const UNSEEN = "The call may have taken effect. Check before you repeat it.";
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function limit(milliseconds: number, due: () => void): Disposable {
-  const timer = setTimeout(due, milliseconds);
-  return defer(() => {
-    clearTimeout(timer);
-  });
 }
