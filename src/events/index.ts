@@ -97,6 +97,7 @@ export {
 } from "./session-events.ts";
 export {
   estimateSchema,
+  finishReasonSchema,
   usageSchema,
   type FailureKind,
   type FinishReason,

@@ -153,6 +153,16 @@ const failureKindSchema: z.ZodType<FailureKind> = z.enum([
   "unknown",
 ]);
 
+export const finishReasonSchema: z.ZodType<FinishReason> = z.enum([
+  "stop",
+  "length",
+  "content-filter",
+  "tool-calls",
+  "error",
+  "other",
+  "interrupted",
+]);
+
 export const stepSchemas: FamilySchemas<StepFamily> = {
   "step.started": z.looseObject({
     turn: z.int().positive(),
@@ -172,15 +182,7 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
   }),
   "step.finished": z.looseObject({
     step,
-    finishReason: z.enum([
-      "stop",
-      "length",
-      "content-filter",
-      "tool-calls",
-      "error",
-      "other",
-      "interrupted",
-    ]),
+    finishReason: finishReasonSchema,
     rawFinishReason: z.string().exactOptional(),
     usage: usageSchema,
     response: z.looseObject({

@@ -54,7 +54,9 @@ export function disjointUsage(usage: LanguageModelUsage): TokenUsage | undefined
 }
 
 function counted(tokens: Count): Count {
-  return tokens === undefined || !Number.isFinite(tokens) ? undefined : Math.max(0, tokens);
+  // What is no number at all is in nobody's types, and is no figure either.
+  const isCount = Number.isFinite(tokens) && Number(tokens) <= Number.MAX_SAFE_INTEGER;
+  return tokens === undefined || !isCount ? undefined : Math.max(0, tokens);
 }
 
 function sum(counts: readonly Count[]): number {

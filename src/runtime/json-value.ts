@@ -48,7 +48,9 @@ function withoutRequests(value: JsonValue): JsonValue {
 
 /** An error as it is stored: own fields and the chain of causes included. Anything thrown will do. */
 export function toStoredError(error: unknown): StoredError {
-  const fields = jsonObjectSchema.parse(withoutRequests(toJson(serializeError(error))));
+  const json = withoutRequests(toJson(serializeError(error)));
+  const parsed = jsonObjectSchema.safeParse(json);
+  const fields = parsed.success ? parsed.data : { value: json };
   const { name, message, ...rest } = fields;
   return {
     ...rest,

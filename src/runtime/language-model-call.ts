@@ -5,9 +5,9 @@ import type { ResponseMetadata } from "../events/index.ts";
 import { unlessAborted, untilAborted } from "./abort.ts";
 import { callRequest } from "./call-request.ts";
 import { inputCallbacks } from "./input-callbacks.ts";
-import { toJson } from "./json-value.ts";
 import { shorterCall } from "./known-prompt.ts";
-import { measuredUsage, metadata, recordedPart } from "./recorded-part.ts";
+import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
+import { recordedPart } from "./recorded-part.ts";
 import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
 
 export const languageModelCall: StepSource = { name: "language-model-call", call };
@@ -38,27 +38,19 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
     for await (const part of parts) {
       switch (part.type) {
         case "model-call-start":
-          yield {
-            kind: "part",
-            part: {
-              type: "part.start-step",
-              data: { warnings: part.warnings.map((warning) => toJson(warning)) },
-            },
-          };
+          yield { kind: "part", part: stepStart(part.warnings) };
           break;
         case "model-call-response-metadata":
           response = { ...response, ...responseMetadata(part) };
           break;
         case "model-call-end":
-          yield {
-            kind: "end",
+          yield recordedEnd({
             finishReason: part.finishReason,
             rawFinishReason: part.rawFinishReason,
             usage: measuredUsage(part.usage),
             response,
-            providerMetadata:
-              part.providerMetadata === undefined ? undefined : metadata(part.providerMetadata),
-          };
+            providerMetadata: part.providerMetadata,
+          });
           break;
         case "ping":
         case "tool-approval-response":
@@ -77,17 +69,4 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
     if (request.signal.aborted) throw error;
     yield recordedPart({ type: "error", error });
   }
-}
-
-/** What the provider told of its response; what it did not tell is absent. */
-export function responseMetadata(told: {
-  readonly id?: string | undefined;
-  readonly modelId?: string | undefined;
-  readonly timestamp?: Date | undefined;
-}): ResponseMetadata {
-  return {
-    ...(told.id === undefined ? {} : { id: told.id }),
-    ...(told.modelId === undefined ? {} : { modelId: told.modelId }),
-    ...(told.timestamp === undefined ? {} : { timestamp: told.timestamp.getTime() }),
-  };
 }

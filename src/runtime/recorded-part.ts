@@ -1,18 +1,14 @@
 /** Brings stream parts of the AI SDK into the form in which they are recorded. Shared by both step sources. */
 
-import type {
-  LanguageModelUsage,
-  ProviderMetadata as SdkMetadata,
-  TextStreamPart,
-  ToolSet,
-} from "ai";
+import type { TextStreamPart, ToolSet } from "ai";
+import { z } from "zod";
 import {
   eventSchemas,
+  jsonObjectSchema,
   providerMetadataSchema,
+  TurnlogError,
   type ProviderMetadata,
-  type TokenUsage,
 } from "../events/index.ts";
-import { disjointUsage } from "../projections/index.ts";
 import { toJson, toStoredError } from "./json-value.ts";
 import type { PartType, RecordedPart, StepOutput } from "./step-source.ts";
 
@@ -34,28 +30,28 @@ export type ContentPart = Exclude<SdkPart, { readonly type: Framing }>;
 
 type Output = Extract<StepOutput, { readonly kind: "part" }>;
 
-/** The recorded form of a content part. Deltas come by the thousand, so they take the short way. */
+/**
+ * The recorded form of a content part; one of a type that nobody knows is kept as it came. Deltas come
+ * by the thousand, so they take the short way.
+ * @throws TurnlogError `TURN_FAILED` for a part that is not what its type says
+ */
 export function recordedPart(part: ContentPart): Output {
   switch (part.type) {
     case "text-delta":
     case "reasoning-delta": {
-      const { id, text, providerMetadata } = part;
+      const { type, id, text, providerMetadata } = part;
+      if (!areTexts(id, text)) return parsed(`part.${type}`, { id, text });
       return recorded({
-        type: `part.${part.type}`,
-        data:
-          providerMetadata === undefined
-            ? { id, text }
-            : { id, text, providerMetadata: metadata(providerMetadata) },
+        type: `part.${type}`,
+        data: providerMetadata === undefined ? { id, text } : withMetadata({ id, text }, part),
       });
     }
     case "tool-input-delta": {
       const { id, delta, providerMetadata } = part;
+      if (!areTexts(id, delta)) return parsed("part.tool-input-delta", { id, delta });
       return recorded({
         type: "part.tool-input-delta",
-        data:
-          providerMetadata === undefined
-            ? { id, delta }
-            : { id, delta, providerMetadata: metadata(providerMetadata) },
+        data: providerMetadata === undefined ? { id, delta } : withMetadata({ id, delta }, part),
       });
     }
     case "error":
@@ -108,7 +104,22 @@ export function recordedPart(part: ContentPart): Output {
       const { type, ...data } = part;
       return parsed(`part.${type}`, data);
     }
+    // Models say what the types of the SDK do not know, and so may a later SDK.
+    default:
+      return recorded({ type: "part.raw", data: { rawValue: toJson(part) } });
   }
+}
+
+function withMetadata<Data extends object>(
+  data: Data,
+  part: { readonly providerMetadata?: unknown },
+): Data & { readonly providerMetadata?: ProviderMetadata } {
+  const known = metadata(part.providerMetadata);
+  return known === undefined ? data : { ...data, providerMetadata: known };
+}
+
+function areTexts(one: unknown, other: unknown): boolean {
+  return typeof one === "string" && typeof other === "string";
 }
 
 function recorded(part: RecordedPart): Output {
@@ -116,20 +127,42 @@ function recorded(part: RecordedPart): Output {
 }
 
 /** The wire is a border: whatever the SDK handed over is brought into JSON and parsed. */
-function parsed(type: PartType, data: unknown): Output {
-  const schema = eventSchemas[type];
+function parsed(type: PartType, data: SdkFields): Output {
+  const { providerMetadata: _, ...fields } = data;
+  const schema: z.ZodType = eventSchemas[type];
+  const said = accepted(schema, `a part ${type.slice("part.".length)}`, withMetadata(fields, data));
   // The schema was looked up by `type`, which the compiler cannot follow through the union.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return recorded({ type, data: schema.parse(toJson(data)) } as RecordedPart);
+  return recorded({ type, data: said } as RecordedPart);
 }
 
-export function metadata(value: SdkMetadata): ProviderMetadata {
-  return providerMetadataSchema.parse(toJson(value));
+/** The fields of a part, which may all be what its type does not say. */
+interface SdkFields {
+  readonly providerMetadata?: unknown;
+  readonly [field: string]: unknown;
 }
 
-/** Disjoint figures with the provider's own beside them, or undefined when it told none. */
-export function measuredUsage(usage: LanguageModelUsage): TokenUsage | undefined {
-  const told = disjointUsage(usage);
-  if (told === undefined || usage.raw === undefined) return told;
-  return { ...told, raw: toJson(usage.raw) };
+/**
+ * What a provider wants back, undefined where it is nothing. No prompt may have an entry that is no
+ * object: it would be refused from then on.
+ */
+export function metadata(value: unknown): ProviderMetadata | undefined {
+  if (value === undefined || value === null) return undefined;
+  const all = accepted(jsonObjectSchema, "metadata", value);
+  return providerMetadataSchema.parse(
+    Object.fromEntries(
+      Object.entries(all).filter(([, own]) => jsonObjectSchema.safeParse(own).success),
+    ),
+  );
+}
+
+/** @throws TurnlogError `TURN_FAILED` */
+function accepted<Said>(schema: z.ZodType<Said>, what: string, given: unknown): Said {
+  const said = schema.safeParse(toJson(given));
+  if (said.success) return said.data;
+  throw new TurnlogError(
+    "TURN_FAILED",
+    `The model sent ${what} that is none: ${z.prettifyError(said.error)}`,
+    { cause: said.error },
+  );
 }

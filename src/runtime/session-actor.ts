@@ -16,6 +16,7 @@ import type { Effect } from "../machines/index.ts";
 import type { PreparedAgent } from "./agent.ts";
 import type { SessionBlobs } from "./blobs/session-blobs.ts";
 import { withFullStop } from "./full-stop.ts";
+import { assertReadable } from "./readable-event.ts";
 import { inFlight, isInTurn } from "./recovery.ts";
 import type { SessionChain } from "./session-chain.ts";
 import type { SessionDoor } from "./session-door.ts";
@@ -110,8 +111,10 @@ export class SessionActor implements SessionDoor, Disposable {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const said = { seq, at: clock(), type: body.type, data: body.data } as SessionEvent;
     const event = chain === undefined ? said : chain.linked(said);
-    this.#writer.write(event);
+    assertReadable(this.session, event);
+    // First, as what cannot be folded now could not be when it is read.
     const { state, effects } = foldSession(this.#state, event);
+    this.#writer.write(event);
     this.#state = state;
     for (const effect of effects) this.#due.push({ effect, event });
     this.#options.onRecorded(event);
@@ -217,6 +220,10 @@ export class SessionActor implements SessionDoor, Disposable {
       for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) {
         this.#effects.run(next.effect, next.event);
       }
+    } catch (error) {
+      // The machine waits for what this one did not come to say.
+      this.#fail(error);
+      throw this.#failure ?? error;
     } finally {
       this.#isRunning = false;
     }

@@ -2,9 +2,8 @@
 
 import { isStepCount, streamText, type ToolSet } from "ai";
 import { callRequest } from "./call-request.ts";
-import { toJson } from "./json-value.ts";
-import { responseMetadata } from "./language-model-call.ts";
-import { measuredUsage, metadata, recordedPart } from "./recorded-part.ts";
+import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
+import { recordedPart } from "./recorded-part.ts";
 import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
 
 export const streamTextCall: StepSource = { name: "stream-text", call };
@@ -22,28 +21,20 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
   for await (const part of stream) {
     switch (part.type) {
       case "start-step":
-        yield {
-          kind: "part",
-          part: {
-            type: "part.start-step",
-            data: { warnings: part.warnings.map((warning) => toJson(warning)) },
-          },
-        };
+        yield { kind: "part", part: stepStart(part.warnings) };
         break;
       case "finish-step": {
         const usage = measuredUsage(part.usage);
         // What the SDK makes up for a stream that broke off: the provider never said that it had ended.
         const { finishReason, rawFinishReason } = part;
         if (finishReason === "other" && rawFinishReason === undefined && usage === undefined) break;
-        yield {
-          kind: "end",
+        yield recordedEnd({
           finishReason,
           rawFinishReason,
           usage,
           response: responseMetadata(part.response),
-          providerMetadata:
-            part.providerMetadata === undefined ? undefined : metadata(part.providerMetadata),
-        };
+          providerMetadata: part.providerMetadata,
+        });
         break;
       }
       case "abort":
