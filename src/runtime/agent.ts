@@ -5,6 +5,8 @@ import { asSchema, type ProviderOptions, type Schema } from "@ai-sdk/provider-ut
 import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, ToolSet } from "ai";
 import type { LoopLimits } from "../context/index.ts";
 import { byId, type AgentDescription, type JsonValue, type ModelName } from "../events/index.ts";
+import { agentShape } from "./border/agent-shape.ts";
+import { check } from "./border/check.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
 import { toJson } from "./json-value.ts";
@@ -14,9 +16,9 @@ export interface Agent {
   readonly model: LanguageModel;
   readonly instructions?: string;
   readonly tools?: ToolSet;
-  /** Steps that one turn may take. Default 50. */
+  /** Steps that one turn may take; `Infinity` for no limit. Default 50. */
   readonly maxSteps?: number;
-  /** Tools of one step that may run at the same time. Default 8. */
+  /** Tools of one step that may run at the same time; `Infinity` for all. Default 8. */
   readonly toolConcurrency?: number;
   /** Milliseconds that a tool may run. Default: no limit. */
   readonly toolTimeoutMs?: number;
@@ -63,7 +65,7 @@ export interface ApprovalQuestion {
   readonly input: JsonValue;
 }
 
-/** Milliseconds; a limit that is absent does not hold. */
+/** Milliseconds; a limit that is absent or `Infinity` does not hold. */
 export interface TimeLimits extends CallLimits {
   /**
    * For the whole turn, waiting for approval included. Counts while the session is awake, and from
@@ -94,6 +96,8 @@ export interface PreparedAgent {
 }
 
 export const DEFAULT_MAX_STEPS = 50;
+/** What the log has where there is no limit: a number that JSON can hold. */
+export const NO_STEP_LIMIT: number = Number.MAX_SAFE_INTEGER;
 export const DEFAULT_TOOL_CONCURRENCY = 8;
 export const DEFAULT_MAX_ATTEMPTS = 3;
 
@@ -104,11 +108,13 @@ export function nameOf(model: LanguageModel): ModelName {
     : { provider: model.provider, modelId: model.modelId };
 }
 
-/** @param model - What the log calls its model, where that is not to be asked of the model itself. */
-export async function prepareAgent(
-  given: Agent,
-  model: ModelName = nameOf(given.model),
-): Promise<PreparedAgent> {
+/**
+ * @param named - What the log calls its model, where that is not to be asked of the model itself.
+ * @throws TurnlogError `INVALID_INPUT` for what is no agent
+ */
+export async function prepareAgent(given: Agent, named?: ModelName): Promise<PreparedAgent> {
+  check(agentShape, given, "An agent", { name: "agent" });
+  const model = named ?? nameOf(given.model);
   checkContext(given.context);
   const agent = withReader(given);
   const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({

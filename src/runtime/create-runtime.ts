@@ -24,7 +24,12 @@ import { isAtRest } from "./recovery.ts";
 import { redactLive } from "./live-redaction.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import { gone, type Runtime } from "./runtime.ts";
-import { openStore, type RuntimeOptions } from "./runtime-options.ts";
+import { check } from "./border/check.ts";
+import { checkedOptions } from "./border/runtime-shape.ts";
+import { checkedSession, redactedShape, redactShape } from "./border/session-border.ts";
+import { compactLogShape, deleteShape } from "./border/store-shapes.ts";
+import { name } from "./border/shapes.ts";
+import { hasLog, openStore, type RuntimeOptions } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import { createSession } from "./session-handle.ts";
 import { listSessions, type ListedSession } from "./session-view.ts";
@@ -34,9 +39,10 @@ import { compactLog, type CompactedLog, type CompactLogOptions } from "./thinnin
  * Opens a store and runs sessions of an agent on it.
  * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_READ_ONLY`
  */
-export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
+  const options = checkedOptions(given);
   const prepared = await prepareAgent(options.agent);
-  if ("log" in options)
+  if (hasLog(options))
     return new OpenRuntime(options, prepared, await encrypted(options, options.log));
   const store = await openStore(options);
   try {
@@ -88,7 +94,7 @@ class OpenRuntime implements Runtime {
     const session = parseSessionId(id);
     const awake = this.#awake;
     await awake.wake(session);
-    return createSession(session, {
+    const opened = createSession(session, {
       log: this.log,
       newId: () => this.#newId(),
       attachments: this.#options.attachments ?? {},
@@ -102,6 +108,7 @@ class OpenRuntime implements Runtime {
         return await watchers.watch(actor, look);
       },
     });
+    return checkedSession(opened);
   }
 
   sessions(): AsyncIterable<ListedSession> {
@@ -110,6 +117,7 @@ class OpenRuntime implements Runtime {
 
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
+    check(deleteShape, options, "delete", { name: "options", session });
     this.#awake.assertOpen(session);
     const awake = await this.#awake.find(session);
     if (awake !== undefined && !isAtRest(awake.actor.state) && awake.actor.failure === undefined) {
@@ -133,6 +141,8 @@ class OpenRuntime implements Runtime {
     options: RedactOptions = {},
   ): Promise<Redacted> {
     const session = parseSessionId(id);
+    check(redactedShape, what, "redact", { name: "what", session });
+    check(redactShape, options, "redact", { name: "options", session });
     const { clock = Date.now } = this.#options;
     return await this.#awake.whileNobodyWakes(session, (awake, putAway) =>
       redactLive(session, what, { ...options, log: this.log, now: clock(), awake, putAway }),
@@ -146,6 +156,7 @@ class OpenRuntime implements Runtime {
   }
 
   async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
+    check(name, dir, "backup", { name: "dir" });
     if (this.#store !== undefined) return await this.#store.backup(dir, options);
     throw new TurnlogError(
       "COMMAND_REFUSED",
@@ -155,6 +166,7 @@ class OpenRuntime implements Runtime {
 
   async compactLog(id: string, options: CompactLogOptions): Promise<CompactedLog> {
     const session = parseSessionId(id);
+    check(compactLogShape, options, "compactLog", { name: "options", session });
     const store = this.#store;
     if (store === undefined) {
       throw new TurnlogError(
@@ -202,6 +214,6 @@ class OpenRuntime implements Runtime {
   async #close(): Promise<void> {
     await this.#awake.close();
     await this.#mcp?.close();
-    if (!("log" in this.#options)) await this.log.close();
+    if (!hasLog(this.#options)) await this.log.close();
   }
 }

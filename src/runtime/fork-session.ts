@@ -7,6 +7,8 @@ import {
   type ForkPoint,
   type NewEvent,
 } from "../events/index.ts";
+import { check } from "./border/check.ts";
+import { forkSessionShape } from "./border/store-shapes.ts";
 import { linkOf } from "./fork-link.ts";
 import { checkPosition } from "./session-view.ts";
 
@@ -38,8 +40,10 @@ export interface ForkedSession {
 export async function forkSession(
   log: EventLog,
   session: string,
-  { as, at, agent, withdraw = [], now = Date.now() }: ForkSessionOptions,
+  options: ForkSessionOptions,
 ): Promise<ForkedSession> {
+  check(forkSessionShape, options, "forkSession", { name: "options", session });
+  const { as, at, agent, withdraw = [], now = Date.now() } = options;
   await checkPosition(log, session, at);
   const from = await ownerOf(log, session, await openPosition(log, session, at));
   const reason = "the session was forked to say something else";

@@ -9,6 +9,8 @@ import {
   type PositionRange,
   type SessionEvent,
 } from "../events/index.ts";
+import { check } from "./border/check.ts";
+import { redactSessionShape } from "./border/store-shapes.ts";
 import { linkOf } from "./fork-link.ts";
 import { ownerOf } from "./fork-session.ts";
 import { rangesOf, RedactionUnits, type ContentEvent } from "./redaction-units.ts";
@@ -51,8 +53,10 @@ export async function redactSession(
   log: EventLog,
   session: string,
   what: readonly RedactionTarget[],
-  { reason, now = Date.now() }: RedactSessionOptions = {},
+  options: RedactSessionOptions = {},
 ): Promise<Redacted> {
+  check(redactSessionShape, options, "redactSession", { name: "options", session });
+  const { reason, now = Date.now() } = options;
   const encrypted = asEncrypted(log);
   if (encrypted === undefined) {
     throw refused(

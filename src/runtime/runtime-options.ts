@@ -84,10 +84,19 @@ export type RuntimeOptions = StoreOptions & {
   readonly random?: () => number;
 };
 
-export async function openStore(
-  options: Exclude<StoreOptions, { readonly log: EventLog }>,
-): Promise<StoreLog> {
-  if ("memory" in options) return await openMemoryLog();
-  const { dir, durability = "sync" } = options;
-  return await openLog({ dir, durability });
+type OwnLog = Extract<StoreOptions, { readonly log: EventLog }>;
+
+/** Whether the log is the user's own. What is undefined is not given. */
+export function hasLog<Options extends StoreOptions>(
+  options: Options,
+): options is Options & OwnLog {
+  return "log" in options && options.log !== undefined;
+}
+
+export async function openStore(options: Exclude<StoreOptions, OwnLog>): Promise<StoreLog> {
+  if ("dir" in options && options.dir !== undefined) {
+    const { dir, durability = "sync" } = options;
+    return await openLog({ dir, durability });
+  }
+  return await openMemoryLog();
 }

@@ -9,7 +9,7 @@ import { estimateSpent, type ModelCatalogue } from "../context/index.ts";
 import type { EventBody, SessionEvent } from "../events/index.ts";
 import type { Effect } from "../machines/index.ts";
 import { promptDigest, promptMessages } from "../projections/index.ts";
-import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
+import { DEFAULT_MAX_STEPS, NO_STEP_LIMIT, type PreparedAgent } from "./agent.ts";
 import { withExpansion } from "./blobs/opened-blobs.ts";
 import type { SessionBlobs } from "./blobs/session-blobs.ts";
 import type { EstimatedPrompt } from "./context-figures.ts";
@@ -122,7 +122,8 @@ export class SessionEffects implements Disposable {
 
   #startTurn(): void {
     const { turn } = this.#options.door.state.machine.context;
-    const maxSteps = this.#prepared.agent.maxSteps ?? DEFAULT_MAX_STEPS;
+    const { maxSteps: most = DEFAULT_MAX_STEPS } = this.#prepared.agent;
+    const maxSteps = Math.min(most, NO_STEP_LIMIT);
     this.#clock.begin(turn + 1);
     this.#record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
   }

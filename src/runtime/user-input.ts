@@ -1,9 +1,17 @@
 /** What `send` takes, brought into the form that is stored. */
 
 import type { UserContent } from "ai";
+import { z } from "zod";
 import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
-import { TurnlogError, userContentSchema, type StoredUserContent } from "../events/index.ts";
+import {
+  jsonObjectSchema,
+  TurnlogError,
+  userContentSchema,
+  type StoredUserContent,
+} from "../events/index.ts";
 import { attach, type AttachmentOptions, type FileSource } from "./attachment.ts";
+import { check } from "./border/check.ts";
+import { options, text, thing } from "./border/shapes.ts";
 import { toJson } from "./json-value.ts";
 
 /** Text, or the AI SDK's user content parts (text and files), or text with files that are read when it is sent. */
@@ -68,31 +76,59 @@ export function saysSomething(
 export async function receiveInput(
   session: string,
   input: UserInput,
-  options: AttachmentOptions,
+  attachments: AttachmentOptions,
 ): Promise<StoredUserContent> {
   if (!hasFiles(input)) return toStoredContent(session, input);
-  const { text = "", files } = input;
-  const attached = await attach(session, files, options);
-  if (attached.length === 0) return toStoredContent(session, text);
+  check(filesShape, input, "send", { name: "message", session });
+  const { text: words = "", files } = input;
+  const attached = await attach(session, files, attachments);
+  if (attached.length === 0) return toStoredContent(session, words);
   // Before the words that speak of them, as providers advise.
-  return text.trim() === "" ? attached : [...attached, { type: "text", text }];
+  return words.trim() === "" ? attached : [...attached, { type: "text", text: words }];
 }
 
+/** Types bind nobody who calls without them. */
 function hasFiles(input: UserInput): input is MessageWithFiles {
-  return typeof input === "object" && "files" in input;
+  const given: unknown = input;
+  return typeof given === "object" && given !== null && "files" in given;
 }
+
+const filesShape = options(
+  { text },
+  {
+    files: thing(
+      "a list of paths and addresses",
+      (files) =>
+        Array.isArray(files) &&
+        files.every((file: unknown) => typeof file === "string" || file instanceof URL),
+    ),
+  },
+);
+
+function isParts(input: SaidInput): input is Exclude<SaidInput, string> {
+  const given: unknown = input;
+  return Array.isArray(given) && given.every((part) => typeof part === "object" && part !== null);
+}
+
+/** A prompt with options that are no object would be refused, and so would all that come after it. */
+const sentSchema: z.ZodType<StoredUserContent> = userContentSchema.refine(
+  (content) =>
+    typeof content === "string" ||
+    content.every(({ providerOptions = {} }) =>
+      Object.values(providerOptions).every((own) => jsonObjectSchema.safeParse(own).success),
+    ),
+  "providerOptions are objects, by the provider's name",
+);
 
 /** @throws TurnlogError `INVALID_INPUT` when it is empty or not user content. */
 export function toStoredContent(session: string, input: SaidInput): StoredUserContent {
-  const stored = userContentSchema.safeParse(
-    typeof input === "string" ? input : toJson(input.map(storedPart)),
-  );
+  const stored = sentSchema.safeParse(isParts(input) ? toJson(input.map(storedPart)) : input);
   if (stored.success && saysSomething(stored.data)) return stored.data;
   throw new TurnlogError(
     "INVALID_INPUT",
     stored.success
       ? `A message to session ${session} must not be empty.`
-      : `A message to session ${session} must be text or the AI SDK's text and file parts: ${stored.error.message}`,
+      : `A message to session ${session} must be text, the AI SDK's text and file parts, or text with \`files\`: ${z.prettifyError(stored.error)}`,
     { session, cause: stored.error },
   );
 }

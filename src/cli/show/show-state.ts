@@ -21,7 +21,10 @@ export function stateLines({ session, position, state, queue }: SessionView): re
     `${session} at ${position}: ${nameOf(value)}`,
     `turn ${turn}, step ${step}${attempt > 1 ? ` (attempt ${attempt})` : ""}`,
   ];
-  if (maxSteps > 0) lines.push(`${stepsInTurn} of at most ${maxSteps} steps in this turn`);
+  if (maxSteps > 0) {
+    const most = maxSteps < Number.MAX_SAFE_INTEGER ? `at most ${maxSteps}` : "any number of";
+    lines.push(`${stepsInTurn} of ${most} steps in this turn`);
+  }
   if (finishReason !== undefined) lines.push(`the last step finished: ${finishReason}`);
   if (stopping !== undefined) lines.push(`the turn is stopping: ${stopping}`);
   for (const [callId, call] of Object.entries(context.calls)) lines.push(`call ${callId}: ${call}`);

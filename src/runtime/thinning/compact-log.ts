@@ -10,6 +10,8 @@ import {
 import { isSealed } from "../../events/encryption/index.ts";
 import type { StoreLog } from "../../events/leveldb/index.ts";
 import { promptEntries, sessionSummary } from "../../projections/index.ts";
+import { check } from "../border/check.ts";
+import { compactLogShape } from "../border/store-shapes.ts";
 import { linkOf } from "../fork-link.ts";
 import { toJson } from "../json-value.ts";
 import { foldSession, initialSessionState, type SessionState } from "../session-state.ts";
@@ -194,7 +196,9 @@ function checkIdle(session: string, { machine, position }: SessionState): void {
   );
 }
 
-function checkOptions(session: string, { keepSteps = 0, before = 0 }: CompactLogOptions): void {
+function checkOptions(session: string, options: CompactLogOptions): void {
+  check(compactLogShape, options, "compactLog", { name: "options", session });
+  const { keepSteps = 0, before = 0 } = options;
   if (Number.isSafeInteger(keepSteps) && keepSteps >= 0 && Number.isFinite(before)) return;
   throw new TurnlogError(
     "INVALID_INPUT",

@@ -1,0 +1,124 @@
+/** What `createRuntime` takes, and the functions in it that are asked for figures later. */
+
+import { z } from "zod";
+import { TurnlogError } from "../../events/index.ts";
+import type { RuntimeOptions } from "../runtime-options.ts";
+import { check } from "./check.ts";
+import {
+  amount,
+  code,
+  flag,
+  many,
+  milliseconds,
+  named,
+  name,
+  off,
+  oneOf,
+  options,
+  text,
+  thing,
+} from "./shapes.ts";
+
+const places = ["dir", "memory", "log"] as const;
+
+const shape = options(
+  {
+    dir: name,
+    memory: z.literal(true, "true"),
+    log: options({}, { append: code, read: code }),
+    durability: oneOf("sync", "os"),
+    blobs: off(
+      options({
+        inlineBytes: amount,
+        maxBytes: amount,
+        maxSessionBytes: amount,
+        store: options({}),
+        recorded: code,
+      }),
+    ),
+    mcp: named(
+      options({
+        command: name,
+        url: name,
+        args: thing("a list of texts", Array.isArray),
+        env: named(text),
+        headers: named(text),
+        cwd: name,
+        type: oneOf("http", "sse"),
+        startTimeoutMs: milliseconds,
+        callTimeoutMs: milliseconds,
+      }).refine(hasAddress, "an object with a `command` or a `url`"),
+    ),
+    recovery: oneOf("stop", "continue"),
+    maxRecoveries: many,
+    hashChain: flag,
+    attachments: options({ maxBytes: amount, fetch: code, timeoutMs: milliseconds }),
+    encryption: options({}, { keys: options({}) }),
+    stepSource: oneOf("language-model-call", "stream-text"),
+    idleAfterMs: milliseconds,
+    graceMs: milliseconds,
+    onWarning: code,
+    clock: code,
+    newId: code,
+    timer: code,
+    random: code,
+  },
+  { agent: thing("an agent, which is an object with a `model`", isObject) },
+);
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function hasAddress(value: unknown): boolean {
+  return ["command", "url"].some((key) => Reflect.get(Object(value), key) !== undefined);
+}
+
+/**
+ * Options that were checked, with functions that are checked when they answer.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
+export function checkedOptions(given: RuntimeOptions): RuntimeOptions {
+  check(shape, given, "createRuntime");
+  checkPlace(given);
+  const { clock, random, newId } = given;
+  return {
+    ...given,
+    ...(clock && {
+      clock: answering("clock", clock, Number.isFinite, "a number of epoch milliseconds"),
+    }),
+    ...(random && {
+      random: answering("random", random, (n) => n >= 0 && n <= 1, "a number from 0 to 1"),
+    }),
+    ...(newId && {
+      newId: answering("newId", newId, (id) => typeof id === "string" && id !== "", "a text"),
+    }),
+  };
+}
+
+function checkPlace(given: RuntimeOptions): void {
+  const told = places.filter((place) => Reflect.get(given, place) !== undefined);
+  if (told.length === 1) return;
+  const what = told.length === 0 ? "none of them" : told.join(" and ");
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `createRuntime: where the log is kept must be said by one of \`dir\`, \`memory: true\` and \`log\`, not by ${what}.`,
+  );
+}
+
+/** What it answers goes into the log: what cannot be read there again must not be written. */
+function answering<Answer>(
+  option: string,
+  ask: () => Answer,
+  fits: (answer: Answer) => boolean,
+  words: string,
+): () => Answer {
+  return () => {
+    const answer = ask();
+    if (fits(answer)) return answer;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `createRuntime: \`${option}\` must answer ${words}, not ${String(answer)}.`,
+    );
+  };
+}
