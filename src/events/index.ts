@@ -86,6 +86,7 @@ export {
   forkPointSchema,
   modelNameSchema,
   type AgentDescription,
+  type AgentParts,
   type ForkPoint,
   type InFlight,
   type McpOffer,

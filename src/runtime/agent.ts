@@ -133,6 +133,12 @@ export async function prepareAgent(
       digest: hash("sha256", definition),
       model,
       tools: tools.map((tool) => tool.name),
+      parts: {
+        instructions: hash("sha256", instructions),
+        tools: Object.fromEntries(
+          tools.map((tool) => [tool.name, hash("sha256", JSON.stringify(toJson(tool)))]),
+        ),
+      },
     },
     instructions,
     tools: tools.length === 0 ? "" : JSON.stringify(tools),
