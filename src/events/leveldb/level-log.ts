@@ -33,6 +33,7 @@ import { closedError, deletedError } from "./failures.ts";
 import { readGlobal } from "./global-reader.ts";
 import { globalSubscription, type GlobalSource } from "./global-subscription.ts";
 import { Heads } from "./heads.ts";
+import { IndexRows } from "./index-rows.ts";
 import { Lineage } from "./lineage.ts";
 import { LiveTail } from "./live-tail.ts";
 import { ScannedDatabase } from "./scans.ts";
@@ -66,6 +67,7 @@ export class LevelLog implements StoreLog {
   readonly #release: LevelLogOptions["release"];
   readonly #codec = createCodec();
   readonly #tails = new Map<string, LiveTail>();
+  readonly #index = new IndexRows();
   readonly #heads: Heads;
   readonly #lineage: Lineage;
   readonly #shared: SharedSource;
@@ -86,13 +88,14 @@ export class LevelLog implements StoreLog {
     const database = new ScannedDatabase(given);
     this.#database = database;
     this.#release = release;
-    this.#heads = new Heads(database, this.#tails);
+    this.#heads = new Heads(database, this.#tails, this.#index);
     this.#lineage = new Lineage(database, this.#heads);
     this.#shared = { database, codec: this.#codec, lineage: this.#lineage };
     this.#committer = new Committer(database, {
       sync,
       end,
       checked,
+      index: this.#index,
       onWritten: () => this.#wake(),
       onFailed: () => this.#forget(),
     });
@@ -211,7 +214,7 @@ export class LevelLog implements StoreLog {
 
   async *list({ prefix = "" }: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
     this.#assertOpen();
-    yield* listSessions(this.#database, prefix);
+    yield* listSessions(this.#database, prefix, this.#index.all);
   }
 
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
@@ -263,7 +266,8 @@ export class LevelLog implements StoreLog {
   /** What the copied events refer to stays until it is copied too. */
   async #backup(dir: string, options: BackupOptions): Promise<Backup> {
     using _ = this.blobs.hold();
-    return await backupStore(this.#database, this.blobs, dir, options);
+    const { indexed } = this.#committer;
+    return await backupStore(this.#database, this.blobs, dir, { ...options, indexed });
   }
 
   close(): Promise<void> {
