@@ -179,6 +179,26 @@ describe("index rows that are behind", () => {
     await log.close();
   });
 
+  it("are written too where the events that they do not count are just being written", async () => {
+    const gate = Promise.withResolvers<void>();
+    const held: { until?: Promise<void> } = {};
+    const { log, rows, database } = await openFaultyLog(async (operation) => {
+      if (operation === "write") await held.until;
+    });
+    for (const session of ["a", "s"]) await log.append(session, "none", [numbered(1)]);
+    held.until = gate.promise;
+    const appended = log.append("s", 1, [numbered(2)]);
+    while (database.writing === 0) await Promise.resolve();
+    // Its first write takes the rows of all sessions along, as soon as the append is written.
+    const deleted = log.delete("a");
+    for (let turns = 0; turns < 20; turns++) await Promise.resolve();
+    gate.resolve();
+    await Promise.all([appended, deleted]);
+    expect(behindIn(await rowsIn(rows))).toBe(0);
+    expect((await listed(log)).map(({ revision }) => revision)).toEqual([2]);
+    await log.close();
+  });
+
   it("are of sessions that had to be forgotten, since there are more than it remembers", async () => {
     const { log, rows } = await openFaultyLog();
     await log.append("s", "none", [numbered(1)]);
