@@ -25,6 +25,7 @@ export class ChainMarks {
     this.#isDue = checked.position < end.position;
   }
 
+  /** Perhaps of a batch that is just being written. */
   get newest(): ChainMark {
     return this.#newest;
   }

@@ -48,6 +48,7 @@ export class Committer {
   /** The last global position, including what is queued. */
   #position: number;
   #written: ChainMark;
+  #indexed: number;
   #filling: Batch | undefined;
   readonly #full: Batch[] = [];
   #writing: Batch | undefined;
@@ -61,6 +62,7 @@ export class Committer {
     this.#options = options;
     this.#position = options.end.position;
     this.#written = options.end;
+    this.#indexed = options.end.position;
     this.#marks = new ChainMarks(options.end, options.checked);
   }
 
@@ -74,9 +76,9 @@ export class Committer {
     return this.#written;
   }
 
-  /** A global position up to which index rows count everything. */
+  /** The newest mark that is written: index rows count everything up to there. */
   get indexed(): number {
-    return this.#marks.newest.position;
+    return this.#indexed;
   }
 
   /** Queues rows of a session, which follow its head; resolves when they are written. */
@@ -241,6 +243,7 @@ export class Committer {
 
   #committed(batch: Batch, end: ChainMark): void {
     this.#written = end;
+    if (end === this.#marks.newest) this.#indexed = end.position;
     for (const share of batch.shares) {
       const { head } = share;
       head.committed = share.revision;

@@ -224,6 +224,17 @@ describe("index rows that are behind", () => {
     await log.close();
   });
 
+  it("are known to a copy that is made after a write failed which was to bring them up to date", async () => {
+    const { log, rows, database } = await openFaultyLog();
+    await log.append("s", "none", [numbered(1)]);
+    await log.append("s", 1, [numbered(2)]);
+    database.fail("write", new Error("IO error: no luck"));
+    await expect(appendToMark(log, "s", 3)).rejects.toMatchObject({ code: "LOG_FAILED" });
+    expect(behindIn(await rowsIn(rows))).toBe(1);
+    await expectCopy(log);
+    await log.close();
+  });
+
   it("are few: as many sessions as there may be, each has one in some megabytes", async () => {
     const { log, rows } = await openFaultyLog();
     const written: string[] = [];
