@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { Level } from "level";
 import { MemoryLevel } from "memory-level";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createCodec } from "../../../src/events/codec.ts";
 import type { NewEvent, SessionEntry } from "../../../src/events/index.ts";
 import { decodeRow, firstLink } from "../../../src/events/leveldb/event-row.ts";
@@ -14,7 +14,7 @@ import { indexRow, readIndex } from "../../../src/events/leveldb/index-row.ts";
 import { eventKey, parseEventKey, sessionKey, under } from "../../../src/events/leveldb/keys.ts";
 import { surveyStore } from "../../../src/events/leveldb/repair/survey.ts";
 import { alone, numbered, numberedUpTo, positionsOf } from "../../../src/testing/log-samples.ts";
-import { copyStore, temporaryFolder, timeout } from "./disk.ts";
+import { copyStore, openRefusal, temporaryFolder, timeout } from "./disk.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
 
 type Rows = readonly (readonly [key: string, row: string])[];
@@ -315,6 +315,19 @@ describe("a killed store", () => {
     await change(dir, async (rows) => {
       expect(await rows.get(sessionKey("s"))).toBe(rowAt(25));
     });
+  });
+
+  it("is refused and left as it was where there is no space for its index rows", async () => {
+    const dir = await killedStore();
+    const write = vi.spyOn(Level.prototype, "batch").mockImplementation(() => {
+      throw new Error("IO error: No space left on device");
+    });
+    const error = await openRefusal("LOG_FULL", dir);
+    expect(write).toHaveBeenCalledOnce();
+    expect(error.message).toContain("Free some space");
+    write.mockRestore();
+    await using log = await openLog({ dir });
+    expect((await listed(log)).map(({ revision }) => revision)).toEqual([25, 20]);
   });
 
   it("is as it was where its index rows are right, as releases wrote them that did so with each commit", async () => {

@@ -96,6 +96,8 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
     database = levelAt(paths.log, unused);
     await database.open();
     opened = { database, tables: store.tables ?? {}, ...(await check(database, paths, store)) };
+    // As long as the files can be put back as they were.
+    await catchUpIndex(database, opened.chain.since);
   } catch (error) {
     await database?.close();
     await guard?.restore();
@@ -104,7 +106,6 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
   try {
     await guard?.keep();
     await claim(paths, durability);
-    await catchUpIndex(database, opened.chain.since);
     await eraseLeft(database, eraserOf(database));
   } catch (error) {
     await database.close();
