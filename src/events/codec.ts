@@ -77,9 +77,21 @@ export function checksum(json: string, { session, seq }: RowKey): string {
 
 /** The same over any text, begun with a number. */
 export function seededChecksum(json: string, seed: number): string {
-  return crc32(json, seed >>> 0)
-    .toString(36)
-    .padStart(CHECKSUM_LENGTH, "0");
+  return sevenDigits(crc32(json, seed >>> 0));
+}
+
+/** Every two digits in base 36. */
+const PAIRS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, pair) =>
+  pair.toString(36).padStart(2, "0"),
+);
+
+/** Pair by pair: `toString(36)` of a number this large takes longer than its checksum. */
+function sevenDigits(value: number): string {
+  const upper = Math.floor(value / 36 ** 4);
+  const lower = value - upper * 36 ** 4;
+  const first = Math.floor(upper / 36 ** 2);
+  const [, digit = ""] = PAIRS[first] ?? "";
+  return `${digit}${PAIRS[upper - first * 36 ** 2]}${PAIRS[Math.floor(lower / 36 ** 2)]}${PAIRS[lower % 36 ** 2]}`;
 }
 
 /** Rows come by session: a name is not hashed again for each of them. */

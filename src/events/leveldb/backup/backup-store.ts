@@ -45,6 +45,11 @@ export interface Backup {
   readonly lostBlobs: readonly string[];
 }
 
+interface CopyOptions extends BackupOptions {
+  /** A global position up to which the store's index rows count everything: later ones are told by commits. */
+  readonly indexed: number;
+}
+
 const PAGE = 1000;
 const PAGE_BYTES = 1024 * 1024;
 
@@ -53,7 +58,7 @@ export async function backupStore(
   source: Database,
   blobs: BlobStore,
   dir: string,
-  options: BackupOptions,
+  options: CopyOptions,
 ): Promise<Backup> {
   const paths = storePaths(dir);
   try {
@@ -80,7 +85,7 @@ export async function backupStore(
 async function writeCopy(
   source: Database,
   paths: StorePaths,
-  options: BackupOptions,
+  options: CopyOptions,
 ): Promise<Copied> {
   const target = levelAt(paths.log, true);
   let copied: Copied;
@@ -113,9 +118,9 @@ interface Copied {
 async function copyRows(
   source: Database,
   target: Database,
-  { onProgress, signal }: BackupOptions,
+  { onProgress, signal, indexed }: CopyOptions,
 ): Promise<Copied> {
-  const check = new RowCheck();
+  const check = new RowCheck(indexed);
   const used = new Set<string>();
   const writer = new BatchWriter(target);
   const scan = source.iterator({ highWaterMarkBytes: PAGE_BYTES });
@@ -125,9 +130,10 @@ async function copyRows(
       signal?.throwIfAborted();
       if (rows.length === 0) break;
       for (const [key, row] of rows) {
-        if (!check.take(key, row)) continue;
+        const copy = check.take(key, row);
+        if (copy === undefined) continue;
         for (const sha256 of blobsIn(key, row)) used.add(sha256);
-        await writer.put(key, row);
+        await writer.put(key, copy);
       }
       onProgress?.({ events: check.events, of: check.end.position });
     }

@@ -10,6 +10,7 @@ import { chainStart, type ChainMark } from "../commit-record.ts";
 import { eraseLeft, type Eraser } from "../erasure.ts";
 import type { Committer } from "../committer.ts";
 import { storeFailure } from "../failures.ts";
+import { catchUpIndex } from "../index-catch-up.ts";
 import { checkFiles } from "./file-check.ts";
 import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
@@ -96,6 +97,8 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
     database = levelAt(paths.log, unused);
     await database.open();
     opened = { database, tables: store.tables ?? {}, ...(await check(database, paths, store)) };
+    // As long as the files can be put back as they were.
+    await catchUpIndex(database, opened.chain.since);
   } catch (error) {
     await database?.close();
     await guard?.restore();
@@ -143,7 +146,7 @@ function closer(
     try {
       if (moved) {
         const batch = database.batch();
-        committer.mergeCommits(batch);
+        committer.settle(batch);
         const { spare } = committer;
         // LevelDB merges a table only with one that lies above it: the batch that follows makes one.
         if (spare.length > 0) await flush(database);
