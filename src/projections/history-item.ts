@@ -6,6 +6,7 @@ import {
   userContentSchema,
   type BlobMeasures,
   type Delivery,
+  type FileReference,
   type FinishReason,
   type JsonObject,
   type JsonValue,
@@ -121,15 +122,19 @@ export interface ProviderResultPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-export interface FilePart {
-  readonly kind: "file" | "reasoning-file";
-  readonly data: string;
+interface AnyFilePart {
   readonly mediaType: string;
   /** Of a reference to a blob. */
   readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
   readonly dropped?: true;
 }
+
+export type FilePart = AnyFilePart &
+  (
+    | { readonly kind: "file"; readonly data: string | FileReference }
+    | { readonly kind: "reasoning-file"; readonly data: string }
+  );
 
 export interface CustomPart {
   readonly kind: "custom";
