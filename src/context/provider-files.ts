@@ -6,7 +6,7 @@
 import { placesOf, type FileElsewhere, type ModelName } from "../events/index.ts";
 import type { MediaLimits } from "./model-media.ts";
 
-/** Whose clients take no references, although they may be told one. */
+/** Whose clients refuse references; and the gateway, behind which are others. */
 const withoutFiles: ReadonlySet<string> = new Set([
   "alibaba",
   "amazon-bedrock",

@@ -31,7 +31,6 @@ export { readBlob } from "./read-blob.ts";
 export {
   fileElsewhere,
   placesOf,
-  providerReferenceSchema,
   type FileElsewhere,
   type FileReference,
 } from "./file-reference.ts";
