@@ -28,6 +28,12 @@ export type {
 } from "./blob-store.ts";
 export { blobLine, isBlobLine, parseBlobLine, type FileBlob } from "./blob-line.ts";
 export { readBlob } from "./read-blob.ts";
+export {
+  fileElsewhere,
+  placesOf,
+  type FileElsewhere,
+  type FileReference,
+} from "./file-reference.ts";
 export { byId, byIdSchema } from "./by-id.ts";
 export {
   cutCallSchema,

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
 import type { FamilySchemas } from "./family.ts";
+import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 import { providerMetadataSchema, type ProviderMetadata } from "./json.ts";
 
 /** Content of a user message: the AI SDK's user content with binary data as base64 and URLs as text. */
@@ -19,8 +20,11 @@ export type StoredUserPart =
     }
   | {
       readonly type: "file";
-      /** Base64, a `data:` URL, an `http(s):` URL, or a reference to a blob: `@blob:<sha256>`. */
-      readonly data: string;
+      /**
+       * Base64, a `data:` URL, an `http(s):` URL, or a reference to a blob: `@blob:<sha256>`. Of a file
+       * that lies with a provider, what it is called there.
+       */
+      readonly data: string | FileReference;
       readonly mediaType: string;
       readonly filename?: string;
       /** Of a reference. */
@@ -61,7 +65,7 @@ export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
       }),
       z.looseObject({
         type: z.literal("file"),
-        data: z.string(),
+        data: z.union([z.string(), fileReferenceSchema]),
         mediaType: z.string(),
         filename: z.string().exactOptional(),
         blob: blobMeasuresSchema.exactOptional(),

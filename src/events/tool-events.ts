@@ -15,7 +15,7 @@ interface CallKey {
 
 /**
  * A tool's answer in the form that the model is given, with binary content as base64 or as a reference
- * to a blob, beside which `blob` says what is known of it.
+ * to a blob, beside which `blob` says what is known of it; a file that lies with a provider by its name there.
  */
 export type ModelOutput = ToolResultOutput;
 

@@ -6,6 +6,7 @@ import {
   userContentSchema,
   type BlobMeasures,
   type Delivery,
+  type FileReference,
   type FinishReason,
   type JsonObject,
   type JsonValue,
@@ -126,16 +127,20 @@ export interface ProviderResultPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-/** A file that the model made. */
-export interface FilePart {
-  readonly kind: "file" | "reasoning-file";
-  readonly data: string;
+interface AnyFilePart {
   readonly mediaType: string;
   /** Of a reference to a blob. */
   readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
   readonly dropped?: true;
 }
+
+/** A file that the model made. */
+export type FilePart = AnyFilePart &
+  (
+    | { readonly kind: "file"; readonly data: string | FileReference }
+    | { readonly kind: "reasoning-file"; readonly data: string }
+  );
 
 /** A part of a kind that only its provider knows. */
 export interface CustomPart {

@@ -33,12 +33,14 @@ export async function promptWithMedia(
   { at, model, blobs: store = blobsOf(log) }: PromptWithMediaOptions = {},
 ): Promise<readonly ModelMessage[]> {
   const state = await stateAt(log, session, at);
+  const shownTo = model ?? lastModel(state);
   const blobs = new SessionBlobs({
     session,
     store,
     isKept: false,
     limits: {},
-    media: modelMedia(model ?? lastModel(state) ?? ANY),
+    media: modelMedia(shownTo ?? ANY),
+    model: shownTo,
     known: () => state.blobs,
     onWarning: () => {},
   });
