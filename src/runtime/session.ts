@@ -14,6 +14,7 @@ import type { SessionView } from "./session-view.ts";
 import type { Turn } from "./turn.ts";
 import type { UserInput } from "./user-input.ts";
 
+/** How a message is delivered. */
 export interface SendOptions {
   /** Sending the same id again delivers nothing twice. Default: a new one. */
   readonly id?: string;
@@ -21,6 +22,7 @@ export interface SendOptions {
   readonly delivery?: Delivery;
 }
 
+/** Where a fork branches off, and by whom it is run. */
 export interface ForkOptions extends AgentChanges {
   /** The last position that the fork shares. Default: the end, as far as it is recorded. */
   readonly at?: number;
@@ -44,6 +46,7 @@ export interface RerunOptions extends RerunPlace, AgentChanges {
   readonly id?: string;
 }
 
+/** A turn that is run again. */
 export interface Rerun {
   /** The fork. */
   readonly session: Session;
@@ -51,6 +54,9 @@ export interface Rerun {
   readonly turn: Turn;
 }
 
+/**
+ * One conversation of one agent. The handle stays good while what is behind it sleeps and wakes up.
+ */
 export interface Session {
   readonly id: string;
   /**
@@ -144,10 +150,18 @@ export interface Session {
     readonly from?: number;
     readonly signal?: AbortSignal;
   }): AsyncIterable<SessionEvent>;
-  /** Waits until the session is idle. */
+  /** Waits until the session is idle: also for people who have a call to approve. */
   idle(): Promise<void>;
+  /**
+   * Waits until nothing goes on by itself, and says how it stands: the session is idle, or all that its
+   * turn has left is calls that people are to approve or deny (`toolCalls` with the status
+   * `awaiting-approval`). What a server answers with, which cannot wait for people.
+   * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
+   */
+  atRest(): Promise<SessionView>;
   /** Ends the session for good; its log stays. @throws TurnlogError `COMMAND_REFUSED` while a turn runs */
   close(reason?: string): Promise<void>;
 }
 
+/** What came of a compaction. */
 export type CompactionEvent = SessionEvent<"context.compacted" | "context.compaction-rejected">;
