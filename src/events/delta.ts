@@ -4,6 +4,7 @@ import type { NewEvent } from "./catalogue.ts";
 
 export type DeltaType = "part.text-delta" | "part.reasoning-delta" | "part.tool-input-delta";
 
+/** Whether an event is a piece of what a model says. */
 export function isDelta<Event extends NewEvent>(
   event: Event,
 ): event is Extract<Event, { readonly type: DeltaType }> {
