@@ -86,6 +86,7 @@ export {
 } from "./session-file.ts";
 export { isRedacted, REDACTED } from "./redacted.ts";
 export { asRun, renumbered, unchained } from "./renumbered.ts";
+export { isDelta } from "./delta.ts";
 export { isIn, isLandmark, thinned, type ThinningRule } from "./thinning.ts";
 export { parseSessionId } from "./session-id.ts";
 export {
