@@ -25,7 +25,12 @@ import {
 } from "../projections/index.ts";
 import { linkOf } from "./fork-link.ts";
 import { toJson } from "./json-value.ts";
-import { namedResultsSchema, withoutResults, withResults } from "./kept-results.ts";
+import {
+  namedResultsSchema,
+  withoutResults,
+  withResults,
+  type StoredItems,
+} from "./kept-results.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** A state that is stored, and the positions at which chunks of its lists were. */
@@ -243,30 +248,32 @@ interface LoadedChunk extends z.infer<typeof entriesSchema> {
   readonly chunk: Chunk;
 }
 
-/** The chunks up to the first one that is missing or does not follow the one before it. */
+/** The chunks up to the first one that is missing, does not follow the one before it, or lacks a result. */
 async function loadChunks(
   log: SnapshotShelf,
   session: string,
   positions: readonly number[],
 ): Promise<readonly LoadedChunk[]> {
-  const loaded = await Promise.all(positions.map((position) => loadChunk(log, session, position)));
-  const isBroken = (one: LoadedChunk | undefined, index: number): boolean =>
-    one?.chunk.after !== (positions[index - 1] ?? 0);
-  const end = loaded.findIndex(isBroken);
-  return loaded.slice(0, end === -1 ? loaded.length : end).filter((one) => one !== undefined);
+  const read = await Promise.all(positions.map((position) => readChunk(log, session, position)));
+  const stored: (LoadedChunk & StoredItems)[] = [];
+  for (const [index, chunk] of read.entries()) {
+    if (chunk === undefined || chunk.after !== (positions[index - 1] ?? 0)) break;
+    stored.push({ ...entriesSchema.parse(chunk, uncompiled), results: chunk.results, chunk });
+  }
+  const whole = await withResults(log, session, stored);
+  return whole.flatMap((items, index) => {
+    const one = stored[index];
+    return one === undefined ? [] : [{ ...one, items }];
+  });
 }
 
-/** Undefined where there is none that fits, or a result that it names cannot be read. */
-async function loadChunk(
+/** Undefined where there is none that fits. */
+async function readChunk(
   log: SnapshotShelf,
   session: string,
   position: number,
-): Promise<LoadedChunk | undefined> {
+): Promise<Chunk | undefined> {
   const snapshot = await log.loadSnapshot(session, chunkName(position));
   if (snapshot?.version !== version) return undefined;
-  const chunk = chunkSchema.safeParse(snapshot.state, uncompiled).data;
-  if (chunk === undefined) return undefined;
-  const entries = entriesSchema.parse(chunk, uncompiled);
-  const items = await withResults(log, session, entries.items, chunk.results);
-  return items && { ...entries, items, chunk };
+  return chunkSchema.safeParse(snapshot.state, uncompiled).data;
 }

@@ -1,19 +1,10 @@
 /** Snapshots are a cache: one that cannot be read counts as none. */
 
-import { z } from "zod";
 import type { Snapshot } from "../event-log.ts";
-import { jsonSchema } from "../json.ts";
 import type { Database } from "./database.ts";
 import { readFailure } from "./failures.ts";
 import { snapshotKey } from "./keys.ts";
-import { seal, unseal } from "./sealed-row.ts";
-
-const snapshotSchema: z.ZodType<Snapshot> = z.object({
-  projection: z.string(),
-  version: z.number(),
-  position: z.int().nonnegative(),
-  state: jsonSchema,
-});
+import { seal, unsealed } from "./sealed-row.ts";
 
 /** The row of a snapshot. */
 export function snapshotRow(
@@ -30,7 +21,7 @@ export function snapshotIn(
   row: string,
 ): { readonly session: string; readonly snapshot: Snapshot } | undefined {
   const session = key.slice(2, key.indexOf("/", 2));
-  const snapshot = unseal(key, row, snapshotSchema);
+  const snapshot = unsealedSnapshot(key, row);
   const fits = snapshot !== undefined && key === snapshotKey(session, snapshot.projection);
   return fits ? { session, snapshot } : undefined;
 }
@@ -49,6 +40,28 @@ export async function readSnapshot(
   } catch (error) {
     throw readFailure(error, session, revision);
   }
-  const snapshot = row === undefined ? undefined : unseal(key, row, snapshotSchema);
+  const snapshot = row === undefined ? undefined : unsealedSnapshot(key, row);
   return snapshot === undefined || snapshot.position > revision ? undefined : snapshot;
+}
+
+function unsealedSnapshot(key: string, row: string): Snapshot | undefined {
+  const value = unsealed(key, row);
+  return isSnapshot(value) ? value : undefined;
+}
+
+/** By hand: opening a session reads a handful, by code that runs for the first time. */
+function isSnapshot(value: unknown): value is Snapshot {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "projection" in value &&
+    typeof value.projection === "string" &&
+    "version" in value &&
+    typeof value.version === "number" &&
+    "position" in value &&
+    Number.isSafeInteger(value.position) &&
+    Number(value.position) >= 0 &&
+    "state" in value &&
+    value.state !== undefined
+  );
 }
