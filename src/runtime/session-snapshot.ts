@@ -202,8 +202,10 @@ export async function loadSessionSnapshot(
   session: string,
   at: number = Number.POSITIVE_INFINITY,
 ): Promise<KeptState> {
-  const link = log.list && (await linkOf({ list: log.list.bind(log) }, session));
-  const snapshot = await log.loadSnapshot(session, NAME);
+  const [link, snapshot] = await Promise.all([
+    log.list && linkOf({ list: log.list.bind(log) }, session),
+    log.loadSnapshot(session, NAME),
+  ]);
   if (link !== undefined && (snapshot?.position ?? 0) <= link.position) {
     return await loadSessionSnapshot(log, link.session, Math.min(at, link.position));
   }
