@@ -4,7 +4,6 @@
  * tools holds.
  */
 
-import { z } from "zod";
 import { TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
 import {
   resultPosition,
@@ -19,9 +18,9 @@ const LONG = 512;
 /** Which item, which part of it, and the position of the event with its result. */
 export type NamedResult = readonly [item: number, part: number, position: number];
 /** By hand: a schema of tuples takes a millisecond for the two hundred of a session. */
-export const namedResultsSchema: z.ZodType<readonly NamedResult[]> = z.custom<
-  readonly NamedResult[]
->((value) => Array.isArray(value) && value.every(isNamedResult));
+export function areNamedResults(value: unknown): value is readonly NamedResult[] {
+  return Array.isArray(value) && value.every(isNamedResult);
+}
 
 function isNamedResult(value: unknown): boolean {
   if (!Array.isArray(value) || value.length !== 3) return false;

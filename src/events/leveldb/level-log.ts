@@ -40,7 +40,7 @@ import { listSessions } from "./session-list.ts";
 import type { Span } from "./session-reader.ts";
 import { readPositions } from "./position-reader.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
-import { readSnapshot, snapshotRow } from "./snapshots.ts";
+import { SnapshotReader, snapshotRow } from "./snapshots.ts";
 import type { StoreLog, ThinnedSession, ThinOptions } from "./store-log.ts";
 import { subscription, type Source } from "./subscription.ts";
 import { Thinning } from "./thinning.ts";
@@ -74,6 +74,7 @@ export class LevelLog implements StoreLog {
   readonly #erasure: Erasure;
   readonly #deletion: Deletion;
   readonly #thinning: Thinning;
+  readonly #snapshots: SnapshotReader;
   /** Aborts when the log is told to close, before what was appended is written. */
   readonly #ending = new AbortController();
   readonly #closing = new AbortController();
@@ -87,6 +88,7 @@ export class LevelLog implements StoreLog {
     this.#database = database;
     this.#release = release;
     this.#heads = new Heads(database, this.#tails);
+    this.#snapshots = new SnapshotReader(database);
     this.#lineage = new Lineage(database, this.#heads);
     this.#shared = { database, codec: this.#codec, lineage: this.#lineage };
     this.#committer = new Committer(database, {
@@ -230,7 +232,7 @@ export class LevelLog implements StoreLog {
     this.#assertOpen();
     const { committed, link } = await this.#heads.load(session);
     for await (const { owner, to } of this.#lineage.of(session, link, committed)) {
-      const snapshot = await readSnapshot(this.#database, owner, projection, to);
+      const snapshot = await this.#snapshots.read(owner, projection, to);
       if (snapshot !== undefined) return snapshot;
     }
     return undefined;

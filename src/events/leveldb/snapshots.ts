@@ -26,22 +26,51 @@ export function snapshotIn(
   return fits ? { session, snapshot } : undefined;
 }
 
-/** The stored snapshot, unless it is damaged or of events that the session does not have. */
-export async function readSnapshot(
-  database: Database,
-  session: string,
-  projection: string,
-  revision: number,
-): Promise<Snapshot | undefined> {
-  const key = snapshotKey(session, projection);
-  let row: string | undefined;
-  try {
-    row = await database.get(key);
-  } catch (error) {
-    throw readFailure(error, session, revision);
+/** A look-up that is about to be made. */
+interface Asked extends PromiseWithResolvers<string | undefined> {
+  readonly key: string;
+}
+
+/** Looks up together what is asked for at the same time: a state lies in some twenty pieces. */
+export class SnapshotReader {
+  readonly #database: Database;
+  #asked: Asked[] = [];
+
+  constructor(database: Database) {
+    this.#database = database;
   }
-  const snapshot = row === undefined ? undefined : unsealedSnapshot(key, row);
-  return snapshot === undefined || snapshot.position > revision ? undefined : snapshot;
+
+  /** The stored snapshot, unless it is damaged or of events that the session does not have. */
+  async read(session: string, projection: string, revision: number): Promise<Snapshot | undefined> {
+    const key = snapshotKey(session, projection);
+    let row: string | undefined;
+    try {
+      row = await this.#row(key);
+    } catch (error) {
+      throw readFailure(error, session, revision);
+    }
+    const snapshot = row === undefined ? undefined : unsealedSnapshot(key, row);
+    return snapshot === undefined || snapshot.position > revision ? undefined : snapshot;
+  }
+
+  #row(key: string): Promise<string | undefined> {
+    const asked: Asked = { key, ...Promise.withResolvers<string | undefined>() };
+    // Whoever asks at the same time has done so when this comes to its turn.
+    if (this.#asked.length === 0) queueMicrotask(() => void this.#lookUp());
+    this.#asked.push(asked);
+    return asked.promise;
+  }
+
+  async #lookUp(): Promise<void> {
+    const asked = this.#asked;
+    this.#asked = [];
+    try {
+      const rows = await this.#database.getMany(asked.map(({ key }) => key));
+      for (const [index, one] of asked.entries()) one.resolve(rows[index]);
+    } catch (error) {
+      for (const one of asked) one.reject(error);
+    }
+  }
 }
 
 function unsealedSnapshot(key: string, row: string): Snapshot | undefined {
