@@ -71,11 +71,11 @@ export function gone(session: string, cause?: unknown): TurnlogError {
   );
 }
 
-/** What becomes of who waits for a session that was put away to be redacted. */
+/** What becomes of who waits for a session that was put away while what is stored of it is changed. */
 export function reopened(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_FAILED",
-    `Session ${session} was put away to be redacted, and is there again. Ask it once more.`,
+    `Session ${session} was put away while what is stored of it was changed, and is there again. Ask it once more.`,
     { session },
   );
 }

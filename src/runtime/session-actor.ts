@@ -1,11 +1,10 @@
 /**
- * One live session: its state, the one door through which everything is recorded, and the effects
- * that the machine asks for. It is the only writer of its events. Created by the runtime from the
- * log and thrown away at any time; what is not in the log does not exist.
+ * One live session: its state, and the one door through which everything is recorded. It is the only
+ * writer of its events, and has done what they ask for (`session-effects.ts`). Created by the runtime
+ * from the log and thrown away at any time; what is not in the log does not exist.
  */
 
-import type { ModelMessage } from "ai";
-import { estimateSpent, type CompactionStrategy, type ModelCatalogue } from "../context/index.ts";
+import type { CompactionStrategy, ModelCatalogue } from "../context/index.ts";
 import {
   TurnlogError,
   type EventBody,
@@ -14,22 +13,17 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import type { Effect } from "../machines/index.ts";
-import { promptDigest, promptMessages } from "../projections/index.ts";
-import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
+import type { PreparedAgent } from "./agent.ts";
 import type { SessionBlobs } from "./blobs/session-blobs.ts";
-import type { EstimatedPrompt } from "./context-figures.ts";
-import { runModelStep } from "./model-step.ts";
-import { withExpansion } from "./blobs/opened-blobs.ts";
-import { inFlight, isInTurn, settlement } from "./recovery.ts";
+import { inFlight, isInTurn } from "./recovery.ts";
 import type { SessionChain } from "./session-chain.ts";
 import type { SessionDoor } from "./session-door.ts";
-import { SessionPrompts } from "./session-prompts.ts";
+import { SessionEffects } from "./session-effects.ts";
+import type { SessionPrompts } from "./session-prompts.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 import { SessionWriter } from "./session-writer.ts";
 import type { StepSource } from "./step-source.ts";
-import { waited, type Timer } from "./timer.ts";
-import { ToolRunner } from "./tool-runner.ts";
-import { repetition, TurnClock } from "./turn-limits.ts";
+import type { Timer } from "./timer.ts";
 
 export interface SessionActorOptions {
   readonly session: string;
@@ -55,49 +49,33 @@ export interface SessionActorOptions {
 
 export class SessionActor implements SessionDoor, Disposable {
   readonly session: string;
-  readonly #options: SessionActorOptions;
-  /** Who runs it: as it was given, until it is told otherwise. */
-  #given: PreparedAgent;
-  /** The same, whose prompts are counted as they are sent. */
-  #prepared: PreparedAgent;
+  readonly #options: Omit<SessionActorOptions, "prepared">;
   #state: SessionState;
   #failure: TurnlogError | undefined;
   readonly #writer: SessionWriter;
-  readonly #effects: { readonly effect: Effect; readonly event: SessionEvent }[] = [];
-  #interpreting = false;
-  /** Stops what runs for the current step: the model call, the back-off, the tools. */
-  #stop = new AbortController();
-  #messages: readonly ModelMessage[] = [];
-  #inputs = new Map<string, unknown>();
-  #tools: ToolRunner | undefined;
-  readonly #clock: TurnClock;
-  #prompts: SessionPrompts;
+  readonly #effects: SessionEffects;
+  readonly #due: { readonly effect: Effect; readonly event: SessionEvent }[] = [];
+  #isRunning = false;
 
-  constructor(options: SessionActorOptions, state: SessionState) {
+  constructor({ prepared, ...options }: SessionActorOptions, state: SessionState) {
     this.session = options.session;
     this.#options = options;
     this.#state = state;
+    const onFailure = (error: unknown): void => {
+      this.#fail(error);
+    };
     this.#writer = new SessionWriter({
       session: options.session,
       log: options.log,
       position: state.position,
-      onFailure: (error) => {
-        this.#fail(error);
-      },
+      onFailure,
     });
-    const { prepared, timer } = options;
-    this.#given = prepared;
-    this.#prepared = withExpansion(prepared, options.blobs);
-    this.#clock = new TurnClock(this, prepared.agent, timer);
-    this.#prompts = this.#promptsOf(this.#prepared);
-  }
-
-  #promptsOf(prepared: PreparedAgent): SessionPrompts {
-    const { catalogue, source, clock, timer, random } = this.#options;
-    return new SessionPrompts(
-      { door: this, source, clock, timer, random },
-      { prepared, catalogue },
-    );
+    this.#effects = new SessionEffects(prepared, {
+      ...options,
+      door: this,
+      stopped: () => this.refusal("go on", "its turn was stopped"),
+      onFailure,
+    });
   }
 
   get state(): SessionState {
@@ -134,11 +112,11 @@ export class SessionActor implements SessionDoor, Disposable {
     this.#writer.write(event);
     const { state, effects } = foldSession(this.#state, event);
     this.#state = state;
-    for (const effect of effects) this.#effects.push({ effect, event });
+    for (const effect of effects) this.#due.push({ effect, event });
     this.#options.onRecorded(event);
     // What follows from the event comes behind the link.
     if (chain?.take(event) === true) this.#link();
-    this.#interpretAll();
+    this.#runEffects();
   }
 
   /** Has a link of the hash chain cover what none covers yet; answers whether there was anything. */
@@ -168,10 +146,7 @@ export class SessionActor implements SessionDoor, Disposable {
 
   /** Has it run by the same agent with other tools of MCP servers: between steps, while it is at rest. */
   adopt(prepared: PreparedAgent): void {
-    if (prepared === this.#given) return;
-    this.#given = prepared;
-    this.#prepared = withExpansion(prepared, this.#options.blobs);
-    this.#prompts = this.#promptsOf(this.#prepared);
+    if (!this.#effects.adopt(prepared)) return;
     const { description: agent } = prepared;
     if (this.#state.summary.agentDigest === agent.digest) return;
     this.record({ type: "session.configured", data: { agent } });
@@ -182,7 +157,7 @@ export class SessionActor implements SessionDoor, Disposable {
     const { recovery, maxRecoveries } = this.#options;
     const { machine } = this.#state;
     const { recoveries, turn } = machine.context;
-    if (isInTurn(machine)) this.#clock.begin(turn);
+    if (isInTurn(machine)) this.#effects.countTurn(turn);
     const unfinished = inFlight(this.#state);
     if (unfinished === undefined) return;
     // A turn that kills its process each time must not be tried for ever.
@@ -192,12 +167,12 @@ export class SessionActor implements SessionDoor, Disposable {
 
   /** Lets go of what would wake it up: it is put away, and the log is all that is left of it. */
   [Symbol.dispose](): void {
-    this.#clock[Symbol.dispose]();
+    this.#effects[Symbol.dispose]();
   }
 
   /** What is known of the session's prompts, and what might be done about them. */
   get prompts(): Pick<SessionPrompts, "figures" | "preview"> {
-    return this.#prompts;
+    return this.#effects.prompts;
   }
 
   /** Undoes the pruning, the cut, the omission of media or the compaction at a position, or the newest; refused unless the session is idle. */
@@ -222,7 +197,7 @@ export class SessionActor implements SessionDoor, Disposable {
   /** Begins a compaction; refused unless the session is idle. */
   compact(how?: CompactionStrategy): void {
     if (!this.isIdle) throw this.refusal("compact", "it is running a turn; cancel it or wait");
-    this.#prompts.ask(how);
+    this.#effects.prompts.ask(how);
   }
 
   refusal(command: string, why: string): TurnlogError {
@@ -234,168 +209,16 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   /** Effects run after the event that asked for them, never inside the recording of another one. */
-  #interpretAll(): void {
-    if (this.#interpreting) return;
-    this.#interpreting = true;
+  #runEffects(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
     try {
-      for (let next = this.#effects.shift(); next !== undefined; next = this.#effects.shift()) {
-        this.#interpret(next.effect, next.event);
+      for (let next = this.#due.shift(); next !== undefined; next = this.#due.shift()) {
+        this.#effects.run(next.effect, next.event);
       }
     } finally {
-      this.#interpreting = false;
+      this.#isRunning = false;
     }
-  }
-
-  #interpret(effect: Effect, event: SessionEvent): void {
-    switch (effect.type) {
-      case "startTurn":
-        return this.#startTurn();
-      case "startStep":
-        return this.#startStep();
-      case "callModel":
-        return this.#background(() => this.#callModel());
-      case "backOff":
-        return this.#background(() => this.#backOff(event));
-      case "runTools":
-        return this.#runTools();
-      case "compact":
-        return this.#background(() => this.#compact());
-      case "makeRoom":
-        return this.#makeRoom();
-      case "abort":
-        return this.#stop.abort(this.refusal("go on", "its turn was stopped"));
-      case "settle":
-        for (const body of settlement(this.#state, this.#prepared.agent)) this.record(body);
-        return;
-      case "endTurn":
-        return this.#endTurn(effect.params);
-    }
-  }
-
-  #startTurn(): void {
-    const { turn } = this.#state.machine.context;
-    const maxSteps = this.#prepared.agent.maxSteps ?? DEFAULT_MAX_STEPS;
-    this.#clock.begin(turn + 1);
-    this.record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
-  }
-
-  #startStep(): void {
-    const { turn, step, stepsInTurn } = this.#state.machine.context;
-    const repeating = repetition(this.#state, this.#prepared.agent);
-    if (repeating !== undefined) return this.record(repeating);
-    const due = this.#state.queue.waiting.filter(
-      (message) => stepsInTurn === 0 || message.delivery === "steer",
-    );
-    if (due.length > 0) {
-      const ids = due.map((message) => message.id);
-      this.record({
-        type: "message.delivered",
-        data: { ids, turn, boundary: stepsInTurn === 0 ? "turn" : "step" },
-      });
-    }
-    const next = this.#prompts.beforeStep();
-    if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
-  }
-
-  #beginAttempt(
-    step: number,
-    attempt: number,
-    { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
-  ): void {
-    const { description } = this.#prepared;
-    const { turn } = this.#state.machine.context;
-    this.#stop = new AbortController();
-    this.#tools = undefined;
-    this.#inputs = new Map();
-    this.#messages = messages;
-    this.record({
-      type: "step.started",
-      data: {
-        turn,
-        step,
-        attempt,
-        model: description.model,
-        promptDigest: promptDigest(description.digest, messages),
-        estimate: estimate.recorded,
-      },
-    });
-  }
-
-  async #callModel(): Promise<void> {
-    const { source, blobs, clock, timer, random } = this.#options;
-    const inputs = this.#inputs;
-    await runModelStep({
-      door: this,
-      source,
-      agent: this.#prepared.agent,
-      blobs,
-      messages: this.#messages,
-      signal: this.#stop.signal,
-      onInput: (callId, input) => inputs.set(callId, input),
-      clock,
-      timer,
-      random,
-    });
-  }
-
-  async #backOff(event: SessionEvent): Promise<void> {
-    if (event.type !== "step.retrying") return;
-    const { step, attempt, delayMs } = event.data;
-    const { signal } = this.#stop;
-    const { timer } = this.#options;
-    if (await waited(timer, delayMs, { kind: "retry" }, signal))
-      return this.#beginAttempt(step, attempt + 1);
-    const usage = estimateSpent(this.#state.usage, this.#state.history);
-    this.record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
-  }
-
-  #runTools(): void {
-    const { blobs, graceMs, timer } = this.#options;
-    if (this.#messages.length === 0) {
-      // After a restart: what the calls answered is read from the history again.
-      const { open: _, ...before } = this.#state.history;
-      this.#messages = promptMessages(before, this.#state.view);
-    }
-    this.#tools ??= new ToolRunner({
-      door: this,
-      agent: this.#prompts.equipped(),
-      blobs,
-      signal: this.#stop.signal,
-      graceMs,
-      timer,
-      messages: this.#messages,
-      inputs: this.#inputs,
-      onFailure: (error) => {
-        this.#fail(error);
-      },
-    });
-    this.#tools.run();
-  }
-
-  async #compact(): Promise<void> {
-    this.#stop = new AbortController();
-    await this.#prompts.compact(this.#stop.signal);
-  }
-
-  #makeRoom(): void {
-    const { step, attempt } = this.#state.machine.context;
-    if (this.#prompts.retries()) this.#beginAttempt(step, attempt + 1);
-  }
-
-  #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
-    this.#clock[Symbol.dispose]();
-    const { turn } = this.#state.machine.context;
-    const error = this.#state.history.open?.error;
-    this.record({
-      type: "turn.ended",
-      data: { turn, reason, ...(reason === "failed" && error !== undefined ? { error } : {}) },
-    });
-  }
-
-  #background(work: () => Promise<void>): void {
-    work().catch((error: unknown) => {
-      this.#fail(error);
-    });
   }
 
   /** The log did not take what had happened: this actor's state is ahead of it and must go. */
@@ -407,8 +230,7 @@ export class SessionActor implements SessionDoor, Disposable {
       `Session ${this.session} stopped at position ${written}: ${error instanceof Error ? error.message : String(error)} Everything up to there is in the log; open the session again to go on.`,
       { session: this.session, position: written, cause: error },
     );
-    this.#clock[Symbol.dispose]();
-    this.#stop.abort(this.#failure);
+    this.#effects.abort(this.#failure);
     this.#options.onFailure(this.#failure);
   }
 }

@@ -6,11 +6,13 @@ import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
 import type { AttachmentOptions } from "./attachment.ts";
 import { recordShelved } from "./blobs/session-blobs.ts";
 import { requestCancel } from "./cancellation.ts";
+import { isAtRest } from "./recovery.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import { rerunPoint } from "./rerun.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { diffSession } from "./session-diff.ts";
+import type { SessionState } from "./session-state.ts";
 import { stateAt, viewOf, viewSession } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
@@ -211,6 +213,13 @@ export function createSession(id: string, host: SessionHost): Session {
     diff: (before, after) => diffSession(log, id, before, after),
     events: (options) => log.subscribe(id, options),
     idle: async () => untilIdle(await host.actor(id), host),
+
+    async atRest() {
+      const actor = await host.actor(id);
+      const look = (): SessionState | undefined =>
+        isAtRest(actor.state) ? actor.state : undefined;
+      return viewOf(id, await host.watch(actor, look));
+    },
 
     async close(reason) {
       const actor = await host.actor(id);

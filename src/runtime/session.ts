@@ -144,8 +144,15 @@ export interface Session {
     readonly from?: number;
     readonly signal?: AbortSignal;
   }): AsyncIterable<SessionEvent>;
-  /** Waits until the session is idle. */
+  /** Waits until the session is idle: also for people who have a call to approve. */
   idle(): Promise<void>;
+  /**
+   * Waits until nothing goes on by itself, and says how it stands: the session is idle, or all that its
+   * turn has left is calls that people are to approve or deny (`toolCalls` with the status
+   * `awaiting-approval`). What a server answers with, which cannot wait for people.
+   * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
+   */
+  atRest(): Promise<SessionView>;
   /** Ends the session for good; its log stays. @throws TurnlogError `COMMAND_REFUSED` while a turn runs */
   close(reason?: string): Promise<void>;
 }

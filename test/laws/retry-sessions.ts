@@ -23,7 +23,8 @@ export function triedAgent(steps: readonly ScriptedStep[] = []): Agent {
     model: scriptedModel(steps),
     tools: { ...usualTools, weather },
     timeLimits: { betweenTokensMs: 40 },
-    toolPolicies: { deaf: { timeoutMs: 10 }, weather: { timeoutMs: 10 } },
+    // Far apart, so that a slow machine does not have the one that is given up overtake the other.
+    toolPolicies: { deaf: { timeoutMs: 400 }, weather: { timeoutMs: 10 } },
   };
 }
 

@@ -59,6 +59,33 @@ describe("a call that needs approval", () => {
     ]);
   });
 
+  it("leaves the session at rest when nothing else is to be done, which is told with the calls that wait", async () => {
+    const leave = Promise.withResolvers<string>();
+    const { tools } = payment(({ amount }) => amount > 100);
+    const slow = tool({ inputSchema: z.object({}), execute: () => leave.promise });
+    const model = scriptedModel([
+      calling(call("slow", "1"), call("pay", "2", { amount: 200 })),
+      "Done.",
+    ]);
+    await using open = await openSession({ model, tools: { ...tools, slow } });
+    const { session } = open;
+    await session.send("Pay.");
+    const resting = session.atRest();
+    await seen(session, "tool.approval-requested");
+    // The other call still runs.
+    leave.resolve("late");
+    const { toolCalls, state } = await resting;
+    expect(toolCalls.map(({ callId, status }) => [callId, status])).toEqual([
+      ["1", "succeeded"],
+      ["2", "awaiting-approval"],
+    ]);
+    expect(state.value).toBe("tools");
+    await session.approve("2");
+    const ended = await session.atRest();
+    expect(ended.summary.lastEnd).toBe("stop");
+    expect(ended.state.value).toEqual({ idle: "waiting" });
+  });
+
   it("is told by a function of its input; one that says no runs at once", async () => {
     const { paid, tools } = payment(({ amount }) => amount > 100);
     await using open = await openSession({ model: script(), tools });

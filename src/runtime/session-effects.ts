@@ -1,0 +1,248 @@
+/**
+ * What the machine asks for, done: turns and steps are begun, the model and the tools are called, room
+ * is made. What comes of it is recorded through the session's door, never kept here; what is kept lasts
+ * for a step, and after a restart is read from the history again. Used by the session's actor alone.
+ */
+
+import type { ModelMessage } from "ai";
+import { estimateSpent, type ModelCatalogue } from "../context/index.ts";
+import type { EventBody, SessionEvent } from "../events/index.ts";
+import type { Effect } from "../machines/index.ts";
+import { promptDigest, promptMessages } from "../projections/index.ts";
+import { DEFAULT_MAX_STEPS, type PreparedAgent } from "./agent.ts";
+import { withExpansion } from "./blobs/opened-blobs.ts";
+import type { SessionBlobs } from "./blobs/session-blobs.ts";
+import type { EstimatedPrompt } from "./context-figures.ts";
+import { runModelStep } from "./model-step.ts";
+import { settlement } from "./recovery.ts";
+import type { SessionDoor } from "./session-door.ts";
+import { SessionPrompts } from "./session-prompts.ts";
+import type { StepSource } from "./step-source.ts";
+import { waited, type Timer } from "./timer.ts";
+import { ToolRunner } from "./tool-runner.ts";
+import { repetition, TurnClock } from "./turn-limits.ts";
+
+export interface SessionEffectsOptions {
+  readonly door: SessionDoor;
+  readonly source: StepSource;
+  readonly catalogue: ModelCatalogue;
+  readonly blobs: SessionBlobs;
+  readonly graceMs: number;
+  readonly clock: () => number;
+  readonly timer: Timer;
+  readonly random: () => number;
+  /** Why what runs for a step is stopped when its turn is. */
+  readonly stopped: () => Error;
+  /** Told of what can be put on record no more. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class SessionEffects implements Disposable {
+  readonly #options: SessionEffectsOptions;
+  /** Who runs it: as it was given, until it is told otherwise. */
+  #given: PreparedAgent;
+  /** The same, whose prompts are counted as they are sent. */
+  #prepared: PreparedAgent;
+  #prompts: SessionPrompts;
+  readonly #clock: TurnClock;
+  /** Stops what runs for the current step: the model call, the back-off, the tools. */
+  #stop = new AbortController();
+  #messages: readonly ModelMessage[] = [];
+  #inputs = new Map<string, unknown>();
+  #tools: ToolRunner | undefined;
+
+  constructor(prepared: PreparedAgent, options: SessionEffectsOptions) {
+    this.#options = options;
+    this.#given = prepared;
+    this.#prepared = withExpansion(prepared, options.blobs);
+    this.#clock = new TurnClock(options.door, prepared.agent, options.timer);
+    this.#prompts = this.#promptsOf(this.#prepared);
+  }
+
+  get prompts(): SessionPrompts {
+    return this.#prompts;
+  }
+
+  /** Has steps run by the same agent with other tools of MCP servers; answers whether they are others. */
+  adopt(prepared: PreparedAgent): boolean {
+    if (prepared === this.#given) return false;
+    this.#given = prepared;
+    this.#prepared = withExpansion(prepared, this.#options.blobs);
+    this.#prompts = this.#promptsOf(this.#prepared);
+    return true;
+  }
+
+  /** Counts the time of a turn that was begun before. */
+  countTurn(turn: number): void {
+    this.#clock.begin(turn);
+  }
+
+  /** Ends what runs: nothing more can be recorded. */
+  abort(why: Error): void {
+    this[Symbol.dispose]();
+    this.#stop.abort(why);
+  }
+
+  [Symbol.dispose](): void {
+    this.#clock[Symbol.dispose]();
+  }
+
+  #promptsOf(prepared: PreparedAgent): SessionPrompts {
+    const { door, catalogue, source, clock, timer, random } = this.#options;
+    return new SessionPrompts({ door, source, clock, timer, random }, { prepared, catalogue });
+  }
+
+  /** Begins an effect of an event that was recorded. */
+  run(effect: Effect, event: SessionEvent): void {
+    switch (effect.type) {
+      case "startTurn":
+        return this.#startTurn();
+      case "startStep":
+        return this.#startStep();
+      case "callModel":
+        return this.#background(() => this.#callModel());
+      case "backOff":
+        return this.#background(() => this.#backOff(event));
+      case "runTools":
+        return this.#runTools();
+      case "compact":
+        return this.#background(() => this.#compact());
+      case "makeRoom":
+        return this.#makeRoom();
+      case "abort":
+        return this.#stop.abort(this.#options.stopped());
+      case "settle":
+        for (const body of settlement(this.#options.door.state, this.#prepared.agent))
+          this.#record(body);
+        return;
+      case "endTurn":
+        return this.#endTurn(effect.params);
+    }
+  }
+
+  #startTurn(): void {
+    const { turn } = this.#options.door.state.machine.context;
+    const maxSteps = this.#prepared.agent.maxSteps ?? DEFAULT_MAX_STEPS;
+    this.#clock.begin(turn + 1);
+    this.#record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
+  }
+
+  #startStep(): void {
+    const { turn, step, stepsInTurn } = this.#options.door.state.machine.context;
+    const repeating = repetition(this.#options.door.state, this.#prepared.agent);
+    if (repeating !== undefined) return this.#record(repeating);
+    const due = this.#options.door.state.queue.waiting.filter(
+      (message) => stepsInTurn === 0 || message.delivery === "steer",
+    );
+    if (due.length > 0) {
+      const ids = due.map((message) => message.id);
+      this.#record({
+        type: "message.delivered",
+        data: { ids, turn, boundary: stepsInTurn === 0 ? "turn" : "step" },
+      });
+    }
+    const next = this.#prompts.beforeStep();
+    if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
+  }
+
+  #beginAttempt(
+    step: number,
+    attempt: number,
+    { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
+  ): void {
+    const { description } = this.#prepared;
+    const { turn } = this.#options.door.state.machine.context;
+    this.#stop = new AbortController();
+    this.#tools = undefined;
+    this.#inputs = new Map();
+    this.#messages = messages;
+    this.#record({
+      type: "step.started",
+      data: {
+        turn,
+        step,
+        attempt,
+        model: description.model,
+        promptDigest: promptDigest(description.digest, messages),
+        estimate: estimate.recorded,
+      },
+    });
+  }
+
+  async #callModel(): Promise<void> {
+    const { door, source, blobs, clock, timer, random } = this.#options;
+    const inputs = this.#inputs;
+    await runModelStep({
+      door,
+      source,
+      agent: this.#prepared.agent,
+      blobs,
+      messages: this.#messages,
+      signal: this.#stop.signal,
+      onInput: (callId, input) => inputs.set(callId, input),
+      clock,
+      timer,
+      random,
+    });
+  }
+
+  async #backOff(event: SessionEvent): Promise<void> {
+    if (event.type !== "step.retrying") return;
+    const { step, attempt, delayMs } = event.data;
+    const { signal } = this.#stop;
+    const { timer } = this.#options;
+    if (await waited(timer, delayMs, { kind: "retry" }, signal))
+      return this.#beginAttempt(step, attempt + 1);
+    const usage = estimateSpent(this.#options.door.state.usage, this.#options.door.state.history);
+    this.#record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
+  }
+
+  #runTools(): void {
+    const { door, blobs, graceMs, timer, onFailure } = this.#options;
+    if (this.#messages.length === 0) {
+      // After a restart: what the calls answered is read from the history again.
+      const { open: _, ...before } = this.#options.door.state.history;
+      this.#messages = promptMessages(before, this.#options.door.state.view);
+    }
+    this.#tools ??= new ToolRunner({
+      door,
+      agent: this.#prompts.equipped(),
+      blobs,
+      signal: this.#stop.signal,
+      graceMs,
+      timer,
+      messages: this.#messages,
+      inputs: this.#inputs,
+      onFailure,
+    });
+    this.#tools.run();
+  }
+
+  async #compact(): Promise<void> {
+    this.#stop = new AbortController();
+    await this.#prompts.compact(this.#stop.signal);
+  }
+
+  #makeRoom(): void {
+    const { step, attempt } = this.#options.door.state.machine.context;
+    if (this.#prompts.retries()) this.#beginAttempt(step, attempt + 1);
+  }
+
+  #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
+    this.#clock[Symbol.dispose]();
+    const { turn } = this.#options.door.state.machine.context;
+    const error = this.#options.door.state.history.open?.error;
+    this.#record({
+      type: "turn.ended",
+      data: { turn, reason, ...(reason === "failed" && error !== undefined ? { error } : {}) },
+    });
+  }
+
+  #background(work: () => Promise<void>): void {
+    work().catch(this.#options.onFailure);
+  }
+
+  #record(body: EventBody): void {
+    this.#options.door.record(body);
+  }
+}
