@@ -51,6 +51,7 @@ export function limitedMedia(
   };
 }
 
+/** What {@link planOmission} looks at: a request, and what it may have of media. */
 export interface OmissionInput {
   readonly history: HistoryState;
   readonly view: ContextView;

@@ -32,6 +32,7 @@ export function addSize(left: MessageSize, right: MessageSize): MessageSize {
 
 type Part = Exclude<ModelMessage["content"], string>[number];
 
+/** Measures messages for one model, each message object once. */
 export interface Meter {
   readonly model: ModelName;
   readonly estimator: TokenEstimator;

@@ -25,6 +25,7 @@ export interface RowKey {
   readonly seq: number;
 }
 
+/** Turns events into rows of text with a checksum, and back. */
 export interface Codec {
   /** The row of an event. */
   encode(event: NewEvent, key: RowKey): string;

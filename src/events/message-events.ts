@@ -8,6 +8,7 @@ import { providerMetadataSchema, type ProviderMetadata } from "./json.ts";
 /** Content of a user message: the AI SDK's user content with binary data as base64 and URLs as text. */
 export type StoredUserContent = string | readonly StoredUserPart[];
 
+/** A part of what a user said, as it is stored: text, or a file. */
 export type StoredUserPart =
   | {
       readonly type: "text";
@@ -47,6 +48,7 @@ export interface MessageFamily {
   "message.withdrawn": { readonly ids: readonly string[]; readonly reason?: string };
 }
 
+/** Parses {@link StoredUserContent}. */
 export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
   z.string(),
   z.array(

@@ -37,6 +37,10 @@ export interface OfferedTool {
   readonly needsApproval?: boolean;
 }
 
+/**
+ * A model as the AI SDK names it, for instance `{ provider: "openai.responses", modelId: "gpt-5"
+ * }`.
+ */
 export interface ModelName {
   readonly provider: string;
   readonly modelId: string;
@@ -104,6 +108,7 @@ export interface SessionFamily {
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }
 
+/** Parses {@link ModelName}. */
 export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({
   provider: z.string(),
   modelId: z.string(),
@@ -128,6 +133,7 @@ const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
     .exactOptional(),
 });
 
+/** Parses {@link ForkPoint}. */
 export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   session: z.string(),
   position: z.int().positive(),

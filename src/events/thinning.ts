@@ -8,6 +8,7 @@ import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import type { ProviderMetadata } from "./json.ts";
 import type { PositionRange, SessionFamily } from "./session-events.ts";
 
+/** What is dropped, and of which positions. */
 export type ThinningRule = Pick<SessionFamily["session.thinned"], "drop" | "spans">;
 
 type DeltaType = "part.text-delta" | "part.reasoning-delta" | "part.tool-input-delta";
@@ -21,6 +22,7 @@ export function isLandmark({ type }: NewEvent): boolean {
   return !type.startsWith("part.");
 }
 
+/** Whether a position lies in one of the ranges. */
 export function isIn(spans: readonly PositionRange[], seq: number): boolean {
   return spans.some(({ from, to }) => from <= seq && seq <= to);
 }

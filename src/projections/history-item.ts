@@ -17,6 +17,7 @@ import {
   type TurnEndReason,
 } from "../events/index.ts";
 
+/** What a user said, where it was delivered. */
 export interface UserItem {
   readonly kind: "user";
   readonly id: string;
@@ -42,6 +43,7 @@ export interface StepItem {
   readonly error?: StoredError;
 }
 
+/** The end of a turn, and why. */
 export interface TurnEndItem {
   readonly kind: "turn-end";
   readonly turn: number;
@@ -60,6 +62,7 @@ export interface NoteItem {
   readonly at: number;
 }
 
+/** One thing that happened, in the order of the log. */
 export type HistoryItem = UserItem | StepItem | NoteItem | TurnEndItem;
 
 /** Text or reasoning; `open` while its end has not come. */
@@ -90,6 +93,7 @@ export type CallOutcome =
   | { readonly status: "skipped"; readonly reason: string }
   | { readonly status: "unknown"; readonly reason: string };
 
+/** A call of a tool of the agent, and what became of it. */
 export interface CallPart {
   readonly kind: "call";
   readonly callId: string;
@@ -112,6 +116,7 @@ export interface ProviderCallPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
+/** The result of a tool that ran at the provider's. */
 export interface ProviderResultPart {
   readonly kind: "provider-result";
   readonly callId: string;
@@ -121,6 +126,7 @@ export interface ProviderResultPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
+/** A file that the model made. */
 export interface FilePart {
   readonly kind: "file" | "reasoning-file";
   readonly data: string;
@@ -131,22 +137,26 @@ export interface FilePart {
   readonly dropped?: true;
 }
 
+/** A part of a kind that only its provider knows. */
 export interface CustomPart {
   readonly kind: "custom";
   readonly customKind: string;
   readonly providerMetadata?: ProviderMetadata;
 }
 
+/** A source that the model names. */
 export interface SourcePart {
   readonly kind: "source";
   readonly source: JsonObject;
 }
 
+/** An error that the provider sent in its stream. */
 export interface ErrorPart {
   readonly kind: "error";
   readonly error: StoredError;
 }
 
+/** One part of what a model said in a step. */
 export type HistoryPart =
   | BlockPart
   | CallPart
@@ -157,6 +167,7 @@ export type HistoryPart =
   | SourcePart
   | ErrorPart;
 
+/** Everything that was said and done, nothing left out. */
 export interface HistoryState {
   /** Everything that is over, oldest first. */
   readonly items: readonly HistoryItem[];
@@ -169,6 +180,7 @@ export interface HistoryState {
   readonly turn: number;
 }
 
+/** A message that was accepted and is not delivered yet. */
 export interface WaitingMessage {
   readonly content: StoredUserContent;
   readonly delivery: Delivery;

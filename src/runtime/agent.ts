@@ -10,6 +10,7 @@ import { checkContext, type ContextOptions } from "./context-options.ts";
 import { toJson } from "./json-value.ts";
 import { withReader } from "./reader-tool.ts";
 
+/** Who runs a session: a model with instructions and tools, and within which limits. */
 export interface Agent {
   readonly model: LanguageModel;
   readonly instructions?: string;

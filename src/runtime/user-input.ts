@@ -12,6 +12,7 @@ export type UserInput = SaidInput | MessageWithFiles;
 /** What is there already: also in the form in which a history has it. */
 type SaidInput = string | UserContent | StoredUserContent;
 
+/** A message with files that are read when it is sent. */
 export interface MessageWithFiles {
   readonly text?: string;
   /**

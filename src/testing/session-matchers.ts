@@ -11,6 +11,7 @@ import { replay, type ReplayedAgent, type ReplayOptions } from "./replay.ts";
 /** A tool by its name, or with the input that it was called with. */
 export type ExpectedCall = string | readonly [toolName: string, input: JsonValue];
 
+/** What a matcher answers to `expect`. */
 export interface MatcherAnswer {
   readonly pass: boolean;
   readonly message: () => string;

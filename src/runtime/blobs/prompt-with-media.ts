@@ -9,6 +9,7 @@ import { stateAt } from "../session-view.ts";
 import { blobsOf } from "./opened-blobs.ts";
 import { SessionBlobs } from "./session-blobs.ts";
 
+/** Which prompt is looked at, and for whom. */
 export interface PromptWithMediaOptions {
   /** A position; default: the last. */
   readonly at?: number;

@@ -22,6 +22,7 @@ import { sumTables } from "../store/table-sums.ts";
 import { claimFolder } from "./backup-folder.ts";
 import { RowCheck } from "./row-check.ts";
 
+/** How a backup is watched and given up. */
 export interface BackupOptions {
   /** Told now and then how many of the store's events have been copied. */
   readonly onProgress?: (progress: { readonly events: number; readonly of: number }) => void;
@@ -29,6 +30,7 @@ export interface BackupOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What a backup has. */
 export interface Backup {
   /** The folder, which {@link openLog} opens as a store. */
   readonly dir: string;

@@ -26,6 +26,7 @@ import { takeLock, type StoreLock } from "./store-lock.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
 import { sumTables, type TableSums } from "./table-sums.ts";
 
+/** Which store is opened, and how. */
 export interface OpenLogOptions {
   /** The store's folder; created when there is none. */
   readonly dir: string;
