@@ -75,7 +75,7 @@ export const sessionMatchers: {
     return {
       pass,
       message: () =>
-        `The tools ${pass ? "should not have been" : "were not"} called like this:${told(expected)}\nThey were called like this:${told(made)}`,
+        `The tools ${pass ? "should not have been" : "were not"} called like this, and no others:${told(expected)}\nThey were called like this:${told(made)}`,
     };
   },
 };
