@@ -37,7 +37,7 @@ import type { LiveTail } from "./live-tail.ts";
 import { ScannedDatabase } from "./scans.ts";
 import { listSessions } from "./session-list.ts";
 import { assertWhole, Reading } from "./reading.ts";
-import { readSnapshot, snapshotRow } from "./snapshots.ts";
+import { SnapshotReader, snapshotRow } from "./snapshots.ts";
 import type { StoreLog, ThinnedSession, ThinOptions } from "./store-log.ts";
 import { Thinning } from "./thinning.ts";
 
@@ -70,6 +70,7 @@ export class LevelLog implements StoreLog {
   readonly #thinning: Thinning;
   readonly #reading: Reading;
   readonly #following: Following;
+  readonly #snapshots: SnapshotReader;
   /** Aborts when the log is told to close, before what was appended is written. */
   readonly #ending = new AbortController();
   readonly #backups = new Set<Promise<unknown>>();
@@ -82,6 +83,7 @@ export class LevelLog implements StoreLog {
     this.#release = release;
     const tails = new Map<string, LiveTail>();
     this.#heads = new Heads(database, tails, this.#index);
+    this.#snapshots = new SnapshotReader(database);
     this.#lineage = new Lineage(database, this.#heads);
     const source = { database, codec: this.#codec, lineage: this.#lineage };
     this.#committer = new Committer(database, {
@@ -212,7 +214,7 @@ export class LevelLog implements StoreLog {
     this.#assertOpen();
     const { committed, link } = await this.#heads.load(session);
     for await (const { owner, to } of this.#lineage.of(session, link, committed)) {
-      const snapshot = await readSnapshot(this.#database, owner, projection, to);
+      const snapshot = await this.#snapshots.read(owner, projection, to);
       if (snapshot !== undefined) return snapshot;
     }
     return undefined;

@@ -102,7 +102,7 @@ async function writeCopy(
   } finally {
     await target.close();
   }
-  const tables = await sumTables((await liveFiles(paths.log)).tables, {});
+  const tables = await sumTables(liveFiles(paths.log).tables, {});
   const { generation } = newStore;
   const { end: reached } = copied.check;
   await writeStoreFile(paths, { format: FORMAT, generation, reached, tables });
