@@ -12,6 +12,7 @@ import { forkSessionShape } from "./border/store-shapes.ts";
 import { linkOf } from "./fork-link.ts";
 import { checkPosition } from "./session-view.ts";
 
+/** What a fork is called, and where it branches off. */
 export interface ForkSessionOptions {
   /** The name of the fork. */
   readonly as: string;
@@ -25,6 +26,7 @@ export interface ForkSessionOptions {
   readonly now?: number;
 }
 
+/** A fork that was made. */
 export interface ForkedSession {
   readonly session: string;
   /** The session that wrote the last event that is shared: where a fork is forked within what it shares, the one before it. */

@@ -7,6 +7,7 @@ import {
   jsonObjectSchema,
   providerMetadataSchema,
   TurnlogError,
+  type EventBody,
   type ProviderMetadata,
 } from "../events/index.ts";
 import { toJson, toStoredError } from "./json-value.ts";
@@ -32,20 +33,16 @@ type Output = Extract<StepOutput, { readonly kind: "part" }>;
 
 /**
  * The recorded form of a content part; one of a type that nobody knows is kept as it came. Deltas come
- * by the thousand, so they take the short way.
+ * by the thousand, so they take the short way, and their types are written out: one put together is a
+ * new string, which each look-up by it has to find.
  * @throws TurnlogError `TURN_FAILED` for a part that is not what its type says
  */
 export function recordedPart(part: ContentPart): Output {
   switch (part.type) {
     case "text-delta":
-    case "reasoning-delta": {
-      const { type, id, text, providerMetadata } = part;
-      if (!areTexts(id, text)) return parsed(`part.${type}`, { id, text });
-      return recorded({
-        type: `part.${type}`,
-        data: providerMetadata === undefined ? { id, text } : withMetadata({ id, text }, part),
-      });
-    }
+      return recorded({ type: "part.text-delta", data: blockDelta(part) });
+    case "reasoning-delta":
+      return recorded({ type: "part.reasoning-delta", data: blockDelta(part) });
     case "tool-input-delta": {
       const { id, delta, providerMetadata } = part;
       if (!areTexts(id, delta)) return parsed("part.tool-input-delta", { id, delta });
@@ -108,6 +105,14 @@ export function recordedPart(part: ContentPart): Output {
     default:
       return recorded({ type: "part.raw", data: { rawValue: toJson(part) } });
   }
+}
+
+type BlockDelta = Extract<ContentPart, { readonly type: "text-delta" | "reasoning-delta" }>;
+
+function blockDelta(part: BlockDelta): EventBody<"part.text-delta">["data"] {
+  const { id, text, providerMetadata } = part;
+  if (!areTexts(id, text)) return accepted(eventSchemas["part.text-delta"], "a delta", part);
+  return providerMetadata === undefined ? { id, text } : withMetadata({ id, text }, part);
 }
 
 function withMetadata<Data extends object>(

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import type { RuntimeOptions } from "../runtime-options.ts";
+import { agentShape } from "./agent-shape.ts";
 import { check } from "./check.ts";
 import {
   amount,
@@ -81,6 +82,8 @@ function hasAddress(value: unknown): boolean {
 export function checkedOptions(given: RuntimeOptions): RuntimeOptions {
   check(shape, given, "createRuntime");
   checkPlace(given);
+  // It is prepared while the store is opened, and what is wrong with it is to be said before.
+  check(agentShape, given.agent, "createRuntime", { name: "agent" });
   const { clock, random, newId } = given;
   return {
     ...given,
