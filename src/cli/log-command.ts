@@ -7,7 +7,7 @@
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
-import { TurnlogError, type GlobalEvent } from "../events/index.ts";
+import { allReadableEvents, TurnlogError, type GlobalEvent } from "../events/index.ts";
 import { storeReached } from "../events/leveldb/index.ts";
 import { DONE, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
@@ -32,9 +32,10 @@ const inTheOtherProcess =
 const LOOK_EVERY = 500;
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `EventLog.readAll` throws */
-export async function showLog(given: unknown, { data, progress }: Output): Promise<ExitCode> {
+export async function showLog(given: unknown, output: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
-  let next = await print(options, options.from, data);
+  const { progress } = output;
+  let next = await print(options, options.from, output);
   if (!options.follow) return DONE;
   await writeLine(
     progress,
@@ -44,30 +45,39 @@ export async function showLog(given: unknown, { data, progress }: Output): Promi
     for (;;) {
       await wait(LOOK_EVERY, undefined, { signal });
       if ((await storeReached(resolve(options.dir))) < next) continue;
-      next = await printOnceFree(options, next, data);
+      next = await printOnceFree(options, next, output);
     }
   });
 }
 
 /** Prints from a global position on; answers with the one behind the last. */
-async function print(options: Options, from: number, data: Channel): Promise<number> {
+async function print(
+  options: Options,
+  from: number,
+  { data, progress }: Pick<Output, "data" | "progress">,
+): Promise<number> {
   await using log = await openSessions(options, { elsewhere: inTheOtherProcess });
   let next = from;
+  const missing: string[] = [];
+  const leftOut = ({ session, message }: TurnlogError): void => {
+    if (options.session === undefined || options.session === session) missing.push(message);
+  };
   const lines = async function* (): AsyncGenerator<string> {
-    for await (const placed of log.readAll({ from })) {
+    for await (const placed of allReadableEvents(log, from, leftOut)) {
       next = placed.position + 1;
       if (options.session === undefined || options.session === placed.session)
         yield options.json ? JSON.stringify(placed) : line(placed, data);
     }
   };
   await writeLines(data, lines());
+  for (const message of missing) await writeLine(progress, `Left out: ${message}`);
   return Math.max(next, (await storeReached(resolve(options.dir))) + 1);
 }
 
 /** Somebody may have opened the store since: then it is looked at later. */
-async function printOnceFree(options: Options, from: number, data: Channel): Promise<number> {
+async function printOnceFree(options: Options, from: number, output: Output): Promise<number> {
   try {
-    return await print(options, from, data);
+    return await print(options, from, output);
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "LOG_LOCKED") throw error;
     return from;

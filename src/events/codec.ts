@@ -239,7 +239,7 @@ function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {
   return new TurnlogError(
     "EVENT_INVALID",
     `The event at ${key.session}:${key.seq} is of type ${type} and its data does not fit: ${z.prettifyError(error)}. It was written so, by another program or by a defect: the rest of the log can be read, from ${key.seq + 1} on.`,
-    { session: key.session, position: key.seq, cause: error },
+    { session: key.session, position: key.seq, details: { type }, cause: error },
   );
 }
 

@@ -28,6 +28,7 @@ export type {
 } from "./blob-store.ts";
 export { blobLine, isBlobLine, parseBlobLine, type FileBlob } from "./blob-line.ts";
 export { readBlob } from "./read-blob.ts";
+export { allReadableEvents, readableEvents, type Unreadable } from "./readable-events.ts";
 export {
   fileElsewhere,
   placesOf,

@@ -1,7 +1,7 @@
 /** A session as it stood at a position, for people and programs that look at it. */
 
 import type { ModelMessage } from "ai";
-import { TurnlogError, type EventLog } from "../events/index.ts";
+import { readableEvents, TurnlogError, type EventLog } from "../events/index.ts";
 import type { MachineState } from "../machines/index.ts";
 import {
   promptMessages,
@@ -131,7 +131,8 @@ export async function readSummary(
   const from = stored?.success === true && snapshot !== undefined ? snapshot.position + 1 : 1;
   let summary = stored?.success === true ? stored.data : sessionSummary.initial;
   if (from > revision) return summary;
-  for await (const event of log.read(session, { from, to: revision })) {
+  // One session's defect is not to hide the list of all.
+  for await (const event of readableEvents(log, session, { from, to: revision }, () => {})) {
     summary = sessionSummary.fold(summary, event);
   }
   return summary;

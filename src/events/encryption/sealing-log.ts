@@ -20,6 +20,7 @@ import type {
   SessionEntry,
   Snapshot,
 } from "../event-log.ts";
+import { readableEvents } from "../readable-events.ts";
 import { parseSessionId } from "../session-id.ts";
 import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
@@ -305,7 +306,9 @@ class SealingLog implements EncryptedLog {
 
   async #assertPlain(session: string): Promise<void> {
     const opener = new Opener({ ...this.#reading, withoutKey: "refuse" });
-    for await (const event of this.stored.read(session)) await opener.open(session, event);
+    // What cannot be read is no sealed event, and is to go as well.
+    const events = readableEvents(this.stored, session, {}, () => {});
+    for await (const event of events) await opener.open(session, event);
   }
 
   #assertOpen(): void {

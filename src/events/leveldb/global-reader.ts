@@ -3,7 +3,7 @@
 import type { Codec } from "../codec.ts";
 import type { SessionEvent } from "../catalogue.ts";
 import type { GlobalEvent } from "../event-log.ts";
-import type { TurnlogError } from "../errors.ts";
+import { TurnlogError } from "../errors.ts";
 import { commitRows, type PlacedRow } from "./commit-rows.ts";
 import { readCommit, type CommitRecord } from "./commit-record.ts";
 import { allRows, firstOf, rowAt, type Database } from "./database.ts";
@@ -59,7 +59,13 @@ class RowReader {
   *events({ position, session, from, to, seq, row }: PlacedRow, next: number) {
     if (position + to - from < next) return;
     let last = this.#last.get(session);
-    if (last?.row !== row) last = { row, events: decodeRow(this.#codec, row, { session, seq }) };
+    if (last?.row !== row) {
+      try {
+        last = { row, events: decodeRow(this.#codec, row, { session, seq }) };
+      } catch (error) {
+        throw placed(error, position - from);
+      }
+    }
     if (to < seq) this.#last.set(session, last);
     else this.#last.delete(session);
     for (const event of last.events) {
@@ -68,6 +74,19 @@ class RowReader {
         yield { position: place, session, event };
     }
   }
+}
+
+/** The same failure with the global position of its event: who leaves it out goes on behind that. */
+function placed(error: unknown, offset: number): unknown {
+  if (!TurnlogError.isInstance(error) || error.position === undefined) return error;
+  const { code, message, session, position, cause } = error;
+  const details = { ...error.details, globalPosition: position + offset };
+  return new TurnlogError(code, message, {
+    position,
+    details,
+    cause,
+    ...(session === undefined ? {} : { session }),
+  });
 }
 
 /** The commit records that hold a span of global positions, each checked against the one before. */

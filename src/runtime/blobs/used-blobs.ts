@@ -1,6 +1,7 @@
 /** Which blobs the sessions of a log have, read from their events: what is not among them may go. */
 
 import {
+  readableEvents,
   TurnlogError,
   type BlobStore,
   type CollectedBlobs,
@@ -48,13 +49,17 @@ async function blobsInSessions(log: Readable): Promise<ReadonlySet<string> | und
   }
 }
 
-/** The blobs of one session, from a position on. */
+/** The blobs of one session, from a position on. @throws TurnlogError where an event cannot be read that may name one */
 export async function* blobsOfSession(
   log: Pick<EventLog, "read">,
   session: string,
   from = 1,
 ): AsyncGenerator<string> {
-  for await (const { type, data } of log.read(session, { from })) {
+  const events = readableEvents(log, session, { from }, (error) => {
+    const { type } = error.details;
+    if (type === undefined || type === "blob.stored") throw error;
+  });
+  for await (const { type, data } of events) {
     if (type === "blob.stored") yield data.sha256;
   }
 }

@@ -1,0 +1,64 @@
+/**
+ * Reading on past events whose data do not fit their type (`EVENT_INVALID`): one of them must not hide
+ * the rest of its session, nor all other sessions. For who counts, lists or deletes; who folds a
+ * session's state or tells its prompt must not leave anything out.
+ */
+
+import type { SessionEvent } from "./catalogue.ts";
+import { TurnlogError } from "./errors.ts";
+import type { EventLog, GlobalEvent } from "./event-log.ts";
+
+/** Told of each event that is left out; may throw to end the reading. */
+export type Unreadable = (error: TurnlogError) => void;
+
+/** The events of a session, from a position (default 1) on. @throws TurnlogError as `EventLog.read`, but not `EVENT_INVALID` */
+export async function* readableEvents(
+  log: Pick<EventLog, "read">,
+  session: string,
+  { from = 1, to }: { readonly from?: number; readonly to?: number },
+  leftOut: Unreadable,
+): AsyncGenerator<SessionEvent> {
+  let next = from;
+  for (;;) {
+    if (to !== undefined && next > to) return;
+    const range = { from: next, ...(to === undefined ? {} : { to }) };
+    try {
+      for await (const event of log.read(session, range)) {
+        yield event;
+        next = event.seq + 1;
+      }
+      return;
+    } catch (error) {
+      if (!isInvalid(error) || error.position !== next) throw error;
+      leftOut(error);
+      next += 1;
+    }
+  }
+}
+
+/** The events of all sessions, from a global position on. @throws TurnlogError as `EventLog.readAll`, but not `EVENT_INVALID` */
+export async function* allReadableEvents(
+  log: Pick<EventLog, "readAll">,
+  from: number,
+  leftOut: Unreadable,
+): AsyncGenerator<GlobalEvent> {
+  let next = from;
+  for (;;) {
+    try {
+      for await (const placed of log.readAll({ from: next })) {
+        yield placed;
+        next = placed.position + 1;
+      }
+      return;
+    } catch (error) {
+      const place = isInvalid(error) ? error.details["globalPosition"] : undefined;
+      if (!isInvalid(error) || typeof place !== "number" || place < next) throw error;
+      leftOut(error);
+      next = place + 1;
+    }
+  }
+}
+
+function isInvalid(error: unknown): error is TurnlogError {
+  return TurnlogError.isInstance(error) && error.code === "EVENT_INVALID";
+}
