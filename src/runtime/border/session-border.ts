@@ -4,6 +4,7 @@
  */
 
 import type { z } from "zod";
+import { TurnlogError } from "../../events/index.ts";
 import type { Session } from "../session.ts";
 import { check } from "./check.ts";
 import { strategyShape } from "./agent-shape.ts";
@@ -35,6 +36,17 @@ function isTarget(value: unknown): boolean {
   return [Reflect.get(value, "from"), Reflect.get(value, "to")].every(Number.isSafeInteger);
 }
 
+/** Asks what was checked, without a turn of the event loop more than who asks it directly. */
+function asked<Answer>(checks: () => void, ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    checks();
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    return Promise.reject(error);
+  }
+  return ask();
+}
+
 /** The same session, whose commands throw `INVALID_INPUT` for what is not of their types. */
 export function checkedSession(inner: Session): Session {
   const session = inner.id;
@@ -46,83 +58,134 @@ export function checkedSession(inner: Session): Session {
   };
   return {
     ...inner,
-    async send(input, given) {
-      checkedOptional(sendShape, given, "send", "options");
-      return await inner.send(input, given);
-    },
-    async turn(messageId) {
-      checked(name, messageId, "turn", "messageId");
-      return await inner.turn(messageId);
-    },
-    async cancel(given) {
-      checkedOptional(cancelShape, given, "cancel", "options");
-      return await inner.cancel(given);
-    },
-    async approve(callId, given) {
-      checked(text, callId, "approve", "callId");
-      checkedOptional(answerShape, given, "approve", "answer");
-      await inner.approve(callId, given);
-    },
-    async deny(callId, given) {
-      checked(text, callId, "deny", "callId");
-      checkedOptional(answerShape, given, "deny", "answer");
-      await inner.deny(callId, given);
-    },
-    async withdraw(messageId, reason) {
-      checked(name, messageId, "withdraw", "messageId");
-      checkedOptional(text, reason, "withdraw", "reason");
-      await inner.withdraw(messageId, reason);
-    },
-    async reschedule(messageId, to) {
-      checked(name, messageId, "reschedule", "messageId");
-      checked(delivery, to, "reschedule", "delivery");
-      await inner.reschedule(messageId, to);
-    },
-    async compact(strategy) {
-      checkedOptional(strategyShape, strategy, "compact", "strategy");
-      return await inner.compact(strategy);
-    },
-    async restore(at) {
-      checkedOptional(position, at, "restore", "position");
-      await inner.restore(at);
-    },
-    async preview(given) {
-      checkedOptional(previewShape, given, "preview", "options");
-      return await inner.preview(given);
-    },
-    async context(given) {
-      checkedOptional(atShape, given, "context", "options");
-      return await inner.context(given);
-    },
-    async at(there) {
-      checked(position, there, "at", "position");
-      return await inner.at(there);
-    },
-    async diff(before, after) {
-      checked(position, before, "diff", "before");
-      checked(position, after, "diff", "after");
-      return await inner.diff(before, after);
-    },
-    async fork(given) {
-      checkedOptional(forkShape, given, "fork", "options");
-      return await inner.fork(given);
-    },
-    async rerun(given) {
-      checkedOptional(rerunShape, given, "rerun", "options");
-      return await inner.rerun(given);
-    },
-    async redact(what, given) {
-      checked(redactedShape, what, "redact", "what");
-      checkedOptional(redactShape, given, "redact", "options");
-      return await inner.redact(what, given);
-    },
+    send: (input, given) =>
+      asked(
+        () => {
+          checkedOptional(sendShape, given, "send", "options");
+        },
+        () => inner.send(input, given),
+      ),
+    turn: (messageId) =>
+      asked(
+        () => {
+          checked(name, messageId, "turn", "messageId");
+        },
+        () => inner.turn(messageId),
+      ),
+    cancel: (given) =>
+      asked(
+        () => {
+          checkedOptional(cancelShape, given, "cancel", "options");
+        },
+        () => inner.cancel(given),
+      ),
+    approve: (callId, given) =>
+      asked(
+        () => {
+          checked(text, callId, "approve", "callId");
+          checkedOptional(answerShape, given, "approve", "answer");
+        },
+        () => inner.approve(callId, given),
+      ),
+    deny: (callId, given) =>
+      asked(
+        () => {
+          checked(text, callId, "deny", "callId");
+          checkedOptional(answerShape, given, "deny", "answer");
+        },
+        () => inner.deny(callId, given),
+      ),
+    withdraw: (messageId, reason) =>
+      asked(
+        () => {
+          checked(name, messageId, "withdraw", "messageId");
+          checkedOptional(text, reason, "withdraw", "reason");
+        },
+        () => inner.withdraw(messageId, reason),
+      ),
+    reschedule: (messageId, to) =>
+      asked(
+        () => {
+          checked(name, messageId, "reschedule", "messageId");
+          checked(delivery, to, "reschedule", "delivery");
+        },
+        () => inner.reschedule(messageId, to),
+      ),
+    compact: (strategy) =>
+      asked(
+        () => {
+          checkedOptional(strategyShape, strategy, "compact", "strategy");
+        },
+        () => inner.compact(strategy),
+      ),
+    restore: (at) =>
+      asked(
+        () => {
+          checkedOptional(position, at, "restore", "position");
+        },
+        () => inner.restore(at),
+      ),
+    preview: (given) =>
+      asked(
+        () => {
+          checkedOptional(previewShape, given, "preview", "options");
+        },
+        () => inner.preview(given),
+      ),
+    context: (given) =>
+      asked(
+        () => {
+          checkedOptional(atShape, given, "context", "options");
+        },
+        () => inner.context(given),
+      ),
+    at: (there) =>
+      asked(
+        () => {
+          checked(position, there, "at", "position");
+        },
+        () => inner.at(there),
+      ),
+    diff: (before, after) =>
+      asked(
+        () => {
+          checked(position, before, "diff", "before");
+          checked(position, after, "diff", "after");
+        },
+        () => inner.diff(before, after),
+      ),
+    fork: (given) =>
+      asked(
+        () => {
+          checkedOptional(forkShape, given, "fork", "options");
+        },
+        () => inner.fork(given),
+      ),
+    rerun: (given) =>
+      asked(
+        () => {
+          checkedOptional(rerunShape, given, "rerun", "options");
+        },
+        () => inner.rerun(given),
+      ),
+    redact: (what, given) =>
+      asked(
+        () => {
+          checked(redactedShape, what, "redact", "what");
+          checkedOptional(redactShape, given, "redact", "options");
+        },
+        () => inner.redact(what, given),
+      ),
     events(given) {
       checkedOptional(eventsShape, given, "events", "options");
       return inner.events(given);
     },
-    async close(reason) {
-      checkedOptional(text, reason, "close", "reason");
-      await inner.close(reason);
-    },
+    close: (reason) =>
+      asked(
+        () => {
+          checkedOptional(text, reason, "close", "reason");
+        },
+        () => inner.close(reason),
+      ),
   };
 }
