@@ -260,6 +260,22 @@ it.each([
   },
 );
 
+it("what an agent's own functions answer fails its session before a log has what cannot be read", async () => {
+  const log = await openMemoryLog();
+  const estimator = { name: "none", exact: true, text: () => Number.NaN };
+  const runtime = await createRuntime({ log, agent: { model, context: { estimator } } });
+  const session = await runtime.session("s");
+  await expect(session.send("Go.")).rejects.toMatchObject({
+    code: "SESSION_FAILED",
+    cause: { code: "EVENT_INVALID" },
+  });
+  await runtime.close();
+  const events = await storedEvents(log, "s");
+  expect(events.map(asRead)).toEqual(events);
+  expect(events.map(({ type }) => type)).toContain("message.queued");
+  await log.close();
+});
+
 it("functions over a log refuse what would not fit into it", async () => {
   const log = await openMemoryLog();
   const runtime = await createRuntime({ log, agent: { model } });
