@@ -7,8 +7,9 @@
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
-import { TurnlogError, type GlobalEvent } from "../events/index.ts";
+import { TurnlogError, type EventLog, type GlobalEvent } from "../events/index.ts";
 import { storeReached } from "../events/leveldb/index.ts";
+import { viewSession } from "../runtime/index.ts";
 import { DONE, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, writeLines, type Channel, type Output } from "./output.ts";
@@ -31,7 +32,7 @@ const inTheOtherProcess =
 /** Milliseconds between two looks at `store.json`, which is written when a store is closed. */
 const LOOK_EVERY = 500;
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `EventLog.readAll` throws */
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `SESSION_NOT_FOUND`, `SESSION_DELETED`, and what `EventLog.readAll` throws */
 export async function showLog(given: unknown, { data, progress }: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
   let next = await print(options, options.from, data);
@@ -51,7 +52,12 @@ export async function showLog(given: unknown, { data, progress }: Output): Promi
 
 /** Prints from a global position on; answers with the one behind the last. */
 async function print(options: Options, from: number, data: Channel): Promise<number> {
-  await using log = await openSessions(options, { elsewhere: inTheOtherProcess });
+  await using log = await openSessions(options, {
+    elsewhere: inTheOtherProcess,
+    // One session that is encrypted shall not hide all others.
+    withoutKey: "redact",
+  });
+  await assertThere(log, options);
   let next = from;
   const lines = async function* (): AsyncGenerator<string> {
     for await (const placed of log.readAll({ from })) {
@@ -62,6 +68,17 @@ async function print(options: Options, from: number, data: Channel): Promise<num
   };
   await writeLines(data, lines());
   return Math.max(next, (await storeReached(resolve(options.dir))) + 1);
+}
+
+/** Who follows may wait for a session to begin; one that was deleted never will. */
+async function assertThere(log: EventLog, { session, follow }: Options): Promise<void> {
+  if (session === undefined) return;
+  try {
+    await viewSession(log, session, 1);
+  } catch (error) {
+    const isMissing = TurnlogError.isInstance(error) && error.code === "SESSION_NOT_FOUND";
+    if (!follow || !isMissing) throw error;
+  }
 }
 
 /** Somebody may have opened the store since: then it is looked at later. */
