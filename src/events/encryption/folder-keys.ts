@@ -135,9 +135,11 @@ function isMissing(error: unknown): boolean {
 
 function failure(dir: string, session: string, cause: unknown): TurnlogError {
   const why = cause instanceof Error ? cause.message : String(cause);
+  const [what, about] =
+    session === UNFINISHED ? ["The keys", {}] : [`The key of session ${session}`, { session }];
   return new TurnlogError(
     "LOG_FAILED",
-    `The key of session ${session} in ${dir} cannot be read or written: ${why}. See that the folder is there and yours.`,
-    { session, cause },
+    `${what} in ${dir} cannot be read or written: ${why}. See that the folder can be made, or is there and yours.`,
+    { ...about, cause },
   );
 }
