@@ -5,12 +5,11 @@
 
 import type { BlobStore } from "../../blob-store.ts";
 import { folderBlobs } from "../../blobs/index.ts";
-import { createCodec } from "../../codec.ts";
 import { TurnlogError } from "../../errors.ts";
+import { blobsIn } from "../blob-rows.ts";
 import type { Database, Scan } from "../database.ts";
 import { readFailure, storeFailure } from "../failures.ts";
-import { decodeRow } from "../event-row.ts";
-import { checkedKey, parseEventKey } from "../keys.ts";
+import { checkedKey } from "../keys.ts";
 import { BatchWriter } from "../repair/batch-writer.ts";
 import { seal } from "../sealed-row.ts";
 import { writeFormat } from "../store/format-row.ts";
@@ -124,7 +123,7 @@ async function copyRows(
       if (rows.length === 0) break;
       for (const [key, row] of rows) {
         if (!check.take(key, row)) continue;
-        for (const sha256 of blobsIn(key, row)) used.add(sha256);
+        for (const { sha256 } of blobsIn(key, row)) used.add(sha256);
         await writer.put(key, row);
       }
       onProgress?.({ events: check.events, of: check.end.position });
@@ -135,17 +134,6 @@ async function copyRows(
   check.finish();
   await writer.flush();
   return { check, used };
-}
-
-const codec = createCodec();
-
-/** The blobs that the events of a row bring along. */
-function blobsIn(key: string, row: string): readonly string[] {
-  const place = row.includes('"blob.stored"') ? parseEventKey(key) : undefined;
-  if (place === undefined) return [];
-  return decodeRow(codec, row, place).flatMap(({ type, data }) =>
-    type === "blob.stored" ? [data.sha256] : [],
-  );
 }
 
 /** Lost blobs are told, and no reason to have no copy: nothing brings them back. */
