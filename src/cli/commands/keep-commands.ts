@@ -27,7 +27,7 @@ export function addKeepCommands(
   program
     .command("import")
     .description("bring a session from a file into the store, all of it or nothing")
-    .argument("<file>", "what 'turnlog export' wrote, or a JSON array of messages")
+    .argument("<file>", "what 'turnlog export' wrote, or a JSON array of messages; - is stdin")
     .addOption(
       new Option("--from <kind>", "what is in the file: messages are those of the AI SDK")
         .choices(["session", "model-messages", "ui-messages"])

@@ -35,6 +35,6 @@ export function fileData(data: unknown): string {
   }
   throw new TurnlogError(
     "INVALID_INPUT",
-    `A file in the messages is not there itself, but as ${JSON.stringify(toJson(data))}: a session keeps content, not a provider's reference to it.`,
+    `A file in the messages is not there itself, but as ${JSON.stringify(toJson(data)).slice(0, 200)}: a session keeps content, not a provider's reference to it.`,
   );
 }
