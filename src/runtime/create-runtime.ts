@@ -4,7 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { encryptedLog } from "../events/encryption/index.ts";
+import { assertKeysOutside, encryptedLog } from "../events/encryption/index.ts";
 import {
   parseSessionId,
   TurnlogError,
@@ -35,6 +35,9 @@ import { compactLog, type CompactedLog, type CompactLogOptions } from "./thinnin
  * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_READ_ONLY`
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
+  // Before a store is made for it.
+  if ("dir" in options && options.encryption !== undefined)
+    assertKeysOutside(options.encryption.keys, options.dir);
   const prepared = await prepareAgent(options.agent);
   if ("log" in options)
     return new OpenRuntime(options, prepared, await encrypted(options, options.log));

@@ -30,6 +30,7 @@ export function folderKeys(folder: string): KeyStore {
     }
   };
   return {
+    folder: dir,
     async load(session) {
       await lines.get(session);
       try {

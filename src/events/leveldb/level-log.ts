@@ -22,6 +22,7 @@ import type {
 } from "../event-log.ts";
 import { parseSessionId } from "../session-id.ts";
 import { Appender } from "./appender.ts";
+import { assertOutside } from "./backup/backup-folder.ts";
 import { backupStore, type Backup, type BackupOptions } from "./backup/backup-store.ts";
 import { Committer } from "./committer.ts";
 import type { ChainMark } from "./commit-record.ts";
@@ -47,6 +48,8 @@ import { Thinning } from "./thinning.ts";
 import { isDeleted } from "./tombstone.ts";
 
 export interface LevelLogOptions {
+  /** The folder of the store, where it has one. */
+  readonly dir?: string;
   readonly sync: boolean;
   /** What lies beside it. */
   readonly blobs: BlobStore;
@@ -61,6 +64,7 @@ export interface LevelLogOptions {
 }
 
 export class LevelLog implements StoreLog {
+  readonly dir: string | undefined;
   readonly blobs: BlobStore;
   readonly #database: ScannedDatabase;
   readonly #release: LevelLogOptions["release"];
@@ -81,7 +85,11 @@ export class LevelLog implements StoreLog {
   readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  constructor(given: Database, { sync, blobs, end, checked, release, eraser }: LevelLogOptions) {
+  constructor(
+    given: Database,
+    { dir, sync, blobs, end, checked, release, eraser }: LevelLogOptions,
+  ) {
+    this.dir = dir;
     this.blobs = blobs;
     const database = new ScannedDatabase(given);
     this.#database = database;
@@ -262,6 +270,7 @@ export class LevelLog implements StoreLog {
 
   /** What the copied events refer to stays until it is copied too. */
   async #backup(dir: string, options: BackupOptions): Promise<Backup> {
+    if (this.dir !== undefined) assertOutside(this.dir, dir);
     using _ = this.blobs.hold();
     return await backupStore(this.#database, this.blobs, dir, options);
   }

@@ -10,8 +10,8 @@ type Issue = z.core.$ZodIssue;
 /** Of a text that somebody else wrote, which may bring along all that it is about. */
 const LONGEST = 300;
 
-/** @param faults - What is wrong with each message, where something is. */
-export function misfitWords(faults: readonly (unknown | undefined)[]): string | undefined {
+/** @param faults - What is wrong with each message; undefined where it fits. */
+export function misfitWords(faults: readonly unknown[]): string | undefined {
   const first = faults.findIndex((fault) => fault !== undefined);
   if (first === -1) return undefined;
   const more = faults.filter((fault) => fault !== undefined).length - 1;
