@@ -21,10 +21,24 @@ const optionsSchema = z.object({
   blobs: z.string().exactOptional(),
 });
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
-export async function exportTo(session: string, given: unknown, output: Output): Promise<void> {
+/**
+ * @param words - The session, and patterns that are to be taken out.
+ * @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
+ */
+export async function exportTo(
+  words: readonly string[],
+  given: unknown,
+  output: Output,
+): Promise<void> {
   const { data, progress } = output;
-  const { dir, keys, sealed, fixture, redact, blobs, ...options } = optionsSchema.parse(given);
+  const options = optionsSchema.parse(given);
+  const { session, redact } = exported(words, options);
+  const { dir, keys, sealed, fixture, blobs } = options;
+  if (typeof fixture === "string" && options.out !== undefined) {
+    throw new UsageError(
+      `--fixture ${fixture} and --out ${options.out} both name a file: give one of them.`,
+    );
+  }
   const out = typeof fixture === "string" ? fixture : options.out;
   if (redact.length > 0 && fixture === undefined) {
     throw new UsageError(
@@ -58,6 +72,28 @@ export async function exportTo(session: string, given: unknown, output: Output):
   await writeLines(progress, lost);
   if (out === undefined) return;
   await writeLine(progress, `Session ${session} is in ${out}.`);
+}
+
+/**
+ * The session, and what is to be taken out. Behind the session, `--redact` used to take several
+ * patterns, and still does; before it, it takes one, so that the session is left.
+ */
+function exported(
+  [session, ...patterns]: readonly string[],
+  { fixture, redact }: z.infer<typeof optionsSchema>,
+): { readonly session: string; readonly redact: readonly string[] } {
+  if (session === undefined) {
+    throw new UsageError(
+      typeof fixture === "string"
+        ? `No session is named: --fixture took ${fixture} as its file. Name the session before it: turnlog export <session> --fixture [file].`
+        : "No session is named, as in turnlog export <session>. turnlog sessions lists those that there are.",
+    );
+  }
+  if (patterns.length > 0 && redact.length === 0)
+    throw new UsageError(
+      `One session is exported at a time: ${[session, ...patterns].join(", ")}.`,
+    );
+  return { session, redact: [...redact, ...patterns] };
 }
 
 function patternOf(source: string): RegExp {

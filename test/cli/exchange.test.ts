@@ -232,14 +232,22 @@ describe("export --fixture", () => {
 
   it("is used wrongly with a pattern that is none, or for an export that is no fixture", async () => {
     await using from = await folderWith("one", await readFixture("parallel"));
-    for (const args of [
-      ["--fixture", "--redact", "("],
-      ["--redact", "Ada"],
-    ]) {
-      const ended = await run(["export", "one", ...args], { cwd: from.path });
+    for (const [args, said] of [
+      [["one", "--fixture", "--redact", "("], /\( is no regular expression/],
+      [["one", "--redact", "Ada"], /--redact is for fixtures/],
+      [["one", "--fixture", "a.jsonl", "--out", "b.jsonl"], /both name a file/],
+      [["one", "two"], /One session is exported at a time: one, two\./],
+      [["--fixture", "one"], /took one as its file\. Name the session before it/],
+      [["--redact", "Ada"], /No session is named/],
+    ] as const) {
+      const ended = await run(["export", ...args], { cwd: from.path });
       expect(ended).toMatchObject({ code: 2, stdout: "" });
+      expect(ended.stderr).toMatch(said);
     }
     const { stdout } = await run(["export", "one", "--fixture"], { cwd: from.path });
     expect(jsonLines(stdout).length).toBe((await readFixture("parallel")).length + 1);
+    const first = ["export", "--redact", "Ada", "--redact", "Bonn", "one", "--fixture"];
+    const before = await run(first, { cwd: from.path });
+    expect(jsonLines(before.stdout).length).toBe(jsonLines(stdout).length);
   });
 });

@@ -51,3 +51,21 @@ it("gives the system's reason once, and names no session for what is no key of o
   expect(error).toMatchObject({ code: "LOG_FAILED", session: undefined });
   expect(String(error)).toMatch(/The keys in \S+keys cannot be read or written: ENOTDIR/);
 });
+
+it("refuses an option that would do nothing, and says with what it goes", async () => {
+  await using folder = await temporaryFolder();
+  for (const [args, said] of [
+    [["replay", "a", "--agent", "/nope.ts"], /--agent is for a check: add --check/],
+    [["replay", "a", "--max-gap", "1"], /add --pace recorded/],
+    [["replay", "a", "--max-gap", "1", "--pace", "recorded", "--check"], /leave out --check/],
+    [["show", "a", "--step", "1"], /add --view timeline/],
+    [
+      ["compact-log", "a", "--drop", "boundaries", "--shown", "--yes"],
+      /--shown is about reasoning/,
+    ],
+  ] as const) {
+    const { code, stdout, stderr } = await run(args, { cwd: folder.path });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(said);
+  }
+});
