@@ -15,6 +15,7 @@ import {
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
+/** A session at a position: its state, what was said and done, and what a step would send. */
 export interface SessionView {
   readonly session: string;
   readonly position: number;
@@ -115,6 +116,7 @@ async function absent(log: EventLog, session: string): Promise<TurnlogError> {
   );
 }
 
+/** A session as {@link listSessions} tells it. */
 export interface ListedSession extends SessionSummary {
   readonly session: string;
   /** The last position. */

@@ -276,3 +276,14 @@ it.each([
   expect(String(refusals[0])).toBe(String(refusals[1]));
   expect(await fingerprint(dir)).toEqual(before);
 });
+
+it("finds nothing to repair in a store that has no log yet", async () => {
+  const dir = await temporaryFolder();
+  await store(dir);
+  await rm(join(dir, "log"), { recursive: true });
+  const mark = { format: 1, generation: 1, reached: { position: 0, seal: "" } };
+  await writeFile(join(dir, "store.json"), JSON.stringify(mark));
+  const before = await fingerprint(dir);
+  await expect(repairLog({ dir })).rejects.toMatchObject({ code: "LOG_NOT_FOUND" });
+  expect(await fingerprint(dir)).toEqual(before);
+});

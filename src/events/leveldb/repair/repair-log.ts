@@ -35,7 +35,7 @@ import { surveyStore, type Survey } from "./survey.ts";
 export async function repairLog({ dir }: { readonly dir: string }): Promise<RepairReport> {
   const paths = storePaths(dir);
   await assertLog(paths);
-  const hadLock = (await namesIn(paths.lock)).length > 0;
+  const hadLock = namesIn(paths.lock).length > 0;
   const lock = await takeLock(paths);
   try {
     await settle(paths);
@@ -46,24 +46,32 @@ export async function repairLog({ dir }: { readonly dir: string }): Promise<Repa
   } finally {
     await rm(paths.repairing, { recursive: true, force: true });
     await lock.release();
-    if (!hadLock && !(await namesIn(dir)).includes("store.json"))
-      await rm(paths.lock, { recursive: true });
+    if (!hadLock && !namesIn(dir).includes("store.json")) await rm(paths.lock, { recursive: true });
   }
 }
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN`, `LOG_DAMAGED` */
 async function assertLog(paths: StorePaths): Promise<void> {
-  const names = await namesIn(paths.dir);
+  const names = namesIn(paths.dir);
   assertFinished(paths, names);
-  if (names.includes("store.json") && !(await hasEvents(paths))) {
+  if (names.includes("store.json") && !hasEvents(paths)) {
     const store = await storeOf(paths, []);
     if (store === undefined || store.reached.position > 0) throw logGone(paths, store);
+    if (namesIn(paths.log).length === 0) throw neverUsed(paths);
   }
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
-    if ((await namesIn(folder)).length > 0) return;
+    if (namesIn(folder).length > 0) return;
   }
-  await assertThere(paths);
+  assertThere(paths);
   throw foreign(paths.dir, "there is no log in it");
+}
+
+function neverUsed({ dir }: StorePaths): TurnlogError {
+  return new TurnlogError(
+    "LOG_NOT_FOUND",
+    `There is nothing to repair in ${dir}: the store has no log, and no event of one is on record. Nothing was changed. Whoever opens the store to write begins it.`,
+    { details: { dir } },
+  );
 }
 
 async function repairLocked(paths: StorePaths): Promise<RepairReport> {
@@ -94,7 +102,7 @@ interface Surveyed {
 /** What a store says of itself beside its rows. */
 async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile | undefined> {
   try {
-    const store = await readStoreFile(paths);
+    const store = readStoreFile(paths);
     if (store === undefined) findings.push("store.json is missing");
     return store;
   } catch (error) {
@@ -112,7 +120,7 @@ async function examine(
 ): Promise<Surveyed | undefined> {
   const copy = join(paths.repairing, "copy");
   await mkdir(paths.repairing);
-  linkFolder(paths.log, copy, await liveFiles(paths.log));
+  linkFolder(paths.log, copy, liveFiles(paths.log));
   const database = levelAt(copy, false);
   try {
     await database.open();

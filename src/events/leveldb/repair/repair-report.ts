@@ -18,6 +18,7 @@ export interface RepairedSession {
   readonly missing: number;
 }
 
+/** What {@link repairLog} found and did. */
 export interface RepairReport {
   readonly dir: string;
   /** False when nothing was changed: the log was sound, and no blob was altered. */
