@@ -75,7 +75,7 @@ export async function surveyBlobs(
 
 async function setAside({ blobs, damagedBlobs }: StorePaths, sha256: string): Promise<string> {
   await mkdir(damagedBlobs, { recursive: true });
-  const before = (await namesIn(damagedBlobs)).filter((name) => name.startsWith(sha256)).length;
+  const before = namesIn(damagedBlobs).filter((name) => name.startsWith(sha256)).length;
   const aside = join(damagedBlobs, before === 0 ? sha256 : `${sha256}-${before + 1}`);
   await rename(join(blobs, sha256.slice(0, 2), sha256), aside);
   return aside;
