@@ -102,6 +102,7 @@ export {
   type Backup,
   type BackupOptions,
   type Durability,
+  type LostBlob,
   type OpenLogOptions,
   type RepairedSession,
   type RepairReport,

@@ -3,6 +3,7 @@
  * before anything is made. `chat-run.ts` does it.
  */
 
+import { stat } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import { isatty } from "node:tty";
 import { z } from "zod";
@@ -10,6 +11,7 @@ import { parseSessionId, TurnlogError } from "../events/index.ts";
 import { runChat, type ChatRun } from "./chat/chat-run.ts";
 import { readEnvironment } from "./environment.ts";
 import type { ExitCode } from "./exit-code.ts";
+import { hasCode } from "./folder/folder-error.ts";
 import { chooseModel } from "./chat/model-choice.ts";
 import { mcpServers } from "./mcp-config.ts";
 import type { Output } from "./output.ts";
@@ -94,7 +96,16 @@ async function settingsOf(
 async function assertFiles(sources: readonly string[]): Promise<void> {
   for (const source of sources) {
     if (isAddress(source) || (await isFile(source))) continue;
-    throw new UsageError(`--attach ${source}: there is no such file.`);
+    throw new UsageError(`--attach ${source}: ${await whyNotAFile(source)}.`);
+  }
+}
+
+async function whyNotAFile(path: string): Promise<string> {
+  try {
+    return (await stat(path)).isDirectory() ? "that is a folder" : "that is no regular file";
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return "there is no such file";
+    return error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -31,6 +31,10 @@ export async function compactStoredLog(
   { data, progress }: Output,
 ): Promise<ExitCode> {
   const { dir, json, drop, keepSteps, before, shown, dryRun, yes } = optionsSchema.parse(given);
+  if (shown && drop !== "reasoning")
+    throw new UsageError(
+      "--shown is about reasoning: the boundaries of deltas are shown to no model.",
+    );
   const options = {
     drop,
     shown,

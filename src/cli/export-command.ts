@@ -1,14 +1,12 @@
 /** `turnlog export`: a session as JSON Lines, to stdout or into a file. */
 
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import type { TurnlogError } from "../events/index.ts";
 import { folderBlobs } from "../events/blobs/index.ts";
 import { copyBlobs, exportFixture, exportSession } from "../runtime/index.ts";
+import { namedFile } from "./named-file.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { openSessions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
@@ -23,13 +21,24 @@ const optionsSchema = z.object({
   blobs: z.string().exactOptional(),
 });
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws */
+/**
+ * @param words - The session, and patterns that are to be taken out.
+ * @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
+ */
 export async function exportTo(
-  session: string,
+  words: readonly string[],
   given: unknown,
-  { data, progress }: Output,
+  output: Output,
 ): Promise<void> {
-  const { dir, keys, sealed, fixture, redact, blobs, ...options } = optionsSchema.parse(given);
+  const { data, progress } = output;
+  const options = optionsSchema.parse(given);
+  const { session, redact } = exported(words, options);
+  const { dir, keys, sealed, fixture, blobs } = options;
+  if (typeof fixture === "string" && options.out !== undefined) {
+    throw new UsageError(
+      `--fixture ${fixture} and --out ${options.out} both name a file: give one of them.`,
+    );
+  }
   const out = typeof fixture === "string" ? fixture : options.out;
   if (redact.length > 0 && fixture === undefined) {
     throw new UsageError(
@@ -46,6 +55,7 @@ export async function exportTo(
   const onLost = ({ message }: TurnlogError): void => {
     lost.push(`Left out: ${message}`);
   };
+  const file = out === undefined ? undefined : await namedFile(out, output);
   await using log = await openSessions({ dir, keys });
   const lines =
     fixture === undefined
@@ -58,11 +68,32 @@ export async function exportTo(
   if (blobs !== undefined && log.blobs !== undefined) {
     await copyBlobs(log, session, log.blobs, folderBlobs(resolve(blobs)), onLost);
   }
-  if (out === undefined) await writeLines(data, lines);
-  else await writeWhole(resolve(out), lines);
+  await (file === undefined ? writeLines(data, lines) : file.write(lines));
   await writeLines(progress, lost);
   if (out === undefined) return;
   await writeLine(progress, `Session ${session} is in ${out}.`);
+}
+
+/**
+ * The session, and what is to be taken out. Behind the session, `--redact` used to take several
+ * patterns, and still does; before it, it takes one, so that the session is left.
+ */
+function exported(
+  [session, ...patterns]: readonly string[],
+  { fixture, redact }: z.infer<typeof optionsSchema>,
+): { readonly session: string; readonly redact: readonly string[] } {
+  if (session === undefined) {
+    throw new UsageError(
+      typeof fixture === "string"
+        ? `No session is named: --fixture took ${fixture} as its file. Name the session before it: turnlog export <session> --fixture [file].`
+        : "No session is named, as in turnlog export <session>. turnlog sessions lists those that there are.",
+    );
+  }
+  if (patterns.length > 0 && redact.length === 0)
+    throw new UsageError(
+      `One session is exported at a time: ${[session, ...patterns].join(", ")}.`,
+    );
+  return { session, redact: [...redact, ...patterns] };
 }
 
 function patternOf(source: string): RegExp {
@@ -71,23 +102,4 @@ function patternOf(source: string): RegExp {
   } catch (error) {
     throw new UsageError(`${source} is no regular expression.`, { cause: error });
   }
-}
-
-/** The file is there when all of it is: an export that ends early leaves what was there before. */
-async function writeWhole(
-  path: string,
-  lines: Iterable<string> | AsyncIterable<string>,
-): Promise<void> {
-  const unfinished = `${path}.${process.pid}.part`;
-  try {
-    await pipeline(ended(lines), createWriteStream(unfinished, { flush: true }));
-    await rename(unfinished, path);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw error;
-  }
-}
-
-async function* ended(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const line of lines) yield `${line}\n`;
 }

@@ -1,7 +1,5 @@
 /** `turnlog import`: a session from a file into the store, all of it or nothing. */
 
-import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { parseSessionId, TurnlogError } from "../events/index.ts";
@@ -19,7 +17,7 @@ import {
 } from "../runtime/index.ts";
 import { keysIn } from "./key-folder.ts";
 import { shown, writeLine, type Output } from "./output.ts";
-import { textLines } from "./text-lines.ts";
+import { readSource, type ReadSource } from "./read-source.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
@@ -44,14 +42,14 @@ export async function importFrom(
   { data, progress }: Output,
 ): Promise<void> {
   const options = optionsSchema.parse(given);
-  const path = resolve(file);
-  const { session, events, instructions } = await read(path, options);
+  const source = await readSource(file);
+  const { session, events, instructions } = await read(source, options);
   const keys = keysIn(options.keys, options.dir);
   await using log = encryptedLog(await openLog({ dir: resolve(options.dir) }), keys);
   const hasBlobs = events.some(({ type }) => type === "blob.stored");
   // Its blobs are read when there is a store to put them into.
   const imported = hasBlobs
-    ? await importSession(log, sessionLines(path), importOptions(options))
+    ? await importSession(log, source.lines(), importOptions(options))
     : await appendImported(log, session, events);
   if (options.json) return await writeLine(data, JSON.stringify(imported));
   const size = amount(imported.events, "event");
@@ -65,22 +63,23 @@ interface Read extends SessionFile {
   readonly instructions: string;
 }
 
-async function read(path: string, { as, verify, from }: Options): Promise<Read> {
+async function read(source: ReadSource, { as, verify, from, blobs }: Options): Promise<Read> {
   if (from === "session") {
     const options = as === undefined ? { verify } : { as, verify };
-    return { ...(await readSessionFile(sessionLines(path), options)), instructions: "" };
+    return { ...(await readSessionFile(source.lines(), options)), instructions: "" };
   }
   if (as === undefined) throw new UsageError("Messages have no session name: give one by --as.");
-  const messages = parseJson(await readFile(path, "utf8"), path);
+  if (blobs !== undefined || !verify) {
+    throw new UsageError(
+      `${blobs === undefined ? "--no-verify" : "--blobs"} is for sessions: messages are imported as they are, media and all.`,
+    );
+  }
+  const messages = parseJson((await Array.fromAsync(source.lines())).join("\n"), source.name);
   const transcript =
     from === "ui-messages"
       ? await transcriptOfUIMessages(messages, Date.now())
       : await transcriptOfModelMessages(messages, Date.now());
   return { session: parseSessionId(as), ...transcript };
-}
-
-function sessionLines(path: string): AsyncIterable<string> {
-  return textLines(createReadStream(path, "utf8"));
 }
 
 function importOptions({ as, verify, blobs }: Options): ImportSessionOptions {
@@ -91,11 +90,11 @@ function importOptions({ as, verify, blobs }: Options): ImportSessionOptions {
   };
 }
 
-function parseJson(text: string, path: string): unknown {
+function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new TurnlogError("INVALID_INPUT", `${path} is not JSON: ${String(error)}`, {
+    throw new TurnlogError("INVALID_INPUT", `${name} is not JSON: ${String(error)}`, {
       cause: error,
     });
   }

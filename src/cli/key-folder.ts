@@ -1,15 +1,15 @@
 /** The folder that --keys or TURNLOG_KEYS names: where the keys of encrypted sessions are. */
 
-import { relative, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { folderKeys, type KeyStore } from "../events/encryption/index.ts";
+import { isWithin } from "../events/index.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Undefined where none is named; a variable that is set to nothing names none. @throws UsageError */
 export function keysIn(folder: string | undefined, dir: string): KeyStore | undefined {
   if (folder === undefined || folder.trim() === "") return undefined;
-  const [keys, store] = [resolve(folder), resolve(dir)];
-  const way = relative(store, keys);
-  if (way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && resolve(store, way) === keys))
+  const keys = resolve(folder);
+  if (isWithin(dir, keys))
     throw new UsageError(
       `The keys must not lie in the store (${dir}): whoever copies it would copy them too. Name another folder by --keys.`,
     );

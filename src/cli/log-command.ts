@@ -7,8 +7,14 @@
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
-import { allReadableEvents, TurnlogError, type GlobalEvent } from "../events/index.ts";
+import {
+  allReadableEvents,
+  TurnlogError,
+  type EventLog,
+  type GlobalEvent,
+} from "../events/index.ts";
 import { storeReached } from "../events/leveldb/index.ts";
+import { viewSession } from "../runtime/index.ts";
 import { DONE, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, writeLines, type Channel, type Output } from "./output.ts";
@@ -31,7 +37,7 @@ const inTheOtherProcess =
 /** Milliseconds between two looks at `store.json`, which is written when a store is closed. */
 const LOOK_EVERY = 500;
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `EventLog.readAll` throws */
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `SESSION_NOT_FOUND`, `SESSION_DELETED`, and what `EventLog.readAll` throws */
 export async function showLog(given: unknown, output: Output): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
   const { progress } = output;
@@ -56,7 +62,12 @@ async function print(
   from: number,
   { data, progress }: Pick<Output, "data" | "progress">,
 ): Promise<number> {
-  await using log = await openSessions(options, { elsewhere: inTheOtherProcess });
+  await using log = await openSessions(options, {
+    elsewhere: inTheOtherProcess,
+    // One session that is encrypted shall not hide all others.
+    withoutKey: "redact",
+  });
+  await assertThere(log, options);
   let next = from;
   const missing: string[] = [];
   const leftOut = ({ session, message }: TurnlogError): void => {
@@ -72,6 +83,17 @@ async function print(
   await writeLines(data, lines());
   for (const message of missing) await writeLine(progress, `Left out: ${message}`);
   return Math.max(next, (await storeReached(resolve(options.dir))) + 1);
+}
+
+/** Who follows may wait for a session to begin; one that was deleted never will. */
+async function assertThere(log: EventLog, { session, follow }: Options): Promise<void> {
+  if (session === undefined) return;
+  try {
+    await viewSession(log, session, 1);
+  } catch (error) {
+    const isMissing = TurnlogError.isInstance(error) && error.code === "SESSION_NOT_FOUND";
+    if (!follow || !isMissing) throw error;
+  }
 }
 
 /** Somebody may have opened the store since: then it is looked at later. */

@@ -14,6 +14,7 @@ import { DONE, FAILED, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, type Output } from "./output.ts";
 import { openSessions } from "./store-folder.ts";
+import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
@@ -34,6 +35,7 @@ export async function replaySession(
   output: Output,
 ): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
+  assertUsed(options);
   await using log = await openSessions(options);
   // Says that there is no such session.
   await viewSession(log, session, 1);
@@ -42,6 +44,16 @@ export async function replaySession(
       ? check(session, log, options, output)
       : show(session, log, options, output, signal),
   );
+}
+
+/** An option that would do nothing is a mistake of whoever gives it. @throws UsageError */
+function assertUsed({ check: isCheck, agent, maxGap, pace }: Options): void {
+  if (agent !== undefined && !isCheck)
+    throw new UsageError("--agent is for a check: add --check. A replay alone runs no agent.");
+  if (maxGap !== undefined && (isCheck || pace === "at-once"))
+    throw new UsageError(
+      "--max-gap is for a session that is shown in its time: add --pace recorded, and leave out --check.",
+    );
 }
 
 async function show(

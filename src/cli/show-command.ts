@@ -14,6 +14,7 @@ import { stateLines, stateValue } from "./show/show-state.ts";
 import { timelineLines } from "./show/show-timeline.ts";
 import { usageLines, usageValue } from "./show/show-usage.ts";
 import { openSessions } from "./store-folder.ts";
+import { UsageError } from "./usage-error.ts";
 
 const optionsSchema = z.object({
   dir: z.string(),
@@ -25,9 +26,11 @@ const optionsSchema = z.object({
   full: z.boolean().default(false),
 });
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
+/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
   const { dir, keys, at, view: shown, json, step, full } = optionsSchema.parse(given);
+  if (step !== undefined && shown !== "timeline")
+    throw new UsageError("--step is of the timeline: add --view timeline.");
   await using log = await openSessions({ dir, keys });
   const view = await viewSession(log, session, at);
   if (shown === "timeline") {

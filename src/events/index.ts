@@ -1,5 +1,6 @@
 /** The face of `events`: the catalogue, the codec and the port of the log. Loads no database. */
 
+export { isWithin } from "./within-folder.ts";
 export {
   eventSchemas,
   eventVersions,

@@ -5,7 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { encryptedLog } from "../events/encryption/index.ts";
+import { assertKeysOutside, encryptedLog } from "../events/encryption/index.ts";
 import {
   parseSessionId,
   TurnlogError,
@@ -43,6 +43,9 @@ import { compactLog, type CompactedLog, type CompactLogOptions } from "./thinnin
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   const options = checkedOptions(given);
+  // Before a store is made for it.
+  if ("dir" in options && options.dir !== undefined && options.encryption !== undefined)
+    assertKeysOutside(options.encryption.keys, options.dir);
   if (hasLog(options)) {
     const prepared = await prepareAgent(options.agent);
     return new OpenRuntime(options, prepared, await encrypted(options, options.log));

@@ -78,7 +78,7 @@ export async function stateAt(log: EventLog, session: string, at?: number): Prom
 
 /**
  * A session as it stood at a position, read from a log. Runs nothing and writes nothing.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` for a position that there is not.
  */
 export async function viewSession(
   log: EventLog,
@@ -88,16 +88,10 @@ export async function viewSession(
   return viewOf(session, await stateAt(log, session, at));
 }
 
-/** @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not. */
+/** @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` for a position that there is not. */
 export async function checkPosition(log: EventLog, session: string, at?: number): Promise<void> {
   const last = await log.revision(session);
-  if (last === 0) {
-    throw new TurnlogError(
-      "SESSION_NOT_FOUND",
-      `There is no session ${session} in this store. \`turnlog sessions\` lists those that there are.`,
-      { session },
-    );
-  }
+  if (last === 0) throw await absent(log, session);
   if (at !== undefined && !(Number.isInteger(at) && at >= 1 && at <= last)) {
     throw new TurnlogError(
       "INVALID_INPUT",
@@ -105,6 +99,21 @@ export async function checkPosition(log: EventLog, session: string, at?: number)
       { session, position: at },
     );
   }
+}
+
+/** A session that was deleted is not one that nobody ever had. */
+async function absent(log: EventLog, session: string): Promise<TurnlogError> {
+  for await (const deleted of log.deleted()) {
+    if (deleted.session !== session) continue;
+    return new TurnlogError("SESSION_DELETED", `Session ${session} was deleted for good.`, {
+      session,
+    });
+  }
+  return new TurnlogError(
+    "SESSION_NOT_FOUND",
+    `There is no session ${session} in this store. \`turnlog sessions\` lists those that there are.`,
+    { session },
+  );
 }
 
 /** A session as {@link listSessions} tells it. */

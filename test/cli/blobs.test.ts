@@ -1,7 +1,7 @@
 /** Media on the command line: exported and imported with their session, deleted with it, collected, copied. */
 
 import { hash } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { createRuntime, openLog } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
@@ -66,4 +66,29 @@ it("says of a blob that is gone where it belongs, and copies what is left", asyn
   const copied = await run(["backup", "rest"], at);
   expect(copied.code).toBe(0);
   expect(copied.stderr).toContain(`${sha256} is missing or damaged`);
+});
+
+it("repair says of blobs what verify says, and sets an altered one aside", async () => {
+  await using folder = await withPicture();
+  const at = { cwd: folder.path };
+  const path = folder.at(`.turnlog/blobs/${sha256.slice(0, 2)}/${sha256}`);
+  const sound = await run(["repair"], at);
+  expect(sound.stdout).toMatch(/is sound: 1 session with \d+ events and 1 blob\. Nothing was/);
+
+  await writeFile(path, "altered");
+  const altered = await run(["repair"], at);
+  expect(altered.code).toBe(0);
+  expect(altered.stdout).toMatch(/^The log of the store in .* is sound/);
+  expect(altered.stdout).toMatch(
+    new RegExp(`1 blob gone:\n  ${sha256}, which one has from .*: it was altered, and is kept as`),
+  );
+  const aside = folder.at(`.turnlog/blobs.damaged/${sha256}`);
+  expect(await readFile(aside, "utf8")).toBe("altered");
+  const [report] = jsonLines((await run(["repair", "--json"], at)).stdout);
+  expect(report).toMatchObject({ changed: false, blobs: 0, lostBlobs: [{ sha256 }] });
+  expect((await run(["verify"], at)).stdout).toContain(`Blob ${sha256} is not there`);
+
+  await writeFile(path, shot);
+  expect((await run(["repair"], at)).stdout).toContain("is sound: 1 session");
+  expect(await run(["verify"], at)).toMatchObject({ code: 0 });
 });

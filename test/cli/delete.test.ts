@@ -20,7 +20,7 @@ it("deletes a session where --yes says so, and no later command finds it or take
   ]);
   const { stdout } = await run(["sessions", "--json"], { cwd });
   expect(jsonLines(stdout)).toMatchObject([{ session: "two" }]);
-  expect((await run(["show", "one"], { cwd })).stderr).toContain("[SESSION_NOT_FOUND]");
+  expect((await run(["show", "one"], { cwd })).stderr).toMatch(/deleted.*\[SESSION_DELETED\]/);
   const spoken = await run(["--session", "one", "hello"], { cwd });
   expect(spoken.code).toBe(1);
   expect(spoken.stderr).toContain("[SESSION_DELETED]");

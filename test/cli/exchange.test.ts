@@ -5,8 +5,16 @@ import { watch } from "node:fs";
 import { open, readdir, readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { NewEvent } from "../../src/events/index.ts";
-import { exportSession, openLog, openMemoryLog, verifyLog } from "../../src/index.ts";
+import {
+  createRuntime,
+  exportSession,
+  openLog,
+  openMemoryLog,
+  verifyLog,
+} from "../../src/index.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
+import { png } from "../support/media.ts";
 import { long, patience } from "../support/runs.ts";
 import { jsonLines, run, start } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
@@ -102,7 +110,37 @@ describe("messages of the AI SDK", () => {
       expect(ended).toMatchObject({ code: 1, stdout: "" });
       expect(ended.stderr).toContain("[INVALID_INPUT]");
     }
+    const more = await run([...from, "--as", "talk", "--no-verify"], { cwd: folder.path });
+    expect(more).toMatchObject({ code: 2, stdout: "" });
     expect(await readdir(folder.path)).toEqual(["messages.json"]);
+  });
+});
+
+describe("import -", () => {
+  it("reads stdin, media and a byte order mark too", async () => {
+    const shot = png({ width: 90, height: 60, seed: 1 });
+    await using from = await temporaryFolder();
+    {
+      await using log = await openLog({ dir: from.at(".turnlog"), durability: "os" });
+      const agent = { model: scriptedModel(["Seen."]) };
+      await using runtime = await createRuntime({ log, agent });
+      const session = await runtime.session("one");
+      const turn = await session.send([{ type: "file", data: shot, mediaType: "image/png" }]);
+      await turn.result;
+    }
+    const { stdout: input } = await run(["export", "one"], { cwd: from.path });
+    await using to = await temporaryFolder();
+    const at = { cwd: to.path, input: `\uFEFF${input}` };
+    expect(await run(["import", "-"], at)).toMatchObject({ code: 0, stdout: "" });
+    expect((await run(["export", "one"], { cwd: to.path })).stdout).toBe(input);
+    expect(await run(["verify"], { cwd: to.path })).toMatchObject({ code: 0 });
+
+    const messages = '\uFEFF[{ "role": "user", "content": "Hello." }]\n';
+    const talk = ["import", "-", "--from", "model-messages", "--as", "talk"];
+    expect(await run(talk, { ...at, input: messages })).toMatchObject({ code: 0 });
+    await to.write("marked.jsonl", `\uFEFF${input}`);
+    const again = ["import", "marked.jsonl", "--as", "two"];
+    expect(await run(again, { cwd: to.path })).toMatchObject({ code: 0 });
   });
 });
 
@@ -194,14 +232,22 @@ describe("export --fixture", () => {
 
   it("is used wrongly with a pattern that is none, or for an export that is no fixture", async () => {
     await using from = await folderWith("one", await readFixture("parallel"));
-    for (const args of [
-      ["--fixture", "--redact", "("],
-      ["--redact", "Ada"],
-    ]) {
-      const ended = await run(["export", "one", ...args], { cwd: from.path });
+    for (const [args, said] of [
+      [["one", "--fixture", "--redact", "("], /\( is no regular expression/],
+      [["one", "--redact", "Ada"], /--redact is for fixtures/],
+      [["one", "--fixture", "a.jsonl", "--out", "b.jsonl"], /both name a file/],
+      [["one", "two"], /One session is exported at a time: one, two\./],
+      [["--fixture", "one"], /took one as its file\. Name the session before it/],
+      [["--redact", "Ada"], /No session is named/],
+    ] as const) {
+      const ended = await run(["export", ...args], { cwd: from.path });
       expect(ended).toMatchObject({ code: 2, stdout: "" });
+      expect(ended.stderr).toMatch(said);
     }
     const { stdout } = await run(["export", "one", "--fixture"], { cwd: from.path });
     expect(jsonLines(stdout).length).toBe((await readFixture("parallel")).length + 1);
+    const first = ["export", "--redact", "Ada", "--redact", "Bonn", "one", "--fixture"];
+    const before = await run(first, { cwd: from.path });
+    expect(jsonLines(before.stdout).length).toBe(jsonLines(stdout).length);
   });
 });

@@ -2,6 +2,7 @@
 
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
+import { encryptedLog, folderKeys } from "../../src/events/encryption/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { openLog } from "../../src/events/leveldb/index.ts";
 import { numbered } from "../../src/testing/log-samples.ts";
@@ -68,4 +69,42 @@ it("says of a store that is in use where its events can be followed", async () =
   const refused = await run(["log", "--follow"], { cwd: folder.path });
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toMatch(/subscribeAll.*\[LOG_LOCKED\]/s);
+});
+
+it("shows what an encrypted session says as redacted where its key is not at hand, and all others as they are", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  const dir = folder.at(".turnlog");
+  await write(dir, ["open"]);
+  {
+    await using log = encryptedLog(await opened(dir), folderKeys(folder.at("keys")));
+    await log.append("secret", "none", [numbered(7)]);
+  }
+  await write(dir, ["open"]);
+  const without = await run(["log"], { cwd });
+  expect(without).toMatchObject({ code: 0, stderr: "" });
+  const [first, second, third] = without.stdout.split("\n");
+  expect(first).toMatch(/open .*text 0/);
+  expect(second).toMatch(/secret .*redacted/);
+  expect(second).not.toContain("text 7");
+  expect(third).toMatch(/open .*text 0/);
+  const one = await run(["log", "--session", "open", "--json"], { cwd });
+  expect(places(one.stdout)).toEqual(["1 open:1", "3 open:2"]);
+  const opening = await run(["--keys", "keys", "log", "--session", "secret"], { cwd });
+  expect(opening.stdout).toMatch(/secret .*text 7/);
+});
+
+it("refuses a session that the store does not have, and tells one that was deleted", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  await write(folder.at(".turnlog"), ["a", "gone"]);
+  await run(["delete", "gone", "--yes"], { cwd });
+  for (const [session, code] of [
+    ["nope", "SESSION_NOT_FOUND"],
+    ["gone", "SESSION_DELETED"],
+  ] as const) {
+    const refused = await run(["log", "--session", session], { cwd });
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain(`[${code}]`);
+  }
 });

@@ -3,7 +3,7 @@
 import { type Command, Option } from "commander";
 import type { ExitCode } from "../exit-code.ts";
 import type { Output } from "../output.ts";
-import { collect, position, wholeNumber } from "./option-values.ts";
+import { collect, position, step, wholeNumber } from "./option-values.ts";
 
 export function addChatCommands(
   program: Command,
@@ -35,7 +35,7 @@ export function addChatCommands(
         "go on live, in a fork, from the beginning of a session's last turn or from a step",
       )
       .argument("<session>", "its id")
-      .option("--step <n>", "the step to begin with, counted from 1", position)
+      .option("--step <n>", "the step to begin with, counted from 1", step)
       .option("--at <n>", "a position in the middle of a turn", position)
       .option("--as <name>", "the fork's name (default: a new one)"),
   ).action(async (session: string, _options: unknown, command: Command) => {

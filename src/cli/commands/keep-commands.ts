@@ -3,7 +3,7 @@
 import { type Command, Option } from "commander";
 import type { ExitCode } from "../exit-code.ts";
 import type { Output } from "../output.ts";
-import { stretch, wholeNumber, type Stretch } from "./option-values.ts";
+import { collect, stretch, wholeNumber, type Stretch } from "./option-values.ts";
 
 export function addKeepCommands(
   program: Command,
@@ -13,21 +13,27 @@ export function addKeepCommands(
   program
     .command("export")
     .description("write a session as JSON Lines: a header, then one event a line")
-    .argument("<session>", "its id")
+    .usage("[options] <session>")
+    .argument("[session]", "its id")
+    .allowExcessArguments()
     .option("--out <file>", "where to (default: stdout)")
     .option("--sealed", "of an encrypted session, its events as they are stored")
     .option("--fixture [file]", "short ids, times from a fixed moment on, and no secrets")
-    .option("--redact <regex...>", "in a fixture, take out what matches this too")
+    .option(
+      "--redact <regex>",
+      "in a fixture, take out what matches this too (repeatable)",
+      collect,
+    )
     .option("--blobs <folder>", "put media into a folder beside it (default: into the file)")
-    .action(async (session: string, _options: unknown, command: Command) => {
+    .action(async (_session: unknown, _options: unknown, command: Command) => {
       const { exportTo } = await import("../export-command.ts");
-      await exportTo(session, command.optsWithGlobals(), output);
+      await exportTo(command.args, command.optsWithGlobals(), output);
     });
 
   program
     .command("import")
     .description("bring a session from a file into the store, all of it or nothing")
-    .argument("<file>", "what 'turnlog export' wrote, or a JSON array of messages")
+    .argument("<file>", "what 'turnlog export' wrote, or a JSON array of messages; - is stdin")
     .addOption(
       new Option("--from <kind>", "what is in the file: messages are those of the AI SDK")
         .choices(["session", "model-messages", "ui-messages"])

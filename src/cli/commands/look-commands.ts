@@ -3,7 +3,7 @@
 import { type Command, Option } from "commander";
 import type { ExitCode } from "../exit-code.ts";
 import type { Output } from "../output.ts";
-import { position, pace, positiveNumber } from "./option-values.ts";
+import { atLeastOne, position, pace, positiveNumber, step } from "./option-values.ts";
 
 export function addLookCommands(
   program: Command,
@@ -28,7 +28,7 @@ export function addLookCommands(
         .choices(["events", "history", "prompt", "state", "usage", "timeline"])
         .default("history"),
     )
-    .option("--step <n>", "of the timeline, one step", position)
+    .option("--step <n>", "of the timeline, one step", step)
     .option("--full", "show long values whole")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { show } = await import("../show-command.ts");
@@ -72,7 +72,11 @@ export function addLookCommands(
     .command("verify")
     .description("hold a session, or all of them, against the laws; exit code 1 if one is broken")
     .argument("[session]", "its id (default: every session of the store)")
-    .option("--every <n>", "compare states at every n-th position (default: 16 of them)", position)
+    .option(
+      "--every <n>",
+      "compare states at every n-th position (default: 16 of them)",
+      atLeastOne,
+    )
     .option(
       "--chain <position:digest>",
       "of one session, the end of its hash chain as noted before",

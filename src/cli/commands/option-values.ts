@@ -7,8 +7,21 @@ export function collect(text: string, before: readonly string[] = []): readonly 
 }
 
 export function position(text: string): number {
+  return counted(text, "Positions are counted from 1.");
+}
+
+export function step(text: string): number {
+  return counted(text, "Steps are counted from 1.");
+}
+
+/** A number of things, at least one of them. */
+export function atLeastOne(text: string): number {
+  return counted(text, "It is not a whole number above 0.");
+}
+
+function counted(text: string, belowOne: string): number {
   const value = wholeNumber(text);
-  if (value < 1) throw new InvalidArgumentError("Positions are counted from 1.");
+  if (value < 1) throw new InvalidArgumentError(belowOne);
   return value;
 }
 
@@ -36,6 +49,9 @@ export function positiveNumber(text: string): number {
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It is not a whole number.");
-  return Number(text);
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError("It is not a whole number.");
+  const value = Number(text);
+  if (!Number.isSafeInteger(value))
+    throw new InvalidArgumentError(`It is too large: ${Number.MAX_SAFE_INTEGER} is the most.`);
+  return value;
 }

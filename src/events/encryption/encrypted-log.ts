@@ -42,4 +42,8 @@ export interface EncryptedLog extends EventLog {
 }
 
 /** A log that may have blobs beside it. */
-export type LogWithBlobs = EventLog & { readonly blobs?: BlobStore | undefined };
+export type LogWithBlobs = EventLog & {
+  readonly blobs?: BlobStore | undefined;
+  /** The folder of its store, where it has one. */
+  readonly dir?: string | undefined;
+};

@@ -30,6 +30,7 @@ export function folderKeys(folder: string): KeyStore {
     }
   };
   return {
+    folder: dir,
     async load(session) {
       await lines.get(session);
       try {
@@ -135,9 +136,11 @@ function isMissing(error: unknown): boolean {
 
 function failure(dir: string, session: string, cause: unknown): TurnlogError {
   const why = cause instanceof Error ? cause.message : String(cause);
+  const [what, about] =
+    session === UNFINISHED ? ["The keys", {}] : [`The key of session ${session}`, { session }];
   return new TurnlogError(
     "LOG_FAILED",
-    `The key of session ${session} in ${dir} cannot be read or written: ${why}. See that the folder is there and yours.`,
-    { session, cause },
+    `${what} in ${dir} cannot be read or written: ${why}. See that the folder can be made, or is there and yours.`,
+    { ...about, cause },
   );
 }

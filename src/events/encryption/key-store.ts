@@ -8,6 +8,8 @@ export const UNFINISHED = "-unfinished";
  * is given. `keyStoreContract` in `turnlog/testing` checks what it promises.
  */
 export interface KeyStore {
+  /** Where it keeps them on this machine, if it does: a store that lies around it is refused. */
+  readonly folder?: string;
   /** What was saved last under a name; undefined where nothing is. */
   load(session: string): Promise<string | undefined>;
   /**

@@ -26,6 +26,7 @@ import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
 import { keyMissing } from "./key-errors.ts";
 import { ForksUnderWay } from "./forks-under-way.ts";
+import { assertKeysOutside } from "./keys-outside.ts";
 import { KeyRing } from "./key-ring.ts";
 import type { KeyStore } from "./key-store.ts";
 import type { SessionKey } from "./session-key.ts";
@@ -42,12 +43,14 @@ export function asEncrypted(log: EventLog): EncryptedLog | undefined {
 /**
  * @param log - Is closed with it. Nobody else may write to it meanwhile.
  * @param keys - Without them sealed sessions cannot be written, and are read as `withoutKey` says.
+ * @throws TurnlogError `INVALID_INPUT` for keys that lie in the log's store
  */
 export function encryptedLog(
   log: LogWithBlobs,
   keys: KeyStore | undefined,
   { withoutKey = "refuse" }: EncryptedLogOptions = {},
 ): EncryptedLog {
+  if (keys !== undefined) assertKeysOutside(keys, log.dir);
   return new SealingLog(log, keys, withoutKey);
 }
 

@@ -17,9 +17,16 @@ function reasons(error: unknown): string {
     cause instanceof Error && depth < 8;
     cause = cause.cause, depth++
   ) {
-    texts.push("code" in cause ? `${String(cause.code)} ${cause.message}` : cause.message);
+    texts.push(reason(cause));
   }
   return texts.join("; ");
+}
+
+/** The system's errors begin with their codes, LevelDB's do not. */
+function reason(error: Error): string {
+  const { message } = error;
+  const code = "code" in error ? String(error.code) : "";
+  return message.startsWith(code) ? message : `${code} ${message}`;
 }
 
 function failureCode(error: unknown): TurnlogErrorCode {

@@ -21,6 +21,7 @@ import type {
 } from "../event-log.ts";
 import { parseSessionId } from "../session-id.ts";
 import { Appender } from "./appender.ts";
+import { assertOutside } from "./backup/backup-folder.ts";
 import { backupStore, type Backup, type BackupOptions } from "./backup/backup-store.ts";
 import { Committer } from "./committer.ts";
 import type { ChainMark } from "./commit-record.ts";
@@ -42,6 +43,8 @@ import type { StoreLog, ThinnedSession, ThinOptions } from "./store-log.ts";
 import { Thinning } from "./thinning.ts";
 
 export interface LevelLogOptions {
+  /** The folder of the store, where it has one. */
+  readonly dir?: string;
   readonly sync: boolean;
   /** What lies beside it. */
   readonly blobs: BlobStore;
@@ -56,6 +59,7 @@ export interface LevelLogOptions {
 }
 
 export class LevelLog implements StoreLog {
+  readonly dir: string | undefined;
   readonly blobs: BlobStore;
   readonly #database: ScannedDatabase;
   readonly #release: LevelLogOptions["release"];
@@ -76,7 +80,11 @@ export class LevelLog implements StoreLog {
   readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  constructor(given: Database, { sync, blobs, end, checked, release, eraser }: LevelLogOptions) {
+  constructor(
+    given: Database,
+    { dir, sync, blobs, end, checked, release, eraser }: LevelLogOptions,
+  ) {
+    this.dir = dir;
     this.blobs = blobs;
     const database = new ScannedDatabase(given);
     this.#database = database;
@@ -246,6 +254,7 @@ export class LevelLog implements StoreLog {
 
   /** What the copied events refer to stays until it is copied too. */
   async #backup(dir: string, options: BackupOptions): Promise<Backup> {
+    if (this.dir !== undefined) assertOutside(this.dir, dir);
     using _ = this.blobs.hold();
     const { indexed } = this.#committer;
     return await backupStore(this.#database, this.blobs, dir, { ...options, indexed });

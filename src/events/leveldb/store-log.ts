@@ -32,6 +32,8 @@ export interface ThinnedSession {
 
 /** A log whose store can be copied, and whose sessions can be thinned. */
 export interface StoreLog extends EventLog {
+  /** The folder of the store; undefined for one in memory. */
+  readonly dir: string | undefined;
   /** What lies beside the log: in the folder `blobs` of the store, or in memory with it. */
   readonly blobs: BlobStore;
   /**
@@ -39,8 +41,8 @@ export interface StoreLog extends EventLog {
    * order, ids, snapshots and blobs of one moment, also of everything whose append had resolved when this
    * was called. The log can be used meanwhile. All that is copied is checked; a store with damage is
    * not copied. Until all of it is on the disk, the folder is refused by whoever opens it.
-   * @param dir - Made when it is not there.
-   * @throws TurnlogError `INVALID_INPUT` (there is something in the folder), `LOG_DAMAGED` (this
+   * @param dir - Made when it is not there; outside of the store.
+   * @throws TurnlogError `INVALID_INPUT` (there is something in the folder, or it is in the store), `LOG_DAMAGED` (this
    * store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the signal's reason
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;

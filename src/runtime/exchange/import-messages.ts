@@ -7,6 +7,7 @@ import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { appendImported, type Imported } from "./import-session.ts";
+import { faultWords, misfitWords } from "./misfit.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
 import { withPlainData } from "./plain-messages.ts";
 
@@ -65,9 +66,11 @@ export async function transcriptOfModelMessages(
   at: number,
 ): Promise<MessageTranscript> {
   const { modelMessageSchema } = await import("ai");
-  const parsed = z.array(modelMessageSchema).safeParse(withPlainData(messages));
-  if (!parsed.success) throw notMessages("model messages", parsed.error);
-  return transcribe(parsed.data, at);
+  const plain = withPlainData(messages);
+  const parsed = z.array(modelMessageSchema).safeParse(plain);
+  if (parsed.success) return transcribe(parsed.data, at);
+  const faults = listed(plain).map((message) => modelMessageSchema.safeParse(message).error);
+  throw notMessages("model messages", faults, parsed.error);
 }
 
 /** The events that UI messages from outside become. @throws TurnlogError `INVALID_INPUT` */
@@ -75,17 +78,39 @@ export async function transcriptOfUIMessages(
   messages: unknown,
   at: number,
 ): Promise<MessageTranscript> {
-  const { convertToModelMessages, validateUIMessages } = await import("ai");
+  const { convertToModelMessages, safeValidateUIMessages } = await import("ai");
+  const valid = await safeValidateUIMessages({ messages });
+  if (!valid.success) {
+    const faults: unknown[] = [];
+    for (const message of listed(messages)) {
+      const found = await safeValidateUIMessages({ messages: [message] });
+      // What it is wrapped in repeats the whole message.
+      faults.push(found.success ? undefined : (found.error.cause ?? found.error));
+    }
+    throw notMessages("UI messages", faults.map(withoutIndex), valid.error.cause ?? valid.error);
+  }
   let converted: ModelMessage[];
   try {
-    converted = await convertToModelMessages(await validateUIMessages({ messages }));
+    converted = await convertToModelMessages(valid.data);
   } catch (error) {
-    throw notMessages("UI messages", error);
+    throw notMessages("UI messages", [], error);
   }
   return transcribe(converted, at);
 }
 
-function notMessages(what: string, cause: unknown): TurnlogError {
-  const why = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-  return new TurnlogError("INVALID_INPUT", `These are not the AI SDK's ${what}: ${why}`, { cause });
+function listed(messages: unknown): readonly unknown[] {
+  return Array.isArray(messages) ? messages : [];
+}
+
+/** Each was looked at as the only one of a list. */
+function withoutIndex(fault: unknown): unknown {
+  if (!(fault instanceof z.ZodError)) return fault;
+  return new z.ZodError(fault.issues.map((issue) => ({ ...issue, path: issue.path.slice(1) })));
+}
+
+/** @param faults - What is wrong with each of them; `whole` is what is wrong where they are no list. */
+function notMessages(what: string, faults: readonly unknown[], whole: unknown): TurnlogError {
+  const why = misfitWords(faults) ?? faultWords(whole);
+  const said = `These are not the AI SDK's ${what}: ${why}. Nothing was imported.`;
+  return new TurnlogError("INVALID_INPUT", said, { cause: whole });
 }

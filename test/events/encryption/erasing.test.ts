@@ -245,6 +245,6 @@ describe("a backup of an encrypted store", () => {
     expect(await said(after, "s")).not.toContain("secret goes");
     expect(await after.loadSnapshot("s", "p")).toBeUndefined();
     await expect(said(after, "t")).rejects.toMatchObject({ code: "KEY_MISSING" });
-    await expect(redactSession(log, "t", [1])).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(redactSession(log, "t", [1])).rejects.toMatchObject({ code: "SESSION_DELETED" });
   });
 });

@@ -1,10 +1,16 @@
 /** Where keys are kept: in memory, and as files. */
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { folderKeys, memoryKeys, type KeyStore } from "../../../src/events/encryption/index.ts";
-import { keyStoreContract } from "../../../src/testing/index.ts";
+import {
+  encryptedLog,
+  folderKeys,
+  memoryKeys,
+  type KeyStore,
+} from "../../../src/events/encryption/index.ts";
+import { createRuntime, openLog } from "../../../src/index.ts";
+import { keyStoreContract, scriptedModel } from "../../../src/testing/index.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-keys-"));
 afterAll(() => rm(root, { recursive: true, force: true }));
@@ -46,4 +52,27 @@ it("leaves nothing of a key that was replaced or erased, in a draft that a dead 
   await writeFile(join(folder, "s.key.new"), "half of a k");
   await keys.erase("s");
   expect(await readdir(folder)).toEqual([]);
+});
+
+it("is refused where it lies in the store itself, before anything is made there", async () => {
+  const folder = join(root, "inside");
+  const [dir, agent] = [join(folder, "store"), { model: scriptedModel([]) }];
+  const runtime = (keys: KeyStore) => createRuntime({ dir, agent, encryption: { keys } });
+  await mkdir(folder);
+  await symlink(join(folder, "store"), join(folder, "link"));
+  const inside = ["store", "store/keys", "store/a/b", "link/keys"].map((name) =>
+    folderKeys(join(folder, name)),
+  );
+  for (const keys of inside)
+    await expect(runtime(keys)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  expect(await readdir(folder)).toEqual(["link"]);
+  await using log = await openLog({ dir });
+  for (const keys of inside) {
+    const given = createRuntime({ log, agent, encryption: { keys } });
+    await expect(given).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(() => encryptedLog(log, keys)).toThrow(/must not lie in the store/);
+  }
+  await log.close();
+  await (await runtime(folderKeys(join(folder, "store-keys")))).close();
+  await (await runtime(memoryKeys())).close();
 });

@@ -1,5 +1,5 @@
 /** A copy of a store that is in use is a store of its own, whole and sound, or no store at all. */
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { TurnlogError, type EventLog } from "../../../src/events/index.ts";
@@ -115,6 +115,21 @@ describe("a backup", () => {
 });
 
 describe("a backup that does not come to its end", () => {
+  it("does not go into the store that it is of, by whatever way, and leaves that as it is", async () => {
+    const dir = join(await temporaryFolder(), "store");
+    await using log = await openLog({ dir });
+    await log.append("s", "none", [numbered(1)]);
+    await symlink(join(dir, "blobs"), join(dir, "..", "beside"));
+    const before = await readdir(dir, { recursive: true });
+    for (const to of ["copy", "log/x", "blobs/x", "../beside/x", "."]) {
+      const error = await refusal(() => log.backup(join(dir, to)));
+      expect(error).toMatchObject({ code: "INVALID_INPUT" });
+      expect(error.message).toContain("cannot lie in the store");
+    }
+    expect(await readdir(dir, { recursive: true })).toEqual(before);
+    await log.backup(join(dir, "..", "store-copy"));
+  });
+
   it("is refused by opening and by repair, as it lies there at any moment of the copying", async () => {
     const root = await temporaryFolder();
     await using log = await openLog({ dir: join(root, "from"), durability: "os" });

@@ -162,7 +162,6 @@ describe("a store that lost files", () => {
     ["CURRENT", /^CURRENT$/],
     ["the manifest", /^MANIFEST/],
     ["a table", /\.ldb$/],
-    ["everything", /./],
   ])("is refused without %s, and told to be repaired", async (_name, pattern) => {
     const dir = await temporaryFolder();
     await smallStore(dir);

@@ -1,5 +1,5 @@
 /** What repair keeps, what it sets aside, and what it says of both. */
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Level } from "level";
 import { expect, it } from "vitest";
@@ -64,6 +64,9 @@ it("finds nothing wrong with a good store, and changes nothing", async () => {
     events: 40,
     quarantined: 0,
     missing: 0,
+    unaccounted: 0,
+    blobs: 0,
+    lostBlobs: [],
   });
   expect(await fingerprint(dir)).toEqual(before);
 });
@@ -236,4 +239,51 @@ it("says that there is nothing to repair where there is no log", async () => {
     code: "LOG_NOT_FOUND",
   });
   expect(await fingerprint(dir)).toEqual({});
+});
+
+it("tells of events that are gone with all that told of them", async () => {
+  const dir = await temporaryFolder();
+  await store(dir);
+  const log = join(dir, "log");
+  const kept = await rowsUnder(dir, "e/a/");
+  await tamper(dir, async (rows) => {
+    for (const [key] of await rows.iterator().all())
+      if (/^(?:[enis]\/b\b|c\/)/.test(key)) await rows.del(key);
+  });
+  const report = await repairLog({ dir });
+  expect(report).toMatchObject({ changed: true, lost: [], events: kept.length, unaccounted: 20 });
+  expect(await repairLog({ dir })).toMatchObject({ changed: false, unaccounted: 0 });
+  expect(Object.keys(await fingerprint(log))).toContain("CURRENT");
+});
+
+it.each([
+  ["the folder of the log", "log"],
+  ["all that is in it", "log/."],
+])("says of a store without %s what opening says, and changes nothing", async (_name, gone) => {
+  const dir = await temporaryFolder();
+  await store(dir);
+  const emptied = join(dir, gone);
+  await rm(emptied.replace(/\/\.$/, ""), { recursive: true });
+  if (gone.endsWith(".")) await mkdir(join(dir, "log"));
+  const before = await fingerprint(dir);
+  const refusals = await Promise.all(
+    [openLog, repairLog].map((act) => act({ dir }).catch((error: unknown) => error)),
+  );
+  for (const refusal of refusals) {
+    expect(refusal).toMatchObject({ code: "LOG_DAMAGED" });
+    expect(String(refusal)).toMatch(/All events .* are gone \(it had 40\).*from a backup/);
+  }
+  expect(String(refusals[0])).toBe(String(refusals[1]));
+  expect(await fingerprint(dir)).toEqual(before);
+});
+
+it("finds nothing to repair in a store that has no log yet", async () => {
+  const dir = await temporaryFolder();
+  await store(dir);
+  await rm(join(dir, "log"), { recursive: true });
+  const mark = { format: 1, generation: 1, reached: { position: 0, seal: "" } };
+  await writeFile(join(dir, "store.json"), JSON.stringify(mark));
+  const before = await fingerprint(dir);
+  await expect(repairLog({ dir })).rejects.toMatchObject({ code: "LOG_NOT_FOUND" });
+  expect(await fingerprint(dir)).toEqual(before);
 });

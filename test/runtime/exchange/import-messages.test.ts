@@ -13,7 +13,10 @@ import {
   viewSession,
 } from "../../../src/index.ts";
 import { promptMessages } from "../../../src/projections/index.ts";
-import { transcriptOfModelMessages } from "../../../src/runtime/exchange/import-messages.ts";
+import {
+  transcriptOfModelMessages,
+  transcriptOfUIMessages,
+} from "../../../src/runtime/exchange/import-messages.ts";
 import { promptProblems, scriptedModel } from "../../../src/testing/index.ts";
 import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
 import { lawProblems } from "../../support/law-problems.ts";
@@ -292,3 +295,42 @@ const anyMessages = fc
     { maxLength: 8 },
   )
   .map((groups) => groups.flat() as ModelMessage[]);
+
+describe("messages that do not fit", () => {
+  const text = "word ".repeat(1000);
+  const fits = { role: "user", content: text, id: "1", parts: [{ type: "text", text }] };
+
+  it.each([
+    ["role", { role: "nobody" }, /: role: it is none of "system", "user", "assistant", "tool"; 1/],
+    ["text", { role: "assistant", content: [{ type: "text", text: 1 }] }, /: content\[0\]\.text: /],
+    ["part", { role: "user", content: [{ type: "tool-call" }] }, /content\[0\]\.type: it is none/],
+    [
+      "output",
+      { role: "tool", content: [{ type: "tool-result", output: {} }] },
+      /: content\[0\]\./,
+    ],
+    ["object", text, /: Invalid input: expected object, received string; 1/],
+  ])("are told by the first and its field (%s), and by how many more", async (_what, bad, said) => {
+    const error: unknown = await transcriptOfModelMessages([fits, bad, fits, 5], 1).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: "INVALID_INPUT" });
+    expect(String(error)).toMatch(/message 2 of 4: .*; 1 more does not fit either\. Nothing/);
+    expect(String(error)).toMatch(said);
+    expect(String(error).length).toBeLessThan(400);
+  });
+
+  it("are told in the same way where they are those of a chat", async () => {
+    const bad = { id: "2", role: "user", parts: [{ type: "text", text: 1 }] };
+    const messages: unknown = [fits, bad, bad, { ...fits, parts: text }];
+    const error: unknown = await transcriptOfUIMessages(messages, 1).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ code: "INVALID_INPUT" });
+    expect(String(error)).toMatch(
+      /UI messages: message 2 of 4: parts\[0\]\.text: .*; 2 more do not fit either\. Nothing/,
+    );
+    expect(String(error).length).toBeLessThan(400);
+    await expect(transcriptOfUIMessages({}, 1)).rejects.toThrow(/: Invalid input: expected array/);
+  });
+});

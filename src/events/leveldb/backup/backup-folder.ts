@@ -5,6 +5,7 @@
 
 import { mkdir, open, rm, rmdir } from "node:fs/promises";
 import { TurnlogError } from "../../errors.ts";
+import { isWithin } from "../../within-folder.ts";
 import { takeLock, type StoreLock } from "../store/store-lock.ts";
 import { hasCode, namesIn, type StorePaths } from "../store/store-paths.ts";
 
@@ -62,6 +63,16 @@ function folderOf(paths: StorePaths, lock: StoreLock, made: boolean): BackupFold
       if (made) await rmdir(dir);
     },
   };
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for a folder in the store itself, which would hold its own copy */
+export function assertOutside(store: string, dir: string): void {
+  if (!isWithin(store, dir)) return;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `A backup cannot lie in the store that it is of: ${dir} is in ${store}. Nothing was changed. Name a folder outside of it.`,
+    { details: { dir } },
+  );
 }
 
 async function mkdirOf(dir: string): Promise<string | undefined> {

@@ -5,12 +5,11 @@
 
 import type { BlobStore } from "../../blob-store.ts";
 import { folderBlobs } from "../../blobs/index.ts";
-import { createCodec } from "../../codec.ts";
 import { TurnlogError } from "../../errors.ts";
+import { blobsIn } from "../blob-rows.ts";
 import type { Database, Scan } from "../database.ts";
 import { readFailure, storeFailure } from "../failures.ts";
-import { decodeRow } from "../event-row.ts";
-import { checkedKey, parseEventKey } from "../keys.ts";
+import { checkedKey } from "../keys.ts";
 import { BatchWriter } from "../repair/batch-writer.ts";
 import { seal } from "../sealed-row.ts";
 import { writeFormat } from "../store/format-row.ts";
@@ -132,7 +131,7 @@ async function copyRows(
       for (const [key, row] of rows) {
         const copy = check.take(key, row);
         if (copy === undefined) continue;
-        for (const sha256 of blobsIn(key, row)) used.add(sha256);
+        for (const { sha256 } of blobsIn(key, row)) used.add(sha256);
         await writer.put(key, copy);
       }
       onProgress?.({ events: check.events, of: check.end.position });
@@ -143,17 +142,6 @@ async function copyRows(
   check.finish();
   await writer.flush();
   return { check, used };
-}
-
-const codec = createCodec();
-
-/** The blobs that the events of a row bring along. */
-function blobsIn(key: string, row: string): readonly string[] {
-  const place = row.includes('"blob.stored"') ? parseEventKey(key) : undefined;
-  if (place === undefined) return [];
-  return decodeRow(codec, row, place).flatMap(({ type, data }) =>
-    type === "blob.stored" ? [data.sha256] : [],
-  );
 }
 
 /** Lost blobs are told, and no reason to have no copy: nothing brings them back. */

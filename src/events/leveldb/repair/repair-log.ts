@@ -6,18 +6,20 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { TurnlogError } from "../../errors.ts";
+import type { StoredBlob } from "../blob-rows.ts";
 import { checkChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import { storeFailure } from "../failures.ts";
 import { readFormat } from "../store/format-row.ts";
 import { fileFindings, salvage } from "./salvage.ts";
 import { flush, levelAt } from "../store/level.ts";
+import { blobsOf, surveyBlobs } from "./blob-survey.ts";
 import { mend } from "./mending.ts";
 import { linkFolder, liveFiles } from "../store/log-folder.ts";
 import { putRepaired, settle, takeBack } from "../store/open-guard.ts";
 import { reportOf, type RepairReport } from "./repair-report.ts";
 import { FORMAT, readStoreFile, writeStoreFile, type StoreFile } from "../store/store-file.ts";
-import { assertFinished, assertThere, foreign } from "../store/store-files.ts";
+import { assertFinished, assertThere, foreign, hasEvents, logGone } from "../store/store-files.ts";
 import { takeLock } from "../store/store-lock.ts";
 import { namesIn, storePaths, type StorePaths } from "../store/store-paths.ts";
 import { surveyStore, type Survey } from "./survey.ts";
@@ -25,7 +27,10 @@ import { surveyStore, type Survey } from "./survey.ts";
 /**
  * Mends what can be mended and says what is gone. Each session keeps its events up to the first
  * that is missing or altered; later ones are set aside in the store, under keys of their own.
- * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
+ * Blobs that these events refer to are read: those that are not there are told, altered ones are set
+ * aside and told too.
+ * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED` (there is no log any
+ * more), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
 export async function repairLog({ dir }: { readonly dir: string }): Promise<RepairReport> {
   const paths = storePaths(dir);
@@ -45,14 +50,28 @@ export async function repairLog({ dir }: { readonly dir: string }): Promise<Repa
   }
 }
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN` */
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN`, `LOG_DAMAGED` */
 async function assertLog(paths: StorePaths): Promise<void> {
-  assertFinished(paths, namesIn(paths.dir));
+  const names = namesIn(paths.dir);
+  assertFinished(paths, names);
+  if (names.includes("store.json") && !hasEvents(paths)) {
+    const store = await storeOf(paths, []);
+    if (store === undefined || store.reached.position > 0) throw logGone(paths, store);
+    if (namesIn(paths.log).length === 0) throw neverUsed(paths);
+  }
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
     if (namesIn(folder).length > 0) return;
   }
   assertThere(paths);
   throw foreign(paths.dir, "there is no log in it");
+}
+
+function neverUsed({ dir }: StorePaths): TurnlogError {
+  return new TurnlogError(
+    "LOG_NOT_FOUND",
+    `There is nothing to repair in ${dir}: the store has no log, and no event of one is on record. Nothing was changed. Whoever opens the store to write begins it.`,
+    { details: { dir } },
+  );
 }
 
 async function repairLocked(paths: StorePaths): Promise<RepairReport> {
@@ -63,12 +82,21 @@ async function repairLocked(paths: StorePaths): Promise<RepairReport> {
   // LevelDB is not let near altered files: its assertions would end this process.
   const found = damages.length === 0 ? await examine(paths, store, findings) : undefined;
   if (found !== undefined && findings.length === 0) {
-    return reportOf(paths.dir, found, findings, undefined);
+    const blobs = await surveyBlobs(paths, found.blobs);
+    return reportOf(paths.dir, { ...found, blobs, findings, reached: 0 }, undefined);
   }
-  const { survey, end, generation } = await rebuild(paths, store);
+  const { survey, blobs: stored, end, generation } = await rebuild(paths, store);
   const damaged = await putRepaired(paths, true);
   await writeStoreFile(paths, { format: FORMAT, generation, reached: end });
-  return reportOf(paths.dir, survey, findings, damaged);
+  const blobs = await surveyBlobs(paths, stored);
+  const reached = store?.reached.position ?? 0;
+  return reportOf(paths.dir, { survey, blobs, findings, reached }, damaged);
+}
+
+/** What the rows of a log tell. */
+interface Surveyed {
+  readonly survey: Survey;
+  readonly blobs: readonly StoredBlob[];
 }
 
 /** What a store says of itself beside its rows. */
@@ -89,7 +117,7 @@ async function examine(
   paths: StorePaths,
   store: StoreFile | undefined,
   findings: string[],
-): Promise<Survey | undefined> {
+): Promise<Surveyed | undefined> {
   const copy = join(paths.repairing, "copy");
   await mkdir(paths.repairing);
   linkFolder(paths.log, copy, liveFiles(paths.log));
@@ -102,7 +130,7 @@ async function examine(
     findings.push(...survey.findings);
     const sameLog = typeof format !== "string" && store?.generation === format.generation;
     if (findings.length === 0) await checkChain(database, sameLog ? store.reached : chainStart);
-    return survey;
+    return { survey, blobs: await blobsOf(database, survey) };
   } catch (error) {
     const failure = storeFailure(error, paths.dir, "repaired");
     if (failure.code !== "LOG_DAMAGED") throw failure;
@@ -114,8 +142,7 @@ async function examine(
   }
 }
 
-interface Rebuilt {
-  readonly survey: Survey;
+interface Rebuilt extends Surveyed {
   readonly end: ChainMark;
   readonly generation: number;
 }
@@ -140,7 +167,7 @@ async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise
     const survey = await surveyStore(source);
     const end = await mend(source, target, survey, generation);
     await flush(target);
-    rebuilt = { survey, end, generation };
+    rebuilt = { survey, blobs: await blobsOf(source, survey), end, generation };
   } finally {
     await source.close();
     await target.close();

@@ -1,5 +1,7 @@
 /** What a repair tells its caller. */
 
+import { readTombstone } from "../tombstone.ts";
+import type { BlobSurvey, LostBlob } from "./blob-survey.ts";
 import { ownEvents } from "./session-survey.ts";
 import type { Survey } from "./survey.ts";
 
@@ -19,7 +21,7 @@ export interface RepairedSession {
 /** What {@link repairLog} found and did. */
 export interface RepairReport {
   readonly dir: string;
-  /** False when nothing was wrong: then nothing was changed. */
+  /** False when nothing was changed: the log was sound, and no blob was altered. */
   readonly changed: boolean;
   /** What was wrong, a sentence each. */
   readonly findings: readonly string[];
@@ -32,16 +34,30 @@ export interface RepairReport {
   readonly quarantined: number;
   /** Positions of which nothing was found, over all sessions. */
   readonly missing: number;
+  /** Events at least that the log had, of which nothing is left to tell whose they were. */
+  readonly unaccounted: number;
+  /** How many blobs the events refer to that are there, each once. */
+  readonly blobs: number;
+  /** Those of them whose bytes are gone, with the first event that brought them. */
+  readonly lostBlobs: readonly LostBlob[];
   /** The folder in which the damaged files are kept. Delete it when you no longer need it. */
   readonly damagedFiles?: string;
 }
 
+export interface Findings {
+  readonly survey: Survey;
+  readonly blobs: BlobSurvey;
+  readonly findings: readonly string[];
+  /** The global position that the log is known to have reached. */
+  readonly reached: number;
+}
+
 export function reportOf(
   dir: string,
-  { sessions, strays }: Survey,
-  findings: readonly string[],
+  { survey, blobs, findings, reached }: Findings,
   damagedFiles: string | undefined,
 ): RepairReport {
+  const { sessions, strays } = survey;
   const lost = [...sessions]
     .filter(([, { kept, known }]) => known > kept)
     .map(([session, { shared, kept, known, after }]) => ({
@@ -54,13 +70,27 @@ export function reportOf(
   const left = [...sessions.values()].filter(({ kept }) => kept > 0);
   return {
     dir,
-    changed: damagedFiles !== undefined,
+    changed:
+      damagedFiles !== undefined || blobs.lost.some(({ setAside }) => setAside !== undefined),
     findings,
     lost,
     sessions: left.length,
-    events: left.reduce((sum, survey) => sum + ownEvents(survey), 0),
+    events: left.reduce((sum, one) => sum + ownEvents(one), 0),
     quarantined: [...sessions.values()].reduce((sum, { after }) => sum + after, strays.length),
     missing: lost.reduce((sum, { missing }) => sum + missing, 0),
+    unaccounted: Math.max(0, reached - accounted(survey)),
+    blobs: blobs.blobs,
+    lostBlobs: blobs.lost,
     ...(damagedFiles === undefined ? {} : { damagedFiles }),
   };
+}
+
+/** Events that anything tells of, rather too many than too few. */
+function accounted({ sessions, deleted, strays }: Survey): number {
+  const ofDeleted = [...deleted].map(([session, row]) => readTombstone(session, row) ?? 0);
+  const ofSessions = [...sessions.values()].map(
+    ({ kept, known, after, shared, link }) =>
+      Math.max(known, kept + after) - (link?.position ?? shared),
+  );
+  return [...ofDeleted, ...ofSessions].reduce((sum, events) => sum + events, strays.length);
 }

@@ -4,6 +4,7 @@
  */
 
 import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
 import { folderBlobs } from "../../blobs/index.ts";
 import { checkChain, type CheckedChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
@@ -63,6 +64,7 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
     await settle(paths);
     const opened = await openLocked(paths, durability);
     return new LevelLog(opened.database, {
+      dir: resolve(dir),
       eraser: eraserOf(opened.database),
       sync: durability === "sync",
       blobs: folderBlobs(paths.blobs, { sync: durability === "sync" }),

@@ -49,23 +49,45 @@ export function assertThere({ dir }: StorePaths): void {
   );
 }
 
+/** LevelDB's files that hold rows. */
+const DATA = /\.(ldb|sst|log)$/;
+
+/** Whether there is a file in which an event could be, also of an opening or a repair that was cut short. */
+export function hasEvents({ log, beforeOpen, repaired }: StorePaths): boolean {
+  return [log, beforeOpen, repaired].some((folder) =>
+    namesIn(folder).some((name) => DATA.test(name)),
+  );
+}
+
+/**
+ * What can be said of a store that has lost its log: whoever opens it and whoever repairs it say the same.
+ * @param store - Left out where `store.json` cannot be read.
+ */
+export function logGone({ dir, log }: StorePaths, store?: StoreFile): TurnlogError {
+  const had = store === undefined ? "" : ` (it had ${store.reached.position})`;
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `All events of the store in ${dir} are gone${had}: there is no log in ${log}, and nothing here can bring it back. Nothing was changed. Put the whole folder ${dir} back from a backup; to begin anew instead, delete it or move it away.`,
+    { details: { path: log } },
+  );
+}
+
 /**
  * Whether LevelDB has to create the log.
  * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take what is left of a log for a new one
  */
-export function isUnused({ log }: StorePaths, { reached }: StoreFile): boolean {
+export function isUnused(paths: StorePaths, store: StoreFile): boolean {
+  const { log } = paths;
+  const { reached } = store;
   const names = namesIn(log);
-  const used = reached.position > 0 || names.some((name) => /\.(ldb|sst|log)$/.test(name));
+  if (reached.position > 0 && !hasEvents(paths)) throw logGone(paths, store);
+  const used = reached.position > 0 || names.some((name) => DATA.test(name));
   if (names.includes("CURRENT")) {
     const manifest = readFileSync(join(log, "CURRENT"), "utf8").trim();
     if (names.includes(manifest)) return false;
     throw incomplete(log, `CURRENT names ${JSON.stringify(manifest)}, which is not there`);
   }
-  if (used)
-    throw incomplete(
-      log,
-      names.length === 0 ? "it is empty or gone" : "the file CURRENT is missing",
-    );
+  if (used) throw incomplete(log, "the file CURRENT is missing");
   return true;
 }
 

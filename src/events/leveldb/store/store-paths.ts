@@ -7,6 +7,7 @@
  *   lock/             an empty LevelDB of which only the file lock matters
  *   log/              the events
  *   blobs/            large content, each once, under its digest
+ *   blobs.damaged/    altered ones that repair found, kept for good
  *   log.before-open/  links to the files of log/ as they were, until opening has succeeded
  *   log.repaired/     a finished repair that is not in its place yet
  *   log.damaged-<n>/  what repair found, kept for good
@@ -24,6 +25,7 @@ export interface StorePaths {
   readonly lock: string;
   readonly log: string;
   readonly blobs: string;
+  readonly damagedBlobs: string;
   readonly beforeOpen: string;
   readonly repaired: string;
   readonly discard: string;
@@ -40,6 +42,7 @@ export function storePaths(dir: string): StorePaths {
     lock: join(dir, "lock"),
     log: join(dir, "log"),
     blobs: join(dir, "blobs"),
+    damagedBlobs: join(dir, "blobs.damaged"),
     beforeOpen: join(dir, "log.before-open"),
     repaired: join(dir, "log.repaired"),
     discard: join(dir, "log.discard"),

@@ -1,0 +1,47 @@
+/**
+ * What a command is given to read: a file by its path, or stdin as `-`. Read as often as is asked for;
+ * what can be read once only (stdin, a pipe) is kept in memory.
+ */
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { textLines } from "./text-lines.ts";
+
+export interface ReadSource {
+  /** As it is told to a person. */
+  readonly name: string;
+  /** Without a byte order mark. */
+  lines(): AsyncIterable<string>;
+}
+
+export async function readSource(file: string): Promise<ReadSource> {
+  if (file === "-") return { name: "stdin", lines: kept(process.stdin.setEncoding("utf8")) };
+  const path = resolve(file);
+  const read = (): AsyncIterable<string> => createReadStream(path, "utf8");
+  if ((await stat(path)).isFile()) return { name: path, lines: () => textLines(unmarked(read())) };
+  return { name: path, lines: kept(read()) };
+}
+
+function kept(pieces: AsyncIterable<string>): () => AsyncIterable<string> {
+  let lines: readonly string[] | undefined;
+  return async function* () {
+    if (lines !== undefined) return yield* lines;
+    const read: string[] = [];
+    for await (const line of textLines(unmarked(pieces))) {
+      read.push(line);
+      yield line;
+    }
+    lines = read;
+  };
+}
+
+const MARK = "\uFEFF";
+
+async function* unmarked(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const piece of pieces) {
+    yield isFirst && piece.startsWith(MARK) ? piece.slice(MARK.length) : piece;
+    isFirst = false;
+  }
+}
