@@ -101,6 +101,19 @@ describe("one turn without a terminal", () => {
   });
 });
 
+describe("a word that is like a command", () => {
+  it.each([
+    ["behind --", ["--", "shwo", "nope"], "shwo nope"],
+    ["with what follows it, as one argument", ["shwo nope"], "shwo nope"],
+    ["behind the name of the command", ["chat", "shwo"], "shwo"],
+  ])("is sent as it stands %s", async (_where, args, message) => {
+    await using folder = await temporaryFolder(files);
+    const { code, stdout } = await run(args, { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`I do not understand "${message}".\n`);
+  });
+});
+
 describe("--json", () => {
   it("prints every event of the turn and nothing else: each fits its schema, none is missing", async () => {
     await using folder = await temporaryFolder(files);
@@ -145,6 +158,9 @@ describe("wrong usage", () => {
     ["position 0", ["show", "one", "--at", "0"], /counted from 1/],
     ["an unknown view", ["show", "one", "--view", "top"], /view/],
     ["no session to show", ["show"], /missing required argument/],
+    ["a slip in a command", ["shwo", "one"], /did you mean show\? .*turnlog -- shwo one/],
+    ["one behind options", ["--session", "one", "sesions"], /did you mean sessions\?/],
+    ["help on what there is not", ["help", "nope"], /no command "nope"/],
   ])("exits 2, says why and makes nothing: %s", async (_what, args, why) => {
     await using folder = await temporaryFolder(files);
     const ended = await run(args, { cwd: folder.path });
