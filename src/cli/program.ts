@@ -14,10 +14,11 @@ import { DEFAULT_DIR } from "./default-dir.ts";
 import { reportError } from "./error-report.ts";
 import { DONE, USED_WRONGLY, type ExitCode } from "./exit-code.ts";
 import { isReaderGone, processOutput, type Output } from "./output.ts";
+import { takenInTurns } from "./taken-turns.ts";
 
 /** Runs one command line; never throws. */
 export async function run(args: readonly string[]): Promise<ExitCode> {
-  const output = processOutput();
+  const output = takenInTurns(processOutput());
   let code: ExitCode = DONE;
   const program = commands(output, (ended) => {
     code = ended;

@@ -44,6 +44,8 @@ export function textView(
     ...(ask !== undefined && {
       async approve(callId: string, signal: AbortSignal) {
         await screen.rest();
+        // The question is drawn by somebody else: it waits its turn here.
+        await output.progress.write("");
         return await ask(screen.describeCall(callId), signal);
       },
     }),
