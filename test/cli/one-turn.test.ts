@@ -101,6 +101,38 @@ describe("one turn without a terminal", () => {
   });
 });
 
+describe("which session", () => {
+  it("is told to be new where it was not there, with the one that may have been meant", async () => {
+    await using folder = await temporaryFolder(files);
+    const { path: cwd } = folder;
+    const first = await run(["--session", "talk", "hello"], { cwd });
+    expect(first.stderr).toMatch(/^New session talk · /m);
+    expect(first.stderr).not.toContain("did you mean");
+    const slip = await run(["--session", "takl", "hello"], { cwd });
+    expect(slip.stderr).toMatch(/^New session takl · /m);
+    expect(slip.stderr).toContain("There was no session takl until now; did you mean talk?\n");
+    await run(["--session", "talk1", "hello"], { cwd });
+    const series = await run(["--session", "talk2", "hello"], { cwd });
+    expect(series.stderr).not.toContain("did you mean talk1");
+  });
+
+  it("is the one that was used last with --continue", async () => {
+    await using folder = await temporaryFolder(files);
+    const { path: cwd } = folder;
+    const nowhere = await run(["-c", "hello"], { cwd });
+    expect(nowhere).toMatchObject({ code: 1, stdout: "" });
+    expect(nowhere.stderr).toContain("[LOG_NOT_FOUND]");
+    await run(["--session", "b", question], { cwd });
+    await run(["--session", "a", "hello"], { cwd });
+    await run(["--session", "b", "hello"], { cwd });
+    const more = await run(["--continue", "what did you do?"], { cwd });
+    expect(more.stderr).toMatch(/^Session b · /m);
+    expect(more.stdout).toContain("I called 1 tool");
+    const both = await run(["-c", "--session", "a", "hello"], { cwd });
+    expect(both).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
 describe("a word that is like a command", () => {
   it.each([
     ["behind --", ["--", "shwo", "nope"], "shwo nope"],
@@ -142,7 +174,9 @@ describe("--json", () => {
     const args = ["show", sessionOf(ended), "--view", "events", "--json"];
     const shown = await run(args, { cwd: folder.path });
     const turn = jsonLines(ended.stdout);
-    expect(jsonLines(shown.stdout).slice(-turn.length)).toEqual(turn);
+    const kept = jsonLines(shown.stdout).slice(-turn.length);
+    const session = sessionOf(ended);
+    expect(turn).toEqual(kept.map((event) => Object.assign({ session }, event)));
   });
 });
 

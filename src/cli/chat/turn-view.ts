@@ -52,10 +52,10 @@ export function textView(
   };
 }
 
-/** Nothing but events on stdout: for programs, which cannot be asked. */
-export function jsonView({ data, progress }: Output): TurnView {
+/** Nothing but events of the session on stdout: for programs, which cannot be asked. */
+export function jsonView({ data, progress }: Output, session: string): TurnView {
   return {
-    show: (event) => writeLine(data, JSON.stringify(event)),
+    show: (event) => writeLine(data, JSON.stringify({ session, ...event })),
     cancelling: () => writeLine(progress, CANCELLING),
   };
 }
