@@ -2,7 +2,14 @@
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createRuntime, type McpServers, type Runtime, type Session } from "../../runtime/index.ts";
+import {
+  createRuntime,
+  type McpServers,
+  type Runtime,
+  type Session,
+  type SessionView,
+} from "../../runtime/index.ts";
+import { askedTools } from "../asked-tools.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { DEFAULT_DIR } from "../default-dir.ts";
 import { contextWarning } from "../context-words.ts";
@@ -128,7 +135,7 @@ async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output)
   const meant = isNew && run.isNamed ? await likelyMeant(id, runtime) : undefined;
   const session = await runtime.session(id);
   // What a dead process left unfinished is being settled; a call that waits for an answer waits on.
-  if (!(await isAsking(session))) await session.idle();
+  if (!isAsking(await session.view())) await session.idle();
   await introduceSession(progress, {
     session: id,
     resume: resumeCommand(run),
@@ -151,10 +158,8 @@ async function likelyMeant(id: string, { log }: Runtime): Promise<string | undef
 }
 
 /** Whether a turn stands still until a person has answered for a call. */
-async function isAsking(session: Session): Promise<boolean> {
-  const { state, toolCalls } = await session.view();
-  const asks = toolCalls.some(({ status }) => status === "awaiting-approval");
-  return state.value === "tools" && asks && state.context.stopping === undefined;
+function isAsking(view: SessionView): boolean {
+  return askedTools(view).length > 0;
 }
 
 function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {
@@ -192,7 +197,7 @@ async function talk(
   }
   const { calls } = conversationOf(await session.view());
   const view = json ? jsonView(output, session.id) : textView(output, asker(run), calls);
-  if (await isAsking(session)) {
+  if (isAsking(await session.view())) {
     const ended = await finishTurn(session, view, interrupts);
     if (ended === "cancelled") return INTERRUPTED;
   }

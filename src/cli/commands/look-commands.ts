@@ -3,7 +3,7 @@
 import { type Command, Option } from "commander";
 import type { ExitCode } from "../exit-code.ts";
 import type { Output } from "../output.ts";
-import { position, pace, positiveNumber } from "./option-values.ts";
+import { count, position, pace, positiveNumber } from "./option-values.ts";
 
 export function addLookCommands(
   program: Command,
@@ -13,6 +13,7 @@ export function addLookCommands(
   program
     .command("sessions")
     .description("list the sessions of the store, the newest first")
+    .option("--limit <n>", "the newest n of them (default: all)", count)
     .action(async (_options: unknown, command: Command) => {
       const { sessions } = await import("../sessions-command.ts");
       await sessions(command.optsWithGlobals(), output);

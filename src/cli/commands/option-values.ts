@@ -35,6 +35,12 @@ export function positiveNumber(text: string): number {
   throw new InvalidArgumentError("It is not a number above 0.");
 }
 
+export function count(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 1) throw new InvalidArgumentError("It is not a whole number above 0.");
+  return value;
+}
+
 export function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It is not a whole number.");
   return Number(text);
