@@ -5,6 +5,7 @@ import { compactionWays } from "./compaction-ways.ts";
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
   ["Alt-Enter", "begins a new line in what you type"],
+  ["Up, Down", "bring back what was typed before, here and earlier in the session"],
   ["Tab", "steers: the message enters at the next step of the turn that runs"],
   ["Esc, Ctrl-C", "cancels; while tools run it waits for them, and a second one does not"],
   ["Ctrl-D", "leaves, as Ctrl-C does when nothing runs"],
