@@ -71,6 +71,7 @@ export async function wakeUp(
     session,
     ...host.blobs,
     media: mediaLimits(prepared.description.model, prepared.agent.context),
+    model: prepared.description.model,
     known: () => actor.state.blobs,
     onWarning,
   });

@@ -1,6 +1,9 @@
-/** The step source on `streamText`: costs more CPU, and brings the SDK's telemetry and transforms. */
+/**
+ * The step source on `streamText`: costs more CPU, and brings the SDK's telemetry and transforms. The
+ * same engine, told that its stream is read once: the other face of it keeps all parts for a second reader.
+ */
 
-import { isStepCount, streamText, type ToolSet } from "ai";
+import { experimental_streamTextLowMemory as streamText, isStepCount, type ToolSet } from "ai";
 import { callRequest } from "./call-request.ts";
 import { toJson } from "./json-value.ts";
 import { responseMetadata } from "./language-model-call.ts";

@@ -1,19 +1,28 @@
 /**
  * The messages of a prompt with their media in place of references, for the model that is called next.
  * A reference is followed only where media stand, and only to a blob that the session has: what anybody
- * writes in words stays words. What cannot be shown becomes a note, so that no blob can stop a session.
+ * writes in words stays words. What cannot be shown becomes a note, so that no blob can stop a session;
+ * so does a file that lies with another provider than the model's.
  */
 
 import type { ModelMessage, ToolResultPart } from "ai";
 import {
   byId,
+  fileElsewhere,
   readBlob,
   referredBlob,
   resemblesReference,
   type BlobStore,
+  type FileElsewhere,
+  type ModelName,
 } from "../../events/index.ts";
 import type { BlobsState, KnownBlob } from "../../projections/index.ts";
-import { SCALED_CHARACTERS, type MediaLimits } from "../../context/index.ts";
+import {
+  noteElsewhere,
+  SCALED_CHARACTERS,
+  whyNotThere,
+  type MediaLimits,
+} from "../../context/index.ts";
 import { whyNotShown, type NotShown } from "./media-taken.ts";
 import type { ScaledPicture, ScalePicture } from "./scaled-picture.ts";
 
@@ -23,6 +32,8 @@ export interface BlobExpansion {
   readonly store: BlobStore | undefined;
   /** What the model takes; undefined where nothing is known of it. */
   readonly media: MediaLimits | undefined;
+  /** Who is shown them; undefined where nobody knows. */
+  readonly model: ModelName | undefined;
   /** How many pictures there are in the prompt. */
   readonly pictures: number;
   /** Who makes smaller copies of pictures, if anybody does. */
@@ -40,8 +51,8 @@ type ResultContent = Extract<ToolResultPart["output"], { readonly type: "content
 
 const plain = new WeakSet<ModelMessage>();
 
-/** Whether a message refers to blobs; looked at once. */
-export function refersToBlobs(message: ModelMessage): boolean {
+/** Whether a message refers to blobs, or to files that lie with a provider; looked at once. */
+export function refersToFiles(message: ModelMessage): boolean {
   if (plain.has(message)) return false;
   const { content } = message;
   if (typeof content !== "string" && content.some((part) => referencesIn(part))) return true;
@@ -51,10 +62,15 @@ export function refersToBlobs(message: ModelMessage): boolean {
 
 function referencesIn(part: Content<"user" | "assistant" | "tool">[number]): boolean {
   if (part.type === "file" || part.type === "reasoning-file") {
-    return referenceIn(part.data) !== undefined;
+    return isReference(part);
   }
   if (part.type !== "tool-result" || part.output.type !== "content") return false;
-  return part.output.value.some((one) => "data" in one && referenceIn(one.data) !== undefined);
+  return part.output.value.some(isReference);
+}
+
+function isReference(part: object): boolean {
+  if (fileElsewhere(part) !== undefined) return true;
+  return "data" in part && referenceIn(part.data) !== undefined;
 }
 
 /** How many pictures a message refers to, by what its parts say of themselves. */
@@ -86,11 +102,26 @@ export async function expandedMessage(
     if ("isMissing" in found) isWhole = false;
     return found;
   };
-  const expanded = await withContent(message, sent);
+  const { model, media } = expansion;
+  const elsewhere = (file: FileElsewhere): string | undefined => {
+    const why = whyNotThere(file, model, media);
+    return why === undefined ? undefined : noteElsewhere(file, why);
+  };
+  const expanded = await withContent(message, { blob: sent, elsewhere });
   return { message: expanded, isWhole };
 }
 
-type Send = (reference: string, name: string | undefined) => Promise<Sent>;
+/** What is sent of what a message refers to. */
+interface Send {
+  blob(reference: string, name: string | undefined): Promise<Sent>;
+  /** The note in the place of a file that lies with a provider; undefined where it is shown as it is. */
+  elsewhere(file: FileElsewhere): string | undefined;
+}
+
+function noteFor(part: object, send: Send): string | undefined {
+  const file = fileElsewhere(part);
+  return file && send.elsewhere(file);
+}
 
 async function withContent(message: ModelMessage, send: Send): Promise<ModelMessage> {
   if (typeof message.content === "string") return message;
@@ -121,9 +152,11 @@ async function userPart(
   part: Content<"user">[number],
   send: Send,
 ): Promise<Content<"user">[number]> {
+  const note = noteFor(part, send);
+  if (note !== undefined) return { type: "text", text: note };
   const reference = part.type === "file" ? referenceIn(part.data) : undefined;
   if (part.type !== "file" || reference === undefined) return part;
-  const sent = await send(reference, part.filename);
+  const sent = await send.blob(reference, part.filename);
   if ("note" in sent) return { type: "text", text: sent.note };
   return { ...withoutMeasures(part), data: sent.data, mediaType: sent.mediaType };
 }
@@ -134,9 +167,11 @@ async function assistantParts(
 ): Promise<Content<"assistant">> {
   if (part.type === "tool-result") return [await resultPart(part, send)];
   if (part.type !== "file" && part.type !== "reasoning-file") return [part];
+  const text = noteFor(part, send);
+  if (text !== undefined) return [{ type: "text", text }];
   const reference = referenceIn(part.data);
   if (reference === undefined) return [part];
-  const sent = await send(reference, part.type === "file" ? part.filename : undefined);
+  const sent = await send.blob(reference, part.type === "file" ? part.filename : undefined);
   // A note is not what the model had thought.
   if ("note" in sent) return part.type === "file" ? [{ type: "text", text: sent.note }] : [];
   return [{ ...withoutMeasures(part), data: sent.data, mediaType: sent.mediaType }];
@@ -153,10 +188,12 @@ async function contentPart(
   part: ResultContent[number],
   send: Send,
 ): Promise<ResultContent[number]> {
+  const text = noteFor(part, send);
+  if (text !== undefined) return { type: "text", text };
   if (!("data" in part)) return part;
   const reference = referenceIn(part.data);
   if (reference === undefined) return part;
-  const sent = await send(reference, "filename" in part ? part.filename : undefined);
+  const sent = await send.blob(reference, "filename" in part ? part.filename : undefined);
   if ("note" in sent) return { type: "text", text: sent.note };
   const { data, mediaType } = sent;
   // The older kinds of the SDK, which still come, have their data as it is.

@@ -9,6 +9,7 @@ import {
   TurnlogError,
   type BlobStore,
   type EventBody,
+  type ModelName,
   type StoredUserContent,
 } from "../../events/index.ts";
 import type { MediaLimits } from "../../context/index.ts";
@@ -21,7 +22,7 @@ import {
   type BlobLimits,
   type RecordedBlobs,
 } from "./blob-shelf.ts";
-import { expandedMessage, imagesIn, refersToBlobs } from "./blob-expansion.ts";
+import { expandedMessage, imagesIn, refersToFiles } from "./blob-expansion.ts";
 import { installedScaler, type ScalePicture } from "./scaled-picture.ts";
 import { isMadeFile, shelvedInput, shelvedPart, type MadeFile } from "./shelved-input.ts";
 import { mayHoldContent, shelvedAnswer, type ToolAnswer } from "./shelved-result.ts";
@@ -36,6 +37,8 @@ export interface SessionBlobsOptions {
   readonly recorded?: RecordedBlobs | undefined;
   /** What the model takes that is to be shown them; undefined where nothing is known of it. */
   readonly media: MediaLimits | undefined;
+  /** That model. Default: nobody knows, and what lies with a provider is left as it is. */
+  readonly model?: ModelName | undefined;
   /** Who makes smaller copies of pictures. Default: `sharp`, where it is installed. */
   readonly scaler?: () => Promise<ScalePicture | undefined>;
   readonly known: () => BlobsState;
@@ -53,7 +56,7 @@ const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
 
 export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
-  /** The messages of the last prompt that refer to blobs, as they were sent. */
+  /** The messages of the last prompt that refer to files, as they were sent. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
   #isAmongMany = false;
   /** Messages whose content is being looked at, and the end of the last one. */
@@ -125,10 +128,10 @@ export class SessionBlobs {
     );
   }
 
-  /** The messages as they are sent; the same ones where none refers to a blob. */
+  /** The messages as they are sent; the same ones where none refers to a file. */
   async expand(messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]> {
-    if (!messages.some(refersToBlobs)) return messages;
-    const { store, media, known, scaler = installedScaler } = this.#options;
+    if (!messages.some(refersToFiles)) return messages;
+    const { store, media, model, known, scaler = installedScaler } = this.#options;
     const pictures = messages.reduce((sum, one) => sum + imagesIn(one), 0);
     const isAmongMany = pictures > (media?.pictureEdgeAmong?.more ?? Number.POSITIVE_INFINITY);
     const before = isAmongMany === this.#isAmongMany ? this.#sent : noneSent;
@@ -136,14 +139,21 @@ export class SessionBlobs {
     const sent = new Map<ModelMessage, ModelMessage>();
     const expanded: ModelMessage[] = [];
     for (const message of messages) {
-      if (!refersToBlobs(message)) {
+      if (!refersToFiles(message)) {
         expanded.push(message);
         continue;
       }
       const same = before.get(message);
       const made =
         same === undefined
-          ? await expandedMessage(message, { blobs: known(), store, media, pictures, scaler })
+          ? await expandedMessage(message, {
+              blobs: known(),
+              store,
+              media,
+              model,
+              pictures,
+              scaler,
+            })
           : { message: same, isWhole: true };
       // What could not be read may be back the next time.
       if (made.isWhole) sent.set(message, made.message);
