@@ -212,6 +212,32 @@ describe("a chat", () => {
     expect(toolCalls.map((one) => one.status)).toEqual([status, status, status]);
   });
 
+  it("asks again at /ask what was answered for good", async () => {
+    const script = [
+      { parts: [call("c1", "ask")] },
+      "first",
+      { parts: [call("c2", "ask")] },
+      "second",
+    ];
+    await using chat = await chatStage(agentOf(script).agent);
+    chat.type(`go${ENTER}`);
+    await chat.until(/^\? Run ask/m);
+    chat.type(`v${ENTER}`);
+    await chat.until(/^first$[^]*^tokens: [^]*^Ask about/m);
+    chat.type(`/ask slow${ENTER}`);
+    await chat.until(/^Nothing was answered for good about slow\.$/m);
+    chat.type(`/ask ask${ENTER}`);
+    await chat.until(/^From now on calls of ask are asked about again\.$/m);
+    chat.type(`go on${ENTER}`);
+    await chat.until(/^\? Run ask/m);
+    chat.type(`y${ENTER}`);
+    await chat.until(/^second$[^]*^tokens: [^]*^Ask about/m);
+    const { toolCalls } = await chat.session.view();
+    expect(toolCalls.map((one) => one.status)).toEqual(["denied", "succeeded"]);
+    chat.type("\u0004");
+    await chat.ended;
+  });
+
   it("steers with Tab while a question stands", async () => {
     const script = [{ parts: [call("c1", "ask")] }, "done"];
     await using chat = await chatStage(agentOf(script).agent);

@@ -24,6 +24,7 @@ const commands: readonly (readonly [string, string])[] = [
   ["/later <n>", "moves one behind the turn; /later <text> sends a new one there"],
   ["/withdraw <n>", "takes waiting messages back; /withdraw all takes all"],
   ["/resume", "delivers messages that a cancelled or failed turn has held back"],
+  ["/ask <tool>", "asks again before calls of a tool, after an always or never"],
   ["/cancel", "stops the turn; after-tools waits for them; all takes the waiting messages back"],
   ["/context", "shows how large the next prompt is, what it is made of and what is free"],
   ["/compact", "shortens it as the agent does; /compact <way> in another of these ways:"],

@@ -99,6 +99,9 @@ export class ChatScreen {
         await this.notes([`From now on ${call.toolName} ${how} in this session.`]);
         return;
       }
+      case "session.approval-forgotten":
+        await this.notes([`From now on calls of ${event.data.toolName} are asked about again.`]);
+        return;
       case "turn.ended": {
         const { error } = event.data;
         if (error === undefined) return;
