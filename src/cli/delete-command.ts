@@ -64,15 +64,10 @@ export async function deleteSession(
 async function isMeant(log: EventLog, session: string): Promise<boolean> {
   const events = await log.revision(session);
   if (events === 0) throw notFound(session);
-  const { confirm } = await import("@clack/prompts");
-  const answer = await confirm({
-    message: `Delete session ${session} with its ${amount(events, "event")} for good? Nothing brings it back.`,
-    initialValue: false,
-    withGuide: false,
-    output: process.stderr,
-  });
-  // A symbol where it was left by Ctrl-C.
-  return answer === true;
+  const { isConfirmed } = await import("./confirmation.ts");
+  return await isConfirmed(
+    `Delete session ${session} with its ${amount(events, "event")} for good? Nothing brings it back.`,
+  );
 }
 
 function notFound(session: string): TurnlogError {

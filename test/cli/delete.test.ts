@@ -54,13 +54,17 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     await run(["--session", "one", "hello"], { cwd });
     for (const [keys, code, left] of [
       ["\r", 130, 1],
+      ["n", 130, 1],
       ["\u0003", 130, 1],
+      ["\u0004", 130, 1],
       ["y", 0, 0],
     ] as const) {
       const asking = startInTerminal(["delete", "one"], { cwd });
       await asking.until(/Delete session one with its \d+ events for good\?/);
       asking.type(keys);
-      expect((await asking.ended).code).toBe(code);
+      const ended = await asking.ended;
+      expect({ keys, code: ended.code }).toEqual({ keys, code });
+      expect(ended.screen.includes("Nothing was deleted.")).toBe(code === 130);
       const { stdout } = await run(["sessions", "--json"], { cwd });
       expect(jsonLines(stdout)).toHaveLength(left);
     }

@@ -167,6 +167,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "session.redacted": fc.record({
     ranges: fc.array(fc.record({ from: position, to: position }), { maxLength: 2 }),
   }),
+  "session.approval-forgotten": fc.record({ toolName: text }),
   "session.closed": reason,
   "message.queued": fc.record({
     id: text,

@@ -128,6 +128,7 @@ const anyData: AnyData = {
   "session.redacted": fc.record({
     ranges: fc.array(fc.record({ from: few, to: few }), { maxLength: 2 }),
   }),
+  "session.approval-forgotten": fc.record({ toolName }),
   "session.closed": reason,
   "message.queued": fc.record({
     id: messageId,
