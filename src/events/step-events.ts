@@ -73,6 +73,8 @@ export type FailureKind =
   | "quota"
   | "content-filter"
   | "context-overflow"
+  /** What answered is no model: a page instead of a stream. */
+  | "not-a-model"
   | "unknown";
 
 export interface StepFamily {
@@ -150,6 +152,7 @@ const failureKindSchema: z.ZodType<FailureKind> = z.enum([
   "quota",
   "content-filter",
   "context-overflow",
+  "not-a-model",
   "unknown",
 ]);
 

@@ -9,6 +9,7 @@ import { TurnlogError, type EventBody, type TokenUsage } from "../events/index.t
 import { DEFAULT_MAX_ATTEMPTS, type Agent } from "./agent.ts";
 import { recordShelved, type SessionBlobs } from "./blobs/session-blobs.ts";
 import { CallWatch } from "./call-limits.ts";
+import { emptyReply } from "./empty-reply.ts";
 import { toStoredError } from "./json-value.ts";
 import { brokenStream, providerFailure } from "./provider-failure.ts";
 import { retryDelayMs } from "./retry.ts";
@@ -58,6 +59,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let end: End | undefined;
   let error: unknown;
   let said = false;
+  let contentType: string | undefined;
   const { messages } = run;
   const outputs = source.call({ agent, messages: await blobs.expand(messages), signal });
   try {
@@ -71,6 +73,10 @@ async function stream(run: ModelStep): Promise<Streamed> {
       if (signal.aborted) break;
       if (next.output.kind === "end") {
         end = next.output;
+        continue;
+      }
+      if (next.output.kind === "head") {
+        ({ contentType } = next.output);
         continue;
       }
       const { part, parsedInput } = next.output;
@@ -92,6 +98,14 @@ async function stream(run: ModelStep): Promise<Streamed> {
     }
   } finally {
     await release(outputs);
+  }
+  if (!said && error === undefined && !signal.aborted) {
+    const empty = emptyReply(end, contentType);
+    if (empty !== undefined) {
+      // As any error of a provider: a replay hears of it again.
+      door.record({ type: "part.error", data: { error: toStoredError(empty) } });
+      return { end: undefined, error: empty, said };
+    }
   }
   return { end, error: end === undefined ? (watch.lateness ?? error) : error, said };
 }
@@ -132,7 +146,7 @@ function ending(
   if (signal.aborted) {
     return [{ type: "step.interrupted", data: { step, reason: "cancelled", usage } }];
   }
-  const cause = error ?? brokenOff(door.session, step);
+  const cause = error ?? brokenOff(step);
   const failure = error === undefined ? brokenStream : providerFailure(error, clock());
   const { kind } = failure;
   const stored = toStoredError(cause);
@@ -172,10 +186,10 @@ function abandonedCalls({ state }: SessionDoor, step: number): readonly EventBod
   }));
 }
 
-function brokenOff(session: string, step: number): TurnlogError {
+/** Without the name of the session: a replay of it says the same. */
+function brokenOff(step: number): TurnlogError {
   return new TurnlogError(
     "TURN_FAILED",
-    `The provider's stream for step ${step} of session ${session} ended without a finish reason. What came is kept; send again to go on.`,
-    { session },
+    `The provider's stream for step ${step} ended without a finish reason. What came is kept; send again to go on.`,
   );
 }
