@@ -61,7 +61,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let said = false;
   let contentType: string | undefined;
   const { messages } = run;
-  const outputs = source.call({ agent, messages: await blobs.expand(messages), signal });
+  const outputs = source.call({ agent, messages: await blobs.expand(messages, signal), signal });
   try {
     while (!signal.aborted) {
       const next = await nextOutput(outputs);
