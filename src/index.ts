@@ -83,6 +83,7 @@ export {
   type Deleted,
   type DeletedSession,
   type DeleteOptions,
+  type Delivery,
   type EventLog,
   type HeldBlob,
   type JsonValue,
@@ -107,8 +108,16 @@ export {
   type StoreLog,
   type ThinnedSession,
 } from "./events/leveldb/index.ts";
-export { sessionMachine, type SessionMachine } from "./machines/index.ts";
-export { offlineModel } from "./models/index.ts";
+export { sessionMachine, type MachineState, type SessionMachine } from "./machines/index.ts";
+export { offlineModel, type OfflineModelOptions } from "./models/index.ts";
+export type {
+  HistoryItem,
+  QueuedMessage,
+  SessionSummary,
+  ToolCall,
+  ToolCallStatus,
+  UsageState,
+} from "./projections/index.ts";
 export {
   callIdentity,
   collectBlobs,
@@ -140,6 +149,7 @@ export {
   type BlobLimits,
   type BlobOptions,
   type CallIdentity,
+  type CallLimits,
   type CancelOptions,
   type Cancelled,
   type CompactedLog,
@@ -168,6 +178,7 @@ export {
   type ImportedMessages,
   type ImportOptions,
   type ImportSessionOptions,
+  type KeptSteps,
   type ListedSession,
   type LogProblem,
   type LogRule,

@@ -11,8 +11,8 @@ import { scriptModel } from "./script-model.ts";
 
 const turnlog = await built();
 // Loaded by the runtime when they are first needed; the loading of modules is told apart.
-await fromDist("runtime/language-model-call.js");
-await fromDist("runtime/stream-text.js");
+await fromDist("chunks/language-model-call.js");
+await fromDist("chunks/stream-text.js");
 await import("@pydantic/genai-prices");
 
 const variants = {

@@ -19,8 +19,6 @@ export interface Appending {
   /** Events a second. */
   readonly log: Spread;
   readonly level: Spread;
-  /** Of `level` with an index row beside each event, as the log writes one for each session of a batch. */
-  readonly ownRows: Spread;
   /** Of one put at a time. */
   readonly put: Spread;
   /** Of the log ÷ of `level`'s batches, round by round. */
@@ -59,15 +57,14 @@ async function measureOne(
     const database = new Level(join(dir, "raw"));
     await database.open();
     const sync = durability === "sync";
-    const rates: { log: number; level: number; ownRows: number; put: number }[] = [];
+    const rates: { log: number; level: number; put: number }[] = [];
     // Round 0 is not counted: it loads and compiles what all of them use.
     for (let round = 0; round <= rounds; round++) {
       const rate = {
         log: await perSecond(roundMs, sessions, (session) => {
           return log.append(`session-${session}`, "any", [eventOf(session)]);
         }),
-        level: await batchesPerSecond(database, { sync, events: sessions, rows: 1, roundMs }),
-        ownRows: await batchesPerSecond(database, { sync, events: sessions, rows: 2, roundMs }),
+        level: await batchesPerSecond(database, { sync, events: sessions, roundMs }),
         put: await perSecond(roundMs, 1, () => database.put(nextKey(0), value, { sync })),
       };
       if (round > 0) rates.push(rate);
@@ -78,7 +75,6 @@ async function measureOne(
       sessions,
       log: spread(rates.map((rate) => rate.log)),
       level: spread(rates.map((rate) => rate.level)),
-      ownRows: spread(rates.map((rate) => rate.ownRows)),
       put: spread(rates.map((rate) => rate.put)),
       toLevel: spread(rates.map((rate) => rate.log / rate.level)),
       toPut: spread(rates.map((rate) => rate.log / rate.put)),
@@ -131,11 +127,11 @@ async function perSecond(
 
 async function batchesPerSecond(
   database: Level,
-  { sync, events, rows, roundMs }: { sync: boolean; events: number; rows: number; roundMs: number },
+  { sync, events, roundMs }: { sync: boolean; events: number; roundMs: number },
 ): Promise<number> {
   const batches = await perSecond(roundMs, 1, async () => {
     const batch = database.batch();
-    for (let row = 0; row < events * rows; row++) batch.put(nextKey(row), value);
+    for (let row = 0; row < events; row++) batch.put(nextKey(row), value);
     await batch.write({ sync });
   });
   return batches * events;

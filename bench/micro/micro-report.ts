@@ -40,16 +40,14 @@ function appends(rows: readonly Appending[]): string {
       "log",
       "level, such batches",
       "log ÷ level",
-      "level, with index rows",
       "level, one put each",
       "log ÷ puts",
     ],
-    ...rows.map(({ durability, sessions, log, level, ownRows, put, toLevel, toPut }) => [
+    ...rows.map(({ durability, sessions, log, level, put, toLevel, toPut }) => [
       `${durability}, ${sessions.toLocaleString("en")} at once`,
       rate(log),
       rate(level),
       ranged(toLevel, 2),
-      rate(ownRows),
       rate(put),
       ranged(toPut, 1),
     ]),

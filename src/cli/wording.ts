@@ -1,6 +1,19 @@
 /** How figures and long things are put into few words. Pure; used by everything that is shown. */
 
-import type { JsonValue, StoredUserContent, TokenUsage } from "../events/index.ts";
+import {
+  fileElsewhere,
+  placesOf,
+  type JsonValue,
+  type StoredUserContent,
+  type TokenUsage,
+} from "../events/index.ts";
+
+/** Of a user's message or of a reply. */
+interface StoredFile {
+  readonly filename?: string;
+  readonly mediaType: string;
+  readonly data: unknown;
+}
 
 /** `1 file`, `1,200 files`. */
 export function amount(count: number, thing: string): string {
@@ -78,10 +91,17 @@ export function contentText(content: StoredUserContent): string {
   if (typeof content === "string") return content;
   return content
     .map((part) => {
-      if (part.type === "file") return `[${part.filename ?? part.mediaType}]`;
+      if (part.type === "file") return `[${fileText(part)}]`;
       return part.filename === undefined ? part.text : `[${part.filename}]`;
     })
     .join("\n");
+}
+
+/** A file by its name, or else its kind; with where it lies, if that is not here. */
+export function fileText(part: StoredFile): string {
+  const name = part.filename ?? part.mediaType;
+  const elsewhere = fileElsewhere(part);
+  return elsewhere === undefined ? name : `${name}, ${placesOf(elsewhere.reference)}`;
 }
 
 /** The lines of a text, each a little to the right. */

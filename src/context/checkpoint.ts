@@ -5,6 +5,7 @@ import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
 import { firstRequest, latestRequests, requestText } from "./request-text.ts";
 import { messageCount } from "./shown-units.ts";
 
+/** Where an agent writes down how its work stands, and what {@link checkpoint} makes of it. */
 export interface CheckpointOptions {
   /** Where the work stands written down: names as the model knows them, for instance paths. */
   readonly documents?: readonly string[];

@@ -57,6 +57,7 @@ export interface SummaryWriter {
   ): SummaryRequest | undefined;
 }
 
+/** What a model is asked for a summary with. */
 export interface SummaryRequest {
   readonly covers: CompactionPlan["covers"];
   readonly instructions: string;
@@ -69,6 +70,10 @@ export interface SummaryRequest {
   read(reply: SummaryReply): { readonly summary: string } | { readonly problem: SummaryProblem };
 }
 
+/**
+ * What a model answered that was asked for a summary; `calledTools` where it did something else
+ * instead.
+ */
 export interface SummaryReply {
   readonly text: string;
   readonly finishReason: FinishReason;

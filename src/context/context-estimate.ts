@@ -46,6 +46,7 @@ export interface EstimateInput {
   readonly estimator?: TokenEstimator;
 }
 
+/** How large a prompt is, by what that is known, and what it is made of. */
 export interface ContextEstimate {
   /** Tokens of the whole prompt. */
   readonly tokens: number;

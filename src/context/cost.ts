@@ -4,6 +4,7 @@ import type { ModelName, TokenUsage } from "../events/index.ts";
 import { ownBeside, ownSteps, type UsageState } from "../projections/index.ts";
 import { callCost, type KnownLimits } from "./model-limits.ts";
 
+/** What model calls cost, as far as their prices are known. */
 export interface Cost {
   /** US dollars of the calls whose price is known. */
   readonly dollars: number;
@@ -13,6 +14,7 @@ export interface Cost {
   readonly unpriced: number;
 }
 
+/** What a session cost, by what it was spent on. */
 export interface SessionCost {
   readonly steps: Cost;
   readonly retries: Cost;

@@ -8,6 +8,7 @@ import { latestRequests, requestText } from "./request-text.ts";
 /** Stands before the request of the turn that goes on, where it lies in the middle. */
 const REQUEST_NOTE = "[Among them the request that is being worked on:]";
 
+/** How much of both ends {@link dropMiddle} keeps. */
 export interface DropMiddleOptions {
   /** Tokens of the oldest messages that are kept, at the least the first. Default: a quarter of all that is kept. */
   readonly headTokens?: number;

@@ -38,6 +38,7 @@ export {
   type MediaRefusal,
 } from "./model-media.ts";
 export { mediaMeasures, mediaTokens } from "./media-tokens.ts";
+export { noteElsewhere, whyNotThere } from "./provider-files.ts";
 export { modelCatalogue } from "./model-catalogue.ts";
 export {
   callCost,

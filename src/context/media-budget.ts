@@ -3,7 +3,7 @@
  * takes. Pure: proposes, and the runtime records.
  */
 
-import type { BlobMeasures, OmittedMedia } from "../events/index.ts";
+import type { BlobMeasures, ModelName, OmittedMedia } from "../events/index.ts";
 import {
   itemMedia,
   itemMessages,
@@ -16,6 +16,7 @@ import {
   type Medium,
 } from "../projections/index.ts";
 import { asBase64, mediaRefusal, type MediaFile, type MediaLimits } from "./model-media.ts";
+import { whyNotThere } from "./provider-files.ts";
 
 /** What a user says of media; where nothing is said, what is known of the model holds. */
 export interface MediaBudget {
@@ -51,12 +52,15 @@ export function limitedMedia(
   };
 }
 
+/** What {@link planOmission} looks at: a request, and what it may have of media. */
 export interface OmissionInput {
   readonly history: HistoryState;
   readonly view: ContextView;
   /** Of the whole request as it is, its files as base64. */
   readonly bytes: number;
   readonly limits: MediaLimits;
+  /** Who is to be shown it. Default: somebody who is shown all that lies with any provider. */
+  readonly model?: ModelName;
 }
 
 /** What `context.media-omitted` has. */
@@ -89,26 +93,32 @@ export function planOmission({
   view,
   bytes,
   limits,
+  model,
 }: OmissionInput): OmissionPlan | undefined {
   const { pictures: mostPictures, requestCharacters } = limits;
   if (mostPictures === undefined && requestCharacters === undefined) return undefined;
-  const shown = weighed(shownMedia(history, view), limits);
+  const shown = weighed(shownMedia(history, view), limits, model);
   let pictures = shown.filter(({ isPicture, sent }) => isPicture && sent > 0).length;
   let size = shown.reduce((sum, { characters, sent }) => sum - characters + sent, bytes);
+  const tooMany = (share: number): boolean =>
+    pictures > (mostPictures ?? Number.POSITIVE_INFINITY) * share;
   const over = (share: number): boolean =>
-    pictures > (mostPictures ?? Number.POSITIVE_INFINITY) * share ||
-    size > (requestCharacters ?? Number.POSITIVE_INFINITY) * share;
+    tooMany(share) || size > (requestCharacters ?? Number.POSITIVE_INFINITY) * share;
   if (!over(1)) return undefined;
   let count = 0;
+  let passed = 0;
   let savedBytes = 0;
   for (const { medium, isPicture, sent, characters, isNew } of shown) {
     // What nobody has seen yet is left out only where it has to be.
     if (!over(isNew ? 1 : ROOM)) break;
     const note = omittedNote(medium).length;
+    passed += 1;
+    // A name of a file elsewhere makes no room, and goes only with what is newer and does.
+    const isOfUse = medium.elsewhere === undefined || (isPicture && tooMany(isNew ? 1 : ROOM));
+    if (isOfUse) count = passed;
     if (isPicture && sent > 0) pictures -= 1;
     size += note - sent;
     savedBytes += characters - note;
-    count += 1;
   }
   const last = shown[count - 1];
   return last && { ...upTo(last, history), media: count, savedBytes: Math.max(0, savedBytes) };
@@ -150,12 +160,22 @@ function isCovered({ position }: HistoryItem, { compactions }: ContextView): boo
   return compactions.some(({ from, to }) => from <= position && position <= to);
 }
 
-function weighed(found: readonly Found[], limits: MediaLimits): readonly Shown[] {
+function weighed(
+  found: readonly Found[],
+  limits: MediaLimits,
+  model: ModelName | undefined,
+): readonly Shown[] {
   const isPicture = ({ mediaType }: Medium): boolean => mediaType.startsWith("image");
   const pictures = found.filter(({ medium }) => isPicture(medium)).length;
   return found.map((one) => {
     const { medium } = one;
-    const { blob, data, mediaType } = medium;
+    const { blob, data, mediaType, elsewhere } = medium;
+    if (elsewhere !== undefined) {
+      // Shown or not, it is as good as nothing; of the pictures, it is one only where it is shown.
+      const isShown = whyNotThere(elsewhere, model, limits) === undefined;
+      const { length } = data;
+      return { ...one, isPicture: isShown && isPicture(medium), characters: length, sent: length };
+    }
     const characters = blob === undefined ? data.length : asBase64(blob.bytes);
     const file: MediaFile = { mediaType, bytes: Math.floor((characters * 3) / 4), ...blob };
     const sent = blob === undefined ? characters : sentOf(file, blob, limits, pictures);

@@ -147,6 +147,11 @@ function pdfTokens(measures: BlobMeasures, { provider, modelId }: ModelName): nu
 /** What a file costs that lies elsewhere, of which only the address is known. */
 const REMOTE = { image: 1100, other: 2500 };
 
+/** Tokens of a file that lies with its provider: nothing is known of it but what kind it is. */
+export function uploadedTokens(mediaType: string, model: ModelName): number {
+  return mediaType.startsWith("image") ? imageTokens({ bytes: 0 }, model) : REMOTE.other;
+}
+
 /**
  * Tokens of a file in a prompt, or undefined where it is text and to be counted as such. `data` is
  * base64, a `data:` URL or an address; of a reference to a blob, `blob` is what is known of it.

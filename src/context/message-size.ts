@@ -1,10 +1,18 @@
 /** What a message costs in a prompt, by parts. Measured once for each message and remembered with it. */
 
 import type { ModelMessage, ToolResultPart } from "ai";
-import { measuresIn, type BlobMeasures, type ModelName } from "../events/index.ts";
+import {
+  fileElsewhere,
+  measuresIn,
+  placesOf,
+  type BlobMeasures,
+  type FileElsewhere,
+  type ModelName,
+} from "../events/index.ts";
 import { asBase64 } from "./model-media.ts";
-import { mediaTokens } from "./media-tokens.ts";
+import { mediaTokens, uploadedTokens } from "./media-tokens.ts";
 import { modelFamily } from "./model-family.ts";
+import { noteElsewhere, whyNotThere } from "./provider-files.ts";
 import type { TokenEstimator } from "./token-estimator.ts";
 
 /** Tokens before calibration, and bytes. */
@@ -32,6 +40,7 @@ export function addSize(left: MessageSize, right: MessageSize): MessageSize {
 
 type Part = Exclude<ModelMessage["content"], string>[number];
 
+/** Measures messages for one model, each message object once. */
 export interface Meter {
   readonly model: ModelName;
   readonly estimator: TokenEstimator;
@@ -70,6 +79,12 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     const bytes = blob === undefined ? content.value.length : asBase64(blob.bytes);
     return { ...noSize, media, bytes };
   };
+  const uploaded = (file: FileElsewhere): MessageSize => {
+    const why = whyNotThere(file, model);
+    if (why !== undefined) return text(noteElsewhere(file, why));
+    const bytes = Buffer.byteLength(placesOf(file.reference));
+    return { ...noSize, media: uploadedTokens(file.mediaType, model), bytes };
+  };
   const around = (tokens: number, id: string): MessageSize => ({
     ...noSize,
     around: tokens + (readsCallIds ? estimator.text(id) : 0),
@@ -99,6 +114,8 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     part: Extract<ToolResultPart["output"], { type: "content" }>["value"][number],
   ): MessageSize => {
     if ("text" in part) return text(part.text);
+    const elsewhere = fileElsewhere(part);
+    if (elsewhere !== undefined) return uploaded(elsewhere);
     // Older forms of a file have other names and the same fields.
     if ("data" in part && "mediaType" in part)
       return file(part.data, part.mediaType, measuresIn(part));
@@ -110,8 +127,11 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
       case "reasoning":
         return text(part.text);
       case "file":
-      case "reasoning-file":
+      case "reasoning-file": {
+        const elsewhere = fileElsewhere(part);
+        if (elsewhere !== undefined) return uploaded(elsewhere);
         return file(part.data, part.mediaType, measuresIn(part));
+      }
       case "image":
         return file(part.image, part.mediaType ?? "image/png");
       case "tool-call":

@@ -16,6 +16,7 @@ export interface ModelPrices {
   readonly cacheWrite?: number;
 }
 
+/** What one model takes and gives. A limit that is absent is not known. */
 export interface ModelLimits {
   /** Tokens of prompt and reply together. */
   readonly contextWindow?: number;
@@ -36,6 +37,10 @@ export interface ModelCatalogue {
   cost(model: ModelName, usage: TokenUsage, at: number): number | undefined;
 }
 
+/**
+ * Where a model's limits may be known from; what the user says goes before what was learned, and
+ * that before the catalogue.
+ */
 export interface KnownLimits {
   readonly catalogue?: ModelCatalogue;
   readonly learned?: LearnedLimits;

@@ -17,6 +17,7 @@ export interface MediaFile {
   readonly pages?: number;
 }
 
+/** Which media a model takes and how much of them. A limit that is absent does not hold. */
 export interface MediaLimits {
   /** Media types, or their beginnings (`image/`); absent where all are sent. */
   readonly types?: readonly string[];

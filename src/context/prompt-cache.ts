@@ -5,6 +5,7 @@ import { modelKey, type UsageState } from "../projections/index.ts";
 import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
 
+/** What the provider's prompt cache means for the next prompt's price. */
 export interface PromptCache {
   /** Whether the beginning of the next prompt would be read from the cache. */
   readonly warm: boolean;

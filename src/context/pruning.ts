@@ -16,6 +16,7 @@ import { addSize, noSize } from "./message-size.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { shownUnits, type ShownUnit } from "./shown-units.ts";
 
+/** Which old tool results give way to a placeholder, and when that is worth it. */
 export interface PruneOptions {
   /** Tokens of tool results, the newest ones, that stay. Default 40,000. */
   readonly protectTokens?: number;
@@ -25,6 +26,7 @@ export interface PruneOptions {
   readonly keepTools?: readonly string[];
 }
 
+/** What {@link planPruning} looks at. */
 export interface PruningInput {
   readonly history: HistoryState;
   readonly view: ContextView;

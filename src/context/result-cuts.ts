@@ -20,6 +20,7 @@ import {
 import type { PlanningGround } from "./compaction-strategy.ts";
 import { resultLimit, resultShare, type CutOptions } from "./result-share.ts";
 
+/** What {@link planCuts} looks at. */
 export interface CutInput {
   readonly history: HistoryState;
   readonly view: ContextView;

@@ -2,6 +2,7 @@
 
 import type { PlanningGround } from "./compaction-strategy.ts";
 
+/** When a tool result is too long to be shown whole. */
 export interface CutOptions {
   /** Of what messages may have, what one tool result may take: above 0, up to 1. Default 0.25. */
   readonly share?: number;

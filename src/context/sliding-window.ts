@@ -16,6 +16,7 @@ import { latestRequests, requestText } from "./request-text.ts";
 const REQUEST_NOTE =
   "[Earlier messages are no longer shown. The request that is being worked on was:]";
 
+/** How much {@link slidingWindow} keeps. */
 export interface SlidingWindowOptions {
   /**
    * Tokens of messages that are kept. Default: half of what messages may have, or 40,000, less

@@ -28,6 +28,10 @@ import {
 import { unitText } from "./summary-transcript.ts";
 import { textTokens } from "./text-tokens.ts";
 
+/**
+ * Who writes the summaries of {@link summarize}, how long they may be, and what is kept beside
+ * them.
+ */
 export interface SummarizeOptions {
   /** Writes the summary; may be a cheaper one. Default: the agent's own. */
   readonly model?: LanguageModel;
@@ -51,6 +55,10 @@ interface Covered {
   readonly requests: readonly string[];
 }
 
+/**
+ * A strategy that has a model summarize what is old. A summary that is empty, too long or no summary is
+ * asked for again, capped and then of the newest part only; a digest without a model is the last resort.
+ */
 export function summarize(options: SummarizeOptions = {}): CompactionStrategy {
   const { model } = options;
   return {

@@ -5,6 +5,10 @@
 
 import { textTokens } from "./text-tokens.ts";
 
+/**
+ * Counts tokens without asking a provider. {@link defaultEstimator}, {@link tokenizer} and {@link
+ * lengthEstimator} make one.
+ */
 export interface TokenEstimator {
   readonly name: string;
   /** Tokens of a text; need not be whole. Pure, and linear in the text. */

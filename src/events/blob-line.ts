@@ -8,6 +8,7 @@ import { jsonOf } from "./json-line.ts";
 
 const lineSchema = z.strictObject({ blob: digestSchema, data: z.string() });
 
+/** A blob as it stands in the file of a session. */
 export interface FileBlob {
   readonly sha256: string;
   readonly content: Uint8Array;

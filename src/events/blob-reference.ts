@@ -25,6 +25,7 @@ const measures = {
   fault: z.string().exactOptional(),
 };
 
+/** Parses {@link BlobMeasures}. */
 export const blobMeasuresSchema: z.ZodType<BlobMeasures> = z.looseObject(measures);
 
 export const digestSchema: z.ZodType<string> = z.string().regex(DIGEST);

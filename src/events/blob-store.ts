@@ -17,12 +17,14 @@ export interface BlobEntry {
 /** A blob that was put. Until it is disposed of, no collection takes it: its event may be under way. */
 export interface HeldBlob extends BlobEntry, Disposable {}
 
+/** How bytes are put. */
 export interface PutOptions {
   /** More than so many bytes are refused. Default: no limit. */
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
 }
 
+/** What a collection may take. */
 export interface CollectOptions {
   /** The only blobs that may go, by digest. Default: all. */
   readonly among?: Iterable<string>;
@@ -35,6 +37,10 @@ export interface CollectedBlobs {
   readonly bytes: number;
 }
 
+/**
+ * The port of what lies beside a log: bytes by their SHA-256. `folderBlobs` and `memoryBlobs` implement it;
+ * `blobStoreContract` of `turnlog/testing` says whether another one does.
+ */
 export interface BlobStore {
   /**
    * Stores bytes and answers their name. Resolves when they are as durable as the store is meant to

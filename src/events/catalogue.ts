@@ -26,6 +26,10 @@ export interface EventMap
   unknown: { readonly type: string; readonly version: number; readonly data: JsonValue };
 }
 
+/**
+ * The name of a kind of event, for instance `turn.started`; `unknown` for what a later release
+ * wrote.
+ */
 export type EventType = keyof EventMap;
 
 /** An immutable fact about a session. Discriminated by `type`. */
@@ -54,6 +58,7 @@ export type EventBody<Type extends EventType = EventType> = {
 
 type KnownType = Exclude<EventType, "unknown">;
 
+/** What the data of each type of event must be, in its current version. */
 export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Type]> } = {
   ...sessionSchemas,
   ...messageSchemas,

@@ -130,6 +130,8 @@ const cost = {
 const countedPrompt = { counter: z.string(), model: modelNameSchema, estimatedTokens: tokens };
 
 const characters = z.int().nonnegative();
+
+/** Parses {@link CutCall}. */
 export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
   step: z.int().positive(),
   callId: z.string(),
@@ -137,6 +139,7 @@ export const cutCallSchema: z.ZodType<CutCall> = z.looseObject({
   tail: characters,
 });
 
+/** Parses {@link OmittedMedia}. */
 export const omittedMediaSchema: z.ZodType<OmittedMedia> = z.looseObject({
   before: position,
   there: z.array(z.looseObject({ id: z.string().exactOptional(), media: z.int().nonnegative() })),

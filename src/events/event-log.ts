@@ -95,6 +95,10 @@ export interface DeletedSession {
   readonly revision: number;
 }
 
+/**
+ * The port of the log: one stream of events for each session, appended to and never changed. `openLog` and
+ * `openMemoryLog` implement it; `eventLogContract` of `turnlog/testing` says whether another one does.
+ */
 export interface EventLog extends AsyncDisposable {
   /**
    * Appends events to one session: all of them or none, in order, after everything appended to it

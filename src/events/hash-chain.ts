@@ -29,6 +29,7 @@ export function digestIn(event: NewEvent): string | undefined {
   return type === "session.chained" || type === "session.closed" ? data.digest : undefined;
 }
 
+/** Follows a session's events and says which digest the next link of its hash chain must have. */
 export class HashChain {
   #hash: Hash = createHash("sha256");
   #text = "";

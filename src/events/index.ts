@@ -28,6 +28,12 @@ export type {
 } from "./blob-store.ts";
 export { blobLine, isBlobLine, parseBlobLine, type FileBlob } from "./blob-line.ts";
 export { readBlob } from "./read-blob.ts";
+export {
+  fileElsewhere,
+  placesOf,
+  type FileElsewhere,
+  type FileReference,
+} from "./file-reference.ts";
 export { byId, byIdSchema } from "./by-id.ts";
 export {
   cutCallSchema,
@@ -80,12 +86,14 @@ export {
 } from "./session-file.ts";
 export { isRedacted, REDACTED } from "./redacted.ts";
 export { asRun, renumbered, unchained } from "./renumbered.ts";
+export { isDelta } from "./delta.ts";
 export { isIn, isLandmark, thinned, type ThinningRule } from "./thinning.ts";
 export { parseSessionId } from "./session-id.ts";
 export {
   forkPointSchema,
   modelNameSchema,
   type AgentDescription,
+  type AgentParts,
   type ForkPoint,
   type InFlight,
   type McpOffer,

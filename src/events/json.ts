@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 
+/** What JSON can say. */
 export type JsonValue =
   | string
   | number
@@ -10,11 +11,13 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
+/** An object of JSON. */
 export type JsonObject = Readonly<Record<string, JsonValue>>;
 
 /** Accepts what `JSON.parse` returned: a walk over it would only prove what the parser guarantees. */
 export const jsonSchema: z.ZodType<JsonValue> = z.custom<JsonValue>((value) => value !== undefined);
 
+/** Accepts an object as `JSON.parse` returned it. */
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
@@ -22,6 +25,7 @@ export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
 /** What a provider adds to a part, by provider name. It goes back to that provider unchanged. */
 export type ProviderMetadata = Readonly<Record<string, JsonObject>>;
 
+/** Accepts {@link ProviderMetadata} as `JSON.parse` returned it. */
 export const providerMetadataSchema: z.ZodType<ProviderMetadata> = z.custom<ProviderMetadata>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );

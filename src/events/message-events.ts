@@ -3,11 +3,13 @@
 import { z } from "zod";
 import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
 import type { FamilySchemas } from "./family.ts";
+import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 import { providerMetadataSchema, type ProviderMetadata } from "./json.ts";
 
 /** Content of a user message: the AI SDK's user content with binary data as base64 and URLs as text. */
 export type StoredUserContent = string | readonly StoredUserPart[];
 
+/** A part of what a user said, as it is stored: text, or a file. */
 export type StoredUserPart =
   | {
       readonly type: "text";
@@ -18,8 +20,11 @@ export type StoredUserPart =
     }
   | {
       readonly type: "file";
-      /** Base64, a `data:` URL, an `http(s):` URL, or a reference to a blob: `@blob:<sha256>`. */
-      readonly data: string;
+      /**
+       * Base64, a `data:` URL, an `http(s):` URL, or a reference to a blob: `@blob:<sha256>`. Of a file
+       * that lies with a provider, what it is called there.
+       */
+      readonly data: string | FileReference;
       readonly mediaType: string;
       readonly filename?: string;
       /** Of a reference. */
@@ -47,6 +52,7 @@ export interface MessageFamily {
   "message.withdrawn": { readonly ids: readonly string[]; readonly reason?: string };
 }
 
+/** Parses {@link StoredUserContent}. */
 export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
   z.string(),
   z.array(
@@ -59,7 +65,7 @@ export const userContentSchema: z.ZodType<StoredUserContent> = z.union([
       }),
       z.looseObject({
         type: z.literal("file"),
-        data: z.string(),
+        data: z.union([z.string(), fileReferenceSchema]),
         mediaType: z.string(),
         filename: z.string().exactOptional(),
         blob: blobMeasuresSchema.exactOptional(),

@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
 import type { FamilySchemas } from "./family.ts";
+import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 import {
   jsonObjectSchema,
   jsonSchema,
@@ -78,7 +79,8 @@ export interface PartFamily {
     readonly isAutomatic?: boolean;
   };
   "part.source": JsonObject;
-  "part.file": File;
+  /** In what was imported, `data` may be the name of a file that lies with a provider. */
+  "part.file": Omit<File, "data"> & { readonly data: string | FileReference };
   "part.reasoning-file": File & Droppable;
   "part.custom": { readonly kind: string; readonly providerMetadata?: ProviderMetadata };
   "part.raw": Droppable & { readonly rawValue: JsonValue };
@@ -144,7 +146,7 @@ export const partSchemas: FamilySchemas<PartFamily> = {
     isAutomatic: z.boolean().exactOptional(),
   }),
   "part.source": jsonObjectSchema,
-  "part.file": z.looseObject(file),
+  "part.file": z.looseObject({ ...file, data: z.union([z.string(), fileReferenceSchema]) }),
   "part.reasoning-file": z.looseObject({ ...file, dropped }),
   "part.custom": z.looseObject({ kind: z.string(), providerMetadata }),
   "part.raw": z.looseObject({ rawValue: jsonSchema, dropped }),

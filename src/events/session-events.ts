@@ -1,6 +1,7 @@
 /** `session.*`: the life of a session as a whole. */
 
 import { z } from "zod";
+import { byIdSchema } from "./by-id.ts";
 import type { FamilySchemas } from "./family.ts";
 import { jsonObjectSchema, type JsonObject } from "./json.ts";
 
@@ -10,8 +11,17 @@ export interface AgentDescription {
   readonly digest: string;
   readonly model: ModelName;
   readonly tools: readonly string[];
+  /** SHA-256 of each of them, so that it can be told which one has changed. Earlier releases have none. */
+  readonly parts?: AgentParts;
   /** What came over MCP, where servers were asked: whole, so that it can be replayed without them. */
   readonly mcp?: McpOffer;
+}
+
+/** Digests of what an agent is made of beside its model. */
+export interface AgentParts {
+  readonly instructions: string;
+  /** Of description and input schema, by the tool's name. */
+  readonly tools: Readonly<Record<string, string>>;
 }
 
 /** What the MCP servers of a runtime have to offer. */
@@ -37,6 +47,10 @@ export interface OfferedTool {
   readonly needsApproval?: boolean;
 }
 
+/**
+ * A model as the AI SDK names it, for instance `{ provider: "openai.responses", modelId: "gpt-5"
+ * }`.
+ */
 export interface ModelName {
   readonly provider: string;
   readonly modelId: string;
@@ -104,6 +118,7 @@ export interface SessionFamily {
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }
 
+/** Parses {@link ModelName}. */
 export const modelNameSchema: z.ZodType<ModelName> = z.looseObject({
   provider: z.string(),
   modelId: z.string(),
@@ -123,11 +138,13 @@ const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
   digest: z.string(),
   model: modelNameSchema,
   tools: z.array(z.string()),
+  parts: z.looseObject({ instructions: z.string(), tools: byIdSchema(z.string()) }).exactOptional(),
   mcp: z
     .looseObject({ tools: z.array(offeredToolSchema), missing: z.array(z.string()) })
     .exactOptional(),
 });
 
+/** Parses {@link ForkPoint}. */
 export const forkPointSchema: z.ZodType<ForkPoint> = z.looseObject({
   session: z.string(),
   position: z.int().positive(),

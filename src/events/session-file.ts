@@ -24,6 +24,7 @@ export interface SessionFileHeader {
   readonly blobs?: "inline";
 }
 
+/** What the header of a fixture says of it. */
 export interface FixtureNote {
   /** The rules by which something was taken out, by name. */
   readonly redacted: readonly string[];

@@ -30,6 +30,7 @@ export interface TokenUsage {
   readonly raw?: JsonValue;
 }
 
+/** What a provider said of its response. */
 export interface ResponseMetadata {
   readonly id?: string;
   readonly modelId?: string;
@@ -122,6 +123,7 @@ export interface StepFamily {
 const step = z.int().positive();
 const tokens = z.number().nonnegative();
 
+/** Parses {@link PromptEstimate}. */
 export const estimateSchema: z.ZodType<PromptEstimate> = z.looseObject({
   tokens,
   basis: z.enum(["length", "anchored", "counted"]),
@@ -129,6 +131,7 @@ export const estimateSchema: z.ZodType<PromptEstimate> = z.looseObject({
   factor: z.number().positive().exactOptional(),
 });
 
+/** Parses {@link TokenUsage}. */
 export const usageSchema: z.ZodType<TokenUsage> = z.looseObject({
   basis: z.enum(["measured", "estimated"]),
   inputTokens: tokens,

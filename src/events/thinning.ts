@@ -5,12 +5,13 @@
  */
 
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
+import { isDelta, type DeltaType } from "./delta.ts";
 import type { ProviderMetadata } from "./json.ts";
 import type { PositionRange, SessionFamily } from "./session-events.ts";
 
+/** What is dropped, and of which positions. */
 export type ThinningRule = Pick<SessionFamily["session.thinned"], "drop" | "spans">;
 
-type DeltaType = "part.text-delta" | "part.reasoning-delta" | "part.tool-input-delta";
 type Delta = SessionEvent<DeltaType>;
 
 /**
@@ -21,6 +22,7 @@ export function isLandmark({ type }: NewEvent): boolean {
   return !type.startsWith("part.");
 }
 
+/** Whether a position lies in one of the ranges. */
 export function isIn(spans: readonly PositionRange[], seq: number): boolean {
   return spans.some(({ from, to }) => from <= seq && seq <= to);
 }
@@ -130,15 +132,6 @@ function withoutBoundaries(
   }
   for (const [block, joined] of open) close(block, joined);
   return left;
-}
-
-function isDelta(event: SessionEvent): event is Delta {
-  const { type } = event;
-  return (
-    type === "part.text-delta" ||
-    type === "part.reasoning-delta" ||
-    type === "part.tool-input-delta"
-  );
 }
 
 /** The block that an event belongs to, by kind and id. */

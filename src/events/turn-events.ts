@@ -48,6 +48,7 @@ export interface TurnFamily {
 
 const turn = z.int().positive();
 
+/** Parses {@link TurnEndReason}. */
 export const turnEndReasonSchema: z.ZodType<TurnEndReason> = z.enum([
   "stop",
   "length",

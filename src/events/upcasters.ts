@@ -10,6 +10,7 @@ export type Upcasters = Readonly<
 
 const queuedV1 = z.looseObject({ text: z.string() });
 
+/** How data of an earlier version becomes that of the next one, by type and version. */
 export const upcasters: Upcasters = {
   // Version 1 held bare text, before a message could have parts.
   "message.queued": {

@@ -5,6 +5,7 @@ import { byIdSchema, turnEndReasonSchema } from "../events/index.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionStateValue } from "./session-machine-type.ts";
 
+/** Where the session machine stands: its state value as XState has it, and what it remembers. */
 export interface MachineState {
   readonly value: SessionStateValue;
   readonly context: SessionContext;

@@ -29,6 +29,7 @@ export type SessionStateValue =
         | "ending";
     };
 
+/** The type of {@link sessionMachine}, for tools of XState that take a machine. */
 export type SessionMachine = StateMachine<
   SessionContext,
   StructuralEvent,

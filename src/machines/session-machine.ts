@@ -20,6 +20,10 @@ import {
 import type { SessionMachine } from "./session-machine-type.ts";
 import type { StructuralEvent } from "./structural-events.ts";
 
+/**
+ * The session statechart, as an XState machine: to be drawn, walked with `xstate/graph`, or asked
+ * what may happen.
+ */
 export const sessionMachine: SessionMachine = setup({
   // XState's way to declare types: the values are never read.
   types: {

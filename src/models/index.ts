@@ -1,6 +1,6 @@
 /** The face of `models`: language models of ours that need no network. */
 export { gate, type Gate } from "./gate.ts";
-export { offlineModel } from "./offline-model.ts";
+export { offlineModel, type OfflineModelOptions } from "./offline-model.ts";
 export { scriptedModel, type Script, type ScriptedModel } from "./scripted-model.ts";
 export type {
   ScriptedBlock,

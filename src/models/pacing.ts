@@ -22,6 +22,7 @@ export interface PaceTime {
   wait(milliseconds: number): Promise<void>;
 }
 
+/** How recorded time is waited for. */
 export interface PaceOptions {
   /** Default: the real one. */
   readonly time?: PaceTime;

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { byId, byIdSchema } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
+/** Which tools were approved or refused for good. */
 export interface ApprovalsState {
   /** By tool name. */
   readonly always: Readonly<
@@ -22,6 +23,7 @@ export function answerForGood(
   return toolName === undefined ? undefined : byId(always, toolName);
 }
 
+/** Folds what people said for good of tools that need approval. */
 export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsState>({
   name: "approvals",
   version: 1,

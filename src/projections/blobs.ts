@@ -4,11 +4,13 @@ import { z } from "zod";
 import { blobMeasuresSchema, byIdSchema, type BlobMeasures } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
+/** What is known of a blob without reading it. */
 export interface KnownBlob extends BlobMeasures {
   /** What its bytes are. */
   readonly mediaType: string;
 }
 
+/** Which blobs a session has. */
 export interface BlobsState {
   /** By digest; of a fork also those that it shares. */
   readonly stored: Readonly<Record<string, KnownBlob>>;
@@ -16,6 +18,7 @@ export interface BlobsState {
   readonly bytes: number;
 }
 
+/** Folds which blobs a session may refer to. */
 export const blobs: Projection<BlobsState> = defineProjection<BlobsState>({
   name: "blobs",
   version: 1,

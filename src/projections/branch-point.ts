@@ -4,6 +4,7 @@ import { byId } from "../events/index.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import type { QueueState } from "./queue.ts";
 
+/** A position from which something has not happened yet, and what waits there. */
 export interface BranchPoint {
   /** The last position before it. */
   readonly position: number;
@@ -13,6 +14,7 @@ export interface BranchPoint {
   readonly waiting: readonly string[];
 }
 
+/** What is looked at to find one. */
 export interface Branching {
   readonly history: HistoryState;
   readonly queue: QueueState;

@@ -27,6 +27,7 @@ export interface EstimateError {
   readonly billed: number;
 }
 
+/** How far estimates were from what providers billed, for each model. */
 export interface CalibrationState {
   /** By `modelKey`. */
   readonly models: Readonly<Record<string, Learned>>;
@@ -39,6 +40,7 @@ export interface CalibrationState {
   readonly last?: EstimateError;
 }
 
+/** The name of a model as a key: `provider:model`. */
 export function modelKey({ provider, modelId }: ModelName): string {
   return `${provider}:${modelId}`;
 }
@@ -88,6 +90,7 @@ function learn(before: Learned | undefined, estimate: PromptEstimate, billed: nu
   };
 }
 
+/** Folds what providers billed for prompts that had been estimated. */
 export const calibration: Projection<CalibrationState> = defineProjection<CalibrationState>({
   name: "calibration",
   version: 1,

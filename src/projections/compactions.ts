@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { EventBody } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
+/** What was tried so that prompts have room, as far as the next attempt depends on it. */
 export interface CompactionsState {
   /** How many were begun since the last step ended, and how many of its prompts were too long. */
   readonly attempts: number;
@@ -26,6 +27,7 @@ function stepEnded(state: CompactionsState): CompactionsState {
     : { ...state, attempts: 0, overflows: 0 };
 }
 
+/** Folds how compactions went. */
 export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
   name: "compactions",
   version: 1,

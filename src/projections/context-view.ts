@@ -20,6 +20,7 @@ export interface Compaction {
   readonly summary: string;
 }
 
+/** Tool results that have given way to placeholders. */
 export interface Pruning {
   /** The position of its `context.pruned`. */
   readonly position: number;
@@ -44,6 +45,9 @@ export interface MediaOmission {
   readonly omitted: OmittedMedia;
 }
 
+/**
+ * What has been done to the prompt: compactions, prunings, cuts and omissions that are not undone.
+ */
 export interface ContextView {
   readonly compactions: readonly Compaction[];
   readonly prunings: readonly Pruning[];
@@ -68,6 +72,7 @@ function shownTo(view: ContextView, seq: number, agent: AgentDescription | undef
 
 const position = z.int().positive();
 
+/** Folds what has been done to the prompt, and undone. */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
   version: 5,

@@ -6,6 +6,7 @@ import {
   userContentSchema,
   type BlobMeasures,
   type Delivery,
+  type FileReference,
   type FinishReason,
   type JsonObject,
   type JsonValue,
@@ -17,6 +18,7 @@ import {
   type TurnEndReason,
 } from "../events/index.ts";
 
+/** What a user said, where it was delivered. */
 export interface UserItem {
   readonly kind: "user";
   readonly id: string;
@@ -42,6 +44,7 @@ export interface StepItem {
   readonly error?: StoredError;
 }
 
+/** The end of a turn, and why. */
 export interface TurnEndItem {
   readonly kind: "turn-end";
   readonly turn: number;
@@ -60,6 +63,7 @@ export interface NoteItem {
   readonly at: number;
 }
 
+/** One thing that happened, in the order of the log. */
 export type HistoryItem = UserItem | StepItem | NoteItem | TurnEndItem;
 
 /** Text or reasoning; `open` while its end has not come. */
@@ -90,6 +94,7 @@ export type CallOutcome =
   | { readonly status: "skipped"; readonly reason: string }
   | { readonly status: "unknown"; readonly reason: string };
 
+/** A call of a tool of the agent, and what became of it. */
 export interface CallPart {
   readonly kind: "call";
   readonly callId: string;
@@ -112,6 +117,7 @@ export interface ProviderCallPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
+/** The result of a tool that ran at the provider's. */
 export interface ProviderResultPart {
   readonly kind: "provider-result";
   readonly callId: string;
@@ -121,9 +127,7 @@ export interface ProviderResultPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-export interface FilePart {
-  readonly kind: "file" | "reasoning-file";
-  readonly data: string;
+interface AnyFilePart {
   readonly mediaType: string;
   /** Of a reference to a blob. */
   readonly blob?: BlobMeasures;
@@ -131,22 +135,33 @@ export interface FilePart {
   readonly dropped?: true;
 }
 
+/** A file that the model made. */
+export type FilePart = AnyFilePart &
+  (
+    | { readonly kind: "file"; readonly data: string | FileReference }
+    | { readonly kind: "reasoning-file"; readonly data: string }
+  );
+
+/** A part of a kind that only its provider knows. */
 export interface CustomPart {
   readonly kind: "custom";
   readonly customKind: string;
   readonly providerMetadata?: ProviderMetadata;
 }
 
+/** A source that the model names. */
 export interface SourcePart {
   readonly kind: "source";
   readonly source: JsonObject;
 }
 
+/** An error that the provider sent in its stream. */
 export interface ErrorPart {
   readonly kind: "error";
   readonly error: StoredError;
 }
 
+/** One part of what a model said in a step. */
 export type HistoryPart =
   | BlockPart
   | CallPart
@@ -157,6 +172,7 @@ export type HistoryPart =
   | SourcePart
   | ErrorPart;
 
+/** Everything that was said and done, nothing left out. */
 export interface HistoryState {
   /** Everything that is over, oldest first. */
   readonly items: readonly HistoryItem[];
@@ -169,6 +185,7 @@ export interface HistoryState {
   readonly turn: number;
 }
 
+/** A message that was accepted and is not delivered yet. */
 export interface WaitingMessage {
   readonly content: StoredUserContent;
   readonly delivery: Delivery;

@@ -68,6 +68,7 @@ function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
 }
 type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["providerMetadata"]>;
 
+/** Folds everything that was said and done. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
   version: 2,

@@ -6,6 +6,7 @@ import { modelKey } from "./calibration.ts";
 import { overflowOf } from "./overflow.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
+/** What sessions have shown of the limits of models. */
 export interface LearnedLimits {
   /** Context windows in tokens, by `modelKey`. */
   readonly windows: Readonly<Record<string, number>>;
@@ -22,6 +23,7 @@ function refused(state: LearnedLimits, error: StoredError | undefined): LearnedL
   return { ...state, windows: { ...state.windows, [state.model]: contextWindow } };
 }
 
+/** Folds what errors and bills tell of the limits of models. */
 export const learnedLimits: Projection<LearnedLimits> = defineProjection<LearnedLimits>({
   name: "learned-limits",
   version: 1,

@@ -5,6 +5,7 @@
 
 import type { StoredError } from "../events/index.ts";
 
+/** What an error tells that says a prompt is too long. */
 export interface Overflow {
   /** Tokens that the model takes in all, where the error tells. */
   readonly contextWindow?: number;

@@ -12,6 +12,7 @@ export type Transitions<State> = {
   readonly [Type in EventType]?: (state: State, event: SessionEvent<Type>) => State;
 };
 
+/** What a projection is made of. */
 export interface ProjectionDefinition<State extends object> {
   readonly name: string;
   /** Raise it when the state or its meaning changes: stored snapshots of other versions are dropped. */
@@ -22,6 +23,7 @@ export interface ProjectionDefinition<State extends object> {
   readonly on: Transitions<State>;
 }
 
+/** A pure fold over events, named and versioned. */
 export interface Projection<State extends object> extends ProjectionDefinition<State> {
   /** The state after an event. Pure; an event that means nothing here returns the same object. */
   fold(state: State, event: SessionEvent): State;

@@ -15,6 +15,7 @@ export interface PromptCount {
   readonly step: number;
 }
 
+/** What providers counted of the next prompt before it is sent. */
 export interface PromptCounts {
   /** The turn and the step that were started last; 0 before. */
   readonly turn: number;
@@ -36,6 +37,7 @@ function otherAgent({ last: _, ...rest }: PromptCounts): PromptCounts {
 
 const number = z.int().nonnegative();
 
+/** Folds what providers counted. */
 export const promptCounts: Projection<PromptCounts> = defineProjection<PromptCounts>({
   name: "prompt-counts",
   version: 1,

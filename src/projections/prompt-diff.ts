@@ -59,6 +59,7 @@ export type PromptChange =
       readonly after: ModelMessage;
     });
 
+/** What differs between two prompts. */
 export interface PromptDiff {
   /** Messages of either prompt. */
   readonly lengths: { readonly before: number; readonly after: number };

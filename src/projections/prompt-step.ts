@@ -174,7 +174,10 @@ function assistantPart(part: HistoryPart): readonly AssistantPart[] {
           ...options,
         },
       ];
-    case "file":
+    case "file": {
+      const { kind: type, data, mediaType, blob } = part;
+      return [{ type, data, mediaType, ...(blob === undefined ? {} : { blob }), ...options }];
+    }
     case "reasoning-file": {
       const { kind: type, data, mediaType, blob } = part;
       return [{ type, data, mediaType, ...(blob === undefined ? {} : { blob }), ...options }];

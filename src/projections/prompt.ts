@@ -34,6 +34,7 @@ export type PromptOrigin =
   /** The note after a step that was cut off. */
   | { readonly kind: "cut-off-note"; readonly position: number };
 
+/** A message of a prompt, and where it comes from. */
 export interface PromptEntry {
   readonly message: ModelMessage;
   readonly origin: PromptOrigin;

@@ -9,6 +9,7 @@ import {
 } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
+/** A message that waits to be delivered. */
 export interface QueuedMessage {
   readonly id: string;
   readonly content: StoredUserContent;
@@ -18,6 +19,7 @@ export interface QueuedMessage {
   readonly at: number;
 }
 
+/** Which messages wait, and which were ever accepted. */
 export interface QueueState {
   /** Oldest first. */
   readonly waiting: readonly QueuedMessage[];
@@ -29,6 +31,7 @@ function remove(state: QueueState, ids: readonly string[]): QueueState {
   return { ...state, waiting: state.waiting.filter((message) => !ids.includes(message.id)) };
 }
 
+/** Folds which messages wait. */
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
   version: 2,

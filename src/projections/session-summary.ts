@@ -12,6 +12,7 @@ import { forkPointSchema, turnEndReasonSchema, usageSchema } from "../events/ind
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 
+/** A session in a few words, as lists show it. */
 export interface SessionSummary {
   /** The beginning of the first user message; empty before there is one. */
   readonly title: string;
@@ -69,6 +70,7 @@ function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">)
   };
 }
 
+/** Folds what a list says of a session. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
   version: 4,

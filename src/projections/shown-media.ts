@@ -4,9 +4,12 @@
  */
 
 import {
+  fileElsewhere,
   measuresIn,
+  placesOf,
   resemblesReference,
   type BlobMeasures,
+  type FileElsewhere,
   type ModelOutput,
   type OmittedMedia,
 } from "../events/index.ts";
@@ -17,11 +20,13 @@ export interface Medium {
   /** The part that has it: the same object wherever the item is shown as it is. */
   readonly part: object;
   readonly mediaType: string;
-  /** Base64, a `data:` URL, an address, or a reference. */
+  /** Base64, a `data:` URL, an address, or a reference; of a file that lies with a provider, where that is. */
   readonly data: string;
   readonly filename?: string;
   /** Of a reference. */
   readonly blob?: BlobMeasures;
+  /** Of a file that lies with a provider. */
+  readonly elsewhere?: FileElsewhere;
 }
 
 const known = new WeakMap<HistoryItem, readonly Medium[]>();
@@ -60,6 +65,11 @@ function contentOf({ outcome }: CallPart): Content {
 }
 
 function mediumOf(part: object): readonly Medium[] {
+  const elsewhere = fileElsewhere(part);
+  if (elsewhere !== undefined) {
+    const { reference, ...file } = elsewhere;
+    return isText(file.mediaType) ? [] : [{ part, ...file, data: placesOf(reference), elsewhere }];
+  }
   if (!("data" in part && "mediaType" in part)) return [];
   const data = dataOf(part.data);
   const { mediaType } = part;
@@ -91,9 +101,9 @@ function dataOf(data: unknown): string | undefined {
 }
 
 /** What the model is told in the place of a medium. */
-export function omittedNote({ mediaType, data, filename, blob }: Medium): string {
+export function omittedNote({ mediaType, data, filename, blob, elsewhere }: Medium): string {
   const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
-  const isAddress = /^https?:/i.test(data);
+  const isAddress = elsewhere !== undefined || /^https?:/i.test(data);
   const content = data.slice(data.startsWith("data:") ? data.indexOf(",") + 1 : 0);
   const bytes = blob?.bytes ?? (isAddress ? undefined : Math.floor((content.length * 3) / 4));
   const size = bytes === undefined ? "" : `, ${bytes} bytes`;

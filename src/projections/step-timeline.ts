@@ -17,6 +17,7 @@ export type SpanKind =
   | "approval"
   | "tool";
 
+/** One stretch of it. */
 export interface TimelineSpan {
   readonly kind: SpanKind;
   /** A tool's name; why an attempt failed. */
@@ -29,6 +30,7 @@ export interface TimelineSpan {
   readonly outcome?: string;
 }
 
+/** What a step spent its time with. */
 export interface StepTimeline {
   readonly turn: number;
   readonly step: number;

@@ -17,8 +17,10 @@ const statuses = [
   "unknown",
 ] as const;
 
+/** How a call stands. From `succeeded` on it has ended. */
 export type ToolCallStatus = (typeof statuses)[number];
 
+/** A call of a tool, and how it stands. */
 export interface ToolCall {
   readonly step: number;
   readonly callId: string;
@@ -33,6 +35,7 @@ export interface ToolCall {
   readonly endedAt?: number;
 }
 
+/** The calls of the running step, and those that have ended. */
 export interface ToolCallsState {
   /** The running step: calls belong to it. */
   readonly step: number;
@@ -96,6 +99,7 @@ const callSchema = z.object({
   endedAt: z.number().exactOptional(),
 });
 
+/** Folds the calls of tools. */
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
   version: 2,

@@ -11,6 +11,7 @@ import {
 } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
+/** What one step cost in tokens. */
 export interface StepUsage {
   readonly turn: number;
   readonly step: number;
@@ -31,6 +32,7 @@ export interface SideUsage {
   readonly usage: TokenUsage;
 }
 
+/** What a session cost in tokens, by step and in sum. */
 export interface UsageState {
   /** One for each step that has ended, in order; in a fork, those that it shares come first. */
   readonly steps: readonly StepUsage[];
@@ -55,6 +57,7 @@ interface InheritedUsage {
   readonly total: TokenUsage;
 }
 
+/** The step that runs. */
 export interface RunningStep {
   readonly turn: number;
   readonly step: number;
@@ -190,6 +193,7 @@ function spentBeside(
 
 const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
+/** Folds what steps, retries and compactions cost in tokens. */
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
   version: 4,

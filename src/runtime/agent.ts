@@ -10,6 +10,7 @@ import { checkContext, type ContextOptions } from "./context-options.ts";
 import { toJson } from "./json-value.ts";
 import { withReader } from "./reader-tool.ts";
 
+/** Who runs a session: a model with instructions and tools, and within which limits. */
 export interface Agent {
   readonly model: LanguageModel;
   readonly instructions?: string;
@@ -132,6 +133,12 @@ export async function prepareAgent(
       digest: hash("sha256", definition),
       model,
       tools: tools.map((tool) => tool.name),
+      parts: {
+        instructions: hash("sha256", instructions),
+        tools: Object.fromEntries(
+          tools.map((tool) => [tool.name, hash("sha256", JSON.stringify(toJson(tool)))]),
+        ),
+      },
     },
     instructions,
     tools: tools.length === 0 ? "" : JSON.stringify(tools),

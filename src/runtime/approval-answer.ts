@@ -3,6 +3,7 @@
 import { byId, type EventBody } from "../events/index.ts";
 import type { SessionState } from "./session-state.ts";
 
+/** What is said beside yes or no. */
 export interface ApprovalAnswer {
   readonly reason?: string;
   /** Holds for every later call of the same tool in this session, and for those that wait now. */

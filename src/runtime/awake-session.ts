@@ -77,6 +77,7 @@ export async function wakeUp(
       host.blobs.recorded === undefined
         ? new AddressReader(prepared.agent.model, options.attachments ?? {})
         : undefined,
+    model: prepared.description.model,
     known: () => actor.state.blobs,
     onWarning,
   });

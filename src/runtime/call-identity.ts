@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { TurnlogError } from "../events/index.ts";
 
+/** Which call a tool is running for; see {@link callIdentity}. */
 export interface CallIdentity {
   readonly session: string;
   readonly step: number;

@@ -4,6 +4,7 @@ import type { CancelMode, TurnEndReason } from "../events/index.ts";
 import type { ToolCall } from "../projections/index.ts";
 import type { SessionActor } from "./session-actor.ts";
 
+/** How a turn is stopped. */
 export interface CancelOptions {
   /**
    * `now` (default) stops what runs. `after-tools` lets the model's step and the tools that it calls

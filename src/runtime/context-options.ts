@@ -18,6 +18,7 @@ import {
 import { TurnlogError, type ModelName } from "../events/index.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
+/** What the model gets to see of a long session, and by what it is measured. */
 export interface ContextOptions {
   /** Which old tool results give way to a placeholder. `false`: none. */
   readonly prune?: PruneOptions | false;

@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { encryptedLog } from "../events/encryption/index.ts";
 import {
   parseSessionId,
@@ -17,6 +18,7 @@ import { AwakeSessions } from "./awake-sessions.ts";
 import { openBlobs, type OpenedBlobs } from "./blobs/opened-blobs.ts";
 import { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
 import { prepareAgent, type PreparedAgent } from "./agent.ts";
+import { checkContext } from "./context-options.ts";
 import { Crews } from "./crews.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { openMcpServers, type OpenMcpServers } from "./mcp/mcp-servers.ts";
@@ -35,16 +37,34 @@ import { compactLog, type CompactedLog, type CompactLogOptions } from "./thinnin
  * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_READ_ONLY`
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const prepared = await prepareAgent(options.agent);
-  if ("log" in options)
+  if ("log" in options) {
+    const prepared = await prepareAgent(options.agent);
     return new OpenRuntime(options, prepared, await encrypted(options, options.log));
-  const store = await openStore(options);
+  }
+  const { prepared, store } = await openPrepared(options);
   try {
     return new OpenRuntime(options, prepared, await encrypted(options, store), store);
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+/** Prepares the agent while the disk takes the store's lock. What is wrong with the agent is told first. */
+async function openPrepared(
+  options: Exclude<RuntimeOptions, { readonly log: EventLog }>,
+): Promise<{ readonly prepared: PreparedAgent; readonly store: StoreLog }> {
+  checkContext(options.agent.context);
+  const [store, prepared] = await Promise.allSettled([
+    openStore(options),
+    setImmediate().then(() => prepareAgent(options.agent)),
+  ]);
+  if (prepared.status === "rejected") {
+    if (store.status === "fulfilled") await store.value.close();
+    throw prepared.reason;
+  }
+  if (store.status === "rejected") throw store.reason;
+  return { prepared: prepared.value, store: store.value };
 }
 
 /** What earlier processes were to erase is erased before anything is read. */

@@ -10,6 +10,7 @@ import {
 import { linkOf } from "./fork-link.ts";
 import { checkPosition } from "./session-view.ts";
 
+/** What a fork is called, and where it branches off. */
 export interface ForkSessionOptions {
   /** The name of the fork. */
   readonly as: string;
@@ -23,6 +24,7 @@ export interface ForkSessionOptions {
   readonly now?: number;
 }
 
+/** A fork that was made. */
 export interface ForkedSession {
   readonly session: string;
   /** The session that wrote the last event that is shared: where a fork is forked within what it shares, the one before it. */

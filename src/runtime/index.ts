@@ -1,6 +1,7 @@
 /** The public face of `runtime`: what runs sessions. */
 
 export type { Agent, ApprovalQuestion, TimeLimits, ToolPolicy } from "./agent.ts";
+export type { CallLimits } from "./call-limits.ts";
 export { callIdentity, type CallIdentity } from "./call-identity.ts";
 export type { ContextFigures } from "./context-figures.ts";
 export type { CompactionPreview, PreviewOptions } from "./preview.ts";
@@ -50,6 +51,7 @@ export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
 export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
 export { compactLog, type CompactedLog, type CompactLogOptions } from "./thinning/compact-log.ts";
+export type { KeptSteps } from "./thinning/old-steps.ts";
 export type { ApprovalAnswer } from "./approval-answer.ts";
 export type { CancelOptions, Cancelled } from "./cancellation.ts";
 export type {

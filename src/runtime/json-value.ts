@@ -12,6 +12,7 @@ const stringify = configure({ deterministic: false, bigint: false, circularValue
  * big integers as decimal text, cycles as `"[Circular]"`.
  */
 export function toJson(value: unknown): JsonValue {
+  if (typeof value === "string") return value;
   const text = stringifyQuickly(value) ?? stringifySafely(value);
   return text === undefined ? null : jsonSchema.parse(JSON.parse(text));
 }

@@ -4,7 +4,6 @@
  * tools holds.
  */
 
-import { z } from "zod";
 import { TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
 import {
   resultPosition,
@@ -18,9 +17,21 @@ const LONG = 512;
 
 /** Which item, which part of it, and the position of the event with its result. */
 export type NamedResult = readonly [item: number, part: number, position: number];
-export const namedResultsSchema: z.ZodType<readonly NamedResult[]> = z.array(
-  z.tuple([z.int().nonnegative(), z.int().nonnegative(), z.int().positive()]),
-);
+/** By hand: a schema of tuples takes a millisecond for the two hundred of a session. */
+export function areNamedResults(value: unknown): value is readonly NamedResult[] {
+  return Array.isArray(value) && value.every(isNamedResult);
+}
+
+function isNamedResult(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length !== 3) return false;
+  const places: readonly unknown[] = value;
+  const [item, part, position] = places;
+  return isAtLeast(0, item) && isAtLeast(0, part) && isAtLeast(1, position);
+}
+
+function isAtLeast(least: number, value: unknown): boolean {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
+}
 
 /** Items as they are stored, and the results that they are without. */
 export function withoutResults(items: readonly HistoryItem[]): {
@@ -61,22 +72,42 @@ function sizeOf(value: unknown, limit: number): number {
   return size;
 }
 
+/** Items as they are stored, and the results that they are without. */
+export interface StoredItems {
+  readonly items: readonly HistoryItem[];
+  readonly results: readonly NamedResult[];
+}
+
 /**
- * Stored items with their results; undefined when one of these cannot be read, which whoever folds its
- * event is told, or is not that of its call.
+ * The items of several pieces of a history with their results, up to the first piece of which a
+ * result cannot be read, which whoever folds its event is told, or is not that of its call.
  */
 export async function withResults(
   log: Pick<EventLog, "readAt">,
   session: string,
-  items: readonly HistoryItem[],
-  results: readonly NamedResult[],
-): Promise<readonly HistoryItem[] | undefined> {
-  if (results.length === 0) return items;
-  const events = await readResults(log, session, results);
+  pieces: readonly StoredItems[],
+): Promise<readonly (readonly HistoryItem[])[]> {
+  // Of most sessions all can be read, and all at once takes a fraction of the time.
+  const all = await readResults(log, session, pieces);
+  const whole: (readonly HistoryItem[])[] = [];
+  for (const piece of pieces) {
+    const events = all ?? (await readResults(log, session, [piece]));
+    const items = events && itemsWith(piece, events);
+    if (items === undefined) break;
+    whole.push(items);
+  }
+  return whole;
+}
+
+/** Undefined where a result is not there, or not that of its call. */
+function itemsWith(
+  { items, results }: StoredItems,
+  events: ReadonlyMap<number, SessionEvent>,
+): readonly HistoryItem[] | undefined {
   const whole = [...items];
-  for (const [index, [number, at]] of results.entries()) {
+  for (const [number, at, position] of results) {
     const item = whole[number];
-    const event = events[index];
+    const event = events.get(position);
     if (item?.kind !== "step" || event?.type !== "tool.succeeded") return undefined;
     const part = item.parts[at];
     if (part?.kind !== "call" || part.callId !== event.data.callId) return undefined;
@@ -87,19 +118,19 @@ export async function withResults(
   return whole;
 }
 
-/** The events that are named, as far as they can be read. */
+/** The events that are named, by their positions; undefined where one of them cannot be read. */
 async function readResults(
   log: Pick<EventLog, "readAt">,
   session: string,
-  results: readonly NamedResult[],
-): Promise<readonly SessionEvent[]> {
+  pieces: readonly StoredItems[],
+): Promise<ReadonlyMap<number, SessionEvent> | undefined> {
+  const positions = pieces.flatMap(({ results }) => results.map(([, , position]) => position));
+  if (positions.length === 0) return new Map();
   try {
-    return await log.readAt(
-      session,
-      results.map(([, , position]) => position),
-    );
+    const events = await log.readAt(session, positions);
+    return new Map(events.map((event) => [event.seq, event]));
   } catch (error) {
-    if (TurnlogError.isInstance(error)) return [];
+    if (TurnlogError.isInstance(error)) return undefined;
     throw error;
   }
 }

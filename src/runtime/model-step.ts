@@ -64,23 +64,26 @@ async function stream(run: ModelStep): Promise<Streamed> {
   const outputs = source.call({ agent, messages: await blobs.expand(messages, signal), signal });
   try {
     while (!signal.aborted) {
-      const next = await nextOutput(outputs);
-      if (next.kind === "done") break;
-      if (next.kind === "threw") {
-        error = next.error;
+      let next: IteratorResult<StepOutput, void>;
+      try {
+        next = await outputs.next();
+      } catch (thrown) {
+        // By the provider: what recording throws goes on to whoever runs the step.
+        error = thrown ?? new Error("The provider failed without an error.");
         break;
       }
-      if (signal.aborted) break;
-      if (next.output.kind === "end") {
-        end = next.output;
+      if (next.done === true || signal.aborted) break;
+      const output = next.value;
+      if (output.kind === "end") {
+        end = output;
         continue;
       }
-      if (next.output.kind === "head") {
-        ({ contentType } = next.output);
+      if (output.kind === "head") {
+        ({ contentType } = output);
         continue;
       }
-      const { part, parsedInput } = next.output;
-      if (part.type === "part.error") error = next.output.error;
+      const { part, parsedInput } = output;
+      if (part.type === "part.error") error = output.error;
       else if (part.type !== "part.start-step") {
         said = true;
         watch.token();
@@ -108,21 +111,6 @@ async function stream(run: ModelStep): Promise<Streamed> {
     }
   }
   return { end, error: end === undefined ? (watch.lateness ?? error) : error, said };
-}
-
-type Next =
-  | { readonly kind: "output"; readonly output: StepOutput }
-  | { readonly kind: "threw"; readonly error: unknown }
-  | { readonly kind: "done" };
-
-/** Keeps what the provider threw apart from what recording may throw. */
-async function nextOutput(outputs: AsyncGenerator<StepOutput, void, void>): Promise<Next> {
-  try {
-    const next = await outputs.next();
-    return next.done === true ? { kind: "done" } : { kind: "output", output: next.value };
-  } catch (error) {
-    return { kind: "threw", error: error ?? new Error("The provider failed without an error.") };
-  }
 }
 
 async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise<void> {

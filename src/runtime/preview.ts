@@ -8,6 +8,7 @@ import { plainTokens, type ContextGround } from "./context-figures.ts";
 import { compactionGround } from "./prompt-room.ts";
 import type { SessionState } from "./session-state.ts";
 
+/** Which compaction is looked at, and where. */
 export interface PreviewOptions {
   /** Default: as the agent is set up. Where a model would be asked, its digest without one is shown. */
   readonly compact?: CompactionStrategy;
@@ -15,6 +16,7 @@ export interface PreviewOptions {
   readonly at?: number;
 }
 
+/** What a compaction would leave of the prompt. */
 export interface CompactionPreview {
   readonly strategy: string;
   readonly position: number;

@@ -83,7 +83,8 @@ export function omissionNow(
   if (context?.media === false) return undefined;
   const known = mediaLimits(description.model, context);
   const limits = Number.isFinite(most) ? limitedMedia(known, { requestBytes: most }) : known;
-  const plan = limits && planOmission({ history, view, bytes, limits });
+  const { model } = description;
+  const plan = limits && planOmission({ history, view, bytes, limits, model });
   return plan && { type: "context.media-omitted", data: plan };
 }
 

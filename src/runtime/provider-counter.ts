@@ -11,6 +11,7 @@ import type { CountRequest, TokenCounter } from "./token-counter.ts";
 
 type Fetch = typeof globalThis.fetch;
 
+/** How a provider is asked to count. */
 export interface ProviderCounterOptions {
   /** How the counting request is sent. Default: the global `fetch`. */
   readonly fetch?: Fetch;

@@ -9,6 +9,7 @@ import type {
 import {
   eventSchemas,
   providerMetadataSchema,
+  type EventBody,
   type ProviderMetadata,
   type TokenUsage,
 } from "../events/index.ts";
@@ -34,20 +35,16 @@ export type ContentPart = Exclude<SdkPart, { readonly type: Framing }>;
 
 type Output = Extract<StepOutput, { readonly kind: "part" }>;
 
-/** The recorded form of a content part. Deltas come by the thousand, so they take the short way. */
+/**
+ * The recorded form of a content part. Deltas come by the thousand, so they take the short way, and
+ * their types are written out: one put together is a new string, which each look-up by it has to find.
+ */
 export function recordedPart(part: ContentPart): Output {
   switch (part.type) {
     case "text-delta":
-    case "reasoning-delta": {
-      const { id, text, providerMetadata } = part;
-      return recorded({
-        type: `part.${part.type}`,
-        data:
-          providerMetadata === undefined
-            ? { id, text }
-            : { id, text, providerMetadata: metadata(providerMetadata) },
-      });
-    }
+      return recorded({ type: "part.text-delta", data: blockDelta(part) });
+    case "reasoning-delta":
+      return recorded({ type: "part.reasoning-delta", data: blockDelta(part) });
     case "tool-input-delta": {
       const { id, delta, providerMetadata } = part;
       return recorded({
@@ -109,6 +106,18 @@ export function recordedPart(part: ContentPart): Output {
       return parsed(`part.${type}`, data);
     }
   }
+}
+
+type BlockDelta = Extract<ContentPart, { readonly type: "text-delta" | "reasoning-delta" }>;
+
+function blockDelta({
+  id,
+  text,
+  providerMetadata,
+}: BlockDelta): EventBody<"part.text-delta">["data"] {
+  return providerMetadata === undefined
+    ? { id, text }
+    : { id, text, providerMetadata: metadata(providerMetadata) };
 }
 
 function recorded(part: RecordedPart): Output {

@@ -18,11 +18,13 @@ import { checkPosition, readSessionState } from "./session-view.ts";
 /** A position, or a stretch with both ends included. */
 export type RedactionTarget = number | PositionRange;
 
+/** What is said of a redaction. */
 export interface RedactOptions {
   /** Why: kept as content of the event that says it. */
   readonly reason?: string;
 }
 
+/** The same for a log that no runtime has. */
 export interface RedactSessionOptions extends RedactOptions {
   /** Epoch milliseconds. */
   readonly now?: number;

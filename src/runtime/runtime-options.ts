@@ -22,6 +22,7 @@ export type StoreOptions =
   /** A log of your own; the runtime does not close it. */
   | { readonly log: EventLog };
 
+/** What makes a runtime encrypt what sessions say. */
 export interface Encryption {
   /** Where the keys of the sessions are kept: `folderKeys(folder)`, or your own. */
   readonly keys: KeyStore;
@@ -35,6 +36,7 @@ export interface BlobOptions extends BlobLimits {
   readonly recorded?: RecordedBlobs;
 }
 
+/** What a runtime is made of: a store, an agent, and how sessions are run. */
 export type RuntimeOptions = StoreOptions & {
   readonly agent: Agent;
   /**

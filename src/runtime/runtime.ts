@@ -13,6 +13,7 @@ import type { Session } from "./session.ts";
 import type { CompactedLog, CompactLogOptions } from "./thinning/compact-log.ts";
 import type { ListedSession } from "./session-view.ts";
 
+/** An open store with an agent that runs its sessions; {@link createRuntime} makes it. */
 export interface Runtime extends AsyncDisposable {
   /** The log behind it, for reading. */
   readonly log: EventLog;

@@ -16,6 +16,7 @@ import {
 } from "./context-figures.ts";
 import { readSessionState, stateAt } from "./session-view.ts";
 
+/** Where in a log is looked at, and whose limits hold there. */
 export interface LoggedContextOptions {
   /** A position; default: the last. */
   readonly at?: number;

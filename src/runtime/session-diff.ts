@@ -4,6 +4,7 @@ import type { EventLog } from "../events/index.ts";
 import { promptDiff, type PromptDiff } from "../projections/index.ts";
 import { checkPosition, foldOnwards, readSessionState } from "./session-view.ts";
 
+/** What the model is shown at one position and not at another. */
 export interface SessionDiff extends PromptDiff {
   readonly session: string;
   /** The two positions. */

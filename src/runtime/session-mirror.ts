@@ -28,6 +28,7 @@ interface Logged {
 type Snapshot = MachineStep["snapshot"];
 export type SessionLogic = ActorLogic<Snapshot, SessionCommand | Logged>;
 
+/** How a session is mirrored as an XState actor. */
 export interface MirrorOptions extends Pick<ActorOptions<SessionLogic>, "inspect" | "id"> {
   /** Ends the mirror; the session goes on. */
   readonly signal: AbortSignal;

@@ -25,7 +25,7 @@ import {
 } from "../projections/index.ts";
 import { linkOf } from "./fork-link.ts";
 import { toJson } from "./json-value.ts";
-import { namedResultsSchema, withoutResults, withResults } from "./kept-results.ts";
+import { areNamedResults, withoutResults, withResults, type NamedResult } from "./kept-results.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** A state that is stored, and the positions at which chunks of its lists were. */
@@ -86,38 +86,40 @@ const indexSchema = z.object({
   chunks: z.array(z.int().positive()),
 });
 
-/** A state but for its lists; what it holds is checked as a whole with them. */
-const restSchema = z.looseObject({
-  history: z.looseObject({}),
-  usage: z.looseObject({}),
-  toolCalls: z.looseObject({}),
-});
-const listSchema = z.custom<readonly JsonValue[]>(Array.isArray);
+type Lists = {
+  readonly items: SessionState["history"]["items"];
+  readonly steps: SessionState["usage"]["steps"];
+  readonly ended: SessionState["toolCalls"]["ended"];
+};
+
 /** The state with empty lists, and what these have gained since `after`, the position of the chunk before. */
-const chunkSchema = z.object({
-  after: z.int().nonnegative(),
-  items: listSchema,
+interface Chunk extends Lists {
+  readonly after: number;
   /** What the items are without. */
-  results: namedResultsSchema,
-  steps: listSchema,
-  ended: listSchema,
-  rest: restSchema,
-});
-type Chunk = z.infer<typeof chunkSchema>;
+  readonly results: readonly NamedResult[];
+  /** All but the lists; what it holds is checked as a whole with them. */
+  readonly rest: Readonly<Record<"history" | "usage" | "toolCalls", object>>;
+}
 
 /**
- * The lists of a chunk. Its checksum says that it is what was written, and the
- * shape that this is what is read now, of which the newest chunk is looked at as a whole: looking at
+ * By hand, and entries not at all: the checksum of a chunk says that it is what was written, and the
+ * shape that this is what is read now, of which the newest chunk is looked at as a whole. Looking at
  * every entry of a long session takes longer than all the rest of opening it.
  */
-const entriesSchema = z.object({
-  items: listOf<SessionState["history"]["items"]>(),
-  steps: listOf<SessionState["usage"]["steps"]>(),
-  ended: listOf<SessionState["toolCalls"]["ended"]>(),
-});
+function isChunk(value: unknown): value is Chunk {
+  if (!isObject(value)) return false;
+  const { after, items, results, steps, ended, rest } = value;
+  return (
+    Number.isSafeInteger(after) &&
+    [items, steps, ended].every(Array.isArray) &&
+    areNamedResults(results) &&
+    isObject(rest) &&
+    [rest["history"], rest["usage"], rest["toolCalls"]].every(isObject)
+  );
+}
 
-function listOf<List extends readonly unknown[]>(): z.ZodType<List> {
-  return z.custom<List>(Array.isArray);
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What is parsed once in a process takes less time than compiling its schema. */
@@ -135,12 +137,12 @@ export async function saveSessionSnapshot(
   const from = chunks.length === 0 ? initialSessionState : kept.state;
   const gainedItems = state.history.items.slice(from.history.items.length);
   const { items, results } = withoutResults(gainedItems);
-  const chunk: Chunk = {
+  const chunk: { readonly [Field in keyof Chunk]: unknown } = {
     after: chunks.at(-1) ?? 0,
-    items: listSchema.parse(items),
+    items,
     results,
-    steps: gained(from.usage.steps, state.usage.steps),
-    ended: gained(from.toolCalls.ended, state.toolCalls.ended),
+    steps: state.usage.steps.slice(from.usage.steps.length),
+    ended: state.toolCalls.ended.slice(from.toolCalls.ended.length),
     rest: withoutLists(state),
   };
   const next = { state, chunks: [...chunks, position] };
@@ -156,18 +158,16 @@ export async function saveSessionSnapshot(
   return next;
 }
 
-function withoutLists(state: SessionState): Chunk["rest"] {
+function withoutLists(state: SessionState): JsonValue {
   const { value, context } = state.machine;
   const { position: _, history, usage, toolCalls, ...whole } = state;
-  return restSchema.parse(
-    toJson({
-      ...whole,
-      machine: { value, context },
-      history: { ...history, items: [] },
-      usage: { ...usage, steps: [] },
-      toolCalls: { ...toolCalls, ended: [] },
-    }),
-  );
+  return toJson({
+    ...whole,
+    machine: { value, context },
+    history: { ...history, items: [] },
+    usage: { ...usage, steps: [] },
+    toolCalls: { ...toolCalls, ended: [] },
+  });
 }
 
 /** Whether the lists of the later state begin with those of the earlier one: an item that is over may still change. */
@@ -183,11 +183,6 @@ function isPrefix(earlier: readonly unknown[], later: readonly unknown[]): boole
   return earlier.every((entry, index) => entry === later[index]);
 }
 
-/** Entries are JSON already: their folds made them of events. */
-function gained(earlier: readonly unknown[], later: readonly unknown[]): readonly JsonValue[] {
-  return listSchema.parse(later.slice(earlier.length));
-}
-
 /**
  * The newest stored state, of those up to a position where one is given, or {@link nothingKept}
  * when there is none that fits. A fork that has kept none itself is given one of what it shares.
@@ -197,8 +192,10 @@ export async function loadSessionSnapshot(
   session: string,
   at: number = Number.POSITIVE_INFINITY,
 ): Promise<KeptState> {
-  const link = log.list && (await linkOf({ list: log.list.bind(log) }, session));
-  const snapshot = await log.loadSnapshot(session, NAME);
+  const [link, snapshot] = await Promise.all([
+    log.list && linkOf({ list: log.list.bind(log) }, session),
+    log.loadSnapshot(session, NAME),
+  ]);
   if (link !== undefined && (snapshot?.position ?? 0) <= link.position) {
     return await loadSessionSnapshot(log, link.session, Math.min(at, link.position));
   }
@@ -229,7 +226,7 @@ export async function loadSessionSnapshot(
 }
 
 /** A chunk as a state that has no other lists. */
-function withLists({ rest, items, steps, ended }: Chunk): Chunk["rest"] {
+function withLists({ rest, items, steps, ended }: Chunk): object {
   return {
     ...rest,
     history: { ...rest.history, items },
@@ -239,34 +236,35 @@ function withLists({ rest, items, steps, ended }: Chunk): Chunk["rest"] {
 }
 
 /** A chunk with what its lists have gained, results and all. */
-interface LoadedChunk extends z.infer<typeof entriesSchema> {
+interface LoadedChunk extends Lists {
   readonly chunk: Chunk;
 }
 
-/** The chunks up to the first one that is missing or does not follow the one before it. */
+/** The chunks up to the first one that is missing, does not follow the one before it, or lacks a result. */
 async function loadChunks(
   log: SnapshotShelf,
   session: string,
   positions: readonly number[],
 ): Promise<readonly LoadedChunk[]> {
-  const loaded = await Promise.all(positions.map((position) => loadChunk(log, session, position)));
-  const isBroken = (one: LoadedChunk | undefined, index: number): boolean =>
-    one?.chunk.after !== (positions[index - 1] ?? 0);
-  const end = loaded.findIndex(isBroken);
-  return loaded.slice(0, end === -1 ? loaded.length : end).filter((one) => one !== undefined);
+  const read = await Promise.all(positions.map((position) => readChunk(log, session, position)));
+  const isBroken = (chunk: Chunk | undefined, index: number): boolean =>
+    chunk?.after !== (positions[index - 1] ?? 0);
+  const end = read.findIndex(isBroken);
+  const stored = read.slice(0, end === -1 ? read.length : end).filter((one) => one !== undefined);
+  const whole = await withResults(log, session, stored);
+  return stored.flatMap((chunk, index) => {
+    const items = whole[index];
+    return items === undefined ? [] : [{ items, steps: chunk.steps, ended: chunk.ended, chunk }];
+  });
 }
 
-/** Undefined where there is none that fits, or a result that it names cannot be read. */
-async function loadChunk(
+/** Undefined where there is none that fits. */
+async function readChunk(
   log: SnapshotShelf,
   session: string,
   position: number,
-): Promise<LoadedChunk | undefined> {
+): Promise<Chunk | undefined> {
   const snapshot = await log.loadSnapshot(session, chunkName(position));
   if (snapshot?.version !== version) return undefined;
-  const chunk = chunkSchema.safeParse(snapshot.state, uncompiled).data;
-  if (chunk === undefined) return undefined;
-  const entries = entriesSchema.parse(chunk, uncompiled);
-  const items = await withResults(log, session, entries.items, chunk.results);
-  return items && { ...entries, items, chunk };
+  return isChunk(snapshot.state) ? snapshot.state : undefined;
 }

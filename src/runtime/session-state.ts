@@ -1,7 +1,7 @@
 /** All that a session knows at a position: the machine's state and every projection, folded together. */
 
 import { isSealed, keyMissing } from "../events/encryption/index.ts";
-import { TurnlogError, type SessionEvent } from "../events/index.ts";
+import { isDelta, TurnlogError, type SessionEvent } from "../events/index.ts";
 import {
   initialMachineState,
   machineFold,
@@ -92,6 +92,11 @@ export function foldSession(
     );
   }
   if (isSealed(event)) throw keyMissing(undefined, event.seq);
+  // Nearly all events are deltas. They mean something to the history, and nothing to anything else.
+  if (isDelta(event)) {
+    const grown = history.fold(state.history, event);
+    return { state: { ...state, position: event.seq, history: grown }, effects: none };
+  }
   const { snapshot, effects } = machineFold(state.machine, event);
   return {
     state: {

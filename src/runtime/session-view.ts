@@ -15,6 +15,7 @@ import {
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
+/** A session at a position: its state, what was said and done, and what a step would send. */
 export interface SessionView {
   readonly session: string;
   readonly position: number;
@@ -106,6 +107,7 @@ export async function checkPosition(log: EventLog, session: string, at?: number)
   }
 }
 
+/** A session as {@link listSessions} tells it. */
 export interface ListedSession extends SessionSummary {
   readonly session: string;
   /** The last position. */

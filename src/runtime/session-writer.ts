@@ -5,7 +5,7 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import type { EventLog, SessionEvent } from "../events/index.ts";
+import { isDelta, type EventLog, type SessionEvent } from "../events/index.ts";
 
 /**
  * Parts that may be recorded before the event loop is given a turn, so that the log can write: one or
@@ -53,7 +53,7 @@ export class SessionWriter {
 
   /** Takes the event that follows the last one. */
   write(event: SessionEvent): void {
-    if (event.type.endsWith("-delta")) this.#gather(event);
+    if (isDelta(event)) this.#gather(event);
     else if (event.type === "blob.stored") {
       // Goes to the log with the event that refers to it, which follows.
       this.#appendDeltas();
@@ -68,6 +68,8 @@ export class SessionWriter {
   /** Resolves when everything is in the log. @throws what the log answered */
   async durable(): Promise<void> {
     this.#appendDeltas();
+    // The event loop has a turn meanwhile.
+    this.#paced = 0;
     await this.#lastAppend;
   }
 
@@ -75,7 +77,9 @@ export class SessionWriter {
   pace(): Promise<void> | undefined {
     if (this.#recorded - this.#written > MOST_UNWRITTEN) return this.durable();
     this.#paced += 1;
-    return this.#paced % PARTS_PER_TURN === 0 ? setImmediate() : undefined;
+    if (this.#paced < PARTS_PER_TURN) return undefined;
+    this.#paced = 0;
+    return setImmediate();
   }
 
   /** Deltas that come without a pause go to the log together: an append each costs more than all the rest of them. */

@@ -14,6 +14,7 @@ import type { SessionView } from "./session-view.ts";
 import type { Turn } from "./turn.ts";
 import type { UserInput } from "./user-input.ts";
 
+/** How a message is delivered. */
 export interface SendOptions {
   /** Sending the same id again delivers nothing twice. Default: a new one. */
   readonly id?: string;
@@ -21,6 +22,7 @@ export interface SendOptions {
   readonly delivery?: Delivery;
 }
 
+/** Where a fork branches off, and by whom it is run. */
 export interface ForkOptions extends AgentChanges {
   /** The last position that the fork shares. Default: the end, as far as it is recorded. */
   readonly at?: number;
@@ -44,6 +46,7 @@ export interface RerunOptions extends RerunPlace, AgentChanges {
   readonly id?: string;
 }
 
+/** A turn that is run again. */
 export interface Rerun {
   /** The fork. */
   readonly session: Session;
@@ -51,6 +54,9 @@ export interface Rerun {
   readonly turn: Turn;
 }
 
+/**
+ * One conversation of one agent. The handle stays good while what is behind it sleeps and wakes up.
+ */
 export interface Session {
   readonly id: string;
   /**
@@ -157,4 +163,5 @@ export interface Session {
   close(reason?: string): Promise<void>;
 }
 
+/** What came of a compaction. */
 export type CompactionEvent = SessionEvent<"context.compacted" | "context.compaction-rejected">;

@@ -1,10 +1,13 @@
-/** The step source on `streamText`: costs more CPU, and brings the SDK's telemetry and transforms. */
+/**
+ * The step source on `streamText`: costs more CPU, and brings the SDK's telemetry and transforms. The
+ * same engine, told that its stream is read once: the other face of it keeps all parts for a second reader.
+ */
 
 import type { LanguageModelV4Middleware } from "@ai-sdk/provider";
 import {
+  experimental_streamTextLowMemory as streamText,
   isStepCount,
   NoOutputGeneratedError,
-  streamText,
   wrapLanguageModel,
   type LanguageModel,
   type ToolSet,

@@ -17,6 +17,7 @@ export type Wait =
   /** For a tool that was told to stop. */
   | { readonly kind: "grace"; readonly callId: string };
 
+/** What of a model call was waited for. */
 export type ModelLimit = "the first token" | "the next token" | "the whole call";
 
 /** Calls `due` once after so many milliseconds, unless it is disposed of before. */

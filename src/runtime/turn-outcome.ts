@@ -4,6 +4,7 @@ import { byId, type StoredError, type TokenUsage, type TurnEndReason } from "../
 import { turnUsage, type HistoryState, type ToolCall } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
 
+/** How a turn ended, and what it said and cost. */
 export interface TurnResult {
   readonly turn: number;
   /** The text of the turn's last step. */

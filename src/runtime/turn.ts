@@ -4,6 +4,7 @@ import type { EventLog, SessionEvent } from "../events/index.ts";
 import { TurnlogError } from "../events/index.ts";
 import type { TurnOutcome, TurnResult } from "./turn-outcome.ts";
 
+/** The turn that takes a message up: its events, those that were and then live, and its result. */
 export interface Turn extends AsyncIterable<SessionEvent> {
   /** The id of the message. */
   readonly messageId: string;

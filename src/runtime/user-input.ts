@@ -1,7 +1,7 @@
 /** What `send` takes, brought into the form that is stored. */
 
 import type { UserContent } from "ai";
-import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
+import { convertUint8ArrayToBase64, isProviderReference } from "@ai-sdk/provider-utils";
 import { TurnlogError, userContentSchema, type StoredUserContent } from "../events/index.ts";
 import { attach, type AttachmentOptions, type FileSource } from "./attachment.ts";
 import { toJson } from "./json-value.ts";
@@ -12,6 +12,7 @@ export type UserInput = SaidInput | MessageWithFiles;
 /** What is there already: also in the form in which a history has it. */
 type SaidInput = string | UserContent | StoredUserContent;
 
+/** A message with files that are read when it is sent. */
 export interface MessageWithFiles {
   readonly text?: string;
   /**
@@ -36,7 +37,7 @@ function storedPart(part: Exclude<SaidInput, string>[number]): unknown {
   return { ...part, data: storedData(part.data), blob: undefined };
 }
 
-/** Bytes as base64, addresses as text, whether they stand alone or under the SDK's tag. */
+/** Bytes as base64, addresses as text, whether they stand alone or under the SDK's tag; what lies with a provider under it. */
 function storedData(data: unknown): unknown {
   if (typeof data === "object" && data !== null && "type" in data) {
     if (data.type === "data" && "data" in data) return storedData(data.data);
@@ -46,7 +47,7 @@ function storedData(data: unknown): unknown {
   if (data instanceof URL) return data.href;
   if (data instanceof ArrayBuffer) return convertUint8ArrayToBase64(new Uint8Array(data));
   if (data instanceof Uint8Array) return convertUint8ArrayToBase64(data);
-  return data;
+  return isProviderReference(data) ? { type: "reference", reference: data } : data;
 }
 
 function storedText(text: unknown): unknown {

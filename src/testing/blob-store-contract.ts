@@ -9,6 +9,7 @@ import { readBlob, type BlobStore } from "../events/index.ts";
 import type { ContractRunner } from "./event-log-contract.ts";
 import { fails } from "./log-samples.ts";
 
+/** What the contract of blob stores is run on, and with which test runner. */
 export interface BlobStoreContract extends ContractRunner {
   /** Opens a new, empty store. Each promise is checked on one of its own. */
   readonly open: () => Promise<BlobStore>;

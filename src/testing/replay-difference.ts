@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { SessionEvent } from "../events/index.ts";
+import { agentDifference } from "./agent-difference.ts";
 
 /** The first event that is not the same. One side is absent where only the other went on. */
 export interface ReplayDifference {
@@ -22,14 +23,14 @@ export function isSameEvent(recorded: SessionEvent, replayed: SessionEvent): boo
 function comparable({ seq, type, data, id }: SessionEvent): unknown {
   const compared = withoutGuesses(type, { ...data });
   const error = "error" in compared ? { error: withoutCircumstances(compared["error"]) } : {};
-  const agent = "agent" in compared ? { agent: withoutOffer(compared["agent"]) } : {};
+  const agent = "agent" in compared ? { agent: withoutDetails(compared["agent"]) } : {};
   return { seq, type, id, data: { ...compared, ...error, ...agent } };
 }
 
-/** No MCP server is asked when a session is replayed; its tools are in the agent's digest. */
-function withoutOffer(agent: unknown): unknown {
+/** The agent's digest is over its parts, and over what servers offered, none of which is asked in a replay. */
+function withoutDetails(agent: unknown): unknown {
   if (typeof agent !== "object" || agent === null) return agent;
-  return { ...agent, mcp: undefined };
+  return { ...agent, parts: undefined, mcp: undefined };
 }
 
 /** Fields that hold what this release guessed. */
@@ -78,5 +79,6 @@ function withoutCircumstances(value: unknown): unknown {
 export function differenceText({ position, recorded, replayed }: ReplayDifference): string {
   const side = (event: SessionEvent | undefined): string =>
     event === undefined ? "nothing" : `${event.type} ${JSON.stringify(event.data)}`;
-  return `At position ${position} the session was\n  ${side(recorded)}\nand the replay has\n  ${side(replayed)}`;
+  const agents = agentDifference(recorded, replayed).map((sentence) => `\n${sentence}`);
+  return `At position ${position} the session was\n  ${side(recorded)}\nand the replay has\n  ${side(replayed)}${agents.join("")}`;
 }

@@ -17,6 +17,7 @@ import { contextView, history, isPromptThinned } from "../projections/index.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
 import { ReplayStage } from "./replay-stage.ts";
 
+/** How a replay waits. */
 export interface ReplayOptions {
   /** Milliseconds without any event after which the next one is no longer expected. Default 1,000. */
   readonly patienceMs?: number;
@@ -28,6 +29,7 @@ export interface ReplayOptions {
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
+/** Whether a replay was the same, and where it was not. */
 export interface ReplayResult {
   /** How many events were the same, from the first on. */
   readonly events: number;

@@ -11,6 +11,7 @@ import { replay, type ReplayedAgent, type ReplayOptions } from "./replay.ts";
 /** A tool by its name, or with the input that it was called with. */
 export type ExpectedCall = string | readonly [toolName: string, input: JsonValue];
 
+/** What a matcher answers to `expect`. */
 export interface MatcherAnswer {
   readonly pass: boolean;
   readonly message: () => string;
@@ -74,7 +75,7 @@ export const sessionMatchers: {
     return {
       pass,
       message: () =>
-        `The tools ${pass ? "should not have been" : "were not"} called like this:${told(expected)}\nThey were called like this:${told(made)}`,
+        `The tools ${pass ? "should not have been" : "were not"} called like this, and no others:${told(expected)}\nThey were called like this:${told(made)}`,
     };
   },
 };

@@ -17,6 +17,7 @@ export interface WalkCall {
   readonly asks?: boolean;
 }
 
+/** What may happen on the paths that {@link sessionPaths} finds. */
 export interface WalkBounds {
   readonly calls?: readonly WalkCall[];
   /** Messages that are sent on one path. Default 2. */
@@ -43,12 +44,16 @@ export interface WalkSituation {
   readonly call: WalkCall | undefined;
 }
 
+/** A move, and how things stand after it. */
 export interface WalkStep {
   readonly move: WalkMove;
   readonly after: WalkSituation;
 }
+
+/** Moves, one after the other. */
 export type WalkPath = readonly WalkStep[];
 
+/** How things stand before anything has happened. */
 export const walkBeginning: WalkSituation = {
   machine: initialMachineState,
   types: [],

@@ -8,6 +8,7 @@ import { scriptedModel, type ScriptedStep } from "../models/index.ts";
 import { promptProblems } from "./prompt-problems.ts";
 import { walkCallId, type WalkMove, type WalkPath } from "./session-walk.ts";
 
+/** How patient a walk is. */
 export interface WalkSessionOptions {
   /** Milliseconds after which what has to happen no longer will. Default 2,000. */
   readonly patienceMs?: number;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { jsonSchema } from "../../src/events/index.ts";
 import { callLabel, outcomeLabel } from "../../src/cli/chat/tool-line.ts";
 import { visibleText } from "../../src/cli/visible-text.ts";
-import { amount, duration, excerpt, tokens } from "../../src/cli/wording.ts";
+import { amount, contentText, duration, excerpt, tokens } from "../../src/cli/wording.ts";
 
 describe("a tool call on one line", () => {
   it("names the tool and its input", () => {
@@ -46,6 +46,27 @@ describe("a tool call on one line", () => {
     [{}, {}, "done"],
   ])("says what an output holds: %j", (output, input, words) => {
     expect(outcomeLabel(output, input)).toBe(words);
+  });
+});
+
+describe("what a user sent", () => {
+  it("is told with its files by their names, and where those lie that are not here", () => {
+    const reference = { openai: "file-1", anthropic: "file_2" };
+    const file = { type: "file" as const, mediaType: "image/png", data: "aGk=" };
+    const uploaded = { ...file, data: { type: "reference" as const, reference } };
+    expect(
+      contentText([
+        { type: "text", text: "Look." },
+        { ...file, filename: "a.png" },
+        uploaded,
+        { ...uploaded, filename: "b.png" },
+      ]).split("\n"),
+    ).toEqual([
+      "Look.",
+      "[a.png]",
+      "[image/png, openai: file-1, anthropic: file_2]",
+      "[b.png, openai: file-1, anthropic: file_2]",
+    ]);
   });
 });
 

@@ -21,7 +21,9 @@ import { gpt, Session } from "./session.ts";
 
 let made = 0;
 
-function picture(bytes: number, more: object = {}): StoredUserPart & { readonly type: "file" } {
+type StoredFile = StoredUserPart & { readonly type: "file"; readonly data: string };
+
+function picture(bytes: number, more: object = {}): StoredFile {
   made += 1;
   const data = blobReference(made.toString(16).padStart(64, "0"));
   const blob = { bytes, width: 40, height: 30 };
@@ -60,7 +62,7 @@ function reply(session: Session): void {
   session.finish();
 }
 
-function look(session: Session, ...files: readonly (StoredUserPart & { type: "file" })[]): void {
+function look(session: Session, ...files: readonly StoredFile[]): void {
   session.start();
   for (const index of files.keys()) session.call(`c${index}`);
   session.finish({}, "tool-calls");

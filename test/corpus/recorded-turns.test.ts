@@ -23,20 +23,27 @@ const sources: readonly Source[] = ["language-model-call", "stream-text"];
 // OpenAI gives reasoning back as a reference by id unless it is told not to store: then as encrypted content.
 const storeNothing = { openai: { store: false } };
 
-/** How the light source differs from `streamText`, and why it is right to. */
-const deviations: Readonly<
-  Record<string, { readonly why: string; readonly without: readonly string[] }>
-> = {
+interface Deviation {
+  readonly why: string;
+  readonly of: readonly Source[];
+  readonly without: readonly string[];
+}
+
+/** How what is recorded differs from what `streamText` yields, and why it is right to. */
+const deviations: Readonly<Record<string, Deviation>> = {
   "hooks-system.before-agent.0": {
     why: "`streamText` repeats a thought signature on every later delta; the provider sent it once",
+    of: sources,
     without: ["providerMetadata"],
   },
   "tool-search": {
     why: "`streamText` renames part ids that the provider uses again; the log keeps the provider's",
+    of: ["language-model-call"],
     without: ["id"],
   },
   "cererebras-structured-output-tools": {
     why: "as above, where a client numbers the blocks of a stream by their kind",
+    of: ["language-model-call"],
     without: ["id"],
   },
 };
@@ -140,7 +147,7 @@ function messageOf(error: unknown): unknown {
 
 function deviationOf(row: WireRow, source: Source): (part: AnyPart) => AnyPart {
   const [, deviation] = Object.entries(deviations).find(([file]) => row.file.includes(file)) ?? [];
-  if (source !== "language-model-call" || deviation === undefined) return (part) => part;
+  if (deviation?.of.includes(source) !== true) return (part) => part;
   return (part) =>
     /^(text|reasoning)-/.test(part.type)
       ? (Object.fromEntries(

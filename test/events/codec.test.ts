@@ -53,6 +53,31 @@ describe("every event type", () => {
   });
 });
 
+it("takes as a result, which it looks at by hand, exactly what the schema takes", () => {
+  const maybe = <T>(...values: readonly T[]): fc.Arbitrary<T | undefined> =>
+    fc.constantFrom(undefined, ...values);
+  const data = fc.oneof(
+    fc.record({
+      step: maybe<unknown>(1, 7, 0, -1, 1.5, 2 ** 60, "1", null),
+      callId: maybe<unknown>("a", "", 7, null),
+      output: maybe<unknown>(null, "text", 0, [1], { a: 1 }),
+      modelOutput: maybe<unknown>(null, "text", {}, { type: "text" }, { type: "other" }, [1]),
+      more: maybe<unknown>(1),
+    }),
+    fc.jsonValue(),
+  );
+  const schema = eventSchemas["tool.succeeded"];
+  fc.assert(
+    fc.property(data, (given) => {
+      // As it is stored: without what is undefined.
+      const stored: unknown = JSON.parse(JSON.stringify(given));
+      const code = codeOf(() => codec.decode(row(["tool.succeeded", 1, 1, stored]), place));
+      expect(code).toBe(schema.safeParse(stored).success ? undefined : "EVENT_INVALID");
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 it("refuses a row that was sealed over something that is no JSON", () => {
   const forged = '["turn.ended",1,2,{}';
   expect(codeOf(() => codec.decode(checksum(forged, place) + forged, place))).toBe("LOG_DAMAGED");

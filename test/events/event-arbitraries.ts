@@ -113,6 +113,16 @@ const inFlight: Arbitrary<EventMap["session.recovered"]["inFlight"]> = fc.oneof(
   }),
 );
 
+const fileReference = fc
+  .uniqueArray(
+    fc.tuple(
+      text.filter((name) => name !== "type"),
+      fc.string({ minLength: 1 }),
+    ),
+    { minLength: 1, maxLength: 2, selector: ([provider]) => provider },
+  )
+  .map((names) => ({ type: "reference" as const, reference: Object.fromEntries(names) }));
+
 const userPart = fc.oneof(
   fc.record(
     { type: fc.constant("text" as const), text, providerOptions: providerMetadata },
@@ -121,7 +131,7 @@ const userPart = fc.oneof(
   fc.record(
     {
       type: fc.constant("file" as const),
-      data: text,
+      data: fc.oneof(text, fileReference),
       mediaType: text,
       filename: text,
       providerOptions: providerMetadata,
@@ -281,7 +291,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     { requiredKeys: ["approvalId", "toolCallId"] },
   ),
   "part.source": object,
-  "part.file": file,
+  "part.file": fc.oneof(file, fc.record({ data: fileReference, mediaType: text })),
   "part.reasoning-file": file,
   "part.custom": fc.record({ kind: text, providerMetadata }, { requiredKeys: ["kind"] }),
   "part.raw": fc.record({ rawValue: json }),

@@ -135,6 +135,13 @@ const anyData: AnyData = {
       fc.constantFrom("hello", ""),
       fc.constant([{ type: "text" as const, text: "hello" }]),
       fc.constant([{ type: "file" as const, data: "aGk=", mediaType: "text/plain" }]),
+      fc.constant([
+        {
+          type: "file" as const,
+          data: { type: "reference" as const, reference: { openai: "file-1" } },
+          mediaType: "image/png",
+        },
+      ]),
     ),
     delivery: fc.constantFrom("steer", "follow-up"),
   }),
@@ -211,7 +218,13 @@ const anyData: AnyData = {
   "part.tool-error": merged(merged(call, provided), fc.record({ error: json })),
   "part.tool-approval-request": fc.record({ approvalId: fc.constant("a"), toolCallId: callId }),
   "part.source": fc.constant({ sourceType: "url", id: "s", url: "https://a.invalid" }),
-  "part.file": file,
+  "part.file": fc.oneof(
+    file,
+    fc.constant({
+      data: { type: "reference" as const, reference: { openai: "file-1" } },
+      mediaType: "image/png",
+    }),
+  ),
   "part.reasoning-file": file,
   "part.custom": merged(metadata, fc.record({ kind: fc.constantFrom("turnlog.note", "note") })),
   "part.raw": fc.record({ rawValue: json }),

@@ -5,16 +5,24 @@ import { deepStrictEqual } from "node:assert/strict";
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { openMemoryLog } from "../../src/index.ts";
-import type { SessionEvent } from "../../src/events/index.ts";
+import { isDelta, type SessionEvent } from "../../src/events/index.ts";
+import { machineFold } from "../../src/machines/index.ts";
 import {
+  approvals,
+  blobs,
+  calibration,
+  compactions,
   contextView,
   history,
+  learnedLimits,
   projectionStore,
+  promptCounts,
   promptMessages,
   queue,
   sessionSummary,
   toolCalls,
   usage,
+  type Projection,
 } from "../../src/projections/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
 import {
@@ -126,6 +134,41 @@ describe("a log of any events in any order", () => {
         deepStrictEqual(told(toolCalls), last.toolCalls);
         deepStrictEqual(told(queue), last.queue);
         deepStrictEqual(told(sessionSummary), last.summary);
+      }),
+      runs(100),
+    );
+  });
+
+  it("means something by its deltas to the history, and nothing to anything else", () => {
+    const unchanged = <State extends object>(
+      projection: Projection<State>,
+      state: State,
+      delta: SessionEvent,
+    ): void => expect(projection.fold(state, delta)).toBe(state);
+    fc.assert(
+      fc.property(anyEvents, (events) => {
+        const replayed = replay(events);
+        for (const event of events.filter(isDelta)) {
+          const state = stateAt(replayed, event.seq - 1);
+          expect(machineFold(state.machine, event)).toEqual({
+            snapshot: state.machine,
+            effects: [],
+          });
+          unchanged(contextView, state.view, event);
+          unchanged(usage, state.usage, event);
+          unchanged(toolCalls, state.toolCalls, event);
+          unchanged(queue, state.queue, event);
+          unchanged(approvals, state.approvals, event);
+          unchanged(calibration, state.calibration, event);
+          unchanged(compactions, state.compactions, event);
+          unchanged(learnedLimits, state.learnedLimits, event);
+          unchanged(promptCounts, state.counts, event);
+          unchanged(sessionSummary, state.summary, event);
+          unchanged(blobs, state.blobs, event);
+          const after = stateAt(replayed, event.seq);
+          deepStrictEqual(after.history, history.fold(state.history, event));
+          expect(after).toEqual({ ...state, position: event.seq, history: after.history });
+        }
       }),
       runs(100),
     );

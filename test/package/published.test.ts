@@ -74,6 +74,19 @@ async function exportedNames(entryPoint: string): Promise<readonly string[]> {
   return names.parse(JSON.parse(await output(process.execPath, args, consumer)));
 }
 
+/** The files that are loaded with an entry point, by their places below `node_modules`. */
+async function loadedFiles(entryPoint: string): Promise<readonly string[]> {
+  const program = `
+    import { registerHooks } from "node:module";
+    const urls = [];
+    registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) });
+    await import("${entryPoint}");
+    console.log(JSON.stringify(urls));`;
+  const args = ["--input-type=module", "--eval", program];
+  const urls = names.parse(JSON.parse(await output(process.execPath, args, consumer)));
+  return urls.map((url) => url.slice(url.lastIndexOf("/node_modules/") + 1));
+}
+
 beforeAll(async () => {
   // The real path, as the compiler names files by theirs.
   folder = await mkdtemp(join(await realpath(tmpdir()), "turnlog-published-"));
@@ -95,6 +108,22 @@ afterAll(async () => {
 describe("the published package", () => {
   it.each(entryPoints)("%s loads with the declared dependencies alone", async (entryPoint) => {
     expect(await exportedNames(entryPoint)).not.toEqual([]);
+  });
+
+  it.each(entryPoints)("%s is loaded from few files of ours", async (entryPoint) => {
+    const ours = (await loadedFiles(entryPoint)).filter((file) =>
+      file.startsWith("node_modules/turnlog/"),
+    );
+    expect(ours.length).toBeGreaterThan(0);
+    expect(ours.length).toBeLessThanOrEqual(16);
+  });
+
+  it("turnlog is loaded without the AI SDK's providers, MCP, the prices of models and the command line", async () => {
+    const files = await loadedFiles("turnlog");
+    const later =
+      /^node_modules\/(?:ai|@ai-sdk\/(?:openai|google|mcp)|@pydantic|commander|@clack|file-type)\//;
+    expect(files.filter((file) => later.test(file))).toEqual([]);
+    expect(files.some((file) => file.startsWith("node_modules/zod/"))).toBe(true);
   });
 
   it("gives a type to every name that an entry point exports, in a strict nodenext project", async () => {

@@ -148,6 +148,27 @@ describe("what is kept of a session with long results", () => {
     expect(await viewSession(without, "s")).toEqual(await folded(log, "s"));
   });
 
+  it("counts up to the result that cannot be read: only the events behind are folded", async () => {
+    await using log = await openMemoryLog();
+    await told(log);
+    const { named, ...whole } = watch(log);
+    const all = await loadSessionSnapshot(whole.log, "s");
+    const last = Math.max(...named);
+    const damaged = wrapLog(log, {
+      readAt: (session, positions) =>
+        positions.includes(last) ? Promise.reject(damage) : log.readAt(session, positions),
+    });
+    const gone = wrapLog(log, {
+      readAt: async (...read) => (await log.readAt(...read)).filter(({ seq }) => seq !== last),
+    });
+    for (const without of [damaged, gone]) {
+      const { chunks } = await loadSessionSnapshot(without, "s");
+      expect(chunks).toEqual(all.chunks.filter((position) => position < last));
+      expect(chunks).not.toEqual([]);
+      expect(await viewSession(without, "s")).toEqual(await folded(log, "s"));
+    }
+  });
+
   it("counts as none where a named event is not the result of its call", async () => {
     await using log = await openMemoryLog();
     await told(log);

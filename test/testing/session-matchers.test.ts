@@ -32,5 +32,7 @@ it("toHaveCalledTools compares all calls of own tools, by name or with their inp
   expect(first).not.toHaveCalledTools([["weather", { city: "Bonn" }], "map", "train"]);
   // The provider's own search in the last step is not one.
   expect(events.slice(85)).toHaveCalledTools([]);
-  expect(() => expect(first).toHaveCalledTools(["map"])).toThrow(/called like this:\n.*"map"/);
+  expect(() => expect(first).toHaveCalledTools(["map"])).toThrow(
+    /called like this, and no others:\n.*"map"/,
+  );
 });

@@ -17,6 +17,7 @@ import {
   contentText,
   dateAndTime,
   excerpt,
+  fileText,
   indented,
   jsonExcerpt,
   shortened,
@@ -116,7 +117,7 @@ function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly
     }
     case "file":
     case "reasoning-file":
-      return [`  [${shown(data, part.mediaType)}]`];
+      return [`  [${shown(data, fileText(part))}]`];
     case "custom":
       return [`  [${shown(data, part.customKind)}]`];
     case "source":

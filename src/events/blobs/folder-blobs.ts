@@ -20,6 +20,7 @@ import type {
 import { assertDigest, damaged, folderFailure, missing, tooLarge } from "./blob-failures.ts";
 import { BlobHolds } from "./blob-holds.ts";
 
+/** How durable a folder of blobs is. */
 export interface FolderBlobsOptions {
   /** Whether a blob that was put outlives a power cut (default), or only the death of the process. */
   readonly sync?: boolean;

@@ -6,6 +6,7 @@ import type { Appended, EventLog } from "../event-log.ts";
 import type { SessionFamily } from "../session-events.ts";
 import type { WithoutKey } from "./opened-events.ts";
 
+/** How an encrypted log reads what it has no key for. */
 export interface EncryptedLogOptions {
   /**
    * What is read of a sealed event whose key is not at hand: `refuse` (default) fails with

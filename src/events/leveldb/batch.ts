@@ -5,6 +5,7 @@ import type { Appended } from "../event-log.ts";
 import { CommitBuilder } from "./commit-record.ts";
 import type { Database, WriteBatch } from "./database.ts";
 import type { BatchShare, Head, PendingBatch } from "./head.ts";
+import { ownFrom } from "./lineage.ts";
 
 interface Promised {
   readonly appended: Appended;
@@ -18,6 +19,8 @@ export class Batch implements PendingBatch {
   readonly shares: BatchShare[] = [];
   /** The size of its rows, roughly: characters. */
   size = 0;
+  /** Whether all index rows are right when it is written. */
+  indexesAll = false;
   readonly #promised: Promised[] = [];
   #outcome: "open" | "written" | TurnlogError = "open";
 
@@ -33,6 +36,7 @@ export class Batch implements PendingBatch {
       batch: this,
       head,
       index: this.record.enter(head.session, head.revision + 1),
+      isFirst: head.revision + 1 === ownFrom(head.link),
       revision: head.revision,
       updatedAt: 0,
       ids: undefined,

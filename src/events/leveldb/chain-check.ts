@@ -11,6 +11,7 @@ import { commitDamage } from "./failures.ts";
 import { commits } from "./global-reader.ts";
 import { checkedKey, commitKey, numberOf, under } from "./keys.ts";
 import { unseal } from "./sealed-row.ts";
+import { SinceMark } from "./since-mark.ts";
 
 const markSchema: z.ZodType<ChainMark> = z.object({
   position: z.int().nonnegative(),
@@ -21,6 +22,8 @@ export interface CheckedChain {
   readonly end: ChainMark;
   /** Where `m/checked` stands. */
   readonly checked: ChainMark;
+  /** What was written behind it. */
+  readonly since: SinceMark;
 }
 
 /**
@@ -41,14 +44,15 @@ export async function checkChain(database: Database, known: ChainMark): Promise<
   for (const mark of [known, checked]) {
     if (!isSame(mark, end)) await assertMark(database, mark);
   }
-  if (isSame(checked, end)) return { end, checked };
-  const records = commits(database, Math.max(checked.position, 1), end.position);
-  while (!(await records.next()).done);
-  return { end, checked };
+  const since = new SinceMark(checked.position);
+  if (isSame(checked, end)) return { end, checked, since };
+  for await (const record of commits(database, Math.max(checked.position, 1), end.position))
+    since.add(record);
+  return { end, checked, since };
 }
 
 /** The last commit record's end, or the start where there is none. */
-export async function chainEnd(database: Database): Promise<ChainMark> {
+async function chainEnd(database: Database): Promise<ChainMark> {
   const last = await firstOf(database.iterator({ ...under("c/"), reverse: true, limit: 1 }));
   if (last === undefined) return chainStart;
   const position = numberOf(last[0]);
@@ -59,7 +63,7 @@ export async function chainEnd(database: Database): Promise<ChainMark> {
 }
 
 /** A mark that cannot be read counts as none: then everything is checked. */
-async function lastChecked(database: Database): Promise<ChainMark> {
+export async function lastChecked(database: Database): Promise<ChainMark> {
   const row = await rowAt(database, checkedKey);
   return (row === undefined ? undefined : unseal(checkedKey, row, markSchema)) ?? chainStart;
 }

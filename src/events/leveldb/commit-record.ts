@@ -108,11 +108,12 @@ export class CommitBuilder {
     else runs.push(session, events);
   }
 
-  /** Adds the events of a record that follows this one. */
-  addAll(next: CommitBuilder): void {
+  /** Adds the events of a record that follows this one; `known` are the indexes of sessions in this one. */
+  addAll(next: CommitBuilder, known: Map<string, number>): void {
     const indexes = next.#sessions.map(([session, from]) => {
-      const known = this.#sessions.findIndex(([name]) => name === session);
-      return known === -1 ? this.enter(session, from) : known;
+      const index = known.get(session) ?? this.enter(session, from);
+      known.set(session, index);
+      return index;
     });
     for (let at = 0; at + 1 < next.#runs.length; at += 2) {
       this.add(indexes[next.#runs[at] ?? 0] ?? 0, next.#runs[at + 1] ?? 0, "");

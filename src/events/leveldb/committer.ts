@@ -1,19 +1,21 @@
 /**
  * The one writer of the store: at most one batch is being written, and everything that arrives
  * meanwhile is the next one. There is no timer: a batch is as large as the disk is slow. Rows and
- * records that were written small are put together with a batch that comes later.
+ * records that were written small are put together with a batch that comes later, and index rows are
+ * written for many of them at once.
  */
 
 import type { NewEvent } from "../catalogue.ts";
 import type { Appended } from "../event-log.ts";
 import { Batch } from "./batch.ts";
+import { ChainMarks } from "./chain-marks.ts";
 import { seal, sealOf } from "./sealed-row.ts";
 import type { ChainMark } from "./commit-record.ts";
 import type { Database, WriteBatch } from "./database.ts";
 import { writeFailure } from "./failures.ts";
 import { sealedRow, type EventRow } from "./event-row.ts";
 import type { BatchShare, Head } from "./head.ts";
-import { indexRow } from "./index-row.ts";
+import type { IndexRows } from "./index-rows.ts";
 import { checkedKey, fixedWidth, idKey } from "./keys.ts";
 import { ownFrom } from "./lineage.ts";
 import { LooseCommits } from "./loose-commits.ts";
@@ -22,12 +24,8 @@ import type { TurnlogError } from "../errors.ts";
 
 /** A batch that is larger than this is not added to. */
 const BATCH_SIZE = 1024 * 1024;
-/** LevelDB holds at most two write buffers of 4 MB in its log files; what is older is in tables. */
-const MARK_DISTANCE = 4 * 1024 * 1024;
 /** What commit records are filed under among spare rows: no session has this name. */
 const commits = "/";
-/** Two of them may lie in the same write buffer as an append that is larger than the buffer. */
-const MARKS_KEPT = 5;
 
 export interface CommitterOptions {
   readonly sync: boolean;
@@ -35,6 +33,8 @@ export interface CommitterOptions {
   readonly end: ChainMark;
   /** Where `m/checked` stands. */
   readonly checked: ChainMark;
+  /** Which index rows are behind. */
+  readonly index: IndexRows;
   /** Called when a batch is written, after those who wait for it were told. */
   readonly onWritten: () => void;
   /** Called when a write failed, before anybody is told: what is in memory may not be in the store. */
@@ -44,14 +44,11 @@ export interface CommitterOptions {
 export class Committer {
   readonly #database: Database;
   readonly #options: CommitterOptions;
-  /** Places in the chain, oldest first, some megabytes apart. */
-  readonly #marks: ChainMark[];
-  #sizeSinceMark = 0;
-  /** Whether `m/checked` is to be moved with the next batch. */
-  #moveMark: boolean;
+  readonly #marks: ChainMarks;
   /** The last global position, including what is queued. */
   #position: number;
   #written: ChainMark;
+  #indexed: number;
   #filling: Batch | undefined;
   readonly #full: Batch[] = [];
   #writing: Batch | undefined;
@@ -65,8 +62,8 @@ export class Committer {
     this.#options = options;
     this.#position = options.end.position;
     this.#written = options.end;
-    this.#marks = [options.end];
-    this.#moveMark = options.checked.position < options.end.position;
+    this.#indexed = options.end.position;
+    this.#marks = new ChainMarks(options.end, options.checked);
   }
 
   /** Why nothing is written any more. */
@@ -77,6 +74,11 @@ export class Committer {
   /** The end of what is written. */
   get written(): ChainMark {
     return this.#written;
+  }
+
+  /** The newest mark that is written: index rows count everything up to there. */
+  get indexed(): number {
+    return this.#indexed;
   }
 
   /** Queues rows of a session, which follow its head; resolves when they are written. */
@@ -125,16 +127,27 @@ export class Committer {
   }
 
   /** Queues changes that are no appends, together; nothing but what was queued before precedes them. */
-  async write(change: (rows: Pick<WriteBatch, "put" | "del">) => void): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    const batch = this.#open();
-    change(batch);
-    await batch.promise({ revision: 0, position: 0, repeated: false });
+  async write(change: (rows: Pick<Batch, "put" | "del">) => void): Promise<void> {
+    await this.#change(change);
   }
 
   /** Resolves when everything that is queued is written. */
   async flushed(): Promise<void> {
-    await this.write(() => {});
+    await this.#change(() => {});
+  }
+
+  /** The same, with all index rows. */
+  async caughtUp(): Promise<void> {
+    await this.#change((batch) => {
+      batch.indexesAll = true;
+    });
+  }
+
+  async #change(change: (batch: Batch) => void): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const batch = this.#open();
+    change(batch);
+    await batch.promise({ revision: 0, position: 0, repeated: false });
   }
 
   /** Resolves when nothing is queued; never rejects. */
@@ -178,37 +191,42 @@ export class Committer {
     this.#committed(batch, end);
   }
 
-  /** Adds the rows that a batch has once: index rows, the commit record, the mark. */
+  /** Adds the rows that a batch has once: the commit record, index rows, the mark. */
   #finish(batch: Batch): ChainMark {
-    if (batch.record.count === 0) return this.#written;
-    if (this.#loose.isDue) this.mergeCommits(batch);
-    for (const { head, revision, updatedAt } of batch.shares) {
-      const { createdAt, link } = head;
-      const index = indexRow(head.session, { revision, createdAt, updatedAt, link });
-      batch.put(index.key, index.row);
-    }
+    const end = batch.record.count === 0 ? undefined : this.#record(batch);
+    const isMark = end !== undefined && this.#marks.isNext(batch.size);
+    // What the chain tells from a mark on, it need not tell of what lies before.
+    batch.indexesAll ||= isMark || this.#options.index.isDue;
+    if (batch.indexesAll) this.#options.index.catchUp(batch, batch.shares);
+    else this.#options.index.begin(batch, batch.shares);
+    if (end === undefined) return this.#written;
+    this.#spare.wrote(batch.size);
+    if (isMark) {
+      this.#marks.add(end);
+      this.#loose.clear();
+    } else this.#marks.wrote(batch.size);
+    const moved = this.#marks.move();
+    if (moved !== undefined) batch.put(checkedKey, seal(checkedKey, moved));
+    return end;
+  }
+
+  #record(batch: Batch): ChainMark {
+    if (this.#loose.isDue) this.#mergeCommits(batch);
     const finished = batch.record.finish(this.#written.seal);
     const { key, row, mark } = finished;
     batch.put(key, row);
     this.#loose.add(batch.record, finished);
-    this.#sizeSinceMark += batch.size;
-    this.#spare.wrote(batch.size);
-    if (this.#sizeSinceMark >= MARK_DISTANCE) {
-      this.#sizeSinceMark = 0;
-      this.#marks.push(mark);
-      this.#loose.clear();
-      if (this.#marks.length > MARKS_KEPT) {
-        this.#marks.shift();
-        this.#moveMark = true;
-      }
-    }
-    if (this.#moveMark) batch.put(checkedKey, seal(checkedKey, this.#marks[0]));
-    this.#moveMark = false;
     return mark;
   }
 
+  /** Adds what is still to be put in order to a batch that comes after all others are written. */
+  settle(batch: Pick<WriteBatch, "put" | "del">): void {
+    this.#mergeCommits(batch);
+    this.#options.index.catchUp(batch, []);
+  }
+
   /** Puts the commit records so far together with a batch that comes after all of them are written. */
-  mergeCommits(batch: Pick<WriteBatch, "put" | "del">): void {
+  #mergeCommits(batch: Pick<WriteBatch, "put" | "del">): void {
     const merged = this.#loose.merge();
     const to = merged?.gone.at(-1);
     if (merged === undefined || to === undefined) return;
@@ -225,13 +243,16 @@ export class Committer {
 
   #committed(batch: Batch, end: ChainMark): void {
     this.#written = end;
-    this.#write();
+    if (end === this.#marks.newest) this.#indexed = end.position;
     for (const share of batch.shares) {
       const { head } = share;
       head.committed = share.revision;
+      head.updatedAt = share.updatedAt;
       head.batches--;
       if (share.ids !== undefined) for (const id of share.ids) head.ids.delete(id);
     }
+    this.#options.index.written(batch.shares, batch.indexesAll);
+    this.#write();
     batch.keepPromises();
     for (const { head, revision } of batch.shares) head.tail?.advance(revision);
     this.#options.onWritten();

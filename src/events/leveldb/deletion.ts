@@ -72,7 +72,7 @@ export class Deletion {
     const { committer, erasure, source } = this.#options;
     const { session, revision } = head;
     // What was queued before is found by the scans from here on.
-    await committer.flushed();
+    await committer.caughtUp();
     const forks = await this.#forksOf(session);
     if (mode === "refuse" && forks.length > 0) throw hasForks(session, forks);
     for (const fork of forks) await this.#makeIndependent(fork, session);
@@ -106,7 +106,7 @@ export class Deletion {
     await appender.alone(head, async () => {
       // It may have been deleted itself while this one waited for it.
       if (head.isDeleted || head.link?.session !== from) return;
-      await committer.flushed();
+      await committer.caughtUp();
       const { rows, link, createdAt } = await forkCopy(source, head);
       await committer.write((batch) => {
         for (const [key, row] of rows) batch.put(key, row);

@@ -25,6 +25,8 @@ export interface BatchShare {
   readonly head: Head;
   /** The session's index in the commit record. */
   readonly index: number;
+  /** Whether these are the first events of its own. */
+  readonly isFirst: boolean;
   /** The session's last position and its time when the batch is written. */
   revision: number;
   updatedAt: number;
@@ -48,6 +50,8 @@ export interface Head {
   /** The last position that is written. */
   committed: number;
   createdAt: number;
+  /** Of the last event that is written. */
+  updatedAt: number;
   /** Of a fork, where it branches off: its own events begin behind. */
   link: ForkPoint | undefined;
   /** Its part of the batch that it last wrote to. */

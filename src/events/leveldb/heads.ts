@@ -1,6 +1,7 @@
 /**
  * What the writer knows of each session that is in use: its last position, written and queued.
- * Sessions not written lately are forgotten and read again from their index row.
+ * Sessions not written lately are forgotten and read again from their index row, and from what is
+ * known of those whose row is behind.
  */
 
 import { TurnlogError } from "../errors.ts";
@@ -10,7 +11,8 @@ import { LooseRows } from "./loose-rows.ts";
 import { firstOf, rowAt, type Database } from "./database.ts";
 import { damagedAt, readFailure } from "./failures.ts";
 import type { Head } from "./head.ts";
-import { readIndex, type IndexEntry } from "./index-row.ts";
+import { atLeast, readIndex, type IndexEntry } from "./index-row.ts";
+import type { IndexRows } from "./index-rows.ts";
 import { eventPrefix, numberOf, sessionKey, under } from "./keys.ts";
 import { isDeleted } from "./tombstone.ts";
 
@@ -21,12 +23,14 @@ const done: Promise<void> = Promise.resolve();
 export class Heads {
   readonly #database: Database;
   readonly #tails: ReadonlyMap<string, LiveTail>;
+  readonly #index: IndexRows;
   readonly #heads = new Map<string, Head>();
   #limit = CAPACITY;
 
-  constructor(database: Database, tails: ReadonlyMap<string, LiveTail>) {
+  constructor(database: Database, tails: ReadonlyMap<string, LiveTail>, index: IndexRows) {
     this.#database = database;
     this.#tails = tails;
+    this.#index = index;
   }
 
   /** @throws TurnlogError `INVALID_INPUT` for a name that no session can have */
@@ -72,15 +76,16 @@ export class Heads {
 
   #load(session: string): Head {
     if (this.#heads.size >= this.#limit) this.#forget();
-    const loading = readHead(this.#database, session);
+    const loading = readHead(this.#database, session, this.#index);
     const head: Head = {
       session,
       prefix: eventPrefix(session),
-      loaded: loading.then(({ revision, createdAt, link, isDeleted }) => {
+      loaded: loading.then(({ revision, createdAt, updatedAt, link, isDeleted }) => {
         head.isDeleted = isDeleted;
         head.revision = revision;
         head.committed = revision;
         head.createdAt = createdAt;
+        head.updatedAt = updatedAt;
         head.link = link;
         head.ready = true;
         head.tail?.advance(revision);
@@ -91,6 +96,7 @@ export class Heads {
       revision: 0,
       committed: 0,
       createdAt: 0,
+      updatedAt: 0,
       link: undefined,
       share: undefined,
       batches: 0,
@@ -122,24 +128,27 @@ export class Heads {
   }
 }
 
-type Known = Omit<IndexEntry, "updatedAt"> & Pick<Head, "isDeleted">;
+type Known = IndexEntry & Pick<Head, "isDeleted">;
 
-const nothing = { revision: 0, createdAt: 0, link: undefined } as const;
+const nothing = { revision: 0, createdAt: 0, updatedAt: 0, link: undefined } as const;
 
-/** Asks the index row and the last event, which must agree. */
-async function readHead(database: Database, session: string): Promise<Known> {
+/** Asks the index row, or what is known beyond it, and the last event, which must agree. */
+async function readHead(database: Database, session: string, rows: IndexRows): Promise<Known> {
   const prefix = eventPrefix(session);
+  // Asked first: the row may be written while it is read.
+  const known = rows.of(session);
   try {
-    const [index, last] = await Promise.all([
+    const [row, last] = await Promise.all([
       rowAt(database, sessionKey(session)),
       firstOf(database.keys({ ...under(prefix), reverse: true, limit: 1 })),
     ]);
-    if (index === undefined && last === undefined)
+    if (row === undefined && last === undefined)
       return { ...nothing, isDeleted: await isDeleted(database, session) };
-    const entry = index === undefined ? undefined : readIndex(session, index);
+    const entry = row === undefined ? undefined : readIndex(session, row);
     const end = last === undefined ? (entry?.link?.position ?? 0) : numberOf(last);
     if (entry === undefined) throw damagedAt(session, end, "its index row is missing or altered");
-    const { revision } = entry;
+    const index = atLeast(entry, known);
+    const { revision } = index;
     if (revision !== end) {
       throw damagedAt(
         session,
@@ -147,7 +156,7 @@ async function readHead(database: Database, session: string): Promise<Known> {
         `its events end at ${end}, its index row says ${revision}`,
       );
     }
-    return { ...entry, isDeleted: false };
+    return { ...index, isDeleted: false };
   } catch (error) {
     throw TurnlogError.isInstance(error) ? error : readFailure(error, session, 0);
   }

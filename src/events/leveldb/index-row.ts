@@ -42,3 +42,12 @@ export function readIndex(session: string, row: string): IndexEntry | undefined 
     link: link === undefined ? undefined : { session: link[0], position: link[1] },
   };
 }
+
+/** What a row says, or what is known of its session where that is further on. */
+export function atLeast(
+  entry: IndexEntry,
+  known: { readonly committed: number; readonly updatedAt: number } | undefined,
+): IndexEntry {
+  if (known === undefined || known.committed <= entry.revision) return entry;
+  return { ...entry, revision: known.committed, updatedAt: known.updatedAt };
+}

@@ -7,7 +7,6 @@ import { resolve } from "node:path";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import type { BlobStore } from "../blob-store.ts";
 import { createCodec } from "../codec.ts";
-import { TurnlogError } from "../errors.ts";
 import type {
   Appended,
   Deleted,
@@ -26,25 +25,21 @@ import { backupStore, type Backup, type BackupOptions } from "./backup/backup-st
 import { Committer } from "./committer.ts";
 import type { ChainMark } from "./commit-record.ts";
 import type { Database } from "./database.ts";
-import { ownEvents } from "./event-row.ts";
 import { Deletion } from "./deletion.ts";
 import { Erasure, type Eraser } from "./erasure.ts";
 import { closedError, deletedError } from "./failures.ts";
+import { Following } from "./following.ts";
 import { readGlobal } from "./global-reader.ts";
-import { globalSubscription, type GlobalSource } from "./global-subscription.ts";
 import { Heads } from "./heads.ts";
+import { IndexRows } from "./index-rows.ts";
 import { Lineage } from "./lineage.ts";
-import { LiveTail } from "./live-tail.ts";
+import type { LiveTail } from "./live-tail.ts";
 import { ScannedDatabase } from "./scans.ts";
 import { listSessions } from "./session-list.ts";
-import type { Span } from "./session-reader.ts";
-import { readPositions } from "./position-reader.ts";
-import { readShared, type SharedSource } from "./shared-reader.ts";
-import { readSnapshot, snapshotRow } from "./snapshots.ts";
+import { assertWhole, Reading } from "./reading.ts";
+import { SnapshotReader, snapshotRow } from "./snapshots.ts";
 import type { StoreLog, ThinnedSession, ThinOptions } from "./store-log.ts";
-import { subscription, type Source } from "./subscription.ts";
 import { Thinning } from "./thinning.ts";
-import { isDeleted } from "./tombstone.ts";
 
 export interface LevelLogOptions {
   readonly sync: boolean;
@@ -65,19 +60,19 @@ export class LevelLog implements StoreLog {
   readonly #database: ScannedDatabase;
   readonly #release: LevelLogOptions["release"];
   readonly #codec = createCodec();
-  readonly #tails = new Map<string, LiveTail>();
+  readonly #index = new IndexRows();
   readonly #heads: Heads;
   readonly #lineage: Lineage;
-  readonly #shared: SharedSource;
   readonly #committer: Committer;
   readonly #appender: Appender;
   readonly #erasure: Erasure;
   readonly #deletion: Deletion;
   readonly #thinning: Thinning;
+  readonly #reading: Reading;
+  readonly #following: Following;
+  readonly #snapshots: SnapshotReader;
   /** Aborts when the log is told to close, before what was appended is written. */
   readonly #ending = new AbortController();
-  readonly #closing = new AbortController();
-  #more: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -86,14 +81,17 @@ export class LevelLog implements StoreLog {
     const database = new ScannedDatabase(given);
     this.#database = database;
     this.#release = release;
-    this.#heads = new Heads(database, this.#tails);
+    const tails = new Map<string, LiveTail>();
+    this.#heads = new Heads(database, tails, this.#index);
+    this.#snapshots = new SnapshotReader(database);
     this.#lineage = new Lineage(database, this.#heads);
-    this.#shared = { database, codec: this.#codec, lineage: this.#lineage };
+    const source = { database, codec: this.#codec, lineage: this.#lineage };
     this.#committer = new Committer(database, {
       sync,
       end,
       checked,
-      onWritten: () => this.#wake(),
+      index: this.#index,
+      onWritten: () => this.#following.wake(),
       onFailed: () => this.#forget(),
     });
     this.#appender = new Appender({
@@ -105,7 +103,7 @@ export class LevelLog implements StoreLog {
     });
     this.#erasure = new Erasure({ database, committer: this.#committer, eraser });
     const parts = {
-      source: this.#shared,
+      source,
       heads: this.#heads,
       committer: this.#committer,
       appender: this.#appender,
@@ -113,6 +111,19 @@ export class LevelLog implements StoreLog {
     };
     this.#deletion = new Deletion(parts);
     this.#thinning = new Thinning(parts);
+    this.#reading = new Reading({
+      source,
+      heads: this.#heads,
+      assertOpen: () => this.#assertOpen(),
+    });
+    this.#following = new Following({
+      codec: this.#codec,
+      heads: this.#heads,
+      tails,
+      read: (name, from, to) => this.#reading.span(name, from, to),
+      readAll: (from, to) => readGlobal(database, this.#codec, from, to),
+      written: () => this.#committer.written.position,
+    });
   }
 
   append(
@@ -137,33 +148,12 @@ export class LevelLog implements StoreLog {
     }
   }
 
-  async *read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
-    this.#assertOpen();
-    assertWhole(session, [range.from, range.to, range.limit]);
-    const head = await this.#heads.load(session);
-    const { committed } = head;
-    const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
-    const first = Math.max(from, 1);
-    const last = Math.min(to, committed);
-    try {
-      yield* readShared(this.#shared, head, {
-        from: backwards ? Math.max(first, last - limit + 1) : first,
-        to: backwards ? last : Math.min(last, first + limit - 1),
-        backwards,
-      });
-    } catch (error) {
-      throw await this.#reason(session, error);
-    }
+  read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
+    return this.#reading.read(session, range);
   }
 
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
-    this.#assertOpen();
-    assertWhole(session, positions);
-    try {
-      return await readPositions(this.#shared, await this.#heads.load(session), positions);
-    } catch (error) {
-      throw await this.#reason(session, error);
-    }
+    return await this.#reading.at(session, positions);
   }
 
   subscribe(
@@ -173,7 +163,7 @@ export class LevelLog implements StoreLog {
     this.#assertOpen();
     parseSessionId(session);
     assertWhole(session, [from]);
-    return subscription(() => this.#source(session), Math.max(from, 1), signal);
+    return this.#following.session(session, Math.max(from, 1), signal);
   }
 
   async *readAll({ from = 1 }: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
@@ -195,13 +185,7 @@ export class LevelLog implements StoreLog {
   } = {}): AsyncIterableIterator<GlobalEvent> {
     this.#assertOpen();
     assertWhole("all sessions", [from]);
-    const source: GlobalSource = {
-      written: () => this.#committer.written.position,
-      more: () => this.#more.promise,
-      closing: this.#closing.signal,
-      read: (first, last) => readGlobal(this.#database, this.#codec, first, last),
-    };
-    return globalSubscription(source, Math.max(from, 1), signal);
+    return this.#following.all(Math.max(from, 1), signal);
   }
 
   async revision(session: string): Promise<number> {
@@ -211,7 +195,7 @@ export class LevelLog implements StoreLog {
 
   async *list({ prefix = "" }: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
     this.#assertOpen();
-    yield* listSessions(this.#database, prefix);
+    yield* listSessions(this.#database, prefix, this.#index.all);
   }
 
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
@@ -230,7 +214,7 @@ export class LevelLog implements StoreLog {
     this.#assertOpen();
     const { committed, link } = await this.#heads.load(session);
     for await (const { owner, to } of this.#lineage.of(session, link, committed)) {
-      const snapshot = await readSnapshot(this.#database, owner, projection, to);
+      const snapshot = await this.#snapshots.read(owner, projection, to);
       if (snapshot !== undefined) return snapshot;
     }
     return undefined;
@@ -263,7 +247,8 @@ export class LevelLog implements StoreLog {
   /** What the copied events refer to stays until it is copied too. */
   async #backup(dir: string, options: BackupOptions): Promise<Backup> {
     using _ = this.blobs.hold();
-    return await backupStore(this.#database, this.blobs, dir, options);
+    const { indexed } = this.#committer;
+    return await backupStore(this.#database, this.blobs, dir, { ...options, indexed });
   }
 
   close(): Promise<void> {
@@ -281,7 +266,7 @@ export class LevelLog implements StoreLog {
     await this.#appender.settled();
     await this.#committer.idle();
     await this.#erasure.close();
-    this.#closing.abort();
+    this.#following.end();
     await this.#release(this.#committer);
   }
 
@@ -289,71 +274,10 @@ export class LevelLog implements StoreLog {
     if (this.#closed !== undefined) throw closedError();
   }
 
-  /** Whoever follows all sessions looks again. */
-  #wake(): void {
-    this.#more.resolve();
-    this.#more = Promise.withResolvers();
-  }
-
   /** Lets go of what is only in memory: the store knows what was written. */
   #forget(): void {
     this.#heads.clear();
-    for (const tail of this.#tails.values()) tail.forget();
-  }
-
-  async *#read(session: string, span: Span): AsyncGenerator<SessionEvent> {
-    try {
-      yield* readShared(this.#shared, await this.#heads.load(session), span);
-    } catch (error) {
-      throw await this.#reason(session, error);
-    }
-  }
-
-  /** What looks like damage to whoever reads a session while it is deleted. */
-  async #reason(session: string, error: unknown): Promise<unknown> {
-    const isDamage = TurnlogError.isInstance(error) && error.code === "LOG_DAMAGED";
-    if (!isDamage || error.details["owner"] !== undefined) return error;
-    return (await isDeleted(this.#database, session)) ? deletedError(session) : error;
-  }
-
-  #newTail(session: string): LiveTail {
-    return new LiveTail((row) => ownEvents(this.#codec, session, row));
-  }
-
-  #source(session: string): Source {
-    const head = this.#heads.of(session);
-    const tail = this.#tails.get(session) ?? this.#newTail(session);
-    tail.subscriptions++;
-    this.#tails.set(session, tail);
-    head.tail = tail;
-    return {
-      tail,
-      ready: this.#heads.load(session).then(({ committed, isDeleted: isGone }) => {
-        if (isGone) throw deletedError(session);
-        tail.advance(committed);
-      }),
-      closing: this.#closing.signal,
-      read: (from, to) => this.#read(session, { from, to, backwards: false }),
-      release: () => {
-        tail.subscriptions--;
-        if (tail.subscriptions > 0) return;
-        this.#tails.delete(session);
-        this.#heads.detach(session);
-      },
-    };
-  }
-}
-
-/** Keys are made of positions: half a position has none. */
-function assertWhole(session: string, values: readonly (number | undefined)[]): void {
-  for (const value of values) {
-    if (value === undefined || Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
-      continue;
-    throw new TurnlogError(
-      "INVALID_INPUT",
-      `Positions and limits are whole numbers; reading ${session} was asked for ${value}.`,
-      { session },
-    );
+    this.#following.forget();
   }
 }
 

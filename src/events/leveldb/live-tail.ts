@@ -12,9 +12,9 @@ const CAPACITY = 64;
 
 interface TailRow {
   readonly from: number;
-  readonly row: EventRow;
-  /** Its events, once somebody has read them. */
-  events: readonly SessionEvent[] | undefined;
+  readonly to: number;
+  /** As it was queued, until somebody reads it: then only its events are kept. */
+  held: { readonly row: EventRow } | { readonly events: readonly SessionEvent[] };
 }
 
 export class LiveTail {
@@ -40,8 +40,8 @@ export class LiveTail {
   /** Keeps a row that is queued; it is shown when it is written. */
   push(row: EventRow): void {
     const from = row.seq - row.events.length + 1;
-    if (this.#rows.at(-1)?.row.seq !== from - 1) this.#rows.length = 0;
-    this.#rows.push({ from, row, events: undefined });
+    if (this.#rows.at(-1)?.to !== from - 1) this.#rows.length = 0;
+    this.#rows.push({ from, to: row.seq, held: { row } });
     if (this.#rows.length >= 2 * CAPACITY) this.#rows.splice(0, CAPACITY);
   }
 
@@ -49,9 +49,11 @@ export class LiveTail {
   from(seq: number): readonly SessionEvent[] | undefined {
     if (seq > this.#committed) return undefined;
     const found = this.#rows.findLast(({ from }) => from <= seq);
-    if (found === undefined || found.row.seq < seq) return undefined;
-    found.events ??= this.#decode(found.row);
-    return seq === found.from ? found.events : found.events.slice(seq - found.from);
+    if (found === undefined || found.to < seq) return undefined;
+    const { held, from } = found;
+    const events = "events" in held ? held.events : this.#decode(held.row);
+    found.held = { events };
+    return seq === from ? events : events.slice(seq - from);
   }
 
   advance(committed: number): void {

@@ -49,7 +49,8 @@ export class LooseCommits {
     const last = loose.at(-1);
     if (first === undefined || last === undefined || first === last) return undefined;
     const merged = new CommitBuilder(first.record.position);
-    for (const { record } of loose) merged.addAll(record);
+    const indexes = new Map<string, number>();
+    for (const { record } of loose) merged.addAll(record, indexes);
     const { key, row } = merged.finish(first.finished.previous, last.finished.mark.seal);
     return { key, row, gone: loose.slice(1).map(({ finished }) => finished.key) };
   }

@@ -7,6 +7,7 @@
 import type { SessionEvent } from "../catalogue.ts";
 import type { Codec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
+import type { Database } from "./database.ts";
 import { decodeRow } from "./event-row.ts";
 import { readFailure } from "./failures.ts";
 import type { Head } from "./head.ts";
@@ -32,22 +33,44 @@ export async function readPositions(
   const written = positions.filter((seq) => seq >= 1 && seq <= committed);
   if (written.length === 0) return [];
   const places = await placesOf(source, head, written);
-  let rows: readonly (string | undefined)[];
-  try {
-    rows = await source.database.getMany(places.map(({ owner, seq }) => eventKey(owner, seq)));
-  } catch (error) {
-    throw readFailure(error, session, written[0] ?? 1);
-  }
+  const fetched = pagesOf(places).map((page) => fetch(source.database, page));
   const events: SessionEvent[] = [];
-  for (const [index, place] of places.entries()) {
-    const event = eventIn(source.codec, rows[index], place);
-    if (event !== undefined) events.push(event);
-    else {
-      const span = { from: place.seq, to: place.seq, backwards: false };
-      for await (const read of readShared(source, head, span)) events.push(read);
+  for (const fetching of fetched) {
+    const { places: page, rows, error } = await fetching;
+    if (rows === undefined) throw readFailure(error, session, page[0]?.seq ?? 1);
+    for (const [index, place] of page.entries()) {
+      const event = eventIn(source.codec, rows[index], place);
+      if (event !== undefined) events.push(event);
+      else {
+        const span = { from: place.seq, to: place.seq, backwards: false };
+        for await (const read of readShared(source, head, span)) events.push(read);
+      }
     }
   }
   return events;
+}
+
+/** While the events of a page are read here, the database's threads fetch the next ones. */
+const PAGE = 64;
+
+function pagesOf(places: readonly Place[]): readonly (readonly Place[])[] {
+  const count = Math.ceil(places.length / PAGE);
+  return Array.from({ length: count }, (_, page) => places.slice(page * PAGE, (page + 1) * PAGE));
+}
+
+interface Page {
+  readonly places: readonly Place[];
+  /** Undefined where they could not be fetched. */
+  readonly rows?: readonly (string | undefined)[];
+  readonly error?: unknown;
+}
+
+/** Never rejects, as whoever waits for it may have given up before. */
+function fetch(database: Database, places: readonly Place[]): Promise<Page> {
+  return database.getMany(places.map(({ owner, seq }) => eventKey(owner, seq))).then(
+    (rows) => ({ places, rows }),
+    (error: unknown) => ({ places, error }),
+  );
 }
 
 async function placesOf(

@@ -1,14 +1,17 @@
-/** The list of sessions, from their index rows alone. */
+/** The list of sessions, from their index rows and what is known of those that are behind. */
 
 import type { SessionEntry } from "../event-log.ts";
 import { allRows, type Database } from "./database.ts";
 import { damagedAt, readFailure } from "./failures.ts";
-import { readIndex } from "./index-row.ts";
+import { atLeast, readIndex } from "./index-row.ts";
+import type { IndexRows } from "./index-rows.ts";
 import { sessionKey } from "./keys.ts";
 
+/** Without `behind`, each session ends where its row says. */
 export async function* listSessions(
   database: Database,
   prefix: string,
+  behind?: IndexRows["all"],
 ): AsyncGenerator<SessionEntry> {
   let last = prefix;
   try {
@@ -20,7 +23,7 @@ export async function* listSessions(
       last = key.slice(sessionKey("").length);
       const entry = readIndex(last, row);
       if (entry === undefined) throw damagedAt(last, 0, "its index row is altered");
-      const { link, ...rest } = entry;
+      const { link, ...rest } = atLeast(entry, behind?.get(last));
       yield { session: last, ...rest, ...(link === undefined ? {} : { forkedFrom: link }) };
     }
   } catch (error) {

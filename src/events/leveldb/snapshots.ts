@@ -1,19 +1,10 @@
 /** Snapshots are a cache: one that cannot be read counts as none. */
 
-import { z } from "zod";
 import type { Snapshot } from "../event-log.ts";
-import { jsonSchema } from "../json.ts";
 import type { Database } from "./database.ts";
 import { readFailure } from "./failures.ts";
 import { snapshotKey } from "./keys.ts";
-import { seal, unseal } from "./sealed-row.ts";
-
-const snapshotSchema: z.ZodType<Snapshot> = z.object({
-  projection: z.string(),
-  version: z.number(),
-  position: z.int().nonnegative(),
-  state: jsonSchema,
-});
+import { seal, unsealed } from "./sealed-row.ts";
 
 /** The row of a snapshot. */
 export function snapshotRow(
@@ -30,25 +21,76 @@ export function snapshotIn(
   row: string,
 ): { readonly session: string; readonly snapshot: Snapshot } | undefined {
   const session = key.slice(2, key.indexOf("/", 2));
-  const snapshot = unseal(key, row, snapshotSchema);
+  const snapshot = unsealedSnapshot(key, row);
   const fits = snapshot !== undefined && key === snapshotKey(session, snapshot.projection);
   return fits ? { session, snapshot } : undefined;
 }
 
-/** The stored snapshot, unless it is damaged or of events that the session does not have. */
-export async function readSnapshot(
-  database: Database,
-  session: string,
-  projection: string,
-  revision: number,
-): Promise<Snapshot | undefined> {
-  const key = snapshotKey(session, projection);
-  let row: string | undefined;
-  try {
-    row = await database.get(key);
-  } catch (error) {
-    throw readFailure(error, session, revision);
+/** A look-up that is about to be made. */
+interface Asked extends PromiseWithResolvers<string | undefined> {
+  readonly key: string;
+}
+
+/** Looks up together what is asked for at the same time: a state lies in some twenty pieces. */
+export class SnapshotReader {
+  readonly #database: Database;
+  #asked: Asked[] = [];
+
+  constructor(database: Database) {
+    this.#database = database;
   }
-  const snapshot = row === undefined ? undefined : unseal(key, row, snapshotSchema);
-  return snapshot === undefined || snapshot.position > revision ? undefined : snapshot;
+
+  /** The stored snapshot, unless it is damaged or of events that the session does not have. */
+  async read(session: string, projection: string, revision: number): Promise<Snapshot | undefined> {
+    const key = snapshotKey(session, projection);
+    let row: string | undefined;
+    try {
+      row = await this.#row(key);
+    } catch (error) {
+      throw readFailure(error, session, revision);
+    }
+    const snapshot = row === undefined ? undefined : unsealedSnapshot(key, row);
+    return snapshot === undefined || snapshot.position > revision ? undefined : snapshot;
+  }
+
+  #row(key: string): Promise<string | undefined> {
+    const asked: Asked = { key, ...Promise.withResolvers<string | undefined>() };
+    // Whoever asks at the same time has done so when this comes to its turn.
+    if (this.#asked.length === 0) queueMicrotask(() => void this.#lookUp());
+    this.#asked.push(asked);
+    return asked.promise;
+  }
+
+  async #lookUp(): Promise<void> {
+    const asked = this.#asked;
+    this.#asked = [];
+    try {
+      const rows = await this.#database.getMany(asked.map(({ key }) => key));
+      for (const [index, one] of asked.entries()) one.resolve(rows[index]);
+    } catch (error) {
+      for (const one of asked) one.reject(error);
+    }
+  }
+}
+
+function unsealedSnapshot(key: string, row: string): Snapshot | undefined {
+  const value = unsealed(key, row);
+  return isSnapshot(value) ? value : undefined;
+}
+
+/** By hand: opening a session reads a handful, by code that runs for the first time. */
+function isSnapshot(value: unknown): value is Snapshot {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "projection" in value &&
+    typeof value.projection === "string" &&
+    "version" in value &&
+    typeof value.version === "number" &&
+    "position" in value &&
+    Number.isSafeInteger(value.position) &&
+    Number(value.position) >= 0 &&
+    "state" in value &&
+    value.state !== undefined
+  );
 }

@@ -1,10 +1,13 @@
 /**
  * The messages of a prompt with their media in place of references and addresses, for the model that is
  * called next. They are followed only where media stand, a reference only to a blob that the session has:
- * what anybody writes in words stays words. What cannot be shown becomes a note, so that no file can stop a session.
+ * what anybody writes in words stays words. What cannot be shown becomes a note, so that no file can stop a
+ * session; so does a file that lies with another provider than the model's.
  */
 
 import type { ModelMessage, ToolResultPart } from "ai";
+import { noteElsewhere, whyNotThere } from "../../context/index.ts";
+import { fileElsewhere, type FileElsewhere } from "../../events/index.ts";
 import { fileData } from "./file-data.ts";
 import {
   asItIs,
@@ -37,13 +40,18 @@ function isFollowed(
   part: Content<"user" | "assistant" | "tool">[number],
   role: ModelMessage["role"],
 ): boolean {
+  if (fileElsewhere(part) !== undefined) return true;
   if (part.type === "file" || part.type === "reasoning-file") {
     const kind = kindOf(part.data);
     // What a model made is not fetched.
     return kind !== "content" && (kind !== "address" || role === "user");
   }
   if (part.type !== "tool-result" || part.output.type !== "content") return false;
-  return part.output.value.some((one) => kindOf(placeOf(one), isBare(one)) !== "content");
+  return part.output.value.some(isFollowedResult);
+}
+
+function isFollowedResult(part: ResultContent[number]): boolean {
+  return fileElsewhere(part) !== undefined || kindOf(placeOf(part), isBare(part)) !== "content";
 }
 
 function kindOf(place: unknown, bare = false): ReturnType<typeof fileData>["kind"] {
@@ -88,17 +96,32 @@ export async function expandedMessage(
   expansion: BlobExpansion,
 ): Promise<{ readonly message: ModelMessage; readonly isWhole: boolean }> {
   let isWhole = true;
-  const sent: Send = async (place, part) => {
+  const file: Send["file"] = async (place, part) => {
     const data = dataIn(place);
     const found = data === undefined ? asItIs : await sentFile(data, part, expansion);
     if ("isMissing" in found) isWhole = false;
     return found;
   };
-  const expanded = await withContent(message, sent);
+  const { model, media } = expansion;
+  const elsewhere: Send["elsewhere"] = (found) => {
+    const why = whyNotThere(found, model, media);
+    return why === undefined ? undefined : noteElsewhere(found, why);
+  };
+  const expanded = await withContent(message, { file, elsewhere });
   return { message: expanded, isWhole };
 }
 
-type Send = (place: unknown, part: NamedFile) => Promise<SentFile>;
+/** What is sent of a file. */
+interface Send {
+  file(place: unknown, part: NamedFile): Promise<SentFile>;
+  /** The note in the place of one that lies with a provider; undefined where it is shown as it is. */
+  elsewhere(file: FileElsewhere): string | undefined;
+}
+
+function noteFor(part: object, send: Send): string | undefined {
+  const file = fileElsewhere(part);
+  return file && send.elsewhere(file);
+}
 
 async function withContent(message: ModelMessage, send: Send): Promise<ModelMessage> {
   if (typeof message.content === "string") return message;
@@ -129,8 +152,10 @@ async function userPart(
   part: Content<"user">[number],
   send: Send,
 ): Promise<Content<"user">[number]> {
+  const note = noteFor(part, send);
+  if (note !== undefined) return { type: "text", text: note };
   if (part.type !== "file") return part;
-  const sent = await send(part.data, part);
+  const sent = await send.file(part.data, part);
   if ("isAsItIs" in sent) return part;
   if ("note" in sent) return { type: "text", text: sent.note };
   return { ...withoutMeasures(part), data: sent.data, mediaType: sent.mediaType };
@@ -142,7 +167,9 @@ async function assistantParts(
 ): Promise<Content<"assistant">> {
   if (part.type === "tool-result") return [await resultPart(part, send)];
   if (part.type !== "file" && part.type !== "reasoning-file") return [part];
-  const sent = await send(part.data, { ...part, isMade: true });
+  const text = noteFor(part, send);
+  if (text !== undefined) return [{ type: "text", text }];
+  const sent = await send.file(part.data, { ...part, isMade: true });
   if ("isAsItIs" in sent) return [part];
   // A note is not what the model had thought.
   if ("note" in sent) return part.type === "file" ? [{ type: "text", text: sent.note }] : [];
@@ -160,7 +187,9 @@ async function contentPart(
   part: ResultContent[number],
   send: Send,
 ): Promise<ResultContent[number]> {
-  const sent = await send(placeOf(part), namedFile(part));
+  const text = noteFor(part, send);
+  if (text !== undefined) return { type: "text", text };
+  const sent = await send.file(placeOf(part), namedFile(part));
   if ("isAsItIs" in sent) return part;
   if ("note" in sent) return { type: "text", text: sent.note };
   const { data, mediaType } = sent;

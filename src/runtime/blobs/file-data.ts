@@ -59,7 +59,8 @@ function isBase64(text: string): boolean {
 export function assertReadable(session: string, message: StoredUserContent): void {
   if (typeof message === "string") return;
   for (const [index, part] of message.entries()) {
-    if (part.type !== "file") continue;
+    // What lies with a provider has no content here.
+    if (part.type !== "file" || typeof part.data !== "string") continue;
     const found = fileData(part.data);
     if (found.kind !== "broken") continue;
     const called = part.filename === undefined ? "" : ` ${JSON.stringify(part.filename)}`;

@@ -9,6 +9,7 @@ import { stateAt } from "../session-view.ts";
 import { blobsOf } from "./opened-blobs.ts";
 import { SessionBlobs } from "./session-blobs.ts";
 
+/** Which prompt is looked at, and for whom. */
 export interface PromptWithMediaOptions {
   /** A position; default: the last. */
   readonly at?: number;
@@ -32,12 +33,14 @@ export async function promptWithMedia(
   { at, model, blobs: store = blobsOf(log) }: PromptWithMediaOptions = {},
 ): Promise<readonly ModelMessage[]> {
   const state = await stateAt(log, session, at);
+  const shownTo = model ?? lastModel(state);
   const blobs = new SessionBlobs({
     session,
     store,
     isKept: false,
     limits: {},
-    media: modelMedia(model ?? lastModel(state) ?? ANY),
+    media: modelMedia(shownTo ?? ANY),
+    model: shownTo,
     known: () => state.blobs,
     onWarning: () => {},
   });

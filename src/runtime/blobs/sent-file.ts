@@ -3,7 +3,13 @@
  * a note that says why it is not shown. Called for the files of each message that has any to be followed.
  */
 
-import { byId, readBlob, referredBlob, type BlobStore } from "../../events/index.ts";
+import {
+  byId,
+  readBlob,
+  referredBlob,
+  type BlobStore,
+  type ModelName,
+} from "../../events/index.ts";
 import type { BlobsState, KnownBlob } from "../../projections/index.ts";
 import { SCALED_CHARACTERS, type MediaLimits } from "../../context/index.ts";
 import type { AddressContent } from "./address-content.ts";
@@ -18,6 +24,8 @@ export interface BlobExpansion {
   readonly store: BlobStore | undefined;
   /** What the model takes; undefined where nothing is known of it. */
   readonly media: MediaLimits | undefined;
+  /** Who is shown them; undefined where nobody knows. */
+  readonly model: ModelName | undefined;
   /** How many pictures there are in the prompt. */
   readonly pictures: number;
   /** Who makes smaller copies of pictures, if anybody does. */

@@ -9,6 +9,7 @@ import {
   TurnlogError,
   type BlobStore,
   type EventBody,
+  type ModelName,
   type StoredUserContent,
 } from "../../events/index.ts";
 import type { MediaLimits } from "../../context/index.ts";
@@ -39,6 +40,8 @@ export interface SessionBlobsOptions {
   readonly recorded?: RecordedBlobs | undefined;
   /** What the model takes that is to be shown them; undefined where nothing is known of it. */
   readonly media: MediaLimits | undefined;
+  /** That model. Default: nobody knows, and what lies with a provider is left as it is. */
+  readonly model?: ModelName | undefined;
   /** Who makes smaller copies of pictures. Default: `sharp`, where it is installed. */
   readonly scaler?: () => Promise<ScalePicture | undefined>;
   /** Who reads addresses that the provider does not. Default: nobody, and they stay what they are. */
@@ -145,7 +148,7 @@ export class SessionBlobs {
     signal?: AbortSignal,
   ): Promise<readonly ModelMessage[]> {
     if (!messages.some(isToBeExpanded)) return messages;
-    const { store, media, known, addresses, scaler = installedScaler } = this.#options;
+    const { store, media, model, known, addresses, scaler = installedScaler } = this.#options;
     const said = messages.filter(({ role }) => role === "user").length;
     const read: BlobExpansion["read"] =
       addresses && signal && ((url, declared) => addresses.read(url, declared, { said, signal }));
@@ -163,7 +166,15 @@ export class SessionBlobs {
       const same = before.get(message);
       const made =
         same === undefined
-          ? await expandedMessage(message, { blobs: known(), store, media, pictures, scaler, read })
+          ? await expandedMessage(message, {
+              blobs: known(),
+              store,
+              media,
+              model,
+              pictures,
+              scaler,
+              read,
+            })
           : { message: same, isWhole: true };
       // What could not be read may be back the next time.
       if (made.isWhole) sent.set(message, made.message);

@@ -40,9 +40,12 @@ async function shelvedFile(
   part: StoredFile,
   shelf: BlobShelf,
 ): Promise<StoredFile> {
-  if (resemblesReference(part.data)) return knownFile(session, part, shelf);
-  const found = dataUrlContent(part.data);
-  const content = found?.content ?? base64Content(part.data);
+  const { data } = part;
+  // What lies with a provider has no content here.
+  if (typeof data !== "string") return part;
+  if (resemblesReference(data)) return knownFile(session, part, data, shelf);
+  const found = dataUrlContent(data);
+  const content = found?.content ?? base64Content(data);
   if (content === undefined) return part;
   const declared = found?.declared ?? part.mediaType;
   // Text is read, searched and counted where it is.
@@ -51,12 +54,17 @@ async function shelvedFile(
   return isUnchanged(shelved, declared) ? part : { ...part, ...shelved };
 }
 
-function knownFile(session: string, part: StoredFile, shelf: BlobShelf): StoredFile {
-  const known = shelf.recall(part.data);
+function knownFile(
+  session: string,
+  part: StoredFile,
+  reference: string,
+  shelf: BlobShelf,
+): StoredFile {
+  const known = shelf.recall(reference);
   if (known !== undefined) return { ...part, ...known };
   throw new TurnlogError(
     "INVALID_INPUT",
-    `Session ${session} has no blob ${part.data}. Send the content itself; a reference is to what was sent to this session or said in it before.`,
+    `Session ${session} has no blob ${reference}. Send the content itself; a reference is to what was sent to this session or said in it before.`,
     { session },
   );
 }
@@ -75,6 +83,7 @@ export function isMadeFile(part: RecordedPart): part is MadeFile {
 
 export async function shelvedPart(part: MadeFile, shelf: BlobShelf): Promise<MadeFile> {
   const { data, mediaType } = part.data;
+  if (typeof data !== "string") return part;
   const known = shelf.recall(data);
   if (known !== undefined) return { ...part, data: { ...part.data, ...known } };
   const content = base64Content(data);

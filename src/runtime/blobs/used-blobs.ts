@@ -71,6 +71,7 @@ export async function collectBlobs(
   return await blobs.collect(() => usedBlobs(log), among === undefined ? {} : { among });
 }
 
+/** What a deletion took with it. */
 export interface DeletedWithBlobs extends Deleted {
   /** Blobs that no other session has, and that are gone with it. */
   readonly blobs: CollectedBlobs;

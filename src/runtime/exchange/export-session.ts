@@ -14,6 +14,7 @@ import { blobsOfSession } from "../blobs/used-blobs.ts";
 import { relinkedPlain } from "./relinked.ts";
 import { checkPosition, readSummary } from "../session-view.ts";
 
+/** What becomes of blobs in an export. */
 export interface ExportOptions {
   /**
    * `inline` (default) has the blobs in the file, each once, as base64; with `none` they are left to

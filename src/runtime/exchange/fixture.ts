@@ -21,6 +21,7 @@ import { fixtureNames } from "./fixture-names.ts";
 import { readSessionFile } from "./import-session.ts";
 import { redaction, type Redaction } from "./redaction.ts";
 
+/** What is taken out of a fixture beside what always is. */
 export interface FixtureOptions {
   /** What else is taken out; each match becomes `[redacted]`. */
   readonly redact?: readonly RegExp[];

@@ -10,6 +10,7 @@ import { appendImported, type Imported } from "./import-session.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
 import { withPlainData } from "./plain-messages.ts";
 
+/** What the session of imported messages is called, and when it is to have been. */
 export interface MessageImportOptions {
   /** The name of the session. */
   readonly as: string;
@@ -17,6 +18,7 @@ export interface MessageImportOptions {
   readonly at?: number;
 }
 
+/** What an import of messages made. */
 export interface ImportedMessages extends Imported {
   /**
    * What the system messages said. No session holds it: give it to the agent that goes on as its

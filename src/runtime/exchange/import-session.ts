@@ -19,6 +19,7 @@ import { blobsOf } from "../blobs/opened-blobs.ts";
 import { Inspection } from "../verify/inspection.ts";
 import { relinkedFor } from "./relinked.ts";
 
+/** How a session is taken in. */
 export interface ImportOptions {
   /** The name of the session. Default: the one that it had. */
   readonly as?: string;
@@ -28,6 +29,7 @@ export interface ImportOptions {
   readonly onBlob?: (blob: FileBlob) => Promise<void>;
 }
 
+/** How a session is taken in, and where its blobs go. */
 export interface ImportSessionOptions extends Omit<ImportOptions, "onBlob"> {
   /** Where the session's blobs are stored. Default: those of the log. */
   readonly blobs?: BlobStore;

@@ -2,7 +2,7 @@
 
 import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
 import type { AssistantContent } from "ai";
-import { TurnlogError } from "../../events/index.ts";
+import { fileElsewhere, TurnlogError, type FileReference } from "../../events/index.ts";
 import { toJson } from "../json-value.ts";
 
 /** One part of what the model said. */
@@ -21,10 +21,20 @@ export function withPlainData(value: unknown): unknown {
 }
 
 /**
- * The data of a file part as base64 or a URL.
- * @throws TurnlogError `INVALID_INPUT` for a file that only its provider has
+ * The data of a file part as base64 or a URL, or as what a provider calls the file that lies there.
+ * @throws TurnlogError `INVALID_INPUT` where it is none of these
  */
-export function fileData(data: unknown): string {
+export function fileData(data: unknown): string | FileReference {
+  const elsewhere = fileElsewhere({ data });
+  if (elsewhere === undefined) return fileContent(data);
+  return { type: "reference", reference: elsewhere.reference };
+}
+
+/**
+ * The data of a file part as base64 or a URL.
+ * @throws TurnlogError `INVALID_INPUT` where it is neither
+ */
+export function fileContent(data: unknown): string {
   if (typeof data === "string") return data;
   if (typeof data === "object" && data !== null && "type" in data) {
     if ("data" in data && typeof data.data === "string") return data.data;
@@ -35,6 +45,6 @@ export function fileData(data: unknown): string {
   }
   throw new TurnlogError(
     "INVALID_INPUT",
-    `A file in the messages is not there itself, but as ${JSON.stringify(toJson(data))}: a session keeps content, not a provider's reference to it.`,
+    `A file in the messages has neither content nor an address: ${JSON.stringify(toJson(data))}.`,
   );
 }

@@ -7,7 +7,7 @@ import {
   type ProviderMetadata,
 } from "../../events/index.ts";
 import { toJson } from "../json-value.ts";
-import { fileData, type ReplyPart } from "./plain-messages.ts";
+import { fileContent, fileData, type ReplyPart } from "./plain-messages.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** @param id - Of the block, where the part is one. */
@@ -36,10 +36,14 @@ export function recordPart(transcript: Transcript, part: ReplyPart, id: string):
       else transcript.record({ type: "part.tool-result", data: { ...result, output: value } });
       return;
     }
-    case "file":
-    case "reasoning-file": {
+    case "file": {
       const data = { data: fileData(part.data), mediaType: part.mediaType, ...metadata };
-      transcript.record({ type: `part.${part.type}`, data });
+      transcript.record({ type: "part.file", data });
+      return;
+    }
+    case "reasoning-file": {
+      const data = { data: fileContent(part.data), mediaType: part.mediaType, ...metadata };
+      transcript.record({ type: "part.reasoning-file", data });
       return;
     }
     case "custom":

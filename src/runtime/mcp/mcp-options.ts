@@ -29,6 +29,7 @@ export interface HttpMcpServer extends ServerSettings {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** An MCP server: a program that is started, or an address. */
 export type McpServer = StdioMcpServer | HttpMcpServer;
 
 /** By the name that their tools bear before their own. */

@@ -16,6 +16,7 @@ import { foldSession, initialSessionState, type SessionState } from "../session-
 import { checkPosition } from "../session-view.ts";
 import { Attempts, beyond, type Attempt, type KeptSteps } from "./old-steps.ts";
 
+/** What is dropped of old steps, and which steps are old. */
 export interface CompactLogOptions extends KeptSteps {
   /**
    * `boundaries`: where each delta began and ended, and when; a block is then told in one piece, and

@@ -20,6 +20,7 @@ interface Ordered {
 /** A problem of the whole store has no session. */
 export type StoreProblem = Omit<LogProblem, "session"> & { readonly session?: string };
 
+/** What {@link verifyLog} found. */
 export interface LogVerification {
   /** By name. */
   readonly sessions: readonly SessionVerification[];

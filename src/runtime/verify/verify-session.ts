@@ -17,6 +17,7 @@ import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
 import type { RedactedContent } from "./prompt-check.ts";
 import { openStateCheck } from "./state-check.ts";
 
+/** What is looked at beside the events, and how closely. */
 export interface VerifyOptions {
   /** Where blobs lie. Default: those of the log; where it knows of none, they are not looked at. */
   readonly blobs?: BlobStore;
@@ -27,6 +28,7 @@ export interface VerifyOptions {
   readonly every?: number;
 }
 
+/** The same for one session. */
 export interface VerifySessionOptions extends VerifyOptions {
   /**
    * The end of its hash chain as an earlier verification told it, kept outside of the store: without
@@ -40,6 +42,7 @@ export interface LogProblem extends Finding {
   readonly session: string;
 }
 
+/** What {@link verifySession} found. */
 export interface SessionVerification {
   readonly session: string;
   /** How many events were read and checked. */

@@ -202,7 +202,11 @@ describe("the bytes of an encrypted store", () => {
         await (await runtime.session("s")).send("planted-title")
       ).result;
     }
-    expect(await traces(plain, /planted-[\w-]+/)).toEqual(["planted-plain", "planted-title"]);
+    // Whole names: compressed, a letter of something else may follow one.
+    expect(await traces(plain, /planted-(?:plain|title)/)).toEqual([
+      "planted-plain",
+      "planted-title",
+    ]);
     expect(await traces(dir, /planted/)).toEqual([]);
     const kept = await traces(dir, /n\/s\/(?:session@|session-summary)/);
     expect(kept).toEqual(["n/s/session-summary", "n/s/session@"]);

@@ -188,17 +188,24 @@ describe("a backup that does not come to its end", () => {
     ["an event is altered", eventKey("s", 7), "s:7"],
     ["an event is missing", eventKey("s", 8), "s:8"],
     ["the last event is missing", eventKey("t", 20), "t:20"],
+    ["the last event of an append of late is missing", eventKey("u", 30), "u:30"],
+    ["an event of an append of late is missing", eventKey("u", 21), "u:21"],
     ["an index row is missing", sessionKey("s"), "s:20"],
     ["a commit record is missing", "first commit", "global position 1 "],
   ])("is not made of a store where %s, and says where", async (what, key, place) => {
     const { log, rows } = await openFaultyLog();
     await log.append("s", "none", numberedUpTo(20, 1, alone));
     await log.append("t", "none", numberedUpTo(20, 1, alone));
+    // Its index row counts 20.
+    await log.append("u", "none", numberedUpTo(20, 1, alone));
+    await log.append("u", "exists", numberedUpTo(10, 21, alone));
     const [commit = ""] = await rows.keys(under("c/")).all();
     if (what.includes("altered")) await rows.put(key, `${await rows.get(key)} `);
     else await rows.del(key === "first commit" ? commit : key);
     const root = await temporaryFolder();
-    const error = await refusal(() => backupStore(rows, memoryBlobs(), join(root, "to"), {}));
+    const error = await refusal(() =>
+      backupStore(rows, memoryBlobs(), join(root, "to"), { indexed: 0 }),
+    );
     expect(error.code).toBe("LOG_DAMAGED");
     expect(error.message).toContain(place);
     expect(await readdir(root)).toEqual([]);

@@ -121,6 +121,11 @@ it("goes on after an append that could not look up an event id, and after reads 
   expect(await codeOf(log.loadSnapshot("s", "p"))).toBe("LOG_FAILED");
   database.fail("get", levelError("Input/output error"));
   expect(await codeOf(log.readAt("s", [3]))).toBe("LOG_FAILED");
+  // Also where several look-ups are under way, of which more than one fails.
+  const often = Array.from({ length: 300 }, (_, index) => (index % 11) + 1);
+  for (const after of [0, 0, 1]) database.fail("get", levelError("Input/output error"), after);
+  expect(await codeOf(log.readAt("s", often))).toBe("LOG_FAILED");
+  expect(await log.readAt("s", often)).toHaveLength(300);
   expect(await positionsOf(log.read("s"))).toHaveLength(11);
   expect(database.openScans).toBe(0);
   await log.close();

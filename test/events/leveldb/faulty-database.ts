@@ -1,7 +1,8 @@
 /** A layer between the log and its database that delays, and fails when it is told to. */
 import type { Level } from "level";
 import { MemoryLevel } from "memory-level";
-import { chainEnd } from "../../../src/events/leveldb/chain-check.ts";
+import { checkChain } from "../../../src/events/leveldb/chain-check.ts";
+import { chainStart } from "../../../src/events/leveldb/commit-record.ts";
 import type {
   Database,
   KeyRange,
@@ -9,6 +10,7 @@ import type {
   ScanOptions,
   WriteBatch,
 } from "../../../src/events/leveldb/database.ts";
+import { catchUpIndex } from "../../../src/events/leveldb/index-catch-up.ts";
 import type { StoreLog } from "../../../src/events/leveldb/index.ts";
 import { memoryBlobs } from "../../../src/events/blobs/index.ts";
 import { LevelLog } from "../../../src/events/leveldb/level-log.ts";
@@ -137,12 +139,13 @@ export async function openOver<Rows extends MemoryLevel | Level>(
 ): Promise<FaultyLog<Rows>> {
   const database = new FaultyDatabase(rows, delay);
   await rows.open();
-  const end = await chainEnd(rows);
+  const { end, checked, since } = await checkChain(rows, chainStart);
+  await catchUpIndex(rows, since);
   const log = new LevelLog(database, {
     sync: false,
     blobs: memoryBlobs(),
     end,
-    checked: end,
+    checked,
     release: () => database.close(),
   });
   return { log, database, rows };

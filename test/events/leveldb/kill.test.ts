@@ -34,6 +34,9 @@ for (const durability of ["sync", "os"] satisfies Durability[]) {
         const numbers = (await Array.fromAsync(log.read("s"))).map(({ at }) => at);
         expect(numbers.length).toBeGreaterThanOrEqual(acknowledged);
         expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+        expect(await Array.fromAsync(log.list())).toEqual([
+          { session: "s", revision: numbers.length, createdAt: 1, updatedAt: numbers.length },
+        ]);
         const all = await Array.fromAsync(log.readAll());
         expect(all.map(({ position }) => position)).toEqual(numbers);
         known = numbers.length;

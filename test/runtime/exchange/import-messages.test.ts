@@ -172,13 +172,11 @@ describe("imported messages", () => {
     ["is a result of another call", [asked, { role: "assistant", content: "Hm." }, talk[2]]],
     ["is a call id twice in one reply", [asked, talk[1], talk[1]]],
     [
-      "is a file that only its provider has",
+      "is a file that nobody has",
       [
         {
           role: "user",
-          content: [
-            { type: "file", mediaType: "a/b", data: { type: "reference", reference: { p: "id" } } },
-          ],
+          content: [{ type: "file", mediaType: "a/b", data: { type: "reference", reference: {} } }],
         },
       ],
     ],
@@ -253,6 +251,7 @@ const filePart = fc.constantFrom(
   { type: "file", mediaType: "image/png", data: "aGk=" },
   { type: "file", mediaType: "image/png", data: { type: "url", url: "https://a.invalid/b" } },
   { type: "file", mediaType: "text/plain", data: new Uint8Array([1, 2]) },
+  { type: "file", mediaType: "image", data: { type: "reference", reference: { p: "id" } } },
 );
 const textPart = withOptions(text.map((said) => ({ type: "text", text: said })));
 const reply = fc.array(

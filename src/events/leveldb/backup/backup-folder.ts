@@ -21,7 +21,7 @@ const NOTE = "This backup was not finished. Delete this folder and make the back
 export async function claimFolder(paths: StorePaths): Promise<BackupFolder> {
   const { dir, unfinished } = paths;
   const made = (await mkdirOf(dir)) !== undefined;
-  const [first] = await namesIn(dir);
+  const [first] = namesIn(dir);
   if (first !== undefined) throw notEmpty(dir, first);
   try {
     // `wx`: of two backups into the same folder one is refused.
@@ -35,9 +35,7 @@ export async function claimFolder(paths: StorePaths): Promise<BackupFolder> {
   let lock: StoreLock | undefined;
   try {
     lock = await takeLock(paths);
-    const others = (await namesIn(dir)).filter(
-      (name) => !["lock", "backup.unfinished"].includes(name),
-    );
+    const others = namesIn(dir).filter((name) => !["lock", "backup.unfinished"].includes(name));
     if (others[0] !== undefined) throw notEmpty(dir, others[0]);
   } catch (error) {
     // Whatever else is there now is somebody else's.

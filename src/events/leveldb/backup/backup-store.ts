@@ -22,6 +22,7 @@ import { sumTables } from "../store/table-sums.ts";
 import { claimFolder } from "./backup-folder.ts";
 import { RowCheck } from "./row-check.ts";
 
+/** How a backup is watched and given up. */
 export interface BackupOptions {
   /** Told now and then how many of the store's events have been copied. */
   readonly onProgress?: (progress: { readonly events: number; readonly of: number }) => void;
@@ -29,6 +30,7 @@ export interface BackupOptions {
   readonly signal?: AbortSignal;
 }
 
+/** What a backup has. */
 export interface Backup {
   /** The folder, which {@link openLog} opens as a store. */
   readonly dir: string;
@@ -43,6 +45,11 @@ export interface Backup {
   readonly lostBlobs: readonly string[];
 }
 
+interface CopyOptions extends BackupOptions {
+  /** A global position up to which the store's index rows count everything: later ones are told by commits. */
+  readonly indexed: number;
+}
+
 const PAGE = 1000;
 const PAGE_BYTES = 1024 * 1024;
 
@@ -51,7 +58,7 @@ export async function backupStore(
   source: Database,
   blobs: BlobStore,
   dir: string,
-  options: BackupOptions,
+  options: CopyOptions,
 ): Promise<Backup> {
   const paths = storePaths(dir);
   try {
@@ -78,7 +85,7 @@ export async function backupStore(
 async function writeCopy(
   source: Database,
   paths: StorePaths,
-  options: BackupOptions,
+  options: CopyOptions,
 ): Promise<Copied> {
   const target = levelAt(paths.log, true);
   let copied: Copied;
@@ -95,7 +102,7 @@ async function writeCopy(
   } finally {
     await target.close();
   }
-  const tables = await sumTables((await liveFiles(paths.log)).tables, {});
+  const tables = await sumTables(liveFiles(paths.log).tables, {});
   const { generation } = newStore;
   const { end: reached } = copied.check;
   await writeStoreFile(paths, { format: FORMAT, generation, reached, tables });
@@ -111,9 +118,9 @@ interface Copied {
 async function copyRows(
   source: Database,
   target: Database,
-  { onProgress, signal }: BackupOptions,
+  { onProgress, signal, indexed }: CopyOptions,
 ): Promise<Copied> {
-  const check = new RowCheck();
+  const check = new RowCheck(indexed);
   const used = new Set<string>();
   const writer = new BatchWriter(target);
   const scan = source.iterator({ highWaterMarkBytes: PAGE_BYTES });
@@ -123,9 +130,10 @@ async function copyRows(
       signal?.throwIfAborted();
       if (rows.length === 0) break;
       for (const [key, row] of rows) {
-        if (!check.take(key, row)) continue;
+        const copy = check.take(key, row);
+        if (copy === undefined) continue;
         for (const sha256 of blobsIn(key, row)) used.add(sha256);
-        await writer.put(key, row);
+        await writer.put(key, copy);
       }
       onProgress?.({ events: check.events, of: check.end.position });
     }

@@ -1,25 +1,28 @@
 /**
  * Looks at every row that a backup copies, in the order of their keys: a copy of a damaged store
- * would be taken for a good one. Tells which rows are left out, and where the chain ends.
+ * would be taken for a good one. Tells which rows are left out or behind, and where the chain ends.
  */
 
 import { isIntact } from "../../codec.ts";
 import type { TurnlogError } from "../../errors.ts";
 import { chainStart, readCommit, type ChainMark } from "../commit-record.ts";
 import { placeSchema } from "../event-ids.ts";
-import { eventsIn } from "../event-row.ts";
+import { envelopesIn, eventsIn } from "../event-row.ts";
 import { commitDamage, damagedAt } from "../failures.ts";
-import { readIndex } from "../index-row.ts";
+import { indexRow, readIndex } from "../index-row.ts";
 import { numberOf, parseEventKey } from "../keys.ts";
 import { ownFrom } from "../lineage.ts";
 import { readTombstone } from "../tombstone.ts";
 import { unseal } from "../sealed-row.ts";
+import { SinceMark } from "../since-mark.ts";
 import { snapshotIn } from "../snapshots.ts";
 
 /** The positions of a session that its rows hold, both included. */
 interface Held {
   readonly from: number;
   to: number;
+  /** Of the last event, where the session's index row may be behind. */
+  updatedAt: number | undefined;
 }
 
 export class RowCheck {
@@ -32,42 +35,47 @@ export class RowCheck {
   readonly #named = new Map<string, number>();
   readonly #deleted = new Set<string>();
   readonly #held = new Map<string, Held>();
+  readonly #since: SinceMark;
+
+  /** @param indexed - A global position up to which index rows count everything. */
+  constructor(indexed: number) {
+    this.#since = new SinceMark(indexed);
+  }
 
   /**
-   * Whether a row belongs into the copy.
+   * The row as it belongs into the copy; undefined where it does not.
    * @throws TurnlogError `LOG_DAMAGED` when it is not what was written, or one before it is missing
    */
-  take(key: string, row: string): boolean {
+  take(key: string, row: string): string | undefined {
     const rest = key.slice(2);
     switch (key.slice(0, 2)) {
       case "c/":
         this.#commit(key, row);
-        return true;
+        return row;
       case "d/":
         if (readTombstone(rest, row) === undefined)
           throw damagedAt(rest, 0, "the row of its deletion is altered");
         this.#deleted.add(rest);
-        return true;
+        return row;
       case "x/":
         // What was deleted before is in none of the copy's files.
-        return false;
+        return undefined;
       case "e/":
         this.#events(key, row);
-        return true;
+        return row;
       case "i/":
-        if (unseal(key, row, placeSchema) !== undefined) return true;
+        if (unseal(key, row, placeSchema) !== undefined) return row;
         throw damagedAt(rest.slice(0, rest.indexOf("/")), 0, "the row of an event id is altered");
       case "s/":
-        this.#index(rest, row);
-        return true;
+        return this.#index(rest, row);
       case "n/":
         // A cache: one that cannot be read counts as none.
-        return snapshotIn(key, row) !== undefined;
+        return snapshotIn(key, row) === undefined ? undefined : row;
       case "m/":
         // The copy has marks of its own.
-        return false;
+        return undefined;
       default:
-        return true;
+        return row;
     }
   }
 
@@ -90,6 +98,7 @@ export class RowCheck {
       );
     }
     this.end = { position: position + record.count - 1, seal: record.seal };
+    this.#since.add(record);
     for (const { session, from, count } of record.runs) this.#named.set(session, from + count - 1);
   }
 
@@ -100,18 +109,21 @@ export class RowCheck {
     if (!isIntact(row, place)) throw damagedAt(session, seq, "its checksum does not match");
     const count = eventsIn(row);
     const from = seq - count + 1;
+    const isLast = this.#since.of(session)?.to === seq;
+    const updatedAt = isLast ? envelopesIn(row, place).at(-1)?.at : undefined;
     const held = this.#held.get(session);
-    if (held === undefined) this.#held.set(session, { from, to: seq });
+    if (held === undefined) this.#held.set(session, { from, to: seq, updatedAt });
     else if (from !== held.to + 1) throw damagedAt(session, held.to + 1, "the event is missing");
-    else held.to = seq;
+    else Object.assign(held, { to: seq, updatedAt });
     this.events += count;
   }
 
-  #index(session: string, row: string): void {
-    const entry = readIndex(session, row);
-    if (entry === undefined) throw damagedAt(session, 0, "its index row is altered");
-    const { revision, link } = entry;
+  #index(session: string, row: string): string {
+    const stored = readIndex(session, row);
+    if (stored === undefined) throw damagedAt(session, 0, "its index row is altered");
     const held = this.#held.get(session);
+    const entry = this.#since.caughtUp(session, stored, held?.updatedAt);
+    const { revision, link } = entry;
     const named = this.#named.get(session) ?? 0;
     const from = ownFrom(link);
     if (held?.from !== from || this.#deleted.has(session)) throw lost(session, from, revision);
@@ -120,6 +132,7 @@ export class RowCheck {
     this.#held.delete(session);
     this.#named.delete(session);
     this.sessions++;
+    return entry === stored ? row : indexRow(session, entry).row;
   }
 }
 

@@ -30,7 +30,7 @@ import { surveyStore, type Survey } from "./survey.ts";
 export async function repairLog({ dir }: { readonly dir: string }): Promise<RepairReport> {
   const paths = storePaths(dir);
   await assertLog(paths);
-  const hadLock = (await namesIn(paths.lock)).length > 0;
+  const hadLock = namesIn(paths.lock).length > 0;
   const lock = await takeLock(paths);
   try {
     await settle(paths);
@@ -41,18 +41,17 @@ export async function repairLog({ dir }: { readonly dir: string }): Promise<Repa
   } finally {
     await rm(paths.repairing, { recursive: true, force: true });
     await lock.release();
-    if (!hadLock && !(await namesIn(dir)).includes("store.json"))
-      await rm(paths.lock, { recursive: true });
+    if (!hadLock && !namesIn(dir).includes("store.json")) await rm(paths.lock, { recursive: true });
   }
 }
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN` */
 async function assertLog(paths: StorePaths): Promise<void> {
-  assertFinished(paths, await namesIn(paths.dir));
+  assertFinished(paths, namesIn(paths.dir));
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
-    if ((await namesIn(folder)).length > 0) return;
+    if (namesIn(folder).length > 0) return;
   }
-  await assertThere(paths);
+  assertThere(paths);
   throw foreign(paths.dir, "there is no log in it");
 }
 
@@ -75,7 +74,7 @@ async function repairLocked(paths: StorePaths): Promise<RepairReport> {
 /** What a store says of itself beside its rows. */
 async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile | undefined> {
   try {
-    const store = await readStoreFile(paths);
+    const store = readStoreFile(paths);
     if (store === undefined) findings.push("store.json is missing");
     return store;
   } catch (error) {
@@ -93,7 +92,7 @@ async function examine(
 ): Promise<Survey | undefined> {
   const copy = join(paths.repairing, "copy");
   await mkdir(paths.repairing);
-  linkFolder(paths.log, copy, await liveFiles(paths.log));
+  linkFolder(paths.log, copy, liveFiles(paths.log));
   const database = levelAt(copy, false);
   try {
     await database.open();

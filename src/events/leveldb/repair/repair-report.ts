@@ -16,6 +16,7 @@ export interface RepairedSession {
   readonly missing: number;
 }
 
+/** What {@link repairLog} found and did. */
 export interface RepairReport {
   readonly dir: string;
   /** False when nothing was wrong: then nothing was changed. */

@@ -30,14 +30,14 @@ export async function fileFindings(paths: StorePaths): Promise<string[]> {
       if (damage !== undefined) findings.push(`${path} is altered at byte ${damage.offset}`);
     }
   };
-  const { logs, tables } = await liveFiles(paths.log);
+  const { logs, tables } = liveFiles(paths.log);
   await look(logs, damageInLog);
   await look(tables, damageInTable);
   return findings;
 }
 
 async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
-  const names = await namesIn(log);
+  const names = namesIn(log);
   if (!names.includes("CURRENT")) return "the file CURRENT is missing";
   const manifest = (await readFile(join(log, "CURRENT"), "utf8")).trim();
   return names.includes(manifest)
@@ -62,6 +62,6 @@ export async function salvage(paths: StorePaths, target: Database): Promise<void
 }
 
 async function* fileRows({ log }: StorePaths): AsyncGenerator<FileRow> {
-  for (const { path } of await filesOf(log, ".ldb")) yield* rowsOfTable(await bytesOf(path));
-  for (const { path } of await filesOf(log, ".log")) yield* rowsOfLog(await bytesOf(path));
+  for (const { path } of filesOf(log, ".ldb")) yield* rowsOfTable(await bytesOf(path));
+  for (const { path } of filesOf(log, ".log")) yield* rowsOfLog(await bytesOf(path));
 }

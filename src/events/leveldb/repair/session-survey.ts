@@ -1,6 +1,7 @@
 /** What repair finds out about one session. */
 
 import type { ForkPoint } from "../../session-events.ts";
+import type { IndexEntry } from "../index-row.ts";
 
 export interface SessionSurvey {
   /** Of a fork, where it branches off. */
@@ -22,8 +23,8 @@ export interface SessionSurvey {
   after: number;
   /** The highest position that anything in the store tells of. */
   known: number;
-  /** What the index row says; 0 without one. */
-  indexed: number;
+  /** What the index row says. */
+  index: IndexEntry | undefined;
 }
 
 /** How many events are kept under a session's own name. */
@@ -47,7 +48,7 @@ export function surveyed(sessions: Map<string, SessionSurvey>, session: string):
       updatedAt: 0,
       after: 0,
       known: 0,
-      indexed: 0,
+      index: undefined,
     };
     sessions.set(session, survey);
   }

@@ -6,6 +6,7 @@ import { placeSchema } from "../event-ids.ts";
 import { firstLink } from "../event-row.ts";
 import { eventKey, idKey, numberOf, under } from "../keys.ts";
 import { unseal } from "../sealed-row.ts";
+import type { SinceMark } from "../since-mark.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
 
 /** Events of a session that follow each other directly in the global order. */
@@ -16,13 +17,22 @@ export interface OrderedRun {
   readonly count: number;
 }
 
-/** Events that no good commit record names go before the next ones of their session, or to the end. */
+interface SurveyedOrder {
+  readonly order: OrderedRun[];
+  /** How many records and sessions do not fit. */
+  readonly broken: number;
+}
+
+/**
+ * Events that no good commit record names go before the next ones of their session, or to the end.
+ * Tells `since` of all records.
+ */
 export async function surveyOrder(
   database: Database,
   sessions: Map<string, SessionSurvey>,
   deleted: ReadonlyMap<string, unknown>,
-  findings: string[],
-): Promise<OrderedRun[]> {
+  since: SinceMark,
+): Promise<SurveyedOrder> {
   const order: OrderedRun[] = [];
   const placed = new Map<string, number>();
   let expected = 1;
@@ -32,6 +42,7 @@ export async function surveyOrder(
     const record = readCommit(numberOf(key), row);
     if (record?.position !== expected || record.previous !== previous) broken++;
     if (record === undefined) continue;
+    since.add(record);
     expected = record.position + record.count;
     previous = record.seal;
     const seals: string[] = [];
@@ -66,11 +77,7 @@ export async function surveyOrder(
     broken++;
     order.push({ session, from: done + 1, count: kept - done });
   }
-  if (broken > 0)
-    findings.push(
-      `${broken} of the commit records, which order all events, are missing or do not fit`,
-    );
-  return order;
+  return { order, broken };
 }
 
 /** The position before the first one that commit records name. */

@@ -4,6 +4,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
+import { lastChecked } from "../chain-check.ts";
 import { allRows, type Database } from "../database.ts";
 import { envelopesIn, isSealedRow } from "../event-row.ts";
 import { readIndex } from "../index-row.ts";
@@ -11,6 +12,7 @@ import { parseEventKey, sessionKey, tombstoneKey, under } from "../keys.ts";
 import { dropOrphans, linkOf } from "./fork-survey.ts";
 import { ownFrom } from "../lineage.ts";
 import { sealOf } from "../sealed-row.ts";
+import { SinceMark } from "../since-mark.ts";
 import { snapshotIn } from "../snapshots.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
 import { readTombstone } from "../tombstone.ts";
@@ -42,7 +44,13 @@ export async function surveyStore(database: Database): Promise<Survey> {
   dropDeleted(sessions, deleted, findings);
   dropOrphans(sessions, findings);
   await surveyIndex(database, sessions, deleted, findings);
-  const order = await surveyOrder(database, sessions, deleted, findings);
+  const since = new SinceMark((await lastChecked(database)).position);
+  const { order, broken } = await surveyOrder(database, sessions, deleted, since);
+  compareIndex(sessions, since, findings);
+  if (broken > 0)
+    findings.push(
+      `${broken} of the commit records, which order all events, are missing or do not fit`,
+    );
   await surveyIds(database, sessions, order, findings);
   await surveySnapshots(database, sessions, badSnapshots);
   await surveyStrays(database, strays);
@@ -131,12 +139,19 @@ async function surveyIndex(
     if (entry === undefined) continue;
     survey.known = Math.max(survey.known, entry.revision);
     if (survey.kept === 0) survey.shared = entry.link?.position ?? 0;
-    const { createdAt, updatedAt, link } = survey;
-    if (isDeepStrictEqual(entry, { revision: entry.revision, createdAt, updatedAt, link }))
-      survey.indexed = entry.revision;
+    survey.index = entry;
   }
-  for (const [session, { indexed, kept }] of sessions) {
-    if (indexed !== kept || kept === 0)
+}
+
+/** Rows that are behind are put right when the store is opened. */
+function compareIndex(
+  sessions: ReadonlyMap<string, SessionSurvey>,
+  since: SinceMark,
+  findings: string[],
+): void {
+  for (const [session, { index, kept: revision, createdAt, updatedAt, link }] of sessions) {
+    const entry = index && since.caughtUp(session, index, updatedAt);
+    if (revision === 0 || !isDeepStrictEqual(entry, { revision, createdAt, updatedAt, link }))
       findings.push(`the index row of ${session} does not fit its events`);
   }
 }

@@ -24,7 +24,7 @@ export async function checkFiles(
   { tables, logs }: LiveFiles,
   sums: TableSums,
 ): Promise<void> {
-  const died = await diedAs(paths);
+  const died = diedAs(paths);
   // Without syncing, a power cut leaves what was written last in any order: the chain of commits tells.
   if (died === "sync") {
     for (const { path } of logs) assertGood(path, damageInLog(await bytesOf(path)));

@@ -4,7 +4,7 @@
  * it is damaged.
  */
 
-import { rmSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { linkFolder, type LiveFiles } from "./log-folder.ts";
@@ -12,14 +12,14 @@ import { namesIn, nextDamaged, type StorePaths } from "./store-paths.ts";
 
 export interface OpenGuard {
   /** The log is good: the links go. */
-  keep(): Promise<void>;
+  keep(): void;
   /** The log is not good, and is closed: its folder is as it was before opening. */
   restore(): Promise<void>;
 }
 
 /** Puts right what a process left that died while it opened or repaired. Only under the lock. */
 export async function settle(paths: StorePaths): Promise<void> {
-  const names = new Set(await namesIn(paths.dir));
+  const names = new Set(namesIn(paths.dir));
   for (const name of ["log.discard", "log.linking", "log.repairing"]) {
     if (names.has(name)) await rm(join(paths.dir, name), { recursive: true, force: true });
   }
@@ -30,7 +30,7 @@ export async function settle(paths: StorePaths): Promise<void> {
 
 /** The last step of a repair; returns where the damaged log was put. */
 export async function putRepaired(paths: StorePaths, hasLog: boolean): Promise<string | undefined> {
-  const damaged = hasLog ? await nextDamaged(paths) : undefined;
+  const damaged = hasLog ? nextDamaged(paths) : undefined;
   if (damaged !== undefined) await rename(paths.log, damaged);
   await rename(paths.repaired, paths.log);
   return damaged;
@@ -38,15 +38,15 @@ export async function putRepaired(paths: StorePaths, hasLog: boolean): Promise<s
 
 /** Puts the log as it was before an opening that was cut short in its place; the other one is kept too. */
 export async function takeBack(paths: StorePaths): Promise<void> {
-  if ((await namesIn(paths.beforeOpen)).length === 0) return;
-  await rename(paths.log, await nextDamaged(paths));
+  if (namesIn(paths.beforeOpen).length === 0) return;
+  await rename(paths.log, nextDamaged(paths));
   await rename(paths.beforeOpen, paths.log);
 }
 
 /** Lays links to all files of the log beside it. */
-export async function guardLog(paths: StorePaths, files: LiveFiles): Promise<OpenGuard> {
+export function guardLog(paths: StorePaths, files: LiveFiles): OpenGuard {
   linkFolder(paths.log, paths.linking, files);
-  await rename(paths.linking, paths.beforeOpen);
+  renameSync(paths.linking, paths.beforeOpen);
   return guardOver(paths, async () => {
     await rename(paths.log, paths.discard);
     await rename(paths.beforeOpen, paths.log);
@@ -55,16 +55,16 @@ export async function guardLog(paths: StorePaths, files: LiveFiles): Promise<Ope
 }
 
 /** The links of an opening that was cut short: LevelDB may have worked on the log since. */
-export async function inheritedGuard(paths: StorePaths): Promise<OpenGuard | undefined> {
-  if ((await namesIn(paths.beforeOpen)).length === 0) return undefined;
+export function inheritedGuard(paths: StorePaths): OpenGuard | undefined {
+  if (namesIn(paths.beforeOpen).length === 0) return undefined;
   return guardOver(paths, () => takeBack(paths));
 }
 
 function guardOver(paths: StorePaths, restore: () => Promise<void>): OpenGuard {
   return {
-    async keep() {
+    keep() {
       // First out of the way: half-deleted links must not be taken for the log as it was.
-      await rename(paths.beforeOpen, paths.discard);
+      renameSync(paths.beforeOpen, paths.discard);
       rmSync(paths.discard, { recursive: true });
     },
     restore,

@@ -3,13 +3,14 @@
  * Whatever is refused is left as it was.
  */
 
-import { mkdir } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
 import { folderBlobs } from "../../blobs/index.ts";
 import { checkChain, type CheckedChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import { eraseLeft, type Eraser } from "../erasure.ts";
 import type { Committer } from "../committer.ts";
 import { storeFailure } from "../failures.ts";
+import { catchUpIndex } from "../index-catch-up.ts";
 import { checkFiles } from "./file-check.ts";
 import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
@@ -26,6 +27,7 @@ import { takeLock, type StoreLock } from "./store-lock.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
 import { sumTables, type TableSums } from "./table-sums.ts";
 
+/** Which store is opened, and how. */
 export interface OpenLogOptions {
   /** The store's folder; created when there is none. */
   readonly dir: string;
@@ -54,9 +56,9 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   const paths = storePaths(dir);
   let lock: StoreLock | undefined;
   try {
-    await assertOurs(paths);
-    if (!create) await assertThere(paths);
-    await mkdir(dir, { recursive: true });
+    assertOurs(paths);
+    if (!create) assertThere(paths);
+    mkdirSync(dir, { recursive: true });
     lock = await takeLock(paths);
     await settle(paths);
     const opened = await openLocked(paths, durability);
@@ -81,28 +83,33 @@ function eraserOf(database: LevelDb): Eraser {
 }
 
 async function openLocked(paths: StorePaths, durability: Durability): Promise<Opened> {
-  const store = (await readStoreFile(paths)) ?? (await newStoreFile(paths));
-  let guard = await inheritedGuard(paths);
+  const store = readStoreFile(paths) ?? (await newStoreFile(paths));
+  let guard = inheritedGuard(paths);
+  // Put on the disk while the files are looked at, and in its place when the log is open.
+  const claimed = claim(paths, durability);
   let database: LevelDb | undefined;
   let opened: Opened;
   try {
-    const unused = await isUnused(paths, store);
+    const unused = isUnused(paths, store);
     if (!unused) {
-      const files = await liveFiles(paths.log);
+      const files = liveFiles(paths.log);
       await checkFiles(paths, files, store.tables ?? {});
-      guard ??= await guardLog(paths, files);
+      guard ??= guardLog(paths, files);
     }
     database = levelAt(paths.log, unused);
     await database.open();
     opened = { database, tables: store.tables ?? {}, ...(await check(database, paths, store)) };
+    // As long as the files can be put back as they were.
+    await catchUpIndex(database, opened.chain.since);
   } catch (error) {
     await database?.close();
     await guard?.restore();
+    await claimed.discard();
     throw error;
   }
   try {
-    await guard?.keep();
-    await claim(paths, durability);
+    guard?.keep();
+    await claimed.put();
     await eraseLeft(database, eraserOf(database));
   } catch (error) {
     await database.close();
@@ -142,7 +149,7 @@ function closer(
     try {
       if (moved) {
         const batch = database.batch();
-        committer.mergeCommits(batch);
+        committer.settle(batch);
         const { spare } = committer;
         // LevelDB merges a table only with one that lies above it: the batch that follows makes one.
         if (spare.length > 0) await flush(database);
@@ -153,7 +160,7 @@ function closer(
       }
       await database.close();
       if (moved) {
-        const { tables: files } = await liveFiles(paths.log);
+        const { tables: files } = liveFiles(paths.log);
         const tables = await sumTables(files, known);
         await writeStoreFile(paths, { format: FORMAT, generation, reached: written, tables });
       }

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { z } from "zod";
 import { TurnlogError } from "../../errors.ts";
-import { readJsonFile, writeJsonFile } from "./json-file.ts";
+import { draftJsonFile, readJsonFile, type JsonDraft } from "./json-file.ts";
 import type { StorePaths } from "./store-paths.ts";
 
 interface Owner {
@@ -25,19 +25,20 @@ const ownerSchema: z.ZodType<Owner> = z.object({
   durability: z.enum(["sync", "os"]),
 });
 
-export async function claim({ owner }: StorePaths, durability: Durability): Promise<void> {
+/** Told to others once it is put in its place. */
+export function claim({ owner }: StorePaths, durability: Durability): JsonDraft {
   const now: Owner = {
     pid: process.pid,
     host: hostname(),
     startedAt: new Date().toISOString(),
     durability,
   };
-  await writeJsonFile(owner, now);
+  return draftJsonFile(owner, now);
 }
 
 /** How the process that had the store before was writing, when it died without closing it. */
-export async function diedAs({ owner }: StorePaths): Promise<Durability | "unknown" | undefined> {
-  const found = await readJsonFile(owner, ownerSchema);
+export function diedAs({ owner }: StorePaths): Durability | "unknown" | undefined {
+  const found = readJsonFile(owner, ownerSchema);
   if (found === "none") return undefined;
   return found === "unreadable" ? "unknown" : found.durability;
 }
@@ -47,11 +48,8 @@ export async function disclaim({ owner }: StorePaths): Promise<void> {
 }
 
 /** The error for whoever finds the store locked. */
-export async function lockedError(
-  { dir, owner }: StorePaths,
-  cause: unknown,
-): Promise<TurnlogError> {
-  const found = await readJsonFile(owner, ownerSchema);
+export function lockedError({ dir, owner }: StorePaths, cause: unknown): TurnlogError {
+  const found = readJsonFile(owner, ownerSchema);
   if (typeof found === "string" || isGone(found)) {
     return new TurnlogError(
       "LOG_LOCKED",

@@ -28,8 +28,8 @@ const storeSchema: z.ZodType<StoreFile> = z.object({
 export const newStore: StoreFile = { format: FORMAT, generation: 1, reached: chainStart };
 
 /** @throws TurnlogError `LOG_DAMAGED` when it cannot be read, `LOG_FOREIGN` for a later format */
-export async function readStoreFile({ store, dir }: StorePaths): Promise<StoreFile | undefined> {
-  const file = await readJsonFile(store, storeSchema);
+export function readStoreFile({ store, dir }: StorePaths): StoreFile | undefined {
+  const file = readJsonFile(store, storeSchema);
   if (file === "none") return undefined;
   if (file === "unreadable") {
     throw new TurnlogError(
@@ -56,7 +56,7 @@ export function assertFormat(format: number, dir: string): void {
  * @throws TurnlogError as `readStoreFile`
  */
 export async function storeReached(dir: string): Promise<number> {
-  return (await readStoreFile(storePaths(dir)))?.reached.position ?? 0;
+  return readStoreFile(storePaths(dir))?.reached.position ?? 0;
 }
 
 export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {

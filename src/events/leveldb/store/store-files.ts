@@ -1,22 +1,22 @@
 /** Looks at a store's files, without opening anything and without changing anything. */
 
-import { readFile, stat } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { TurnlogError } from "../../errors.ts";
 import type { StoreFile } from "./store-file.ts";
 import { hasCode, namesIn, type StorePaths } from "./store-paths.ts";
 
 /** @throws TurnlogError `LOG_FOREIGN` when the folder holds something that is not a store */
-export async function assertOurs(paths: StorePaths): Promise<void> {
+export function assertOurs(paths: StorePaths): void {
   const { dir } = paths;
-  if ((await kindOf(dir)) === "other") throw foreign(dir, "it is a file");
-  const names = await namesIn(dir);
+  if (kindOf(dir) === "other") throw foreign(dir, "it is a file");
+  const names = namesIn(dir);
   assertFinished(paths, names);
   if (names.includes("store.json")) return;
   if (names.includes("CURRENT")) throw foreign(dir, "it is a LevelDB of something else");
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
-    if ((await kindOf(folder)) === "other") throw foreign(folder, "it is a file");
-    if ((await namesIn(folder)).length > 0) {
+    if (kindOf(folder) === "other") throw foreign(folder, "it is a file");
+    if (namesIn(folder).length > 0) {
       throw foreign(
         folder,
         "it holds files, and no store.json beside it says that they are turnlog's",
@@ -39,8 +39,8 @@ export function assertFinished({ dir, unfinished }: StorePaths, names: readonly 
  * Parts of a store count, and a database of something else: what is wrong with them is said by who looks closer.
  * @throws TurnlogError `LOG_NOT_FOUND` when there is no store in the folder
  */
-export async function assertThere({ dir }: StorePaths): Promise<void> {
-  const names = await namesIn(dir);
+export function assertThere({ dir }: StorePaths): void {
+  const names = namesIn(dir);
   if (["store.json", "log", "CURRENT"].some((name) => names.includes(name))) return;
   throw new TurnlogError(
     "LOG_NOT_FOUND",
@@ -53,11 +53,11 @@ export async function assertThere({ dir }: StorePaths): Promise<void> {
  * Whether LevelDB has to create the log.
  * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take what is left of a log for a new one
  */
-export async function isUnused({ log }: StorePaths, { reached }: StoreFile): Promise<boolean> {
-  const names = await namesIn(log);
+export function isUnused({ log }: StorePaths, { reached }: StoreFile): boolean {
+  const names = namesIn(log);
   const used = reached.position > 0 || names.some((name) => /\.(ldb|sst|log)$/.test(name));
   if (names.includes("CURRENT")) {
-    const manifest = (await readFile(join(log, "CURRENT"), "utf8")).trim();
+    const manifest = readFileSync(join(log, "CURRENT"), "utf8").trim();
     if (names.includes(manifest)) return false;
     throw incomplete(log, `CURRENT names ${JSON.stringify(manifest)}, which is not there`);
   }
@@ -69,9 +69,9 @@ export async function isUnused({ log }: StorePaths, { reached }: StoreFile): Pro
   return true;
 }
 
-async function kindOf(path: string): Promise<"none" | "folder" | "other"> {
+function kindOf(path: string): "none" | "folder" | "other" {
   try {
-    return (await stat(path)).isDirectory() ? "folder" : "other";
+    return statSync(path).isDirectory() ? "folder" : "other";
   } catch (error) {
     if (hasCode(error, "ENOENT")) return "none";
     if (hasCode(error, "ENOTDIR")) return "other";

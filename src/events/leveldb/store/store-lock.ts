@@ -3,6 +3,7 @@
  * it already rewrites the folder. So the lock of an empty LevelDB beside the log is taken first.
  */
 
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { levelAt, type LevelDb } from "./level.ts";
@@ -21,12 +22,12 @@ export async function takeLock(paths: StorePaths): Promise<StoreLock> {
 }
 
 async function openLock(paths: StorePaths, mayClear: boolean): Promise<LevelDb> {
-  const database = levelAt(paths.lock, true);
+  const database = levelAt(paths.lock, !existsSync(join(paths.lock, "CURRENT")));
   try {
     await database.open();
     return database;
   } catch (error) {
-    if (isLocked(error)) throw await lockedError(paths, error);
+    if (isLocked(error)) throw lockedError(paths, error);
     const failure = storeFailure(error, paths.dir);
     if (failure.code !== "LOG_DAMAGED" || !mayClear) throw failure;
     await clearLock(paths);
@@ -39,7 +40,7 @@ async function openLock(paths: StorePaths, mayClear: boolean): Promise<LevelDb> 
  * which stays: whoever holds it goes on holding it.
  */
 async function clearLock({ lock }: StorePaths): Promise<void> {
-  for (const name of await namesIn(lock)) {
+  for (const name of namesIn(lock)) {
     if (name !== "LOCK") await rm(join(lock, name), { force: true });
   }
 }

@@ -1,0 +1,55 @@
+/**
+ * What commits behind a mark wrote of each session. An index row counts everything up to the mark, and
+ * may not count yet what these did: whoever reads rows without the log's memory asks here.
+ */
+
+import type { CommitRecord } from "./commit-record.ts";
+import type { IndexEntry } from "./index-row.ts";
+
+/** Positions of a session, both included. */
+export interface Written {
+  readonly from: number;
+  readonly to: number;
+}
+
+export class SinceMark {
+  readonly #mark: number;
+  readonly #sessions = new Map<string, { readonly from: number; to: number }>();
+
+  /** @param mark - A global position at which a record ends. */
+  constructor(mark: number) {
+    this.#mark = mark;
+  }
+
+  /** The next record of the chain. */
+  add({ position, runs }: Pick<CommitRecord, "position" | "runs">): void {
+    if (position <= this.#mark) return;
+    for (const { session, from, count } of runs) {
+      const known = this.#sessions.get(session);
+      if (known === undefined) this.#sessions.set(session, { from, to: from + count - 1 });
+      else known.to = from + count - 1;
+    }
+  }
+
+  /** Undefined where the row of a session has to count all of its events. */
+  of(session: string): Written | undefined {
+    return this.#sessions.get(session);
+  }
+
+  get sessions(): readonly string[] {
+    return [...this.#sessions.keys()];
+  }
+
+  /** Whether a row is as old as it may be; one that is older has lost a later one. */
+  isBehind(session: string, { revision }: Pick<IndexEntry, "revision">): boolean {
+    const written = this.#sessions.get(session);
+    return written !== undefined && revision >= written.from - 1 && revision < written.to;
+  }
+
+  /** What a row is to say: the same where it is not behind. `updatedAt` is that of the last event, if it is known. */
+  caughtUp(session: string, entry: IndexEntry, updatedAt: number = entry.updatedAt): IndexEntry {
+    const revision = this.#sessions.get(session)?.to;
+    if (revision === undefined || !this.isBehind(session, entry)) return entry;
+    return { ...entry, revision, updatedAt };
+  }
+}

@@ -1,0 +1,45 @@
+/** What the package exports is explained where it is declared: the words that editors show. */
+
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const source = fileURLToPath(new URL("../../src/", import.meta.url));
+const entries = ["index.ts", "events/index.ts", "projections/index.ts", "testing/index.ts"];
+
+const declaration =
+  /(\*\/\n(?:\/\/.*\n)*)?^export (?:interface|type|const|class|(?:async )?function\*?) (\w+)/gm;
+const forwarding = /^export (?:type )?\{([^}]*)\} from "(.+)";/gm;
+
+interface Declared {
+  readonly file: string;
+  readonly name: string;
+  readonly isExplained: boolean;
+}
+
+/** What a file exports, by its name there, each where it is declared. */
+async function exportsOf(file: string): Promise<ReadonlyMap<string, Declared>> {
+  const text = await readFile(join(source, file), "utf8");
+  const found = new Map<string, Declared>();
+  for (const [, comment, name = ""] of text.matchAll(declaration))
+    found.set(name, { file, name, isExplained: comment !== undefined });
+  for (const [, names = "", path = ""] of text.matchAll(forwarding)) {
+    const declared = await exportsOf(join(dirname(file), path));
+    for (const one of names.split(",").filter((name) => name.trim() !== "")) {
+      const [, there = "", , here = there] = /(\w+)(\s+as\s+(\w+))?$/.exec(one.trim()) ?? [];
+      const known = declared.get(there);
+      if (known !== undefined) found.set(here, known);
+    }
+  }
+  return found;
+}
+
+describe("what the package exports", () => {
+  it.each(entries)("is explained where it is declared: %s", async (entry) => {
+    const exported = await exportsOf(entry);
+    expect(exported.size).toBeGreaterThan(20);
+    const bare = [...exported.values()].filter(({ isExplained }) => !isExplained);
+    expect(bare.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
+  });
+});

@@ -1,0 +1,231 @@
+/** Files that lie with a provider, as the real clients post them: a session's requests beside the SDK's own. */
+
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import { isStepCount, streamText, tool, type LanguageModel, type UserContent } from "ai";
+import { describe, expect, it } from "vitest";
+import { createRuntime } from "../../src/index.ts";
+import { finalAnswer } from "../corpus/final-answer.ts";
+import type { WireFormat } from "../corpus/wire-manifest.ts";
+import { frame } from "../corpus/wire-stream.ts";
+import { nothing } from "./tools.ts";
+
+interface Client {
+  readonly format: WireFormat;
+  readonly model: (url: string) => LanguageModel;
+  /** A reply that calls `look`. */
+  readonly calling: readonly object[];
+}
+
+const openai: Client = {
+  format: "openai-responses",
+  model: (url) => createOpenAI({ baseURL: url, apiKey: "secret" }).responses("gpt-5"),
+  calling: [
+    { type: "response.created", response: { id: "resp_1", created_at: 1, model: "gpt-5" } },
+    {
+      type: "response.output_item.done",
+      output_index: 0,
+      item: {
+        type: "function_call",
+        id: "fc_1",
+        call_id: "c1",
+        name: "look",
+        arguments: "{}",
+        status: "completed",
+      },
+    },
+    {
+      type: "response.completed",
+      response: { id: "resp_1", usage: { input_tokens: 20, output_tokens: 4 } },
+    },
+  ],
+};
+
+const anthropic: Client = {
+  format: "anthropic",
+  model: (url) => createAnthropic({ baseURL: url, apiKey: "secret" })("claude-sonnet-4-5"),
+  calling: [
+    {
+      type: "message_start",
+      message: { id: "m", model: "claude", usage: { input_tokens: 20, output_tokens: 1 } },
+    },
+    {
+      type: "content_block_start",
+      index: 0,
+      content_block: { type: "tool_use", id: "c1", name: "look", input: {} },
+    },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 4 } },
+    { type: "message_stop" },
+  ],
+};
+
+interface Posted {
+  readonly body: unknown;
+  readonly betas: unknown;
+}
+
+interface Provider extends AsyncDisposable {
+  readonly url: string;
+  readonly posted: readonly Posted[];
+}
+
+/** Answers each request with a few words; the first one with a call, where there is one. */
+async function provider({ format }: Client, calling: readonly object[] = []): Promise<Provider> {
+  const posted: Posted[] = [];
+  const call = frame(
+    format,
+    calling.map((chunk) => JSON.stringify(chunk)),
+  );
+  const server = createServer((message, response) => {
+    void json(message).then((body) => {
+      posted.push({ body, betas: message.headers["anthropic-beta"] });
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(posted.length === 1 && calling.length > 0 ? call : finalAnswer(format));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    posted,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+const files = { openai: "file-1", anthropic: "file_2" };
+const question: UserContent = [
+  { type: "text", text: "Compare them." },
+  { type: "file", mediaType: "image/png", data: files },
+  {
+    type: "file",
+    mediaType: "application/pdf",
+    filename: "plan.pdf",
+    data: { type: "reference", reference: files },
+  },
+];
+const next = "And then?";
+
+const tools = {
+  look: tool({
+    inputSchema: nothing,
+    execute: () => "seen",
+    toModelOutput: () => ({
+      type: "content",
+      value: [
+        { type: "file", mediaType: "image/png", data: { type: "reference", reference: files } },
+      ],
+    }),
+  }),
+};
+
+/** What a session posts: a question, what a tool has answered, and another question. */
+async function ours(client: Client): Promise<readonly Posted[]> {
+  await using server = await provider(client, client.calling);
+  const model = client.model(server.url);
+  await using runtime = await createRuntime({
+    memory: true,
+    agent: { model, tools, maxAttempts: 1, context: { cut: { reader: false } } },
+  });
+  const session = await runtime.session("s");
+  for (const input of [question, next]) {
+    await (
+      await session.send(input)
+    ).result;
+  }
+  return server.posted;
+}
+
+async function theSdks(client: Client): Promise<readonly Posted[]> {
+  await using server = await provider(client, client.calling);
+  const call = { model: client.model(server.url), tools, maxRetries: 0 };
+  const asked = { role: "user" as const, content: question };
+  const loop = streamText({ ...call, messages: [asked], stopWhen: isStepCount(2) });
+  const said = await loop.responseMessages;
+  const more = [asked, ...said, { role: "user" as const, content: next }];
+  await streamText({ ...call, messages: more }).consumeStream();
+  return server.posted;
+}
+
+describe.each<[string, Client, readonly object[]]>([
+  [
+    "openai",
+    openai,
+    [
+      { type: "input_text", text: "Compare them." },
+      { type: "input_image", file_id: "file-1" },
+      { type: "input_file", file_id: "file-1" },
+    ],
+  ],
+  [
+    "anthropic",
+    anthropic,
+    [
+      { type: "text", text: "Compare them." },
+      { type: "image", source: { type: "file", file_id: "file_2" } },
+      { type: "document", source: { type: "file", file_id: "file_2" } },
+    ],
+  ],
+])("what %s is sent", (name, client, content) => {
+  it("has its names of the files in every request, as the SDK itself sends them", async () => {
+    const [posted, expected] = [await ours(client), await theSdks(client)];
+    expect(posted).toHaveLength(3);
+    expect(posted).toEqual(expected);
+    for (const { body } of posted) {
+      const { input, messages } = body as Record<string, readonly unknown[] | undefined>;
+      expect((input ?? messages)?.[0]).toMatchObject({ role: "user", content });
+    }
+    // The last two have what the tool has answered too.
+    const file = name === "openai" ? "file-1" : "file_2";
+    const named = posted.map(
+      ({ body }) => JSON.stringify(body).split(`"file_id":"${file}"`).length,
+    );
+    expect(named).toEqual([3, 4, 4]);
+  });
+});
+
+it("a session that goes on with another provider sends it a note, which its client takes", async () => {
+  await using one = await provider(openai);
+  await using other = await provider(anthropic);
+  await using runtime = await createRuntime({
+    memory: true,
+    agent: { model: openai.model(one.url), maxAttempts: 1 },
+  });
+  const session = await runtime.session("s");
+  const data = { openai: "file-1" };
+  const { result } = await session.send([
+    { type: "text", text: "What is it?" },
+    { type: "file", mediaType: "image/png", filename: "shot.png", data },
+  ]);
+  await result;
+  const fork = await session.fork({ model: anthropic.model(other.url) });
+  await (
+    await fork.send(next)
+  ).result;
+  const [sent] = one.posted;
+  expect(JSON.stringify(sent?.body)).toContain('{"type":"input_image","file_id":"file-1"}');
+  const note =
+    '[The file "shot.png" (image/png) is not shown here: it lies with another provider. openai: file-1]';
+  expect(other.posted[0]?.body).toMatchObject({
+    messages: [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "What is it?" },
+          { type: "text", text: note },
+        ],
+      },
+      { role: "assistant" },
+      { role: "user" },
+    ],
+  });
+});

@@ -1,0 +1,65 @@
+/** What a replay says of an agent that is another one: which part of it to look at. */
+
+import { tool, type Tool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createRuntime, type Agent, type SessionEvent } from "../../src/index.ts";
+import { differenceText, replay, scriptedModel } from "../../src/testing/index.ts";
+import { readFixture } from "../laws/session-fixture.ts";
+import { toolAgent } from "../laws/tool-sessions.ts";
+
+const looking = (description: string): Tool =>
+  tool({ description, inputSchema: z.object({ at: z.string() }), execute: () => "" });
+const look = looking("Looks.");
+const ask = tool({ inputSchema: z.object({}), execute: () => "" });
+
+function agentOf(change: Partial<Agent> = {}): Agent {
+  return {
+    model: scriptedModel(["Done."]),
+    instructions: "You look.",
+    tools: { look, ask },
+    ...change,
+  };
+}
+
+async function recorded(): Promise<readonly SessionEvent[]> {
+  await using runtime = await createRuntime({ memory: true, agent: agentOf() });
+  const session = await runtime.session("s");
+  await (
+    await session.send("Look.")
+  ).result;
+  return await Array.fromAsync(runtime.log.read("s"));
+}
+
+async function said(events: readonly SessionEvent[], agent: Agent): Promise<string> {
+  const { difference } = await replay(events, agent);
+  if (difference === undefined) throw new Error("The agent is the same.");
+  return differenceText(difference).split("\n").slice(4).join("\n");
+}
+
+describe("an agent that is another one", () => {
+  it.each<[string, Partial<Agent>]>([
+    ["The model was turnlog:scripted and is gateway:gpt-x.", { model: "gpt-x" }],
+    ["The instructions have changed.", { instructions: "You listen." }],
+    [
+      "The tool look has another description or input schema.",
+      { tools: { look: looking("Looks again."), ask } },
+    ],
+    ["The tool ask is gone.\nThe tool tell is new.", { tools: { look, tell: ask } }],
+    ["The order of its tools has changed.", { tools: { ask, look } }],
+  ])("is told by what it differs: %s", async (words, change) => {
+    expect(await said(await recorded(), agentOf(change))).toBe(words);
+  });
+
+  it("is told by what is known of a recording that has one digest for all", async () => {
+    const events = (await readFixture("tools")).map((event) => {
+      if (event.type !== "session.created") return event;
+      const { parts: _, ...agent } = event.data.agent;
+      return { ...event, data: { agent } };
+    });
+    const agent = { ...toolAgent(), instructions: "No." };
+    expect(await said(events, agent)).toBe(
+      "Its instructions, or a tool's description or input schema, have changed.",
+    );
+  });
+});
