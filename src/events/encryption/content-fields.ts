@@ -163,6 +163,7 @@ const contentFields: ContentFields = {
     rung: clear,
     beforeTokens: clear,
     afterTokens: clear,
+    scale: clear,
   },
   "context.compaction-rejected": {
     ...cost,
