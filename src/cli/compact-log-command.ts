@@ -87,7 +87,7 @@ function lines({ session, drop, dryRun, steps, kept, ...done }: CompactedLog): r
       : [
           `The reasoning of ${amount(kept.bound, "step")} was left in, since the provider ran calls of its own there.`,
         ]),
-    ...(erased ? [] : ["The bytes leave the files when the store is opened again."]),
+    ...(erased || dryRun ? [] : ["The bytes leave the files when the store is opened again."]),
   ];
 }
 

@@ -11,7 +11,7 @@ import { convertUint8ArrayToBase64, detectMediaType } from "@ai-sdk/provider-uti
 import { TurnlogError, type StoredUserPart } from "../events/index.ts";
 import { textIn } from "./blobs/media-type.ts";
 
-/** How files of messages are read. */
+/** How files of messages are read, and addresses in prompts that a provider does not fetch. */
 export interface AttachmentOptions {
   /** The most bytes that one file may have. Default 20 MiB, which is what providers take at most. */
   readonly maxBytes?: number;

@@ -364,6 +364,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     summary: text,
     beforeTokens: count,
     afterTokens: count,
+    scale: fc.double({ min: 0.01, max: 9, noNaN: true }),
   }),
   "context.compaction-rejected": fc.record(
     {

@@ -310,6 +310,7 @@ const anyData: AnyData = {
     summary: fc.constantFrom("", "What was said before."),
     beforeTokens: tokens,
     afterTokens: tokens,
+    scale: fc.constantFrom(0.5, 1.5),
   }),
   "context.compaction-rejected": fc.record({
     strategy: fc.constant("drop-oldest"),

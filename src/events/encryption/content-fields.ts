@@ -164,6 +164,7 @@ const contentFields: ContentFields = {
     rung: clear,
     beforeTokens: clear,
     afterTokens: clear,
+    scale: clear,
   },
   "context.compaction-rejected": {
     ...cost,
