@@ -13,6 +13,7 @@ import { readEnvironment } from "./environment.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { hasCode } from "./folder/folder-error.ts";
 import { chooseModel } from "./chat/model-choice.ts";
+import { lastSession } from "./last-session.ts";
 import { mcpServers } from "./mcp-config.ts";
 import type { Output } from "./output.ts";
 import { isAddress, isFile } from "./chat/mentioned-files.ts";
@@ -26,6 +27,7 @@ const optionsSchema = z.object({
   json: z.boolean().default(false),
   debug: z.boolean().default(false),
   session: z.string().optional(),
+  continue: z.boolean().default(false),
   model: z.string().optional(),
   attach: z.array(z.string()).default([]),
   allowWrite: z.boolean().default(false),
@@ -47,15 +49,16 @@ export async function chat(
   given: unknown,
   output: Output,
 ): Promise<ExitCode> {
-  const { session: asked, ...options } = optionsSchema.parse(given);
+  const { session: asked, continue: goesOn, ...options } = optionsSchema.parse(given);
   const settings = await settingsOf(options, output);
-  const session = sessionName(asked);
+  const session = goesOn ? await lastSession(options) : sessionName(asked);
   await assertFiles(options.attach);
   const message = await onlyMessage(words, settings.canAsk, options.attach.length > 0);
-  return await runChat({ ...options, ...settings, session, message }, output);
+  const isNamed = asked !== undefined;
+  return await runChat({ ...options, ...settings, session, isNamed, message }, output);
 }
 
-const rerunSchema = optionsSchema.omit({ session: true }).extend({
+const rerunSchema = optionsSchema.omit({ session: true, continue: true }).extend({
   at: z.int().positive().optional(),
   step: z.int().positive().optional(),
   as: z.string().optional(),
@@ -73,8 +76,9 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   await (await openStore(options.dir)).close();
   const settings = await settingsOf(options, output);
   const fork = sessionName(as);
-  const again = { session: fork, message: undefined, rerun: { session, as: fork, at, step } };
-  return await runChat({ ...options, ...settings, ...again }, output);
+  const again = { session: fork, isNamed: as !== undefined, message: undefined };
+  const place = { session, as: fork, at, step };
+  return await runChat({ ...options, ...settings, ...again, rerun: place }, output);
 }
 
 /** Who answers, what it is told, which servers it has, and whether somebody can be asked. */

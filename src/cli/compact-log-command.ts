@@ -61,15 +61,10 @@ export async function compactStoredLog(
 }
 
 async function isMeant({ session, drop, steps, before, after }: CompactedLog): Promise<boolean> {
-  const { confirm } = await import("@clack/prompts");
-  const answer = await confirm({
-    message: `Drop the ${drop} of ${amount(steps, "step")} of session ${session} for good, ${figure(before)} bytes to ${figure(after)}? Nothing brings them back.`,
-    initialValue: false,
-    withGuide: false,
-    output: process.stderr,
-  });
-  // A symbol where it was left by Ctrl-C.
-  return answer === true;
+  const { isConfirmed } = await import("./confirmation.ts");
+  return await isConfirmed(
+    `Drop the ${drop} of ${amount(steps, "step")} of session ${session} for good, ${figure(before)} bytes to ${figure(after)}? Nothing brings them back.`,
+  );
 }
 
 function lines({ session, drop, dryRun, steps, kept, ...done }: CompactedLog): readonly string[] {
@@ -92,7 +87,7 @@ function lines({ session, drop, dryRun, steps, kept, ...done }: CompactedLog): r
       : [
           `The reasoning of ${amount(kept.bound, "step")} was left in, since the provider ran calls of its own there.`,
         ]),
-    ...(erased ? [] : ["The bytes leave the files when the store is opened again."]),
+    ...(erased || dryRun ? [] : ["The bytes leave the files when the store is opened again."]),
   ];
 }
 

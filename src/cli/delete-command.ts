@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../events/index.ts";
-import { deleteSession as deleteWithBlobs } from "../runtime/index.ts";
+import { deleteSession as deleteWithBlobs, waitsForApproval } from "../runtime/index.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "./exit-code.ts";
 import { writeLine, type Output } from "./output.ts";
 import { openSessions } from "./store-folder.ts";
@@ -14,19 +14,20 @@ const optionsSchema = z.object({
   keys: z.string().optional(),
   json: z.boolean().default(false),
   yes: z.boolean().default(false),
+  cancel: z.boolean().default(false),
   forks: z.enum(["refuse", "copy"]).default("refuse"),
 });
 
 const inTheOtherProcess =
   "A session of a store that is in use is deleted by the process that has it: `runtime.delete(session)` in a program.";
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `EventLog.delete` throws */
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `COMMAND_REFUSED` where a turn waits for an approval, and what `EventLog.delete` throws */
 export async function deleteSession(
   session: string,
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, json, yes, forks } = optionsSchema.parse(given);
+  const { dir, keys, json, yes, cancel, forks } = optionsSchema.parse(given);
   const canAsk = process.stdin.isTTY && progress.isTerminal;
   if (!yes && !canAsk) {
     throw new UsageError(
@@ -34,6 +35,7 @@ export async function deleteSession(
     );
   }
   await using log = await openSessions({ dir, keys }, { elsewhere: inTheOtherProcess });
+  if (!cancel && (await waitsForApproval(log, session))) throw waiting(session);
   if (!yes && !(await isMeant(log, session))) {
     await writeLine(progress, "Nothing was deleted.");
     return INTERRUPTED;
@@ -64,15 +66,18 @@ export async function deleteSession(
 async function isMeant(log: EventLog, session: string): Promise<boolean> {
   const events = await log.revision(session);
   if (events === 0) throw notFound(session);
-  const { confirm } = await import("@clack/prompts");
-  const answer = await confirm({
-    message: `Delete session ${session} with its ${amount(events, "event")} for good? Nothing brings it back.`,
-    initialValue: false,
-    withGuide: false,
-    output: process.stderr,
-  });
-  // A symbol where it was left by Ctrl-C.
-  return answer === true;
+  const { isConfirmed } = await import("./confirmation.ts");
+  return await isConfirmed(
+    `Delete session ${session} with its ${amount(events, "event")} for good? Nothing brings it back.`,
+  );
+}
+
+function waiting(session: string): TurnlogError {
+  return new TurnlogError(
+    "COMMAND_REFUSED",
+    `Session ${session} is in a turn that waits for an approval, and was not deleted. Answer it in \`turnlog chat --session ${session}\`, or say --cancel to give up the turn with the session.`,
+    { session },
+  );
 }
 
 function notFound(session: string): TurnlogError {

@@ -14,7 +14,7 @@ export interface Environment {
   /** When the conversation is compacted; undefined for as it is usual. */
   readonly compaction?: ContextStrategy | undefined;
   /** How this process was started, in the words with which it can be started again. */
-  readonly startedBy: "turnlog" | "npm start --";
+  readonly startedBy: "turnlog" | "npx turnlog" | "npm start --";
 }
 
 /** When a conversation is compacted. */
@@ -56,6 +56,12 @@ function compactionOf(
   return { when: when === "dummy" ? "manual" : when };
 }
 
+/** npm says by which of its commands it runs us. */
+function startedBy(command: string | undefined): Environment["startedBy"] {
+  if (command === "start") return "npm start --";
+  return command === "npx" ? "npx turnlog" : "turnlog";
+}
+
 const schema: z.ZodType<Environment> = z
   .object({
     OPENAI_API_KEY: text,
@@ -74,7 +80,7 @@ const schema: z.ZodType<Environment> = z
     model: variables.MODEL,
     instructions: variables.INSTRUCTIONS,
     compaction: compactionOf(variables.CONTEXT_STRATEGY, variables.CONTEXT_COMPACTION_THRESHOLD),
-    startedBy: variables.npm_lifecycle_event === "start" ? "npm start --" : "turnlog",
+    startedBy: startedBy(variables.npm_lifecycle_event),
   }));
 
 /** @throws UsageError when a variable makes no sense */

@@ -3,6 +3,7 @@
  * writes to either. Colours only where a terminal shows them and NO_COLOR does not forbid them.
  */
 
+import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import { styleText } from "node:util";
 import { visibleText } from "./visible-text.ts";
@@ -13,6 +14,8 @@ export type Style = Parameters<typeof styleText>[0];
 export interface Channel {
   /** Whether a terminal shows what is written. */
   readonly isTerminal: boolean;
+  /** Whether another process reads what is written, which may show it on a terminal too. */
+  readonly isPipe: boolean;
   /** Characters in a line of the terminal; undefined where there is none. */
   readonly columns: number | undefined;
   /** Lines of the terminal. */
@@ -33,14 +36,16 @@ export interface Output {
 const isPlain = (process.env["NO_COLOR"] ?? "") !== "";
 
 export function processOutput(): Output {
-  return { data: channel(process.stdout, isatty(1)), progress: channel(process.stderr, isatty(2)) };
+  return { data: channel(process.stdout, 1), progress: channel(process.stderr, 2) };
 }
 
-function channel(stream: NodeJS.WriteStream, isTerminal: boolean): Channel {
+function channel(stream: NodeJS.WriteStream, descriptor: 1 | 2): Channel {
+  const isTerminal = isatty(descriptor);
   // Every write tells its own error; without a listener the stream would throw it a second time.
   if (stream.listenerCount("error") === 0) stream.on("error", () => {});
   return {
     isTerminal,
+    isPipe: !isTerminal && isPipe(descriptor),
     get columns() {
       return isTerminal ? stream.columns : undefined;
     },
@@ -56,6 +61,11 @@ function channel(stream: NodeJS.WriteStream, isTerminal: boolean): Channel {
         });
       }),
   };
+}
+
+function isPipe(descriptor: number): boolean {
+  const found = fstatSync(descriptor);
+  return found.isFIFO() || found.isSocket();
 }
 
 /** What came from a model, a tool or a user, safe to be shown: a terminal obeys some characters. */

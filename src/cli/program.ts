@@ -9,18 +9,21 @@ import { Command, CommanderError, Option } from "commander";
 import { addChatCommands } from "./commands/chat-commands.ts";
 import { addKeepCommands } from "./commands/keep-commands.ts";
 import { addLookCommands } from "./commands/look-commands.ts";
+import { addHelpCommand, refuseMistyped } from "./commands/mistyped-command.ts";
 import { DEFAULT_DIR } from "./default-dir.ts";
 import { reportError } from "./error-report.ts";
 import { DONE, USED_WRONGLY, type ExitCode } from "./exit-code.ts";
 import { isReaderGone, processOutput, type Output } from "./output.ts";
+import { takenInTurns } from "./taken-turns.ts";
 
 /** Runs one command line; never throws. */
 export async function run(args: readonly string[]): Promise<ExitCode> {
-  const output = processOutput();
+  const output = takenInTurns(processOutput());
   let code: ExitCode = DONE;
   const program = commands(output, (ended) => {
     code = ended;
   });
+  program.hook("preAction", (_, acting) => refuseMistyped(program, acting, args));
   try {
     await program.parseAsync([...args], { from: "user" });
     return code;
@@ -59,11 +62,13 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("(turnlog --help tells more)")
     .addHelpText("after", examples)
+    .helpCommand(false)
     .exitOverride();
 
   addChatCommands(program, output, end);
   addLookCommands(program, output, end);
   addKeepCommands(program, output, end);
+  addHelpCommand(program);
   return program;
 }
 

@@ -61,13 +61,8 @@ function told({ from, to }: PositionRange): string {
 }
 
 async function isMeant(session: string, positions: readonly PositionRange[]): Promise<boolean> {
-  const { confirm } = await import("@clack/prompts");
-  const answer = await confirm({
-    message: `Redact what session ${session} says at ${positions.map(told).join(", ")} for good? Nothing brings it back.`,
-    initialValue: false,
-    withGuide: false,
-    output: process.stderr,
-  });
-  // A symbol where it was left by Ctrl-C.
-  return answer === true;
+  const { isConfirmed } = await import("./confirmation.ts");
+  return await isConfirmed(
+    `Redact what session ${session} says at ${positions.map(told).join(", ")} for good? Nothing brings it back.`,
+  );
 }

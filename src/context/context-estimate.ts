@@ -41,6 +41,8 @@ export interface EstimateInput {
   readonly calibration: CalibrationState;
   /** Prompts that were counted. Default: none. */
   readonly counts?: PromptCounts;
+  /** What a whole prompt of our own count is multiplied by. Default 1. */
+  readonly scale?: number;
   readonly limits?: ModelLimits;
   /** Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;
@@ -142,7 +144,8 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
   );
   const total =
     change === undefined
-      ? tokensOf([fixed.instructions, fixed.tools, size].reduce(addSize), factor)
+      ? tokensOf([fixed.instructions, fixed.tools, size].reduce(addSize), factor) *
+        (input.scale ?? 1)
       : anchored(change, factor);
   const tokens = Math.max(0, Math.round(total));
   const guessed =

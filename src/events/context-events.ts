@@ -96,8 +96,11 @@ export interface ContextFamily {
     readonly summary: string;
     /** How the summary came about; absent where the strategy asks no model. `digest`: none was to be had. */
     readonly rung?: SummaryRung | "digest";
+    /** What the next prompt is estimated at before it and behind it, by the same scale. */
     readonly beforeTokens: number;
     readonly afterTokens: number;
+    /** How many of those tokens there are for one of our own count, until a prompt is billed again. Default 1. */
+    readonly scale?: number;
   };
   "context.compaction-rejected": CompactionCost & {
     readonly strategy: string;
@@ -172,6 +175,7 @@ export const contextSchemas: FamilySchemas<ContextFamily> = {
     rung: z.enum([...rungs, "digest"]).exactOptional(),
     beforeTokens: tokens,
     afterTokens: tokens,
+    scale: z.number().positive().exactOptional(),
     ...cost,
   }),
   "context.compaction-rejected": z.looseObject({

@@ -115,6 +115,8 @@ export interface SessionFamily {
   "session.chained": { readonly digest: string };
   /** The content at these positions is gone for good: their keys are erased behind this event. */
   "session.redacted": { readonly ranges: readonly PositionRange[]; readonly reason?: string };
+  /** What was answered for good about a tool no longer holds: its next call that needs approval is asked about. */
+  "session.approval-forgotten": { readonly toolName: string };
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }
 
@@ -193,6 +195,7 @@ export const sessionSchemas: FamilySchemas<SessionFamily> = {
     shown: z.literal(true).exactOptional(),
   }),
   "session.chained": z.looseObject({ digest: digestSchema }),
+  "session.approval-forgotten": z.looseObject({ toolName: z.string() }),
   "session.redacted": z.looseObject({
     ranges: z.array(positionRangeSchema),
     reason: z.string().exactOptional(),

@@ -74,6 +74,8 @@ export type FailureKind =
   | "quota"
   | "content-filter"
   | "context-overflow"
+  /** What answered is no model: a page instead of a stream. */
+  | "not-a-model"
   | "unknown";
 
 export interface StepFamily {
@@ -153,6 +155,7 @@ const failureKindSchema: z.ZodType<FailureKind> = z.enum([
   "quota",
   "content-filter",
   "context-overflow",
+  "not-a-model",
   "unknown",
 ]);
 

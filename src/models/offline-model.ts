@@ -38,7 +38,8 @@ export function offlineModel({ delay = 0 }: OfflineModelOptions = {}): LanguageM
     specificationVersion: "v4",
     provider: "turnlog",
     modelId: "offline",
-    supportedUrls: {},
+    // It reads words alone, and nothing is fetched for it.
+    supportedUrls: { "*/*": [/^/] },
     async doStream(options) {
       options.abortSignal?.throwIfAborted();
       return { stream: streamParts(partsFor(options, delay), options.abortSignal) };

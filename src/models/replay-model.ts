@@ -51,7 +51,8 @@ export function replayModel(
   return {
     specificationVersion: "v4",
     ...nameOf(events),
-    supportedUrls: {},
+    // What addresses hold was the recorded model's affair: a replay fetches nothing.
+    supportedUrls: { "*/*": [/^/] },
     calls,
     doStream: async (options) => ({ stream: await nextParts(options) }),
     doGenerate: async (options) => gatherParts(await nextParts(options)),

@@ -44,5 +44,9 @@ export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsS
       const answer = { approved, ...(reason === undefined ? {} : { reason }) };
       return { ...state, always: { ...state.always, [toolName]: answer } };
     },
+    "session.approval-forgotten": (state, { data: { toolName } }) => {
+      const { [toolName]: _, ...always } = state.always;
+      return { ...state, always };
+    },
   },
 });

@@ -13,6 +13,8 @@ export interface CompactionsState {
   readonly settled?: number;
   /** Whether that is a guess: no prompt was billed since. */
   readonly isGuess: boolean;
+  /** How many tokens a prompt has for one of our own count, as the last bill told before a compaction: until the next bill. */
+  readonly scale?: number;
   /** What the running one is for, or the last one was. */
   readonly trigger?: EventBody<"context.compaction-started">["data"]["trigger"];
   /** How the last one ended. */
@@ -27,13 +29,19 @@ function stepEnded(state: CompactionsState): CompactionsState {
     : { ...state, attempts: 0, overflows: 0 };
 }
 
+/** A bill says how large prompts are, and another agent's are others. */
+function unscaled({ scale: _, ...state }: CompactionsState): CompactionsState {
+  return state;
+}
+
 /** Folds how compactions went. */
 export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
   name: "compactions",
-  version: 1,
+  version: 2,
   schema: z.object({
     attempts: z.int().nonnegative(),
     overflows: z.int().nonnegative(),
+    scale: z.number().positive().exactOptional(),
     settled: z.number().nonnegative().exactOptional(),
     isGuess: z.boolean(),
     trigger: z.enum(["asked", "limit", "overflow"]).exactOptional(),
@@ -47,8 +55,10 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
     "step.interrupted": stepEnded,
     "step.failed": stepEnded,
     "step.finished": (state, { data: { usage } }) => {
-      const ended = stepEnded(state);
-      if (!ended.isGuess || usage.basis !== "measured" || usage.inputTokens === 0) return ended;
+      const before = stepEnded(state);
+      if (usage.basis !== "measured" || usage.inputTokens === 0) return before;
+      const ended = before.scale === undefined ? before : unscaled(before);
+      if (!ended.isGuess) return ended;
       // The first bill says better than our guess how large the prompt has become.
       const settled = Math.max(ended.settled ?? 0, usage.inputTokens);
       return { ...ended, settled, isGuess: false };
@@ -58,8 +68,9 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
       const { outcome: _, ...rest } = state;
       return { ...rest, attempts: state.attempts + 1, trigger };
     },
-    "context.compacted": (state, { data: { afterTokens } }) => ({
-      ...state,
+    "context.compacted": (state, { data: { afterTokens, scale } }) => ({
+      ...unscaled(state),
+      ...(scale === undefined ? {} : { scale }),
       settled: afterTokens,
       isGuess: true,
       outcome: "compacted",
@@ -69,6 +80,9 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
       ...(beforeTokens === undefined ? {} : { settled: beforeTokens }),
       outcome: why,
     }),
+    "session.configured": (state) => (state.scale === undefined ? state : unscaled(state)),
+    "session.forked": (state, { data: { agent } }) =>
+      agent === undefined || state.scale === undefined ? state : unscaled(state),
     "context.restored": (state) => {
       const { settled: _, ...rest } = state;
       return { ...rest, isGuess: false };

@@ -12,7 +12,7 @@ import { TurnlogError, type StoredUserPart } from "../events/index.ts";
 import { textIn } from "./blobs/media-type.ts";
 import { after } from "./timer.ts";
 
-/** How files of messages are read. */
+/** How files of messages are read, and addresses in prompts that a provider does not fetch. */
 export interface AttachmentOptions {
   /** The most bytes that one file may have. Default 20 MiB, which is what providers take at most. */
   readonly maxBytes?: number;

@@ -5,6 +5,7 @@
 
 import type { EventLog, RecoveryPolicy, SessionEvent, TurnlogError } from "../events/index.ts";
 import type { PreparedAgent } from "./agent.ts";
+import { AddressReader } from "./blobs/address-content.ts";
 import type { OpenedBlobs } from "./blobs/opened-blobs.ts";
 import { SessionBlobs } from "./blobs/session-blobs.ts";
 import { mediaLimits } from "./context-options.ts";
@@ -71,6 +72,11 @@ export async function wakeUp(
     session,
     ...host.blobs,
     media: mediaLimits(prepared.description.model, prepared.agent.context),
+    // A replay asks nobody.
+    addresses:
+      host.blobs.recorded === undefined
+        ? new AddressReader(prepared.agent.model, options.attachments ?? {})
+        : undefined,
     model: prepared.description.model,
     known: () => actor.state.blobs,
     onWarning,

@@ -11,7 +11,7 @@ import {
   type PlanningGround,
 } from "../context/index.ts";
 import type { CompactionTrigger, EventBody } from "../events/index.ts";
-import { contextView } from "../projections/index.ts";
+import { compactions, contextView } from "../projections/index.ts";
 import { limitsNow, nextEstimate, plainTokens, type ContextGround } from "./context-figures.ts";
 import { compactionChoice } from "./context-options.ts";
 import { toStoredError } from "./json-value.ts";
@@ -55,15 +55,39 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   if (written !== undefined) return door.record(written);
   const rung = strategy.writer === undefined ? {} : { rung: "digest" as const };
   const end = compaction(door.state, strategy, tokensOf(run), planning, rung);
-  door.record(end.type === "context.compacted" ? end : measured(run, end));
+  door.record(inContextTokens(door.state, end, ground, clock()));
 }
 
-/** A rejection with the tokens by which it is decided when the next one is due: those that bills tell of. */
-function measured(
-  { door: { state }, ground, clock }: CompactionRun,
-  { type, data }: EventBody<"context.compaction-rejected">,
-): EventBody {
-  return { type, data: { ...data, beforeTokens: nextEstimate(state, ground, clock()).tokens } };
+/**
+ * The same end, told in what the next prompt is estimated at: the tokens of `session.context()`, before
+ * and behind it, by the scale that a bill or a count has set before.
+ */
+export function inContextTokens(
+  state: SessionState,
+  { type, data }: CompactionEnd,
+  ground: ContextGround,
+  now: number,
+): CompactionEnd {
+  const beforeTokens = nextEstimate(state, ground, now).tokens;
+  if (type === "context.compaction-rejected") return { type, data: { ...data, beforeTokens } };
+  const own = data.beforeTokens;
+  const scale = own > 0 && beforeTokens > 0 ? beforeTokens / own : 1;
+  const scaled = { ...data, beforeTokens, ...(scale === 1 ? {} : { scale }) };
+  const event = { seq: state.position + 1, at: now, type, data: scaled };
+  const afterTokens = nextEstimate(
+    {
+      ...state,
+      view: contextView.fold(state.view, event),
+      compactions: compactions.fold(state.compactions, event),
+    },
+    ground,
+    now,
+  ).tokens;
+  if (afterTokens <= beforeTokens * LARGEST_REMAINDER)
+    return { type, data: { ...scaled, afterTokens } };
+  const { strategy } = data;
+  const why = "nothing-to-gain";
+  return { type: "context.compaction-rejected", data: { strategy, why, beforeTokens } };
 }
 
 function tokensOf({ ground, clock }: CompactionRun): (state: SessionState) => number {
@@ -113,11 +137,13 @@ async function fromModel(
       return contextWindow - Math.min(maxOutputTokens ?? 0, contextWindow / 2);
     },
     isSmall: ({ covers, summary, rung, model, usage }) => {
-      accepted = shorter(door.state, strategy, { covers, summary }, tokensOf(run), {
+      const body = shorter(door.state, strategy, { covers, summary }, tokensOf(run), {
         rung,
         model,
         usage,
       });
+      const end = body && inContextTokens(door.state, body, ground, clock());
+      accepted = end?.type === "context.compacted" ? end : undefined;
       return accepted !== undefined;
     },
   });
@@ -146,7 +172,9 @@ function shorter(
 }
 
 /** How a compaction ends. */
-type CompactionEnd = EventBody<"context.compacted"> | EventBody<"context.compaction-rejected">;
+export type CompactionEnd =
+  | EventBody<"context.compacted">
+  | EventBody<"context.compaction-rejected">;
 
 /** What the strategy makes of this state without asking a model; `tokensOf` estimates the prompt of one. */
 export function compaction(

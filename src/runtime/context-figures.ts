@@ -14,6 +14,7 @@ import {
 } from "../context/index.ts";
 import type { ModelName } from "../events/index.ts";
 import {
+  compactions,
   promptCounts,
   promptMessages,
   spending,
@@ -93,6 +94,7 @@ export function nextEstimate(
     calibration,
     counts,
     limits: limitsNow(state, ground, now),
+    ...(state.compactions.scale === undefined ? {} : { scale: state.compactions.scale }),
     ...(standing === undefined ? {} : { standing }),
     ...(estimator === undefined ? {} : { estimator }),
     ...(messages === undefined ? {} : { messages }),
@@ -117,7 +119,12 @@ export function nextPrompt(
 
 /** Tokens of the next prompt by the same measure before and after something is left out: no bill and no count is looked at. */
 export function plainTokens(state: SessionState, ground: FiguresGround, now: number): number {
-  const unknown = { ...state, usage: usage.initial, counts: promptCounts.initial };
+  const unknown = {
+    ...state,
+    usage: usage.initial,
+    counts: promptCounts.initial,
+    compactions: compactions.initial,
+  };
   return nextEstimate(unknown, ground, now).tokens;
 }
 

@@ -22,8 +22,8 @@ import { checkContext } from "./context-options.ts";
 import { Crews } from "./crews.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { openMcpServers, type OpenMcpServers } from "./mcp/mcp-servers.ts";
-import { isAtRest } from "./recovery.ts";
 import { redactLive } from "./live-redaction.ts";
+import { waitsForApproval } from "./open-question.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import { gone, type Runtime } from "./runtime.ts";
 import { check } from "./border/check.ts";
@@ -143,11 +143,15 @@ class OpenRuntime implements Runtime {
     check(deleteShape, options, "delete", { name: "options", session });
     this.#awake.assertOpen(session);
     const awake = await this.#awake.find(session);
-    if (awake !== undefined && !isAtRest(awake.actor.state) && awake.actor.failure === undefined) {
+    const isAtWork =
+      awake === undefined
+        ? await waitsForApproval(this.log, session)
+        : !awake.actor.isIdle && awake.actor.failure === undefined;
+    if (isAtWork) {
       throw new TurnlogError(
         "COMMAND_REFUSED",
-        `Session ${session} runs a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
-        { session, position: awake.actor.state.position },
+        `Session ${session} is in a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
+        { session, ...(awake === undefined ? {} : { position: awake.actor.state.position }) },
       );
     }
     // What is being kept of it goes with it.

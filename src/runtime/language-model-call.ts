@@ -29,11 +29,12 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
             repairToolCall: (broken) => repairToolCall({ ...broken, messages: whole.messages }),
           }),
     });
-    const { stream } = await unlessAborted(calling, signal, (late) => {
+    const { stream, response: answer } = await unlessAborted(calling, signal, (late) => {
       // Ended before it began.
       untilAborted(late.stream, signal)[Symbol.dispose]();
     });
     using parts = untilAborted(stream, signal);
+    yield { kind: "head", contentType: answer?.headers?.["content-type"] };
     let response: ResponseMetadata = {};
     for await (const part of parts) {
       switch (part.type) {

@@ -12,6 +12,7 @@ import { changedCrew, type Crews } from "./crews.ts";
 import { forkSession } from "./fork-session.ts";
 import { stateAt } from "./session-view.ts";
 import type { ForkOptions, Session } from "./session.ts";
+import { assertReadable } from "./blobs/file-data.ts";
 import { receiveInput } from "./user-input.ts";
 
 /** What the runtime lends for it. */
@@ -37,6 +38,8 @@ export async function forkLive(
   const { id = newId(), at, edit, undo = false } = options;
   const as = parseSessionId(id);
   const edited = edit === undefined ? undefined : await receiveInput(as, edit, attachments);
+  // Before there is a fork.
+  if (edited !== undefined) assertReadable(as, edited);
   if (edit !== undefined && undo) {
     throw new TurnlogError(
       "INVALID_INPUT",

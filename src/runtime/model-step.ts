@@ -9,6 +9,7 @@ import { TurnlogError, type EventBody, type TokenUsage } from "../events/index.t
 import { DEFAULT_MAX_ATTEMPTS, type Agent } from "./agent.ts";
 import { recordShelved, type SessionBlobs } from "./blobs/session-blobs.ts";
 import { CallWatch } from "./call-limits.ts";
+import { emptyReply } from "./empty-reply.ts";
 import { toStoredError } from "./json-value.ts";
 import { brokenStream, providerFailure } from "./provider-failure.ts";
 import { retryDelayMs } from "./retry.ts";
@@ -58,8 +59,9 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let end: End | undefined;
   let error: unknown;
   let said = false;
+  let contentType: string | undefined;
   const { messages } = run;
-  const outputs = source.call({ agent, messages: await blobs.expand(messages), signal });
+  const outputs = source.call({ agent, messages: await blobs.expand(messages, signal), signal });
   try {
     while (!signal.aborted) {
       let next: IteratorResult<StepOutput, void>;
@@ -74,6 +76,10 @@ async function stream(run: ModelStep): Promise<Streamed> {
       const output = next.value;
       if (output.kind === "end") {
         end = output;
+        continue;
+      }
+      if (output.kind === "head") {
+        ({ contentType } = output);
         continue;
       }
       const { part, parsedInput } = output;
@@ -95,6 +101,14 @@ async function stream(run: ModelStep): Promise<Streamed> {
     }
   } finally {
     await release(outputs);
+  }
+  if (!said && error === undefined && !signal.aborted) {
+    const empty = emptyReply(end, contentType);
+    if (empty !== undefined) {
+      // As any error of a provider: a replay hears of it again.
+      door.record({ type: "part.error", data: { error: toStoredError(empty) } });
+      return { end: undefined, error: empty, said };
+    }
   }
   return { end, error: end === undefined ? (watch.lateness ?? error) : error, said };
 }
@@ -120,7 +134,7 @@ function ending(
   if (signal.aborted) {
     return [{ type: "step.interrupted", data: { step, reason: "cancelled", usage } }];
   }
-  const cause = error ?? brokenOff(door.session, step);
+  const cause = error ?? brokenOff(step);
   const failure = error === undefined ? brokenStream : providerFailure(error, clock());
   const { kind } = failure;
   const stored = toStoredError(cause);
@@ -160,10 +174,10 @@ function abandonedCalls({ state }: SessionDoor, step: number): readonly EventBod
   }));
 }
 
-function brokenOff(session: string, step: number): TurnlogError {
+/** Without the name of the session: a replay of it says the same. */
+function brokenOff(step: number): TurnlogError {
   return new TurnlogError(
     "TURN_FAILED",
-    `The provider's stream for step ${step} of session ${session} ended without a finish reason. What came is kept; send again to go on.`,
-    { session },
+    `The provider's stream for step ${step} ended without a finish reason. What came is kept; send again to go on.`,
   );
 }

@@ -3,7 +3,7 @@
 import type { ModelMessage } from "ai";
 import type { CompactionPlan, CompactionStrategy } from "../context/index.ts";
 import { contextView, promptMessages } from "../projections/index.ts";
-import { compaction } from "./compactor.ts";
+import { compaction, inContextTokens } from "./compactor.ts";
 import { plainTokens, type ContextGround } from "./context-figures.ts";
 import { compactionGround } from "./prompt-room.ts";
 import type { SessionState } from "./session-state.ts";
@@ -26,7 +26,7 @@ export interface CompactionPreview {
   readonly plan?: CompactionPlan;
   /** The messages that a step would send then. */
   readonly prompt: readonly ModelMessage[];
-  /** Estimated tokens of the prompt as it is and as it would be. */
+  /** Tokens of the prompt as it is (those of `session.context()`) and as it would be, by the same scale. */
   readonly beforeTokens: number;
   readonly afterTokens: number;
 }
@@ -39,11 +39,12 @@ export function previewCompaction(
 ): CompactionPreview {
   const tokensOf = (one: SessionState): number => plainTokens(one, ground, now);
   const planning = compactionGround(state, ground, now);
-  const body = compaction(state, strategy, tokensOf, planning);
+  const own = compaction(state, strategy, tokensOf, planning);
+  const body = inContextTokens(state, own, ground, now);
   const { name } = strategy;
   const { position } = state;
   if (body.type !== "context.compacted") {
-    const beforeTokens = tokensOf(state);
+    const { beforeTokens = 0 } = body.data;
     return {
       strategy: name,
       position,

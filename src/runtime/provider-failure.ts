@@ -7,6 +7,7 @@
 import { z } from "zod";
 import type { FailureKind } from "../events/index.ts";
 import { isTooLarge, overflowOf } from "../projections/index.ts";
+import { EMPTY_REPLY, isStreamType } from "./empty-reply.ts";
 import { toStoredError } from "./json-value.ts";
 
 export interface ProviderFailure {
@@ -24,6 +25,7 @@ const errorSchema = z.looseObject({
   isRetryable: z.boolean().optional().catch(undefined),
   type: z.string().optional().catch(undefined),
   code: z.union([z.string(), z.number()]).optional().catch(undefined),
+  contentType: z.string().optional().catch(undefined),
   responseBody: z.string().optional().catch(undefined),
   responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
 });
@@ -41,6 +43,7 @@ const retryable: Readonly<Record<FailureKind, boolean>> = {
   quota: false,
   "content-filter": false,
   "context-overflow": false,
+  "not-a-model": false,
   unknown: false,
 };
 
@@ -96,6 +99,7 @@ function kindOf(fields: ErrorFields, error: unknown): FailureKind {
   const said = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
   const says = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(said));
   if (name === "TimeoutError") return "timeout";
+  if (name === EMPTY_REPLY) return isStreamType(fields.contentType) ? "network" : "not-a-model";
   const stored = toStoredError(error);
   if (overflowOf(stored) !== undefined || isTooLarge(stored)) {
     return "context-overflow";

@@ -58,7 +58,7 @@ export type RuntimeOptions = StoreOptions & {
    * changed or missing, also where checksums were made again. Default false.
    */
   readonly hashChain?: boolean;
-  /** How files are read that messages bring along. */
+  /** How files are read that messages bring along, and what addresses in a prompt hold. */
   readonly attachments?: AttachmentOptions;
   /**
    * Encrypts what sessions say, each event with a key of its own that can be erased: by

@@ -28,7 +28,8 @@ export interface Runtime extends AsyncDisposable {
    * Deletes a session for good: events, snapshots, its place in the list, and the blobs that no other
    * session has; its name is not used again. One that is idle is closed first. `forks: "copy"` gives its forks what they share with it.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
-   * `COMMAND_REFUSED` while a turn runs, `RUNTIME_CLOSED`, and what `EventLog.delete` throws
+   * `COMMAND_REFUSED` while a turn runs or waits for an approval, `RUNTIME_CLOSED`, and what
+   * `EventLog.delete` throws
    */
   delete(session: string, options?: DeleteOptions): Promise<DeletedWithBlobs>;
   /**

@@ -67,7 +67,9 @@ export async function readContext(
   if (whole === undefined) return told({ ...bare, standing: 0 }, "unknown");
   const before = await readSessionState(log, session, whole.startedAt - 1);
   const messages = plainTokens(before, { ...bare, standing: 0 }, now);
-  const standing = Math.max(0, whole.tokens - messages);
+  // Behind a compaction, a whole prompt is estimated by the scale of the bill before.
+  const tokens = whole.tokens / (before.compactions.scale ?? 1);
+  const standing = Math.max(0, tokens - messages);
   return told({ ...bare, standing }, "log");
 }
 

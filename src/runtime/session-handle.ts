@@ -127,6 +127,19 @@ export function createSession(id: string, host: SessionHost): Session {
     approve: (callId, options = {}) => answer(callId, true, options),
     deny: (callId, options = {}) => answer(callId, false, options),
 
+    async forgetApproval(toolName) {
+      const actor = await opened("forgetApproval");
+      const { always } = actor.state.approvals;
+      if (byId(always, toolName) === undefined) {
+        const others = Object.keys(always);
+        const about = others.length === 0 ? "" : `, but about ${others.join(", ")}`;
+        const why = `nothing was answered for good about ${JSON.stringify(toolName)}${about}`;
+        throw actor.refusal("forgetApproval", why);
+      }
+      actor.record({ type: "session.approval-forgotten", data: { toolName } });
+      await actor.durable();
+    },
+
     async withdraw(messageId, reason) {
       const actor = await opened("withdraw");
       findWaiting(actor, "withdraw", messageId);

@@ -75,6 +75,11 @@ export interface Session {
   approve(callId: string, answer?: ApprovalAnswer): Promise<void>;
   /** Refuses a call that waits for approval; the model is told why. @throws TurnlogError `COMMAND_REFUSED` */
   deny(callId: string, answer?: ApprovalAnswer): Promise<void>;
+  /**
+   * Takes back what was answered for good (`always`) about a tool, yes or no: its next call that needs
+   * approval is asked about again. @throws TurnlogError `COMMAND_REFUSED` where there is no such answer
+   */
+  forgetApproval(toolName: string): Promise<void>;
   /** Takes messages back that were not delivered yet. @throws TurnlogError `COMMAND_REFUSED` */
   withdraw(messageId: string, reason?: string): Promise<void>;
   /** Moves a waiting message to the other kind of delivery. @throws TurnlogError `COMMAND_REFUSED` */

@@ -25,8 +25,13 @@ export interface StepRequest {
   readonly signal: AbortSignal;
 }
 
-/** What came out of a model call: its parts as they come, then how it ended. */
+/** What came out of a model call: what is known of the answer, its parts as they come, then how it ended. */
 export type StepOutput =
+  | {
+      readonly kind: "head";
+      /** What the server calls its answer; undefined where there was none, or it did not say. */
+      readonly contentType: string | undefined;
+    }
   | {
       readonly kind: "part";
       readonly part: RecordedPart;

@@ -3,7 +3,15 @@
  * same engine, told that its stream is read once: the other face of it keeps all parts for a second reader.
  */
 
-import { experimental_streamTextLowMemory as streamText, isStepCount, type ToolSet } from "ai";
+import type { LanguageModelV4Middleware } from "@ai-sdk/provider";
+import {
+  experimental_streamTextLowMemory as streamText,
+  isStepCount,
+  NoOutputGeneratedError,
+  wrapLanguageModel,
+  type LanguageModel,
+  type ToolSet,
+} from "ai";
 import { callRequest } from "./call-request.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
@@ -13,8 +21,11 @@ export const streamTextCall: StepSource = { name: "stream-text", call };
 
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
   const { agent, signal } = request;
+  let contentType: string | undefined;
+  const model = overheard(agent.model, (told) => (contentType = told));
   const { stream } = streamText({
     ...callRequest(request),
+    model,
     // One step, one attempt, no tools run: the loop, the retries and the tools are the session's.
     stopWhen: isStepCount(1),
     maxRetries: 0,
@@ -25,6 +36,10 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
     switch (part.type) {
       case "start-step":
         yield { kind: "part", part: stepStart(part.warnings) };
+        break;
+      case "error":
+        // The SDK's words for a stream without an end: what that is, is said for both sources alike.
+        if (!NoOutputGeneratedError.isInstance(part.error)) yield recordedPart(part);
         break;
       case "finish-step": {
         const usage = measuredUsage(part.usage);
@@ -54,6 +69,25 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
         yield recordedPart(part);
     }
   }
+  yield { kind: "head", contentType };
+}
+
+/** The same model; `hear` is told the type of each answer, which the SDK keeps until a stream has ended well. */
+function overheard(
+  model: LanguageModel,
+  hear: (contentType: string | undefined) => void,
+): LanguageModel {
+  // A model that goes by its name is looked up by the SDK itself.
+  if (typeof model === "string") return model;
+  const middleware: LanguageModelV4Middleware = {
+    specificationVersion: "v4",
+    wrapStream: async ({ doStream }) => {
+      const answer = await doStream();
+      hear(answer.response?.headers?.["content-type"]);
+      return answer;
+    },
+  };
+  return wrapLanguageModel({ model, middleware });
 }
 
 /** The same tools, to be called but neither run nor approved by the SDK. */

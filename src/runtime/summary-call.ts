@@ -48,6 +48,7 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
         end = output;
         continue;
       }
+      if (output.kind === "head") continue;
       const { part } = output;
       if (part.type === "part.error") ({ error } = output);
       else if (part.type !== "part.start-step") watch.token();

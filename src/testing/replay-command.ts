@@ -12,6 +12,7 @@ type CommandType =
   | "message.withdrawn"
   | "turn.cancel-requested"
   | "tool.approval-answered"
+  | "session.approval-forgotten"
   | "session.resumed"
   | "session.closed"
   | "context.compaction-started"
@@ -23,6 +24,7 @@ const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "message.withdrawn",
   "turn.cancel-requested",
   "tool.approval-answered",
+  "session.approval-forgotten",
   "session.resumed",
   "session.closed",
   "context.compaction-started",
@@ -88,6 +90,8 @@ export async function repeatCommand(
       await (approved ? session.approve(callId, answer) : session.deny(callId, answer));
       return;
     }
+    case "session.approval-forgotten":
+      return await session.forgetApproval(event.data.toolName);
     case "session.resumed":
       return await session.resume();
     case "session.closed":

@@ -40,6 +40,7 @@ const guesses = new Set([
   "beforeTokens",
   "afterTokens",
   "savedTokens",
+  "scale",
 ]);
 
 /** An event's data without delays and guesses, as far as its type has them. */

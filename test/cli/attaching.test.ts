@@ -79,6 +79,16 @@ describe("what is typed", () => {
     expect(JSON.stringify(model.calls[0]?.prompt)).toContain("Ship it on Friday.");
   });
 
+  it("is not sent where a name in quotes is no file: it was meant as one", async () => {
+    const model = scriptedModel(["Looked."]);
+    await using stage = await chatStage({ model });
+    stage.type('look at @"no such" now\r');
+    await stage.until(/There is no file "no such" here[^]*> look at @"no such" now$/m);
+    stage.type("\u0015look at @nobody\r");
+    await stage.until(/^Looked\.$/m);
+    expect(model.calls).toHaveLength(1);
+  });
+
   it("stays in the line when a file cannot be sent", async () => {
     await using folder = await temporaryFolder({ "empty.md": "" });
     await using stage = await chatStage({ model: scriptedModel([]) });

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
 import { Chat } from "../../src/cli/chat/chat.ts";
 import type { ExitCode } from "../../src/cli/exit-code.ts";
-import type { Output } from "../../src/cli/output.ts";
+import type { Channel, Output } from "../../src/cli/output.ts";
 import { endKeys, noKeys, readKeys } from "../../src/cli/terminal/key.ts";
 import { createRuntime, type Agent, type Runtime, type Session } from "../../src/runtime/index.ts";
 import { emulatedScreen } from "./emulated-screen.ts";
@@ -25,14 +25,18 @@ export interface ChatStage extends AsyncDisposable {
   readonly endedIn: Promise<Session>;
 }
 
-/** Opens a chat about a session of this agent, on a screen of so many columns. */
-export async function chatStage(agent: Agent, columns = 80): Promise<ChatStage> {
+/**
+ * Opens a chat about a session of this agent, on a screen of so many columns.
+ * @param stdout - Where stdout goes, if it is not the screen.
+ */
+export async function chatStage(agent: Agent, columns = 80, stdout?: Channel): Promise<ChatStage> {
   const runtime = await createRuntime({ memory: true, graceMs: 0, random: () => 0, agent });
   const session = await runtime.session("one");
   const screen = emulatedScreen(columns);
   const written = new EventEmitter();
   const channel = {
     isTerminal: true,
+    isPipe: false,
     columns,
     rows: 40,
     style: (_style: unknown, text: string) => text,
@@ -41,7 +45,7 @@ export async function chatStage(agent: Agent, columns = 80): Promise<ChatStage> 
       written.emit("written");
     },
   };
-  const output: Output = { data: channel, progress: channel };
+  const output: Output = { data: stdout ?? channel, progress: channel };
   const left: ExitCode[] = [];
   let time = 0;
   const interrupts = takeInterrupts({

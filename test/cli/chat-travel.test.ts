@@ -133,7 +133,7 @@ describe("a chat that travels", () => {
     await talk(chat, "first", "One\\.");
     await chat.runtime.session("taken");
     chat.type(`/fork taken${ENTER}`);
-    await chat.until(/There is a session taken already, and nothing was forked\./);
+    await chat.until(/There is a session taken already, and nothing was forked\. \/fork takes/);
     chat.type(`/fork a/b${ENTER}`);
     await chat.until(/a\/b/);
     chat.type(`second${ENTER}`);

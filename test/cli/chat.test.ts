@@ -5,6 +5,7 @@ import { z } from "zod";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
 import type { Agent } from "../../src/runtime/index.ts";
 import { chatStage } from "./chat-stage.ts";
+import { recordedOutput } from "./recorded-output.ts";
 
 const ENTER = "\r";
 const TAB = "\t";
@@ -35,6 +36,25 @@ function agentOf(script: Script): Slow {
     },
   };
 }
+
+describe("a chat whose stdout is not its screen", () => {
+  it.each([
+    ["at once, where that is a file", false, "one more word\n"],
+    ["when it is left, where another process reads that and may show it", true, ""],
+  ])("shows the reply, and writes it there %s", async (_when, isPipe, before) => {
+    const { data, written } = recordedOutput(false);
+    const agent = agentOf(["one more word", "and another"]).agent;
+    await using chat = await chatStage(agent, 80, { ...data, isPipe });
+    chat.type(`go${ENTER}`);
+    await chat.until(/^one more word$[^]*^tokens: [^]*^Ask about/m);
+    expect(written.data).toBe(before);
+    chat.type(`more${ENTER}`);
+    await chat.until(/^and another$[^]*^tokens: [^]*^Ask about/m);
+    chat.type("\u0004");
+    await chat.ended;
+    expect(written.both).toBe("one more word\n\nand another\n");
+  });
+});
 
 describe("a chat", () => {
   it("queues and steers what is typed while the model speaks, and shows both where they enter", async () => {
@@ -190,6 +210,32 @@ describe("a chat", () => {
     await chat.until(/^done$/m);
     const { toolCalls } = await chat.session.view();
     expect(toolCalls.map((one) => one.status)).toEqual([status, status, status]);
+  });
+
+  it("asks again at /ask what was answered for good", async () => {
+    const script = [
+      { parts: [call("c1", "ask")] },
+      "first",
+      { parts: [call("c2", "ask")] },
+      "second",
+    ];
+    await using chat = await chatStage(agentOf(script).agent);
+    chat.type(`go${ENTER}`);
+    await chat.until(/^\? Run ask/m);
+    chat.type(`v${ENTER}`);
+    await chat.until(/^first$[^]*^tokens: [^]*^Ask about/m);
+    chat.type(`/ask slow${ENTER}`);
+    await chat.until(/^Nothing was answered for good about slow\.$/m);
+    chat.type(`/ask ask${ENTER}`);
+    await chat.until(/^From now on calls of ask are asked about again\.$/m);
+    chat.type(`go on${ENTER}`);
+    await chat.until(/^\? Run ask/m);
+    chat.type(`y${ENTER}`);
+    await chat.until(/^second$[^]*^tokens: [^]*^Ask about/m);
+    const { toolCalls } = await chat.session.view();
+    expect(toolCalls.map((one) => one.status)).toEqual(["denied", "succeeded"]);
+    chat.type("\u0004");
+    await chat.ended;
   });
 
   it("steers with Tab while a question stands", async () => {

@@ -28,7 +28,15 @@ it("tells what it would save, then drops it, and every other command goes on", a
   expect(silent).toMatchObject({ code: 2, stdout: "" });
   expect(silent.stderr).toContain("--yes");
   const [would] = jsonLines((await run([...command, "--dry-run", "--json"], { cwd })).stdout);
-  expect(would).toMatchObject({ session: "one", drop: "boundaries", dryRun: true, revision });
+  expect(would).toMatchObject({
+    session: "one",
+    drop: "boundaries",
+    dryRun: true,
+    revision,
+    erased: false,
+  });
+  const told = await run([...command, "--dry-run"], { cwd });
+  expect(told.stdout).toMatch(/^Would drop [^\n]*\n$/);
   const done = await run([...command, "--yes"], { cwd });
   expect(done).toMatchObject({ code: 0 });
   expect(done.stdout).toMatch(

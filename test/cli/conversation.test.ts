@@ -1,4 +1,6 @@
 /** The conversation in a real terminal: keys go in, a screen comes out. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -31,6 +33,23 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     terminal.type(CTRL_D);
     await terminal.until(/Go on later with: turnlog --session one/);
     expect((await terminal.ended).code).toBe(0);
+  });
+
+  it("shows its replies where stdout is piped, and hands them on when it is left", async () => {
+    await using folder = await temporaryFolder({ "a.ts": "zod\n" });
+    const args = ["--session", "one"];
+    const terminal = startInTerminal(args, { cwd: folder.path, pipedTo: "tee out.txt" });
+    await terminal.until(asks);
+    terminal.type(question);
+    await terminal.until(/- a\.ts \(line 1\)/);
+    await terminal.until(/tokens: /);
+    await terminal.until(asks);
+    terminal.type(CTRL_D);
+    await terminal.until(/- a\.ts \(line 1\)/);
+    await terminal.until(/Go on later with: turnlog --session one/);
+    await terminal.ended;
+    const kept = await readFile(join(folder.path, "out.txt"), "utf8");
+    expect(kept).toMatch(/mentions "zod"[^]*- a\.ts \(line 1\)\n$/);
   });
 
   it("shows the last messages again when it is resumed", async () => {

@@ -1,7 +1,15 @@
 /** `turnlog delete`: asked in a terminal, said by `--yes` elsewhere, and for good. */
 
+import { once } from "node:events";
+import { join } from "node:path";
+import { tool } from "ai";
 import { describe, expect, it } from "vitest";
-import { jsonLines, run } from "./command-line.ts";
+import { z } from "zod";
+import { createRuntime } from "../../src/index.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
+import { call, calling } from "../support/script.ts";
+import { seen } from "../support/seen.ts";
+import { jsonLines, run, start } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { hasTerminals, startInTerminal } from "./terminal.ts";
 
@@ -47,6 +55,39 @@ it("keeps a session that others share events with, unless they are to have their
   expect(await run(["--dir", "copy", "verify"], { cwd })).toMatchObject({ code: 0 });
 });
 
+it("keeps a session whose turn waits for an approval, unless --cancel gives up the turn", async () => {
+  await using folder = await temporaryFolder({});
+  const cwd = folder.path;
+  const runtime = await createRuntime({
+    dir: join(cwd, ".turnlog"),
+    agent: {
+      model: scriptedModel([calling(call("ask", "1"))]),
+      // oxlint-disable-next-line typescript/no-deprecated
+      tools: { ask: tool({ inputSchema: z.object({}), needsApproval: true, execute: () => "x" }) },
+    },
+  });
+  const session = await runtime.session("one");
+  (await session.send("Go.")).result.catch(() => {});
+  await seen(session, "tool.approval-requested");
+  await runtime.close();
+  const refused = await run(["delete", "one", "--yes"], { cwd });
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(/waits for an approval.*--cancel.*\[COMMAND_REFUSED\]/s);
+  expect((await run(["delete", "one", "--yes", "--cancel"], { cwd })).code).toBe(0);
+  expect((await run(["sessions", "--json"], { cwd })).stdout).toBe("");
+});
+
+it("deletes a session that a dead process left in the middle of a turn: nobody runs it", async () => {
+  await using folder = await temporaryFolder({ "a.ts": "zod\n" });
+  const cwd = folder.path;
+  const args = ["--session", "cut", "--offline-delay-ms", "50", "which files mention zod?"];
+  const killed = start(args, { cwd });
+  await killed.until("stderr", /✓ search_files/);
+  killed.child.kill("SIGKILL");
+  await once(killed.child, "exit");
+  expect((await run(["delete", "cut", "--yes"], { cwd })).code).toBe(0);
+});
+
 describe.skipIf(!hasTerminals)("in a terminal", () => {
   it("asks first, and takes anything but a yes for a no", async () => {
     await using folder = await temporaryFolder({});
@@ -54,13 +95,17 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     await run(["--session", "one", "hello"], { cwd });
     for (const [keys, code, left] of [
       ["\r", 130, 1],
+      ["n", 130, 1],
       ["\u0003", 130, 1],
+      ["\u0004", 130, 1],
       ["y", 0, 0],
     ] as const) {
       const asking = startInTerminal(["delete", "one"], { cwd });
       await asking.until(/Delete session one with its \d+ events for good\?/);
       asking.type(keys);
-      expect((await asking.ended).code).toBe(code);
+      const ended = await asking.ended;
+      expect({ keys, code: ended.code }).toEqual({ keys, code });
+      expect(ended.screen.includes("Nothing was deleted.")).toBe(code === 130);
       const { stdout } = await run(["sessions", "--json"], { cwd });
       expect(jsonLines(stdout)).toHaveLength(left);
     }

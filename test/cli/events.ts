@@ -7,6 +7,8 @@ type KnownType = Exclude<EventType, "unknown">;
 const types = Object.keys(eventSchemas) as KnownType[];
 
 interface PrintedEvent {
+  /** Told where a turn is printed while it runs. */
+  readonly session?: string;
   readonly seq: number;
   readonly at: number;
   readonly type: KnownType;
@@ -14,6 +16,7 @@ interface PrintedEvent {
 }
 
 const eventSchema: z.ZodType<PrintedEvent> = z.strictObject({
+  session: z.string().exactOptional(),
   seq: z.int().positive(),
   at: z.number(),
   type: z.enum(types),

@@ -32,6 +32,8 @@ describe("keys", () => {
     ["\u0004", "ctrl-d"],
     ["\u007F", "backspace"],
     [ESC, "escape"],
+    [`${ESC}[A`, "up"],
+    [`${ESC}OB`, "down"],
     [`${ESC}[D`, "left"],
     [`${ESC}OC`, "right"],
     [`${ESC}[3~`, "delete"],
@@ -46,7 +48,7 @@ describe("keys", () => {
   });
 
   it("passes over keys that mean nothing here, and keeps what is typed around them", () => {
-    expect(read([`a${ESC}[A${ESC}[15~\u0000b${ESC}[1;2Pc`])).toEqual([
+    expect(read([`a${ESC}[5~${ESC}[15~\u0000b${ESC}[1;2Pc`])).toEqual([
       { kind: "text", text: "abc" },
     ]);
   });

@@ -101,6 +101,51 @@ describe("one turn without a terminal", () => {
   });
 });
 
+describe("which session", () => {
+  it("is told to be new where it was not there, with the one that may have been meant", async () => {
+    await using folder = await temporaryFolder(files);
+    const { path: cwd } = folder;
+    const first = await run(["--session", "talk", "hello"], { cwd });
+    expect(first.stderr).toMatch(/^New session talk · /m);
+    expect(first.stderr).not.toContain("did you mean");
+    const slip = await run(["--session", "takl", "hello"], { cwd });
+    expect(slip.stderr).toMatch(/^New session takl · /m);
+    expect(slip.stderr).toContain("There was no session takl until now; did you mean talk?\n");
+    await run(["--session", "talk1", "hello"], { cwd });
+    const series = await run(["--session", "talk2", "hello"], { cwd });
+    expect(series.stderr).not.toContain("did you mean talk1");
+  });
+
+  it("is the one that was used last with --continue", async () => {
+    await using folder = await temporaryFolder(files);
+    const { path: cwd } = folder;
+    const nowhere = await run(["-c", "hello"], { cwd });
+    expect(nowhere).toMatchObject({ code: 1, stdout: "" });
+    expect(nowhere.stderr).toContain("[LOG_NOT_FOUND]");
+    await run(["--session", "b", question], { cwd });
+    await run(["--session", "a", "hello"], { cwd });
+    await run(["--session", "b", "hello"], { cwd });
+    const more = await run(["--continue", "what did you do?"], { cwd });
+    expect(more.stderr).toMatch(/^Session b · /m);
+    expect(more.stdout).toContain("I called 1 tool");
+    const both = await run(["-c", "--session", "a", "hello"], { cwd });
+    expect(both).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
+describe("a word that is like a command", () => {
+  it.each([
+    ["behind --", ["--", "shwo", "nope"], "shwo nope"],
+    ["with what follows it, as one argument", ["shwo nope"], "shwo nope"],
+    ["behind the name of the command", ["chat", "shwo"], "shwo"],
+  ])("is sent as it stands %s", async (_where, args, message) => {
+    await using folder = await temporaryFolder(files);
+    const { code, stdout } = await run(args, { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`I do not understand "${message}".\n`);
+  });
+});
+
 describe("--json", () => {
   it("prints every event of the turn and nothing else: each fits its schema, none is missing", async () => {
     await using folder = await temporaryFolder(files);
@@ -129,7 +174,9 @@ describe("--json", () => {
     const args = ["show", sessionOf(ended), "--view", "events", "--json"];
     const shown = await run(args, { cwd: folder.path });
     const turn = jsonLines(ended.stdout);
-    expect(jsonLines(shown.stdout).slice(-turn.length)).toEqual(turn);
+    const kept = jsonLines(shown.stdout).slice(-turn.length);
+    const session = sessionOf(ended);
+    expect(turn).toEqual(kept.map((event) => Object.assign({ session }, event)));
   });
 });
 
@@ -145,6 +192,9 @@ describe("wrong usage", () => {
     ["position 0", ["show", "one", "--at", "0"], /counted from 1/],
     ["an unknown view", ["show", "one", "--view", "top"], /view/],
     ["no session to show", ["show"], /missing required argument/],
+    ["a slip in a command", ["shwo", "one"], /did you mean show\? .*turnlog -- shwo one/],
+    ["one behind options", ["--session", "one", "sesions"], /did you mean sessions\?/],
+    ["help on what there is not", ["help", "nope"], /no command "nope"/],
   ])("exits 2, says why and makes nothing: %s", async (_what, args, why) => {
     await using folder = await temporaryFolder(files);
     const ended = await run(args, { cwd: folder.path });

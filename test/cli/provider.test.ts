@@ -95,6 +95,23 @@ describe("a server that OPENAI_BASE_URL names", () => {
     expect(stdout).not.toContain("key-of-mine");
   });
 
+  it("that is a proxy's login page ends the turn as failed: exit 1, what came instead, and where to look", async () => {
+    await using server = await fakeServer((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" });
+      response.end("<!doctype html><title>Log in</title>");
+    });
+    await using folder = await temporaryFolder();
+    const ended = await run(["--model", "openai:m", "hello"], {
+      cwd: folder.path,
+      env: { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: "k" },
+    });
+    expect(ended).toMatchObject({ code: 1, stdout: "" });
+    expect(ended.stderr).toMatch(
+      /^error: Turn 1 .* answered with text\/html .*OPENAI_BASE_URL.* proxy .*\[TURN_FAILED\]$/m,
+    );
+    expect(server.requests).toHaveLength(1);
+  });
+
   it("without a key and a model's name is a question of usage, not a guess", async () => {
     await using folder = await temporaryFolder();
     const ended = await run(["hello"], {

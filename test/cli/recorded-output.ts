@@ -10,6 +10,7 @@ export function recordedOutput(isTerminal: boolean): RecordedOutput {
   const written = { data: "", progress: "", both: "" };
   const channel = (name: "data" | "progress"): Channel => ({
     isTerminal,
+    isPipe: false,
     columns: isTerminal ? 80 : undefined,
     rows: isTerminal ? 24 : undefined,
     style: (_style, text) => text,

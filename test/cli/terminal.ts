@@ -23,14 +23,18 @@ export interface TerminalRun {
 export interface TerminalOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Another command that reads its stdout, in the same terminal. */
+  readonly pipedTo?: string;
 }
 
 export function startInTerminal(args: readonly string[], options: TerminalOptions): TerminalRun {
-  const { cwd, env = {} } = options;
+  const { cwd, env = {}, pipedTo } = options;
   const words = [process.execPath, main, ...args].map(
     (word) => `'${word.replaceAll("'", "'\\''")}'`,
   );
-  const command = `stty cols 100 rows 40; exec ${words.join(" ")}`;
+  const started =
+    pipedTo === undefined ? `exec ${words.join(" ")}` : `${words.join(" ")} | ${pipedTo}`;
+  const command = `stty cols 100 rows 40; ${started}`;
   const child = spawn("script", ["-qec", command, "/dev/null"], {
     cwd,
     env: { ...cleanEnvironment(env), TERM: "xterm", SHELL: "/bin/sh" },

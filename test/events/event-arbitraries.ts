@@ -167,6 +167,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "session.redacted": fc.record({
     ranges: fc.array(fc.record({ from: position, to: position }), { maxLength: 2 }),
   }),
+  "session.approval-forgotten": fc.record({ toolName: text }),
   "session.closed": reason,
   "message.queued": fc.record({
     id: text,
@@ -363,6 +364,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     summary: text,
     beforeTokens: count,
     afterTokens: count,
+    scale: fc.double({ min: 0.01, max: 9, noNaN: true }),
   }),
   "context.compaction-rejected": fc.record(
     {

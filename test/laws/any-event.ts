@@ -128,6 +128,7 @@ const anyData: AnyData = {
   "session.redacted": fc.record({
     ranges: fc.array(fc.record({ from: few, to: few }), { maxLength: 2 }),
   }),
+  "session.approval-forgotten": fc.record({ toolName }),
   "session.closed": reason,
   "message.queued": fc.record({
     id: messageId,
@@ -309,6 +310,7 @@ const anyData: AnyData = {
     summary: fc.constantFrom("", "What was said before."),
     beforeTokens: tokens,
     afterTokens: tokens,
+    scale: fc.constantFrom(0.5, 1.5),
   }),
   "context.compaction-rejected": fc.record({
     strategy: fc.constant("drop-oldest"),

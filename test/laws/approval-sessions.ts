@@ -1,4 +1,4 @@
-/** A session to record: calls that a person allows, refuses, and answers for good, also after a restart. */
+/** A session to record: calls that a person allows, refuses, and answers for good, also after a restart; and such an answer taken back. */
 
 import type { Agent, Session } from "../../src/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
@@ -55,4 +55,25 @@ export async function approvalSession({ open, die }: Stage): Promise<Session> {
     await second.send("Gera, quickly.", { id: "m4" })
   ).result;
   return second;
+}
+
+export async function secondThoughtSession({ open }: Stage): Promise<Session> {
+  const steps = ["That was quick.", "So was that.", "Not so quick.", "Quick again."];
+  const session = await open(
+    askingAgent(steps.flatMap((text) => [calling(call("quick", "1")), text])),
+  );
+  const asked = async (id: string, answer: () => Promise<void>): Promise<void> => {
+    const { position } = await session.view();
+    const turn = await session.send("Be quick.", { id });
+    await seen(session, "tool.approval-requested", () => true, position);
+    await answer();
+    await turn.result;
+  };
+  await asked("m1", () => session.approve("1", { always: true }));
+  await session.forgetApproval("quick");
+  await asked("m2", () => session.approve("1"));
+  await asked("m3", () => session.deny("1", { always: true, reason: "never in a hurry" }));
+  await session.forgetApproval("quick");
+  await asked("m4", () => session.approve("1"));
+  return session;
 }

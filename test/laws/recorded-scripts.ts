@@ -4,7 +4,7 @@ import type { Agent, Session } from "../../src/index.ts";
 import { prepareAgent } from "../../src/runtime/agent.ts";
 import { counter, countingAgent } from "../support/counting-agent.ts";
 import type { ReplayedAgent } from "../../src/testing/index.ts";
-import { approvalSession, askingAgent } from "./approval-sessions.ts";
+import { approvalSession, askingAgent, secondThoughtSession } from "./approval-sessions.ts";
 import { cancelledAgent, cancelSession } from "./cancel-sessions.ts";
 import {
   compactionSession,
@@ -56,6 +56,7 @@ export const recordedScripts: Readonly<Record<FixtureName, RecordedScript>> = {
   },
   limits: { play: limitSession, agents: [strictAgent()] },
   approvals: { play: approvalSession, agents: [askingAgent()] },
+  "second-thoughts": { play: secondThoughtSession, agents: [askingAgent()] },
   cancels: { play: cancelSession, agents: [cancelledAgent()] },
   compactions: { play: compactionSession, agents: [summingAgent()] },
   pruning: { play: pruningSession, agents: [pruningAgent()] },

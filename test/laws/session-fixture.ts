@@ -25,6 +25,7 @@ export const fixtureNames = [
   "long-talk",
   "limits",
   "approvals",
+  "second-thoughts",
   "cancels",
   "compactions",
   "pruning",

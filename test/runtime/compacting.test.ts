@@ -95,6 +95,51 @@ describe("compaction", () => {
     expect(Math.min(...grown)).toBeGreaterThanOrEqual(1.05);
   });
 
+  it("is told in the tokens of session.context(), before and behind it, by one scale", async () => {
+    // The provider counts a third more than we do, and has told so.
+    const look = (index: number) => call("echo", `${index}`, { value: `${index} ${long}` });
+    const model = scriptedModel(({ prompt, tools }, index) => {
+      const total = Math.round(JSON.stringify([prompt, tools]).length / 3);
+      return {
+        parts: index % 2 === 0 ? [look(index)] : [],
+        usage: {
+          inputTokens: { total, noCache: total, cacheRead: 0, cacheWrite: 0 },
+          outputTokens: { total: 40, text: 40, reasoning: 0 },
+        },
+      };
+    });
+    await using open = await openSession({ model, tools: { echo } });
+    const { session } = open;
+    for (let turn = 0; turn < 4; turn++) await (await session.send("Go on.")).result;
+    const before = (await session.context()).tokens;
+    const nothing = dropOldest({ keepTurns: 9 });
+    expect((await session.preview({ compact: nothing })).beforeTokens).toBe(before);
+    expect((await session.compact(nothing)).data).toMatchObject({ beforeTokens: before });
+    const how = dropOldest({ keepTurns: 1 });
+    const preview = await session.preview({ compact: how });
+    expect(preview.beforeTokens).toBe(before);
+    const { type, data } = await session.compact(how);
+    expect({ type, data }).toMatchObject({
+      type: "context.compacted",
+      data: { beforeTokens: before, afterTokens: preview.afterTokens },
+    });
+    const after = (await session.context()).tokens;
+    expect(after).toBe(preview.afterTokens);
+    // What is billed next is near what was told, as our own count is not.
+    await (
+      await session.send("Go on.")
+    ).result;
+    const steps = (await open.events()).flatMap((event) =>
+      event.type === "step.started"
+        ? [event.data.estimate.tokens]
+        : event.type === "step.finished"
+          ? [event.data.usage.inputTokens]
+          : [],
+    );
+    const [estimated = 0, billed = 0] = steps.slice(-4);
+    expect(Math.abs(1 - estimated / billed)).toBeLessThan(0.1);
+  });
+
   it("is refused while a turn runs", async () => {
     const hold = gate();
     await using open = await openSession({ model: scriptedModel([saying("One ", hold, "two.")]) });

@@ -85,10 +85,11 @@ describe("a compaction that the estimate wants", () => {
       "step.started",
     ]);
     expect(clerk.asked).toHaveLength(1);
-    // Before and after are compared by one measure, and that is not the counter's.
+    // Before and behind it is told by one measure, which is that of the count.
     const compacted = (await decisions(open)).find(({ type }) => type === "context.compacted");
     if (compacted?.type !== "context.compacted") throw new Error("It was not compacted.");
-    expect(compacted.data.beforeTokens).toBeGreaterThan(LIMIT + 200);
+    expect(compacted.data.beforeTokens).toBe(LIMIT + 1);
+    expect(compacted.data.afterTokens).toBeLessThan(0.9 * LIMIT);
   });
 
   it("is asked about once a step, and again only when what came since may be too much", async () => {

@@ -1,9 +1,12 @@
 /** Sessions that are deleted while a runtime has them: idle ones go, working ones are refused. */
 
+import { tool } from "ai";
 import { expect, it } from "vitest";
-import { createRuntime, openMemoryLog, verifyLog } from "../../src/index.ts";
+import { z } from "zod";
+import { createRuntime, openMemoryLog, verifyLog, type Agent } from "../../src/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
-import { saying } from "../support/script.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { seen } from "../support/seen.ts";
 
 it("deletes a session that is idle, and its handles and its name are of no use any more", async () => {
   await using log = await openMemoryLog();
@@ -50,6 +53,51 @@ it("refuses to delete a session while it runs a turn, which goes on", async () =
   expect((await turn.result).finishReason).toBe("stop");
   await runtime.delete("s");
   await expect(runtime.delete("never")).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+});
+
+it("refuses to delete a session whose turn waits for an approval, awake or asleep, until it is cancelled", async () => {
+  const log = await openMemoryLog();
+  const asking = (): Agent => ({
+    model: scriptedModel([calling(call("ask", "1"))]),
+    // oxlint-disable-next-line typescript/no-deprecated
+    tools: { ask: tool({ inputSchema: z.object({}), needsApproval: true, execute: () => "x" }) },
+  });
+  const refused = { code: "COMMAND_REFUSED" };
+  await using first = await createRuntime({ log, agent: asking() });
+  const session = await first.session("s");
+  const turn = await session.send("Go.");
+  turn.result.catch(() => {});
+  await seen(session, "tool.approval-requested");
+  await session.atRest();
+  await expect(first.delete("s")).rejects.toMatchObject(refused);
+  await first.close();
+  await using second = await createRuntime({ log, agent: asking() });
+  // Nobody has it awake here.
+  await expect(second.delete("s")).rejects.toMatchObject(refused);
+  expect(await log.revision("s")).toBeGreaterThan(0);
+  await (await second.session("s")).cancel();
+  expect(await second.delete("s")).toMatchObject({ session: "s", repeated: false });
+});
+
+it("deletes a session that a dead process left in the middle of a turn", async () => {
+  await using log = await openMemoryLog();
+  const hold = gate();
+  await using runtime = await createRuntime({
+    log,
+    agent: { model: scriptedModel([saying("One ", hold)]) },
+  });
+  const session = await runtime.session("s");
+  (await session.send("Go.")).result.catch(() => {});
+  await hold.reached;
+  const left = await Array.fromAsync(log.read("s"));
+  hold.open();
+  await session.idle();
+  await log.append(
+    "left",
+    0,
+    left.map(({ seq: _, ...event }) => event),
+  );
+  expect(await runtime.delete("left")).toMatchObject({ session: "left", repeated: false });
 });
 
 it("keeps forks at work when the session that they branch off is deleted", async () => {

@@ -4,7 +4,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { callIdentity, openMemoryLog, type Agent, type CallIdentity } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { replay, scriptedModel } from "../../src/testing/index.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
@@ -173,6 +173,40 @@ describe("an answer for good", () => {
       await open.session.send("Once more.")
     ).result;
     expect(ran).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("is taken back for later calls, also after a restart and in a replay", async () => {
+    ran.length = 0;
+    const log = await openMemoryLog();
+    const script = [calling(asks("a")), "First.", calling(asks("b")), "Second."];
+    const agent: Agent = {
+      model: scriptedModel(script.slice(0, 2)),
+      tools: { guarded },
+      needsApproval: () => true,
+    };
+    {
+      await using open = await openSession(agent, { log });
+      const turn = await open.session.send("Go.");
+      await seen(open.session, "tool.approval-requested");
+      await open.session.approve("a", { always: true });
+      await turn.result;
+      await expect(open.session.forgetApproval("other")).rejects.toMatchObject({
+        code: "COMMAND_REFUSED",
+        message: expect.stringMatching(/"other", but about guarded/) as unknown,
+      });
+      await open.session.forgetApproval("guarded");
+      await expect(open.session.forgetApproval("guarded")).rejects.toThrow(/for good/);
+    }
+    const later = { ...agent, model: scriptedModel(script.slice(2)) };
+    await using open = await openSession(later, { log });
+    await open.session.send("Once more.");
+    const { toolCalls } = await open.session.atRest();
+    expect(toolCalls.map(({ status }) => status)).toEqual(["succeeded", "awaiting-approval"]);
+    await open.session.approve("b");
+    await open.session.idle();
+    expect(ran).toEqual(["a", "b"]);
+    const events = await open.events();
+    expect(await replay(events, agent)).toEqual({ events: events.length });
   });
 
   it("refuses later calls without asking when it was a refusal, and the model is told why", async () => {

@@ -5,6 +5,7 @@ import { compactionWays } from "./compaction-ways.ts";
 const keys: readonly (readonly [string, string])[] = [
   ["Enter", "sends; while the agent works, the message waits until the turn has ended"],
   ["Alt-Enter", "begins a new line in what you type"],
+  ["Up, Down", "bring back what was typed before, here and earlier in the session"],
   ["Tab", "steers: the message enters at the next step of the turn that runs"],
   ["Esc, Ctrl-C", "cancels; while tools run it waits for them, and a second one does not"],
   ["Ctrl-D", "leaves, as Ctrl-C does when nothing runs"],
@@ -23,6 +24,7 @@ const commands: readonly (readonly [string, string])[] = [
   ["/later <n>", "moves one behind the turn; /later <text> sends a new one there"],
   ["/withdraw <n>", "takes waiting messages back; /withdraw all takes all"],
   ["/resume", "delivers messages that a cancelled or failed turn has held back"],
+  ["/ask <tool>", "asks again before calls of a tool, after an always or never"],
   ["/cancel", "stops the turn; after-tools waits for them; all takes the waiting messages back"],
   ["/context", "shows how large the next prompt is, what it is made of and what is free"],
   ["/compact", "shortens it as the agent does; /compact <way> in another of these ways:"],

@@ -36,6 +36,8 @@ export type ChatLine =
   | { readonly kind: "withdraw"; readonly which: readonly number[] | "all" }
   | { readonly kind: "move"; readonly number: number; readonly delivery: Delivery }
   | { readonly kind: "cancel"; readonly mode: CancelMode; readonly withdraw: boolean }
+  /** What was answered for good about a tool no longer holds. */
+  | { readonly kind: "ask"; readonly toolName: string }
   | { readonly kind: "queue" }
   | { readonly kind: "resume" }
   | { readonly kind: "help" }
@@ -104,6 +106,13 @@ function readCommand(name: string, rest: string): ChatLine {
       return answered({ approved: false, always: false, ...reason });
     case "never":
       return answered({ approved: false, always: true, ...reason });
+    case "ask":
+      return rest === ""
+        ? {
+            kind: "wrong",
+            why: "/ask <tool> asks again before its calls, after an always or never.",
+          }
+        : { kind: "ask", toolName: rest };
     case "steer":
       return placed(rest, "steer");
     case "later":

@@ -43,6 +43,14 @@ export async function carryOut(
       const counted = await settle(session, question.callId, order.answer);
       return counted ? { kind: "done" } : hint("Too late: the call does not wait any more.");
     }
+    case "ask":
+      try {
+        await session.forgetApproval(order.toolName);
+        return { kind: "done" };
+      } catch (error) {
+        if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
+        return hint(`Nothing was answered for good about ${order.toolName}.`);
+      }
     case "move":
       return await overtaken(order.number, state, ({ id }) =>
         session.reschedule(id, order.delivery),

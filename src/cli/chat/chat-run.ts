@@ -2,7 +2,14 @@
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createRuntime, type McpServers, type Runtime, type Session } from "../../runtime/index.ts";
+import {
+  createRuntime,
+  type McpServers,
+  type Runtime,
+  type Session,
+  type SessionView,
+} from "../../runtime/index.ts";
+import { askedTools } from "../asked-tools.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { DEFAULT_DIR } from "../default-dir.ts";
 import { contextWarning } from "../context-words.ts";
@@ -16,6 +23,7 @@ import { keysIn } from "../key-folder.ts";
 import { modelLabel, type ModelChoice } from "./model-choice.ts";
 import { loadModel } from "./model-loader.ts";
 import { writeLine, type Output } from "../output.ts";
+import { meantName } from "../slip.ts";
 import { rerunTurn, type RerunRequest } from "./rerun-turn.ts";
 import { finishTurn, runTurn } from "./run-turn.ts";
 import { introduceSession } from "./session-introduction.ts";
@@ -29,6 +37,8 @@ export interface ChatRun {
   /** The folder of the keys, as it was written; undefined where nothing is to be encrypted. */
   readonly keys?: string | undefined;
   readonly session: string;
+  /** Whether somebody gave it this name: one that is not there may be mistyped. */
+  readonly isNamed: boolean;
   readonly choice: ModelChoice;
   readonly offlineDelayMs: number;
   readonly allowWrite: boolean;
@@ -99,7 +109,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   });
   try {
     if (run.rerun !== undefined) {
-      const view = run.json ? jsonView(output) : textView(output, asker(run), []);
+      const view = run.json ? jsonView(output, run.session) : textView(output, asker(run), []);
       return await rerunTurn(runtime, run.rerun, { view, interrupts, progress });
     }
     const session = await openSession(runtime, run, output);
@@ -122,24 +132,34 @@ function askingServers({ mcp, canAsk }: ChatRun): McpServers {
 async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output): Promise<Session> {
   const { session: id, choice, message } = run;
   const isNew = (await runtime.log.revision(id)) === 0;
+  const meant = isNew && run.isNamed ? await likelyMeant(id, runtime) : undefined;
   const session = await runtime.session(id);
   // What a dead process left unfinished is being settled; a call that waits for an answer waits on.
-  if (!(await isAsking(session))) await session.idle();
+  if (!isAsking(await session.view())) await session.idle();
   await introduceSession(progress, {
     session: id,
     resume: resumeCommand(run),
     model: modelLabel(choice),
     view: isNew ? undefined : await session.view(),
     recall: message === undefined,
+    meant,
   });
   return session;
 }
 
+/** A session whose name is one slip away. Names that differ by a digit are a series. */
+async function likelyMeant(id: string, { log }: Runtime): Promise<string | undefined> {
+  const withoutDigits = (name: string): string => name.replaceAll(/\d/g, "");
+  const names = await Array.fromAsync(log.list(), ({ session }) => session);
+  return meantName(
+    id,
+    names.filter((name) => withoutDigits(name) !== withoutDigits(id)),
+  );
+}
+
 /** Whether a turn stands still until a person has answered for a call. */
-async function isAsking(session: Session): Promise<boolean> {
-  const { state, toolCalls } = await session.view();
-  const asks = toolCalls.some(({ status }) => status === "awaiting-approval");
-  return state.value === "tools" && asks && state.context.stopping === undefined;
+function isAsking(view: SessionView): boolean {
+  return askedTools(view).length > 0;
 }
 
 function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {
@@ -176,8 +196,8 @@ async function talk(
     return DONE;
   }
   const { calls } = conversationOf(await session.view());
-  const view = json ? jsonView(output) : textView(output, asker(run), calls);
-  if (await isAsking(session)) {
+  const view = json ? jsonView(output, session.id) : textView(output, asker(run), calls);
+  if (isAsking(await session.view())) {
     const ended = await finishTurn(session, view, interrupts);
     if (ended === "cancelled") return INTERRUPTED;
   }

@@ -3,12 +3,14 @@
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { reportError } from "../error-report.ts";
 import type { Channel, Output } from "../output.ts";
+import { writingBy } from "../taken-turns.ts";
 import type { Draft } from "../terminal/draft.ts";
 import { LiveScreen } from "../terminal/live-screen.ts";
 import { contentText } from "../wording.ts";
 import { panel } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
 import { questionLines } from "./question-lines.ts";
+import { ReplyCopy } from "./reply-copy.ts";
 import { TurnScreen } from "./turn-screen.ts";
 
 export interface ChatScreenOptions {
@@ -23,6 +25,8 @@ export class ChatScreen {
   readonly #live: LiveScreen;
   readonly #above: Output;
   readonly #turn: TurnScreen;
+  /** What the model says, where stdout is not this screen. */
+  readonly #copy: ReplyCopy | undefined;
   #state: ConversationState;
 
   constructor(options: ChatScreenOptions) {
@@ -33,24 +37,14 @@ export class ChatScreen {
       write: (text) => output.progress.write(text),
       columns: () => windowOf(output.progress).columns,
     });
-    const above = (channel: Channel): Channel => ({
-      ...channel,
-      get columns() {
-        return channel.columns;
-      },
-      get rows() {
-        return channel.rows;
-      },
-      write: (text) => this.#live.write(text),
-    });
-    // What the model says goes into a file where stdout is one.
-    const data = output.data.isTerminal ? above(output.data) : output.data;
-    this.#above = { data, progress: above(output.progress) };
+    const above = writingBy(output.progress, (text) => this.#live.write(text));
+    this.#above = { data: above, progress: above };
     this.#turn = new TurnScreen(this.#above, {
       tellsActivity: false,
       tellsCommands: true,
       open: state.calls,
     });
+    this.#copy = output.data.isTerminal ? undefined : new ReplyCopy(output.data);
   }
 
   get state(): ConversationState {
@@ -78,6 +72,7 @@ export class ChatScreen {
     const before = this.#state;
     this.#state = foldConversation(before, event);
     await this.#turn.show(event);
+    await this.#copy?.show(event);
     switch (event.type) {
       case "message.delivered":
         for (const { id, content } of before.queue) {
@@ -104,6 +99,9 @@ export class ChatScreen {
         await this.notes([`From now on ${call.toolName} ${how} in this session.`]);
         return;
       }
+      case "session.approval-forgotten":
+        await this.notes([`From now on calls of ${event.data.toolName} are asked about again.`]);
+        return;
       case "turn.ended": {
         const { error } = event.data;
         if (error === undefined) return;
@@ -136,6 +134,7 @@ export class ChatScreen {
   async close(): Promise<void> {
     await this.#turn.rest();
     await this.#live.close();
+    await this.#copy?.close();
   }
 }
 

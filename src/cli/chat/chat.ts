@@ -3,17 +3,13 @@
  * side by side, until the person leaves. Keys and screen are given to it; it opens neither.
  */
 
-import {
-  TurnlogError,
-  type CancelMode,
-  type Delivery,
-  type SessionEvent,
-} from "../../events/index.ts";
+import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
 import type { Session, SessionView } from "../../runtime/index.ts";
 import type { Output } from "../output.ts";
 import { contextWarning } from "../context-words.ts";
 import { draftText, edit, emptyDraft, type Draft } from "../terminal/draft.ts";
 import type { Key } from "../terminal/key.ts";
+import { Recall } from "../terminal/recall.ts";
 import { cancelSentences, nextCancel } from "./cancel-words.ts";
 import { helpLines } from "./chat-help.ts";
 import { readLine, type ChatLine } from "./chat-line.ts";
@@ -22,6 +18,8 @@ import { ChatScreen } from "./chat-screen.ts";
 import { conversationOf, questionsOf } from "./conversation-state.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { Moved } from "./order-outcome.ts";
+import { saidBefore } from "./resumed-session.ts";
+import { isToldByEvents, isWrongCommand } from "./told-errors.ts";
 
 export interface ChatOptions {
   /** The one that it begins with; a fork or an undoing moves it on to another one. */
@@ -48,6 +46,7 @@ export class Chat {
   /** The chat is where a fork or an undoing has moved it: what is typed meanwhile is for that session. */
   #moved: Promise<void> = Promise.resolve();
   #draft: Draft;
+  readonly #recall: Recall;
   #hint: string | undefined;
   /** What has been asked for of the turn that runs, before its event has come. */
   #cancel: CancelMode | undefined;
@@ -60,6 +59,7 @@ export class Chat {
     const { output, debug, view } = options;
     this.#options = options;
     this.#session = options.session;
+    this.#recall = new Recall(saidBefore(view));
     this.#draft = edit(emptyDraft, { kind: "text", text: options.draft ?? "" });
     this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
   }
@@ -149,6 +149,11 @@ export class Chat {
       case "tab":
         this.#enter("steer");
         return true;
+      case "up":
+      case "down":
+        this.#draft = this.#recall.step(name, this.#draft);
+        this.redraw();
+        return true;
       case "escape":
         if (!this.#isIdle) this.#cancelNext();
         this.redraw();
@@ -167,13 +172,14 @@ export class Chat {
     const isAsked = delivery === "follow-up" && questionsOf(this.#screen.state).length > 0;
     const line = readLine(draftText(typed), isAsked);
     if (line.kind !== "wrong") this.#draft = emptyDraft;
+    if (line.kind !== "wrong" && line.kind !== "answer") this.#recall.add(draftText(typed));
     const before = [this.#moved, ...(isMove(line) ? [this.#sent] : [])];
     const obeying = async (): Promise<void> => {
       await Promise.all(before);
       try {
         await this.#obey(line, delivery);
       } catch (error) {
-        if (!TurnlogError.isInstance(error) || !toTell.has(error.code)) throw error;
+        if (!isWrongCommand(error)) throw error;
         // What could not be sent is not lost.
         if (draftText(this.#draft) === "") this.#draft = typed;
         await this.#screen.tellError(error);
@@ -274,8 +280,7 @@ export class Chat {
   /** What a turn comes to is told by its events; a session that cannot go on ends the conversation. */
   #watch(ended: Promise<unknown>): void {
     ended.catch((error: unknown) => {
-      if (!TurnlogError.isInstance(error) || !toldByEvents.has(error.code))
-        this.#left.reject(error);
+      if (!isToldByEvents(error)) this.#left.reject(error);
     });
   }
 
@@ -283,14 +288,6 @@ export class Chat {
     work().catch((error: unknown) => this.#left.reject(error));
   }
 }
-
-const toldByEvents: ReadonlySet<string> = new Set([
-  "TURN_FAILED",
-  "COMMAND_REFUSED",
-  "RUNTIME_CLOSED",
-]);
-/** What is wrong with a command, not with the session. */
-const toTell: ReadonlySet<string> = new Set(["COMMAND_REFUSED", "INVALID_INPUT"]);
 
 function isMove({ kind }: ChatLine): boolean {
   return kind === "fork" || kind === "undo";

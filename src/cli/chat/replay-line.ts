@@ -24,6 +24,8 @@ export function replayLine(event: SessionEvent): CallLine | undefined {
         style: "bold",
       };
     }
+    case "session.approval-forgotten":
+      return { text: `> ask again about ${event.data.toolName}`, style: "bold" };
     case "context.compacted": {
       const { strategy, beforeTokens, afterTokens } = event.data;
       const [before, after] = [beforeTokens, afterTokens].map((count) => Math.round(count));

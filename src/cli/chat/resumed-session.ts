@@ -17,6 +17,19 @@ export function lastMessages({ history }: SessionView): readonly RecalledMessage
   return history.flatMap(messageOf).slice(-LAST_MESSAGES);
 }
 
+/** What the user typed in the session, the oldest first; files that came along are not typed. */
+export function saidBefore({ history }: SessionView): readonly string[] {
+  return history.flatMap((item) => {
+    if (item.kind !== "user") return [];
+    const { content } = item;
+    if (typeof content === "string") return [content];
+    const typed = content.flatMap((part) =>
+      part.type === "text" && part.filename === undefined ? [part.text] : [],
+    );
+    return [typed.join("\n")];
+  });
+}
+
 /** What is to be known before going on, a sentence each. */
 export function standing({ history, queue }: SessionView): readonly string[] {
   const last = history.findLast((item) => item.kind === "turn-end");

@@ -14,11 +14,13 @@ export interface SessionIntroduction {
   readonly view: SessionView | undefined;
   /** Whether the last messages are shown again. */
   readonly recall: boolean;
+  /** Another session that may have been meant by the name of a new one. */
+  readonly meant: string | undefined;
 }
 
 export async function introduceSession(
   progress: Channel,
-  { session, resume, model, view, recall }: SessionIntroduction,
+  { session, resume, model, view, recall, meant }: SessionIntroduction,
 ): Promise<void> {
   const what = view === undefined ? "New session" : "Session";
   const dim = (text: string): string => progress.style("dim", text);
@@ -26,6 +28,10 @@ export async function introduceSession(
     progress,
     `${dim(what)} ${session} ${dim(`· ${model} · go on later with: ${resume}`)}`,
   );
+  if (meant !== undefined) {
+    const slip = `There was no session ${session} until now; did you mean ${meant}?`;
+    await writeLine(progress, progress.style("yellow", slip));
+  }
   if (view === undefined) return;
   if (recall) {
     for (const { who, text } of lastMessages(view)) {

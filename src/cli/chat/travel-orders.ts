@@ -37,6 +37,11 @@ export async function carryOutTravel(
     return await (order.kind === "fork" ? fork(session, order.name) : undo(session));
   } catch (error) {
     if (!TurnlogError.isInstance(error) || !refusals.has(error.code)) throw error;
+    if (order.kind === "fork" && error.code === "REVISION_CONFLICT") {
+      return hint(
+        `There is a session ${order.name} already, and nothing was forked. /fork takes another name, and makes one up without.`,
+      );
+    }
     return hint(error.message);
   }
 }

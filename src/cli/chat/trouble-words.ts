@@ -14,6 +14,7 @@ const failures: Readonly<Record<FailureKind, string>> = {
   quota: "The provider's quota is used up",
   "content-filter": "The provider's content filter stepped in",
   "context-overflow": "The conversation has become too long for the model",
+  "not-a-model": "What answered is no model",
   unknown: "The model call failed",
 };
 

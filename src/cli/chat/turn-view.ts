@@ -44,16 +44,18 @@ export function textView(
     ...(ask !== undefined && {
       async approve(callId: string, signal: AbortSignal) {
         await screen.rest();
+        // The question is drawn by somebody else: it waits its turn here.
+        await output.progress.write("");
         return await ask(screen.describeCall(callId), signal);
       },
     }),
   };
 }
 
-/** Nothing but events on stdout: for programs, which cannot be asked. */
-export function jsonView({ data, progress }: Output): TurnView {
+/** Nothing but events of the session on stdout: for programs, which cannot be asked. */
+export function jsonView({ data, progress }: Output, session: string): TurnView {
   return {
-    show: (event) => writeLine(data, JSON.stringify(event)),
+    show: (event) => writeLine(data, JSON.stringify({ session, ...event })),
     cancelling: () => writeLine(progress, CANCELLING),
   };
 }

@@ -16,6 +16,11 @@ export function addChatCommands(
       .description("ask an agent about this folder: one message, or a conversation")
       .argument("[message...]", "what to ask; without it a terminal asks, and a pipe is read")
       .option("--session <id>", "go on with a session, or give a new one this name")
+      .addOption(
+        new Option("-c, --continue", "go on with the session that was used last").conflicts(
+          "session",
+        ),
+      )
       .option(
         "--attach <file>",
         "send a file along, by path or address; may be given several times",
@@ -103,6 +108,6 @@ terminal each write is asked for; without a terminal the option itself is the co
 everything__echo; --mcp-config reads { "mcpServers": { name: { command, args, env } | { url,
 headers } } }. In a terminal their calls are asked for, but for tools that only read.
 
---json prints every event of the turn, one a line. With a single message Ctrl-C cancels the turn,
+--json prints every event of the turn with its session, one a line. With a single message Ctrl-C cancels the turn,
 and a second one leaves.
 Exit codes: 0 done, 1 error, 2 wrong usage, 130 cancelled, 143 ended from outside.`;

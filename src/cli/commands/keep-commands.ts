@@ -52,6 +52,7 @@ export function addKeepCommands(
     .description("delete a session for good; its name is not used again")
     .argument("<session>", "its id")
     .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
+    .option("--cancel", "also in a turn that waits for an approval, which is given up")
     .addOption(
       new Option("--forks <what>", "where others share its events: give them their own copy")
         .choices(["refuse", "copy"])

@@ -13,6 +13,7 @@ export function addLookCommands(
   program
     .command("sessions")
     .description("list the sessions of the store, the newest first")
+    .option("--limit <n>", "the newest n of them (default: all)", atLeastOne)
     .action(async (_options: unknown, command: Command) => {
       const { sessions } = await import("../sessions-command.ts");
       await sessions(command.optsWithGlobals(), output);

@@ -12,6 +12,8 @@ export type Press =
   | "ctrl-d"
   | "backspace"
   | "delete"
+  | "up"
+  | "down"
   | "left"
   | "right"
   | "word-left"
@@ -47,12 +49,18 @@ const controls: Readonly<Record<string, Press>> = {
   "\u0006": "right",
   "\b": "backspace",
   "\u000B": "erase-after",
+  "\u000E": "down",
+  "\u0010": "up",
   "\u0015": "erase-before",
   "\u0017": "erase-word",
   "\u007F": "backspace",
 };
 
 const sequences: Readonly<Record<string, Press>> = {
+  "[A": "up",
+  "[B": "down",
+  OA: "up",
+  OB: "down",
   "[C": "right",
   "[D": "left",
   OC: "right",

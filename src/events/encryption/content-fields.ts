@@ -66,6 +66,7 @@ const contentFields: ContentFields = {
   "session.thinned": { drop: clear, spans: clear, shown: clear },
   "session.chained": { digest: clear },
   "session.redacted": { ranges: clear, reason: out },
+  "session.approval-forgotten": { toolName: clear },
   "session.closed": { reason: out, digest: clear },
 
   "message.queued": { id: clear, content: text, delivery: clear },
@@ -163,6 +164,7 @@ const contentFields: ContentFields = {
     rung: clear,
     beforeTokens: clear,
     afterTokens: clear,
+    scale: clear,
   },
   "context.compaction-rejected": {
     ...cost,

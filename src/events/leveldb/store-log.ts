@@ -26,7 +26,7 @@ export interface ThinnedSession {
   /** Bytes of their rows, before and after, without compression. */
   readonly before: number;
   readonly after: number;
-  /** Whether what was dropped is gone from the log's files already, as for `EventLog.delete`. */
+  /** Whether what was dropped is gone from the log's files already, as for `EventLog.delete`. False of a dry run. */
   readonly erased: boolean;
 }
 

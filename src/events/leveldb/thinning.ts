@@ -67,7 +67,8 @@ export class Thinning {
         head.isLeaving = false;
       }
     });
-    if (options.dryRun === true) return { ...done, session, erased: true };
+    // Nothing was dropped: nothing has left the files.
+    if (options.dryRun === true) return { ...done, session, erased: false };
     return { ...done, session, erased: await erasure.erase(session) };
   }
 

@@ -1,47 +1,21 @@
 /**
- * The messages of a prompt with their media in place of references, for the model that is called next.
- * A reference is followed only where media stand, and only to a blob that the session has: what anybody
- * writes in words stays words. What cannot be shown becomes a note, so that no blob can stop a session;
- * so does a file that lies with another provider than the model's.
+ * The messages of a prompt with their media in place of references and addresses, for the model that is
+ * called next. They are followed only where media stand, a reference only to a blob that the session has:
+ * what anybody writes in words stays words. What cannot be shown becomes a note, so that no file can stop a
+ * session; so does a file that lies with another provider than the model's.
  */
 
 import type { ModelMessage, ToolResultPart } from "ai";
+import { noteElsewhere, whyNotThere } from "../../context/index.ts";
+import { fileElsewhere, type FileElsewhere } from "../../events/index.ts";
+import { fileData } from "./file-data.ts";
 import {
-  byId,
-  fileElsewhere,
-  readBlob,
-  referredBlob,
-  resemblesReference,
-  type BlobStore,
-  type FileElsewhere,
-  type ModelName,
-} from "../../events/index.ts";
-import type { BlobsState, KnownBlob } from "../../projections/index.ts";
-import {
-  noteElsewhere,
-  SCALED_CHARACTERS,
-  whyNotThere,
-  type MediaLimits,
-} from "../../context/index.ts";
-import { whyNotShown, type NotShown } from "./media-taken.ts";
-import type { ScaledPicture, ScalePicture } from "./scaled-picture.ts";
-
-export interface BlobExpansion {
-  readonly blobs: BlobsState;
-  /** Where they lie; undefined where nobody has them. */
-  readonly store: BlobStore | undefined;
-  /** What the model takes; undefined where nothing is known of it. */
-  readonly media: MediaLimits | undefined;
-  /** Who is shown them; undefined where nobody knows. */
-  readonly model: ModelName | undefined;
-  /** How many pictures there are in the prompt. */
-  readonly pictures: number;
-  /** Who makes smaller copies of pictures, if anybody does. */
-  readonly scaler: () => Promise<ScalePicture | undefined>;
-}
-
-/** A reference as it is sent: its bytes as base64, or what the model is told instead. */
-type Sent = { readonly data: string; readonly mediaType: string } | { readonly note: string };
+  asItIs,
+  sentFile,
+  type BlobExpansion,
+  type NamedFile,
+  type SentFile,
+} from "./sent-file.ts";
 
 type Content<Role extends ModelMessage["role"]> = Exclude<
   Extract<ModelMessage, { readonly role: Role }>["content"],
@@ -49,28 +23,51 @@ type Content<Role extends ModelMessage["role"]> = Exclude<
 >;
 type ResultContent = Extract<ToolResultPart["output"], { readonly type: "content" }>["value"];
 
-const plain = new WeakSet<ModelMessage>();
+const known = new WeakMap<ModelMessage, boolean>();
 
-/** Whether a message refers to blobs, or to files that lie with a provider; looked at once. */
-export function refersToFiles(message: ModelMessage): boolean {
-  if (plain.has(message)) return false;
-  const { content } = message;
-  if (typeof content !== "string" && content.some((part) => referencesIn(part))) return true;
-  plain.add(message);
-  return false;
+/** Whether a message has files that are not sent as they stand; looked at once. */
+export function isToBeExpanded(message: ModelMessage): boolean {
+  const { content, role } = message;
+  if (typeof content === "string") return false;
+  const before = known.get(message);
+  if (before !== undefined) return before;
+  const now = content.some((part) => isFollowed(part, role));
+  known.set(message, now);
+  return now;
 }
 
-function referencesIn(part: Content<"user" | "assistant" | "tool">[number]): boolean {
+function isFollowed(
+  part: Content<"user" | "assistant" | "tool">[number],
+  role: ModelMessage["role"],
+): boolean {
+  if (fileElsewhere(part) !== undefined) return true;
   if (part.type === "file" || part.type === "reasoning-file") {
-    return isReference(part);
+    const kind = kindOf(part.data);
+    // What a model made is not fetched.
+    return kind !== "content" && (kind !== "address" || role === "user");
   }
   if (part.type !== "tool-result" || part.output.type !== "content") return false;
-  return part.output.value.some(isReference);
+  return part.output.value.some(isFollowedResult);
 }
 
-function isReference(part: object): boolean {
-  if (fileElsewhere(part) !== undefined) return true;
-  return "data" in part && referenceIn(part.data) !== undefined;
+function isFollowedResult(part: ResultContent[number]): boolean {
+  return fileElsewhere(part) !== undefined || kindOf(placeOf(part), isBare(part)) !== "content";
+}
+
+function kindOf(place: unknown, bare = false): ReturnType<typeof fileData>["kind"] {
+  const data = dataIn(place);
+  return data === undefined ? "content" : fileData(data, bare).kind;
+}
+
+/** Whether base64 stands there alone: an address of a tool's answer is an address. */
+function isBare(part: ResultContent[number]): boolean {
+  return "data" in part;
+}
+
+/** Where a part of a tool's answer has its data. */
+function placeOf(part: ResultContent[number]): unknown {
+  if ("data" in part) return part.data;
+  return "url" in part ? part.url : undefined;
 }
 
 /** How many pictures a message refers to, by what its parts say of themselves. */
@@ -84,11 +81,13 @@ export function imagesIn({ content }: ModelMessage): number {
   }, 0);
 }
 
-/** The reference in the data of a file, in whichever form the SDK has data. */
-function referenceIn(data: unknown): string | undefined {
-  if (typeof data === "string") return resemblesReference(data) ? data : undefined;
+/** What stands in the data of a file, in whichever form the SDK has data; undefined for bytes. */
+function dataIn(data: unknown): string | undefined {
+  if (typeof data === "string") return data;
+  if (data instanceof URL) return data.href;
   if (typeof data !== "object" || data === null || !("type" in data)) return undefined;
-  return data.type === "data" && "data" in data ? referenceIn(data.data) : undefined;
+  if (data.type === "data" && "data" in data) return dataIn(data.data);
+  return data.type === "url" && "url" in data ? dataIn(data.url) : undefined;
 }
 
 /** A message as it is sent. */
@@ -97,24 +96,25 @@ export async function expandedMessage(
   expansion: BlobExpansion,
 ): Promise<{ readonly message: ModelMessage; readonly isWhole: boolean }> {
   let isWhole = true;
-  const sent = async (reference: string, name: string | undefined): Promise<Sent> => {
-    const found = await contentOf(reference, name, expansion);
+  const file: Send["file"] = async (place, part) => {
+    const data = dataIn(place);
+    const found = data === undefined ? asItIs : await sentFile(data, part, expansion);
     if ("isMissing" in found) isWhole = false;
     return found;
   };
   const { model, media } = expansion;
-  const elsewhere = (file: FileElsewhere): string | undefined => {
-    const why = whyNotThere(file, model, media);
-    return why === undefined ? undefined : noteElsewhere(file, why);
+  const elsewhere: Send["elsewhere"] = (found) => {
+    const why = whyNotThere(found, model, media);
+    return why === undefined ? undefined : noteElsewhere(found, why);
   };
-  const expanded = await withContent(message, { blob: sent, elsewhere });
+  const expanded = await withContent(message, { file, elsewhere });
   return { message: expanded, isWhole };
 }
 
-/** What is sent of what a message refers to. */
+/** What is sent of a file. */
 interface Send {
-  blob(reference: string, name: string | undefined): Promise<Sent>;
-  /** The note in the place of a file that lies with a provider; undefined where it is shown as it is. */
+  file(place: unknown, part: NamedFile): Promise<SentFile>;
+  /** The note in the place of one that lies with a provider; undefined where it is shown as it is. */
   elsewhere(file: FileElsewhere): string | undefined;
 }
 
@@ -154,9 +154,9 @@ async function userPart(
 ): Promise<Content<"user">[number]> {
   const note = noteFor(part, send);
   if (note !== undefined) return { type: "text", text: note };
-  const reference = part.type === "file" ? referenceIn(part.data) : undefined;
-  if (part.type !== "file" || reference === undefined) return part;
-  const sent = await send.blob(reference, part.filename);
+  if (part.type !== "file") return part;
+  const sent = await send.file(part.data, part);
+  if ("isAsItIs" in sent) return part;
   if ("note" in sent) return { type: "text", text: sent.note };
   return { ...withoutMeasures(part), data: sent.data, mediaType: sent.mediaType };
 }
@@ -169,9 +169,8 @@ async function assistantParts(
   if (part.type !== "file" && part.type !== "reasoning-file") return [part];
   const text = noteFor(part, send);
   if (text !== undefined) return [{ type: "text", text }];
-  const reference = referenceIn(part.data);
-  if (reference === undefined) return [part];
-  const sent = await send.blob(reference, part.type === "file" ? part.filename : undefined);
+  const sent = await send.file(part.data, { ...part, isMade: true });
+  if ("isAsItIs" in sent) return [part];
   // A note is not what the model had thought.
   if ("note" in sent) return part.type === "file" ? [{ type: "text", text: sent.note }] : [];
   return [{ ...withoutMeasures(part), data: sent.data, mediaType: sent.mediaType }];
@@ -190,12 +189,12 @@ async function contentPart(
 ): Promise<ResultContent[number]> {
   const text = noteFor(part, send);
   if (text !== undefined) return { type: "text", text };
-  if (!("data" in part)) return part;
-  const reference = referenceIn(part.data);
-  if (reference === undefined) return part;
-  const sent = await send.blob(reference, "filename" in part ? part.filename : undefined);
+  const sent = await send.file(placeOf(part), namedFile(part));
+  if ("isAsItIs" in sent) return part;
   if ("note" in sent) return { type: "text", text: sent.note };
   const { data, mediaType } = sent;
+  if ("url" in part) return { type: "file", data: { type: "data", data }, mediaType };
+  if (!("data" in part)) return part;
   // The older kinds of the SDK, which still come, have their data as it is.
   // oxlint-disable-next-line typescript/no-deprecated
   if (part.type !== "file") return { ...withoutMeasures(part), data, mediaType };
@@ -211,56 +210,14 @@ function withoutMeasures<Part extends object>(part: Part): Part {
   return rest as unknown as Part;
 }
 
-type Found = Sent | { readonly note: string; readonly isMissing: true };
-
-async function contentOf(
-  reference: string,
-  name: string | undefined,
-  expansion: BlobExpansion,
-): Promise<Found> {
-  const { blobs, store, media, pictures } = expansion;
-  const sha256 = referredBlob(reference);
-  const blob = sha256 === undefined ? undefined : byId(blobs.stored, sha256);
-  if (sha256 === undefined || blob === undefined) {
-    return { note: `[A file stood here, and this session has none of that name: ${reference}]` };
-  }
-  const note = (why: string): string => noteOf(reference, blob, name, why);
-  const refused = whyNotShown(blob, media, pictures);
-  const copy = refused === undefined ? sameContent : await smallerCopy(refused, expansion);
-  if (refused !== undefined && copy === undefined) return { note: note(refused.why) };
-  if (store === undefined) return { note: note("it is not at hand"), isMissing: true };
-  try {
-    const content = await readBlob(store, sha256);
-    const sent = await copy?.(content, blob.mediaType);
-    if (sent === undefined) return { note: note(refused?.why ?? "it cannot be read") };
-    return { data: Buffer.from(sent.content).toString("base64"), mediaType: sent.mediaType };
-  } catch {
-    // Whatever is wrong with it: `verify` says it, and the session goes on.
-    return { note: note("it cannot be read"), isMissing: true };
-  }
-}
-
-/** What is made of content so that it can be sent, or nothing. */
-type Copy = (content: Uint8Array, mediaType: string) => Promise<ScaledPicture | undefined>;
-
-const sameContent: Copy = (content, mediaType) => Promise.resolve({ content, mediaType });
-
-/** Undefined where none would be taken either, or nobody makes one. */
-async function smallerCopy(
-  { longestEdge }: NotShown,
-  { scaler }: BlobExpansion,
-): Promise<Copy | undefined> {
-  const scale = longestEdge === undefined ? undefined : await scaler();
-  if (scale === undefined || longestEdge === undefined) return undefined;
-  return (content) => scale(content, { longestEdge, characters: SCALED_CHARACTERS });
-}
-
-function noteOf(
-  reference: string,
-  { mediaType, bytes }: KnownBlob,
-  name: string | undefined,
-  why: string,
-): string {
-  const called = name === undefined ? "" : ` ${JSON.stringify(name)}`;
-  return `[The file${called} (${mediaType}, ${bytes} bytes) is not shown here: ${why}. ${reference}]`;
+function namedFile(part: ResultContent[number]): NamedFile {
+  // Of the older kinds of the SDK, one says only that it is a picture.
+  // oxlint-disable-next-line typescript/no-deprecated
+  const isImage = part.type.startsWith("image");
+  return {
+    isBare: isBare(part),
+    ...(isImage ? { mediaType: "image" } : {}),
+    ...("mediaType" in part ? { mediaType: part.mediaType } : {}),
+    ...("filename" in part ? { filename: part.filename } : {}),
+  };
 }

@@ -154,7 +154,7 @@ function asItIs(content: Uint8Array, mediaType: string): ShelvedContent {
   return { data: Buffer.from(buffer, byteOffset, byteLength).toString("base64"), mediaType };
 }
 
-function measured(content: Uint8Array, mediaType: string): BlobMeasures {
+export function measured(content: Uint8Array, mediaType: string): BlobMeasures {
   const measures = mediaMeasures(content, mediaType);
   const fault = imageFault(content, mediaType, measures.width !== undefined);
   return fault === undefined ? measures : { ...measures, fault };

@@ -24,7 +24,7 @@ const ANY: ModelName = { provider: "any", modelId: "any" };
 
 /**
  * The messages that a step would send at a position, with media in the place of references. What the
- * model does not take, and what is missing, is a note there as it is in the call.
+ * model does not take, and what is missing, is a note there as it is in the call. Addresses stay addresses.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not
  */
 export async function promptWithMedia(

@@ -22,8 +22,11 @@ import {
   type BlobLimits,
   type RecordedBlobs,
 } from "./blob-shelf.ts";
-import { expandedMessage, imagesIn, refersToFiles } from "./blob-expansion.ts";
+import type { AddressReader } from "./address-content.ts";
+import { expandedMessage, imagesIn, isToBeExpanded } from "./blob-expansion.ts";
+import { assertReadable } from "./file-data.ts";
 import { installedScaler, type ScalePicture } from "./scaled-picture.ts";
+import type { BlobExpansion } from "./sent-file.ts";
 import { isMadeFile, shelvedInput, shelvedPart, type MadeFile } from "./shelved-input.ts";
 import { mayHoldContent, shelvedAnswer, type ToolAnswer } from "./shelved-result.ts";
 
@@ -41,6 +44,8 @@ export interface SessionBlobsOptions {
   readonly model?: ModelName | undefined;
   /** Who makes smaller copies of pictures. Default: `sharp`, where it is installed. */
   readonly scaler?: () => Promise<ScalePicture | undefined>;
+  /** Who reads addresses that the provider does not. Default: nobody, and they stay what they are. */
+  readonly addresses?: AddressReader | undefined;
   readonly known: () => BlobsState;
   readonly onWarning: (error: TurnlogError) => void;
 }
@@ -56,7 +61,7 @@ const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
 
 export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
-  /** The messages of the last prompt that refer to files, as they were sent. */
+  /** The messages of the last prompt that were expanded, as they were sent. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
   #isAmongMany = false;
   /** Messages whose content is being looked at, and the end of the last one. */
@@ -88,11 +93,17 @@ export class SessionBlobs {
     content: StoredUserContent,
     before: Promise<void>,
   ): Promise<Shelved<StoredUserContent>> {
-    const { session } = this.#options;
-    const work = this.#shelved((shelf) => shelvedInput(session, content, shelf), content);
+    const work = this.#readable(content);
     // Whatever became of those before it; what becomes of this one is told in its turn.
     await Promise.allSettled([before, work]);
     return await work;
+  }
+
+  async #readable(content: StoredUserContent): Promise<Shelved<StoredUserContent>> {
+    const { session, recorded } = this.#options;
+    // What is in a recording was accepted.
+    if (recorded === undefined) assertReadable(session, content);
+    return await this.#shelved((shelf) => shelvedInput(session, content, shelf), content);
   }
 
   #inputEnded(): void {
@@ -128,10 +139,19 @@ export class SessionBlobs {
     );
   }
 
-  /** The messages as they are sent; the same ones where none refers to a file. */
-  async expand(messages: readonly ModelMessage[]): Promise<readonly ModelMessage[]> {
-    if (!messages.some(refersToFiles)) return messages;
-    const { store, media, model, known, scaler = installedScaler } = this.#options;
+  /**
+   * The messages as they are sent; the same ones where nothing in them is to be followed.
+   * @param signal - Of the call that they are for; without it, addresses are not read.
+   */
+  async expand(
+    messages: readonly ModelMessage[],
+    signal?: AbortSignal,
+  ): Promise<readonly ModelMessage[]> {
+    if (!messages.some(isToBeExpanded)) return messages;
+    const { store, media, model, known, addresses, scaler = installedScaler } = this.#options;
+    const said = messages.filter(({ role }) => role === "user").length;
+    const read: BlobExpansion["read"] =
+      addresses && signal && ((url, declared) => addresses.read(url, declared, { said, signal }));
     const pictures = messages.reduce((sum, one) => sum + imagesIn(one), 0);
     const isAmongMany = pictures > (media?.pictureEdgeAmong?.more ?? Number.POSITIVE_INFINITY);
     const before = isAmongMany === this.#isAmongMany ? this.#sent : noneSent;
@@ -139,7 +159,7 @@ export class SessionBlobs {
     const sent = new Map<ModelMessage, ModelMessage>();
     const expanded: ModelMessage[] = [];
     for (const message of messages) {
-      if (!refersToFiles(message)) {
+      if (!isToBeExpanded(message)) {
         expanded.push(message);
         continue;
       }
@@ -153,6 +173,7 @@ export class SessionBlobs {
               model,
               pictures,
               scaler,
+              read,
             })
           : { message: same, isWhole: true };
       // What could not be read may be back the next time.

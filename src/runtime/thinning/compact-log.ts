@@ -54,7 +54,7 @@ export interface CompactedLog {
   readonly after: number;
   /** The session's last position. */
   readonly revision: number;
-  /** Whether the bytes are gone from the log's files already; if not, they go as those of a deletion do. */
+  /** Whether the bytes are gone from the log's files already; if not, they go as those of a deletion do. False of a dry run. */
   readonly erased: boolean;
 }
 

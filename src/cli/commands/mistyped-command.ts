@@ -1,0 +1,46 @@
+/** A word that is meant for a command, and is none: whoever slips is asked, not sent to a model. */
+
+import type { Command } from "commander";
+import { meantName } from "../slip.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** `turnlog help <command>`, which says so where there is no such command. */
+export function addHelpCommand(program: Command): void {
+  program
+    .command("help")
+    .description("print the help of a command")
+    .argument("[command]", "its name")
+    .action((name: string | undefined) => {
+      if (name === undefined) program.help();
+      const found = program.commands.find((command) => command.name() === name);
+      if (found === undefined) throw new UsageError(noCommand(name, program));
+      found.help();
+    });
+}
+
+/**
+ * Before words that follow no command are sent as a message.
+ * @param args - All that was typed: behind a `--` everything is meant as it stands.
+ * @throws UsageError where the first word is a slip away from a command
+ */
+export function refuseMistyped(program: Command, acting: Command, args: readonly string[]): void {
+  const [word = ""] = acting.args;
+  const isNamed = program.args[0] === acting.name();
+  if (isNamed || acting.name() !== "chat" || args.includes("--")) return;
+  if (meantName(word, namesOf(program)) === undefined) return;
+  throw new UsageError(
+    `${noCommand(word, program)} To send it as a message: turnlog -- ${acting.args.join(" ")}`,
+  );
+}
+
+function noCommand(word: string, program: Command): string {
+  const meant = meantName(word, namesOf(program));
+  const why = `There is no command ${JSON.stringify(word)}`;
+  return meant === undefined
+    ? `${why}; turnlog --help lists them.`
+    : `${why}; did you mean ${meant}?`;
+}
+
+function namesOf(program: Command): readonly string[] {
+  return program.commands.map((command) => command.name());
+}

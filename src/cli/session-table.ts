@@ -1,0 +1,63 @@
+/** The sessions of a store as a table, a row each. Pure. */
+
+import type { ListedSession } from "../runtime/index.ts";
+import { shown, type Channel } from "./output.ts";
+import { amount, dateAndTime, excerpt, figure } from "./wording.ts";
+
+/** With the tools for whose calls it waits for a person. */
+export interface SessionRow extends ListedSession {
+  readonly awaitingApproval?: readonly string[];
+}
+
+/** The narrowest column of ids: what is made up for a new session fits. */
+const ID_WIDTH = 20;
+
+export function sessionTable(found: readonly SessionRow[], data: Channel): readonly string[] {
+  const rows = found.map((session) => [
+    session.session,
+    dateAndTime(session.updatedAt),
+    shown(data, statusOf(session)),
+    amount(session.turns, "turn"),
+    `${figure(session.total.inputTokens + session.total.outputTokens)} tokens`,
+  ]);
+  // One long name would push all others out of a terminal; whoever reads a pipe wants columns.
+  const { columns } = data;
+  const widest = columns === undefined ? Infinity : Math.max(ID_WIDTH, Math.floor(columns / 3));
+  const widths = [0, 1, 2, 3, 4].map((column) =>
+    Math.max(
+      0,
+      ...rows
+        .map((row) => row[column]?.length ?? 0)
+        .filter((length) => column > 0 || length <= widest),
+    ),
+  );
+  return rows.flatMap((row, index) => {
+    const [id = "", ...rest] = row.map((cell, column) =>
+      // Figures stand at the right of their column.
+      column > 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+    );
+    const facts = rest.join("  ");
+    const taken = (widths[0] ?? 0) + facts.length + 4;
+    const room = columns === undefined ? 80 : Math.max(20, columns - taken);
+    const title = excerpt(shown(data, found[index]?.title ?? ""), room);
+    const told = `${data.style("dim", facts)}  ${title}`.trimEnd();
+    const name = data.style("bold", id);
+    // Never cut: a name is there to be copied.
+    return id.length > widest
+      ? [name, `${" ".repeat(widths[0] ?? 0)}  ${told}`]
+      : [`${name}  ${told}`];
+  });
+}
+
+function statusOf({ status, lastEnd, awaitingApproval = [] }: SessionRow): string {
+  if (awaitingApproval.length > 0) return `waits for approval: ${awaitingApproval.join(", ")}`;
+  switch (status) {
+    case "closed":
+      return "closed";
+    case "running":
+      // Nobody else can have the store open: whoever ran it is gone.
+      return "cut off";
+    case "idle":
+      return lastEnd === undefined || lastEnd === "stop" ? "idle" : lastEnd;
+  }
+}

@@ -1,0 +1,73 @@
+/** What stands where a message has the data of a file: content, a reference, an address, or nothing that can be read. Pure. */
+
+import { resemblesReference, TurnlogError, type StoredUserContent } from "../../events/index.ts";
+import { dataUrlContent, type FoundContent } from "./base64-text.ts";
+
+export type FileData =
+  /** To be sent as it is: base64, a `data:` URL, or the name that a provider has for a file of its own. */
+  | { readonly kind: "content" }
+  /** A `data:` URL that the AI SDK does not take where it stands, decoded. */
+  | { readonly kind: "inline"; readonly found: FoundContent }
+  | { readonly kind: "reference" }
+  | { readonly kind: "address"; readonly url: URL }
+  | { readonly kind: "broken"; readonly why: string };
+
+const content: FileData = { kind: "content" };
+
+/** The names that OpenAI and Azure have for files. */
+const PROVIDERS_FILE = /^(file|assistant)-/;
+
+/** @param isBare - Where base64 alone may stand, as in what a tool answers. */
+export function fileData(data: string, isBare = false): FileData {
+  if (resemblesReference(data)) return { kind: "reference" };
+  if (/^data:/i.test(data)) {
+    const found = dataUrlContent(data);
+    const base64 = /^data:[^,]*;base64,/i.exec(data)?.[0];
+    const isRead =
+      found !== undefined && (base64 === undefined || isBase64(data.slice(base64.length)));
+    if (!isRead) return broken("its `data:` URL cannot be decoded");
+    if (found.content.length === 0) return broken("it is empty");
+    return isBare || base64 === undefined ? { kind: "inline", found } : content;
+  }
+  if (/^[a-z][a-z\d+.-]*:/i.test(data)) {
+    return URL.canParse(data)
+      ? { kind: "address", url: new URL(data) }
+      : broken("its address cannot be read");
+  }
+  if (data.trim() === "") return broken("it is empty");
+  if (PROVIDERS_FILE.test(data) || isBase64(data)) return content;
+  return broken("its base64 cannot be decoded");
+}
+
+function broken(why: string): FileData {
+  return { kind: "broken", why };
+}
+
+/** As `atob` decodes it, in which the clients of providers look for a file's kind; also its form for addresses. */
+function isBase64(text: string): boolean {
+  const letters = /\s/.test(text) ? text.replaceAll(/\s+/g, "") : text;
+  const padding = letters.endsWith("==") ? 2 : letters.endsWith("=") ? 1 : 0;
+  const length = letters.length - padding;
+  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(letters)) return false;
+  return length % 4 !== 1 && (padding === 0 || letters.length % 4 === 0);
+}
+
+/**
+ * A message whose files can be read, as far as that is known without asking anybody.
+ * @throws TurnlogError `INVALID_INPUT` that names the part
+ */
+export function assertReadable(session: string, message: StoredUserContent): void {
+  if (typeof message === "string") return;
+  for (const [index, part] of message.entries()) {
+    // What lies with a provider has no content here.
+    if (part.type !== "file" || typeof part.data !== "string") continue;
+    const found = fileData(part.data);
+    if (found.kind !== "broken") continue;
+    const called = part.filename === undefined ? "" : ` ${JSON.stringify(part.filename)}`;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Part ${index + 1} of a message to session ${session}, the file${called} (${part.mediaType}), cannot be sent: ${found.why}. Nothing was sent. Give its bytes, base64, a \`data:\` URL or an address.`,
+      { session, details: { part: index } },
+    );
+  }
+}
