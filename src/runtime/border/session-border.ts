@@ -95,6 +95,13 @@ export function checkedSession(inner: Session): Session {
         },
         () => inner.deny(callId, given),
       ),
+    forgetApproval: (toolName) =>
+      asked(
+        () => {
+          checked(text, toolName, "forgetApproval", "toolName");
+        },
+        () => inner.forgetApproval(toolName),
+      ),
     withdraw: (messageId, reason) =>
       asked(
         () => {
