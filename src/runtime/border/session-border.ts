@@ -6,7 +6,7 @@
 import type { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import type { Session } from "../session.ts";
-import { check } from "./check.ts";
+import { check as checkValue } from "./check.ts";
 import { strategyShape } from "./agent-shape.ts";
 import { code, flag, name, oneOf, options, position, text, thing } from "./shapes.ts";
 
@@ -36,163 +36,105 @@ function isTarget(value: unknown): boolean {
   return [Reflect.get(value, "from"), Reflect.get(value, "to")].every(Number.isSafeInteger);
 }
 
-/** Asks what was checked, without a turn of the event loop more than who asks it directly. */
-function asked<Answer>(checks: () => void, ask: () => Promise<Answer>): Promise<Answer> {
-  try {
-    checks();
-  } catch (error) {
-    if (!TurnlogError.isInstance(error)) throw error;
-    return Promise.reject(error);
-  }
-  return ask();
+/** By its place; undefined where the command checks what it is given itself. */
+type Taken = readonly (Parameter | undefined)[];
+
+interface Parameter {
+  readonly name: string;
+  readonly shape: z.ZodType;
+  readonly isOptional: boolean;
+}
+
+function required(named: string, shape: z.ZodType): Parameter {
+  return { name: named, shape, isOptional: false };
+}
+
+function optional(named: string, shape: z.ZodType): Parameter {
+  return { name: named, shape, isOptional: true };
 }
 
 /** The same session, whose commands throw `INVALID_INPUT` for what is not of their types. */
 export function checkedSession(inner: Session): Session {
   const session = inner.id;
-  const checked = (shape: z.ZodType, given: unknown, who: string, named: string): void => {
-    check(shape, given, who, { name: named, session });
-  };
-  const checkedOptional = (shape: z.ZodType, given: unknown, who: string, named: string): void => {
-    if (given !== undefined) checked(shape, given, who, named);
-  };
+
+  function check(command: string, given: readonly unknown[], parameters: Taken): void {
+    for (const [index, parameter] of parameters.entries()) {
+      if (parameter === undefined) continue;
+      const value = given[index];
+      if (value === undefined && parameter.isOptional) continue;
+      checkValue(parameter.shape, value, command, { name: parameter.name, session });
+    }
+  }
+
+  /** A command that is asked without a turn of the event loop more than who asks it directly. */
+  function checked<Given extends readonly unknown[], Answer>(
+    command: string,
+    parameters: Taken,
+    ask: (...given: Given) => Promise<Answer>,
+  ): (...given: Given) => Promise<Answer> {
+    return (...given) => {
+      try {
+        check(command, given, parameters);
+      } catch (error) {
+        if (!TurnlogError.isInstance(error)) throw error;
+        return Promise.reject(error);
+      }
+      return ask(...given);
+    };
+  }
+
+  const answered = [required("callId", text), optional("answer", answerShape)];
   return {
     ...inner,
-    send: (input, given) =>
-      asked(
-        () => {
-          checkedOptional(sendShape, given, "send", "options");
-        },
-        () => inner.send(input, given),
-      ),
-    turn: (messageId) =>
-      asked(
-        () => {
-          checked(name, messageId, "turn", "messageId");
-        },
-        () => inner.turn(messageId),
-      ),
-    cancel: (given) =>
-      asked(
-        () => {
-          checkedOptional(cancelShape, given, "cancel", "options");
-        },
-        () => inner.cancel(given),
-      ),
-    approve: (callId, given) =>
-      asked(
-        () => {
-          checked(text, callId, "approve", "callId");
-          checkedOptional(answerShape, given, "approve", "answer");
-        },
-        () => inner.approve(callId, given),
-      ),
-    deny: (callId, given) =>
-      asked(
-        () => {
-          checked(text, callId, "deny", "callId");
-          checkedOptional(answerShape, given, "deny", "answer");
-        },
-        () => inner.deny(callId, given),
-      ),
-    forgetApproval: (toolName) =>
-      asked(
-        () => {
-          checked(text, toolName, "forgetApproval", "toolName");
-        },
-        () => inner.forgetApproval(toolName),
-      ),
-    withdraw: (messageId, reason) =>
-      asked(
-        () => {
-          checked(name, messageId, "withdraw", "messageId");
-          checkedOptional(text, reason, "withdraw", "reason");
-        },
-        () => inner.withdraw(messageId, reason),
-      ),
-    reschedule: (messageId, to) =>
-      asked(
-        () => {
-          checked(name, messageId, "reschedule", "messageId");
-          checked(delivery, to, "reschedule", "delivery");
-        },
-        () => inner.reschedule(messageId, to),
-      ),
-    compact: (strategy) =>
-      asked(
-        () => {
-          checkedOptional(strategyShape, strategy, "compact", "strategy");
-        },
-        () => inner.compact(strategy),
-      ),
-    restore: (at) =>
-      asked(
-        () => {
-          checkedOptional(position, at, "restore", "position");
-        },
-        () => inner.restore(at),
-      ),
-    preview: (given) =>
-      asked(
-        () => {
-          checkedOptional(previewShape, given, "preview", "options");
-        },
-        () => inner.preview(given),
-      ),
-    context: (given) =>
-      asked(
-        () => {
-          checkedOptional(atShape, given, "context", "options");
-        },
-        () => inner.context(given),
-      ),
-    at: (there) =>
-      asked(
-        () => {
-          checked(position, there, "at", "position");
-        },
-        () => inner.at(there),
-      ),
-    diff: (before, after) =>
-      asked(
-        () => {
-          checked(position, before, "diff", "before");
-          checked(position, after, "diff", "after");
-        },
-        () => inner.diff(before, after),
-      ),
-    fork: (given) =>
-      asked(
-        () => {
-          checkedOptional(forkShape, given, "fork", "options");
-        },
-        () => inner.fork(given),
-      ),
-    rerun: (given) =>
-      asked(
-        () => {
-          checkedOptional(rerunShape, given, "rerun", "options");
-        },
-        () => inner.rerun(given),
-      ),
-    redact: (what, given) =>
-      asked(
-        () => {
-          checked(redactedShape, what, "redact", "what");
-          checkedOptional(redactShape, given, "redact", "options");
-        },
-        () => inner.redact(what, given),
-      ),
+    send: checked("send", [undefined, optional("options", sendShape)], (...given) =>
+      inner.send(...given),
+    ),
+    turn: checked("turn", [required("messageId", name)], (...given) => inner.turn(...given)),
+    cancel: checked("cancel", [optional("options", cancelShape)], (...given) =>
+      inner.cancel(...given),
+    ),
+    approve: checked("approve", answered, (...given) => inner.approve(...given)),
+    deny: checked("deny", answered, (...given) => inner.deny(...given)),
+    forgetApproval: checked("forgetApproval", [required("toolName", text)], (...given) =>
+      inner.forgetApproval(...given),
+    ),
+    withdraw: checked(
+      "withdraw",
+      [required("messageId", name), optional("reason", text)],
+      (...given) => inner.withdraw(...given),
+    ),
+    reschedule: checked(
+      "reschedule",
+      [required("messageId", name), required("delivery", delivery)],
+      (...given) => inner.reschedule(...given),
+    ),
+    compact: checked("compact", [optional("strategy", strategyShape)], (...given) =>
+      inner.compact(...given),
+    ),
+    restore: checked("restore", [optional("position", position)], (...given) =>
+      inner.restore(...given),
+    ),
+    preview: checked("preview", [optional("options", previewShape)], (...given) =>
+      inner.preview(...given),
+    ),
+    context: checked("context", [optional("options", atShape)], (...given) =>
+      inner.context(...given),
+    ),
+    at: checked("at", [required("position", position)], (...given) => inner.at(...given)),
+    diff: checked("diff", [required("before", position), required("after", position)], (...given) =>
+      inner.diff(...given),
+    ),
+    fork: checked("fork", [optional("options", forkShape)], (...given) => inner.fork(...given)),
+    rerun: checked("rerun", [optional("options", rerunShape)], (...given) => inner.rerun(...given)),
+    redact: checked(
+      "redact",
+      [required("what", redactedShape), optional("options", redactShape)],
+      (...given) => inner.redact(...given),
+    ),
     events(given) {
-      checkedOptional(eventsShape, given, "events", "options");
+      check("events", [given], [optional("options", eventsShape)]);
       return inner.events(given);
     },
-    close: (reason) =>
-      asked(
-        () => {
-          checkedOptional(text, reason, "close", "reason");
-        },
-        () => inner.close(reason),
-      ),
+    close: checked("close", [optional("reason", text)], (...given) => inner.close(...given)),
   };
 }
