@@ -35,8 +35,8 @@ export function checkBars(rounds: readonly Round[], reopened: Reopening): readon
     rounds.map((round) => growthOf(round["turnlog language-model-call os"]) ?? Number.NaN),
   );
   return [
-    bar("CPU of turnlog ÷ bare loop", toBare("turnlog language-model-call os"), 0.7),
-    bar("CPU of turnlog with stream-text ÷ bare loop", toBare("turnlog stream-text os"), 1.25),
+    bar("CPU of turnlog ÷ bare loop", toBare("turnlog language-model-call os"), 0.5),
+    bar("CPU of turnlog with stream-text ÷ bare loop", toBare("turnlog stream-text os"), 1.15),
     bar("CPU of a step of the last tenth ÷ one of the first", growth, 1.1),
     bar("the same without what the bare loop grows by", spread(rounds.map(ownGrowthOf)), 1.1),
     bar("milliseconds until the next prompt is there", reopened.readyMs, 50),

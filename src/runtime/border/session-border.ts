@@ -6,7 +6,7 @@
 import type { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import type { Session } from "../session.ts";
-import { check as checkValue } from "./check.ts";
+import { check } from "./check.ts";
 import { strategyShape } from "./agent-shape.ts";
 import { code, flag, name, oneOf, options, position, text, thing } from "./shapes.ts";
 
@@ -53,88 +53,60 @@ function optional(named: string, shape: z.ZodType): Parameter {
   return { name: named, shape, isOptional: true };
 }
 
-/** The same session, whose commands throw `INVALID_INPUT` for what is not of their types. */
-export function checkedSession(inner: Session): Session {
-  const session = inner.id;
+const answer = [required("callId", text), optional("answer", answerShape)];
 
-  function check(command: string, given: readonly unknown[], parameters: Taken): void {
-    for (const [index, parameter] of parameters.entries()) {
-      if (parameter === undefined) continue;
-      const value = given[index];
-      if (value === undefined && parameter.isOptional) continue;
-      checkValue(parameter.shape, value, command, { name: parameter.name, session });
-    }
-  }
+/** What each command takes; a command that is not here takes nothing, or checks it itself. */
+const commands: ReadonlyMap<unknown, Taken> = new Map<keyof Session, Taken>([
+  ["send", [undefined, optional("options", sendShape)]],
+  ["turn", [required("messageId", name)]],
+  ["cancel", [optional("options", cancelShape)]],
+  ["approve", answer],
+  ["deny", answer],
+  ["forgetApproval", [required("toolName", text)]],
+  ["withdraw", [required("messageId", name), optional("reason", text)]],
+  ["reschedule", [required("messageId", name), required("delivery", delivery)]],
+  ["compact", [optional("strategy", strategyShape)]],
+  ["restore", [optional("position", position)]],
+  ["preview", [optional("options", previewShape)]],
+  ["context", [optional("options", atShape)]],
+  ["at", [required("position", position)]],
+  ["diff", [required("before", position), required("after", position)]],
+  ["fork", [optional("options", forkShape)]],
+  ["rerun", [optional("options", rerunShape)]],
+  ["redact", [required("what", redactedShape), optional("options", redactShape)]],
+  ["events", [optional("options", eventsShape)]],
+  ["close", [optional("reason", text)]],
+]);
 
-  /** A command that is asked without a turn of the event loop more than who asks it directly. */
-  function checked<Given extends readonly unknown[], Answer>(
-    command: string,
-    parameters: Taken,
-    ask: (...given: Given) => Promise<Answer>,
-  ): (...given: Given) => Promise<Answer> {
-    return (...given) => {
+/** One for all sessions: a checked copy of each would be larger than what it is a copy of. */
+const border: ProxyHandler<Session> = {
+  get(session, command) {
+    const asked: unknown = Reflect.get(session, command);
+    const taken = commands.get(command);
+    if (taken === undefined || typeof asked !== "function") return asked;
+    return (...given: readonly unknown[]): unknown => {
       try {
-        check(command, given, parameters);
+        checkAll(session.id, String(command), given, taken);
       } catch (error) {
-        if (!TurnlogError.isInstance(error)) throw error;
+        // All others answer with a promise.
+        if (command === "events" || !TurnlogError.isInstance(error)) throw error;
         return Promise.reject(error);
       }
-      return ask(...given);
+      return Reflect.apply(asked, session, given);
     };
-  }
+  },
+};
 
-  const answered = [required("callId", text), optional("answer", answerShape)];
-  return {
-    ...inner,
-    send: checked("send", [undefined, optional("options", sendShape)], (...given) =>
-      inner.send(...given),
-    ),
-    turn: checked("turn", [required("messageId", name)], (...given) => inner.turn(...given)),
-    cancel: checked("cancel", [optional("options", cancelShape)], (...given) =>
-      inner.cancel(...given),
-    ),
-    approve: checked("approve", answered, (...given) => inner.approve(...given)),
-    deny: checked("deny", answered, (...given) => inner.deny(...given)),
-    forgetApproval: checked("forgetApproval", [required("toolName", text)], (...given) =>
-      inner.forgetApproval(...given),
-    ),
-    withdraw: checked(
-      "withdraw",
-      [required("messageId", name), optional("reason", text)],
-      (...given) => inner.withdraw(...given),
-    ),
-    reschedule: checked(
-      "reschedule",
-      [required("messageId", name), required("delivery", delivery)],
-      (...given) => inner.reschedule(...given),
-    ),
-    compact: checked("compact", [optional("strategy", strategyShape)], (...given) =>
-      inner.compact(...given),
-    ),
-    restore: checked("restore", [optional("position", position)], (...given) =>
-      inner.restore(...given),
-    ),
-    preview: checked("preview", [optional("options", previewShape)], (...given) =>
-      inner.preview(...given),
-    ),
-    context: checked("context", [optional("options", atShape)], (...given) =>
-      inner.context(...given),
-    ),
-    at: checked("at", [required("position", position)], (...given) => inner.at(...given)),
-    diff: checked("diff", [required("before", position), required("after", position)], (...given) =>
-      inner.diff(...given),
-    ),
-    fork: checked("fork", [optional("options", forkShape)], (...given) => inner.fork(...given)),
-    rerun: checked("rerun", [optional("options", rerunShape)], (...given) => inner.rerun(...given)),
-    redact: checked(
-      "redact",
-      [required("what", redactedShape), optional("options", redactShape)],
-      (...given) => inner.redact(...given),
-    ),
-    events(given) {
-      check("events", [given], [optional("options", eventsShape)]);
-      return inner.events(given);
-    },
-    close: checked("close", [optional("reason", text)], (...given) => inner.close(...given)),
-  };
+function checkAll(session: string, command: string, given: readonly unknown[], taken: Taken): void {
+  for (const [index, parameter] of taken.entries()) {
+    if (parameter === undefined) continue;
+    const value = given[index];
+    if (value === undefined && parameter.isOptional) continue;
+    check(parameter.shape, value, command, { name: parameter.name, session });
+  }
+}
+
+/** The same session, whose commands throw `INVALID_INPUT` for what is not of their types. */
+export function checkedSession(session: Session): Session {
+  return new Proxy(session, border);
 }
