@@ -1,7 +1,7 @@
 /** `turnlog sessions`: what sessions a store has, the newest first. Reads the list, and events only of turns that were left. */
 
 import { z } from "zod";
-import type { EventLog } from "../events/index.ts";
+import { TurnlogError, type EventLog } from "../events/index.ts";
 import { listSessions, viewSession, type ListedSession } from "../runtime/index.ts";
 import { askedTools } from "./asked-tools.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
@@ -34,6 +34,12 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
 /** A summary does not know whether a turn was cut off or waits for somebody. */
 async function withQuestions(log: EventLog, session: ListedSession): Promise<SessionRow> {
   if (session.status !== "running") return session;
-  const awaitingApproval = askedTools(await viewSession(log, session.session));
-  return awaitingApproval.length === 0 ? session : { ...session, awaitingApproval };
+  try {
+    const awaitingApproval = askedTools(await viewSession(log, session.session));
+    return awaitingApproval.length === 0 ? session : { ...session, awaitingApproval };
+  } catch (error) {
+    // One session's defect is not to hide the list of all; nobody can be asked about it either.
+    if (TurnlogError.isInstance(error) && error.code === "EVENT_INVALID") return session;
+    throw error;
+  }
 }

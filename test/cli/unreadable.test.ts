@@ -66,6 +66,17 @@ it("`sessions` lists it beside all others", async () => {
   for (const session of ["before", "r", "later"]) expect(stdout).toContain(session);
 });
 
+it("`sessions` lists it beside all others also where its turn has not ended", async () => {
+  {
+    await using log = await openLog({ dir: folder.at(".turnlog") });
+    await log.append("r", 3, [{ type: "turn.started", at: 5, data: { turn: 1, maxSteps: 1 } }]);
+  }
+  const { code, stdout } = await run(["sessions"], { cwd });
+  expect(code).toBe(0);
+  for (const session of ["before", "r", "later"]) expect(stdout).toContain(session);
+  expect(stdout).toContain("cut off");
+});
+
 it("`gc` takes what no session has", async () => {
   const { code, stdout } = await run(["gc"], { cwd });
   expect(code).toBe(0);
