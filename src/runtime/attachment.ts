@@ -9,25 +9,9 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { convertUint8ArrayToBase64, detectMediaType } from "@ai-sdk/provider-utils";
 import { TurnlogError, type StoredUserPart } from "../events/index.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
 import { textIn } from "./blobs/media-type.ts";
-import { after } from "./timer.ts";
-
-/** How files of messages are read, and addresses in prompts that a provider does not fetch. */
-export interface AttachmentOptions {
-  /** The most bytes that one file may have. Default 20 MiB, which is what providers take at most. */
-  readonly maxBytes?: number;
-  /**
-   * Fetches what an address names, in the place of the global `fetch`. The AI SDK refuses addresses of
-   * this machine and of private networks, and any redirect to them; it does not resolve names, which
-   * only a transport of your own can do.
-   */
-  readonly fetch?: typeof globalThis.fetch;
-  /** Milliseconds that a download may take. Default 60,000. */
-  readonly timeoutMs?: number;
-}
-
-const MAX_BYTES = 20 * 1024 * 1024;
-const TIMEOUT_MS = 60_000;
+import { guardedDownload, MOST_BYTES } from "./guarded-download.ts";
 
 interface ReadFile {
   readonly name: string;
@@ -96,7 +80,7 @@ function urlOf(source: FileSource): URL | undefined {
 
 async function readPath(
   path: string,
-  { maxBytes = MAX_BYTES }: AttachmentOptions,
+  { maxBytes = MOST_BYTES }: AttachmentOptions,
   refuse: Refuse,
 ): Promise<ReadFile> {
   let size: number;
@@ -112,23 +96,14 @@ async function readPath(
   throw refuse(`it has ${size} bytes, and ${maxBytes} are allowed`);
 }
 
-async function download(
-  url: URL,
-  { maxBytes = MAX_BYTES, fetch, timeoutMs = TIMEOUT_MS }: AttachmentOptions,
-  refuse: Refuse,
-): Promise<ReadFile> {
-  const { createDownload } = await import("ai");
-  const downloaded = createDownload({ maxBytes, ...(fetch === undefined ? {} : { fetch }) });
-  try {
-    const late = new AbortController();
-    using _ = after(timeoutMs, () => {
-      late.abort(new DOMException(`It took longer than ${timeoutMs} ms.`, "TimeoutError"));
-    });
-    const { data, mediaType } = await downloaded({ url, abortSignal: late.signal });
-    return { name: basename(url.pathname) || url.hostname, bytes: data, mediaType };
-  } catch (error) {
-    throw refuse(error instanceof Error ? error.message : String(error), error);
+async function download(url: URL, options: AttachmentOptions, refuse: Refuse): Promise<ReadFile> {
+  const found = await guardedDownload(url, options);
+  if (found.kind === "content") {
+    const { content: bytes, mediaType } = found;
+    return { name: basename(url.pathname) || url.hostname, bytes, mediaType };
   }
+  const { error } = found;
+  throw refuse(error instanceof Error ? error.message : String(error), error);
 }
 
 /** By what it holds and not by its name: an image that is called `notes.txt` is an image. */

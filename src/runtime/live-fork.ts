@@ -7,12 +7,12 @@ import {
   type RecoveryPolicy,
 } from "../events/index.ts";
 import { beforeLastMessage, beforeLastTurn, type BranchPoint } from "../projections/index.ts";
-import type { AttachmentOptions } from "./attachment.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
 import { changedCrew, type Crews } from "./crews.ts";
 import { forkSession } from "./fork-session.ts";
 import { stateAt } from "./session-view.ts";
 import type { ForkOptions, Session } from "./session.ts";
-import { assertReadable } from "./blobs/file-data.ts";
+import { assertSendable } from "./blobs/file-data.ts";
 import { receiveInput } from "./user-input.ts";
 
 /** What the runtime lends for it. */
@@ -39,7 +39,7 @@ export async function forkLive(
   const as = parseSessionId(id);
   const edited = edit === undefined ? undefined : await receiveInput(as, edit, attachments);
   // Before there is a fork.
-  if (edited !== undefined) assertReadable(as, edited);
+  if (edited !== undefined) assertSendable(as, edited);
   if (edit !== undefined && undo) {
     throw new TurnlogError(
       "INVALID_INPUT",

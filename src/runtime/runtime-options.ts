@@ -5,7 +5,7 @@ import type { BlobStore, EventLog, RecoveryPolicy, TurnlogError } from "../event
 import type { BlobLimits, RecordedBlobs } from "./blobs/blob-shelf.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.ts";
 import type { Agent } from "./agent.ts";
-import type { AttachmentOptions } from "./attachment.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
 import type { McpServers } from "./mcp/mcp-options.ts";
 import type { StepSource } from "./step-source.ts";
 import type { Timer } from "./timer.ts";

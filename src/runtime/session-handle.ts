@@ -3,7 +3,7 @@
 import { byId, TurnlogError, type EventLog, type RecoveryPolicy } from "../events/index.ts";
 import type { QueuedMessage } from "../projections/index.ts";
 import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
-import type { AttachmentOptions } from "./attachment.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
 import { recordShelved } from "./blobs/session-blobs.ts";
 import { requestCancel } from "./cancellation.ts";
 import { isAtRest } from "./recovery.ts";

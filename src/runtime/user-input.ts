@@ -9,7 +9,8 @@ import {
   userContentSchema,
   type StoredUserContent,
 } from "../events/index.ts";
-import { attach, type AttachmentOptions, type FileSource } from "./attachment.ts";
+import { attach, type FileSource } from "./attachment.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
 import { check } from "./border/check.ts";
 import { options, text, thing } from "./border/shapes.ts";
 import { toJson } from "./json-value.ts";

@@ -267,6 +267,22 @@ describe("an address that the provider does not fetch", () => {
     },
   );
 
+  it.each([
+    [Number.POSITIVE_INFINITY, answer, /^\{"type":"file"/],
+    [1, () => {}, /^\{"type":"text".*it took too long/],
+  ])("may be waited for %s ms", async (timeoutMs, answered, shown) => {
+    await using web = await webOf(answered);
+    const model = scriptedModel(["Hello."]);
+    await using open = await openSession(
+      { model },
+      { attachments: { ...web.attachments, timeoutMs } },
+    );
+    const data = new URL("http://files.example/a.png");
+    const turn = await open.session.send([{ type: "file", data, mediaType: "image/png" }]);
+    expect(await turn.result).toMatchObject({ text: "Hello." });
+    expect(JSON.stringify(model.calls[0]?.prompt[0]?.content[0])).toMatch(shown);
+  });
+
   it("of a tool's answer is read too; what the provider fetches by itself stays an address", async () => {
     await using web = await webOf(answer);
     const url = "http://files.example/a.png";

@@ -6,8 +6,9 @@
 
 import { isUrlSupported } from "@ai-sdk/provider-utils";
 import type { LanguageModel } from "ai";
-import type { AttachmentOptions } from "../attachment.ts";
+import type { AttachmentOptions } from "../attachment-options.ts";
 import type { KnownBlob } from "../../projections/index.ts";
+import { guardedDownload } from "../guarded-download.ts";
 import { measured } from "./blob-shelf.ts";
 import { mediaTypeOf } from "./media-type.ts";
 
@@ -20,8 +21,6 @@ export type AddressContent =
   /** Nobody waits for it any more. */
   | { readonly kind: "aborted" };
 
-const MAX_BYTES = 20 * 1024 * 1024;
-const TIMEOUT_MS = 60_000;
 const MOST_WORDS = 200;
 
 /** Kinds that a provider takes at the word of who names them. */
@@ -71,18 +70,11 @@ export class AddressReader {
   }
 
   async #download(url: URL, declared: string, signal: AbortSignal): Promise<AddressContent> {
-    const { maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, fetch } = this.#options;
-    const { createDownload } = await import("ai");
-    const download = createDownload({ maxBytes, ...(fetch === undefined ? {} : { fetch }) });
-    const late = AbortSignal.timeout(timeoutMs);
-    try {
-      const abortSignal = AbortSignal.any([signal, late]);
-      const { data, mediaType } = await download({ url, abortSignal });
-      return await known(data, mediaType, declared);
-    } catch (error) {
-      if (signal.aborted) return { kind: "aborted" };
-      return { kind: "none", why: `it could not be downloaded: ${reason(error, late.aborted)}` };
-    }
+    const found = await guardedDownload(url, this.#options, signal);
+    if (found.kind === "content") return await known(found.content, found.mediaType, declared);
+    if (signal.aborted) return { kind: "aborted" };
+    const why = reason(found.error, found.isLate);
+    return { kind: "none", why: `it could not be downloaded: ${why}` };
   }
 }
 

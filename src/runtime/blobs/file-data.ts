@@ -56,7 +56,7 @@ function isBase64(text: string): boolean {
  * A message whose files can be read, as far as that is known without asking anybody.
  * @throws TurnlogError `INVALID_INPUT` that names the part
  */
-export function assertReadable(session: string, message: StoredUserContent): void {
+export function assertSendable(session: string, message: StoredUserContent): void {
   if (typeof message === "string") return;
   for (const [index, part] of message.entries()) {
     // What lies with a provider has no content here.

@@ -24,7 +24,7 @@ import {
 } from "./blob-shelf.ts";
 import type { AddressReader } from "./address-content.ts";
 import { expandedMessage, imagesIn, isToBeExpanded } from "./blob-expansion.ts";
-import { assertReadable } from "./file-data.ts";
+import { assertSendable } from "./file-data.ts";
 import { installedScaler, type ScalePicture } from "./scaled-picture.ts";
 import type { BlobExpansion } from "./sent-file.ts";
 import { isMadeFile, shelvedInput, shelvedPart, type MadeFile } from "./shelved-input.ts";
@@ -102,7 +102,7 @@ export class SessionBlobs {
   async #readable(content: StoredUserContent): Promise<Shelved<StoredUserContent>> {
     const { session, recorded } = this.#options;
     // What is in a recording was accepted.
-    if (recorded === undefined) assertReadable(session, content);
+    if (recorded === undefined) assertSendable(session, content);
     return await this.#shelved((shelf) => shelvedInput(session, content, shelf), content);
   }
 
