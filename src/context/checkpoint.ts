@@ -2,7 +2,7 @@
 
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
-import { firstRequest, latestRequests, requestText } from "./request-text.ts";
+import { latestRequests, originalRequests, requestText } from "./request-text.ts";
 import { messageCount } from "./shown-units.ts";
 
 /** Where an agent writes down how its work stands, and what {@link checkpoint} makes of it. */
@@ -28,15 +28,17 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
     name: "checkpoint",
     plan(history, view, ground) {
       const prompt = cuttable(history, view, ground);
-      const original = firstRequest(history.items);
-      if (original === undefined) return undefined;
+      const original = originalRequests(history.items);
+      if (original.length === 0) return undefined;
       const summary = (first: number): string => {
         const before = prompt.units[first - 1]?.to ?? 0;
         // Those that are kept are seen anyway.
-        const latest = latestRequests(history.items, before).filter((one) => one !== original);
+        const latest = latestRequests(history.items, before).filter(
+          (one) => !original.includes(one),
+        );
         return [
           "[This conversation was cut down to what is needed to go on. Earlier messages are no longer shown.]",
-          `The original request:\n\n${requestText(original)}`,
+          `The original request:\n\n${original.map(requestText).join("\n\n")}`,
           ...(latest.length === 0
             ? []
             : [`The latest request:\n\n${latest.map(requestText).join("\n\n")}`]),

@@ -12,8 +12,10 @@ export function requestText({ content }: UserItem): string {
     .join("\n");
 }
 
-export function firstRequest(items: readonly HistoryItem[]): UserItem | undefined {
-  return items.find((item) => item.kind === "user");
+/** What the session began with: one message, or those that were delivered together. */
+export function originalRequests(items: readonly HistoryItem[]): readonly UserItem[] {
+  const asked = items.filter((item) => item.kind === "user");
+  return asked.filter(({ position }) => position === asked[0]?.position);
 }
 
 /**

@@ -1,7 +1,8 @@
 /**
  * The prompt in pieces that may be parted from each other: what one cut may take away as a whole. A
  * step is one piece, so no call is parted from its result, no parallel batch is broken and reasoning
- * stays with what follows it; steps that share a call of the provider's own are one piece as well.
+ * stays with what follows it; steps that share a call of the provider's own are one piece as well,
+ * and so are messages that were delivered together.
  */
 
 import {
@@ -33,8 +34,10 @@ export function shownUnits(history: HistoryState, view: ContextView): readonly S
       ({ from, to }) => from <= item.position && item.position <= to,
     );
     const last = units.at(-1);
-    // A compacted stretch is one piece; the end of a turn shows nothing and goes with what it ends.
-    const belongs = by === lastBy && (by !== undefined || item.kind === "turn-end");
+    // A compacted stretch is one piece; the end of a turn shows nothing and goes with what it ends;
+    // messages that were delivered together have one position, and a cut lies between positions.
+    const belongs =
+      by === lastBy && (by !== undefined || item.kind === "turn-end" || item.position === last?.to);
     if (last !== undefined && belongs) {
       units[units.length - 1] = { ...last, to: item.position, items: [...last.items, item] };
     } else {

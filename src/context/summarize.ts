@@ -14,7 +14,7 @@ import type {
   SummaryRequest,
 } from "./compaction-strategy.ts";
 import { covering, cuttable, keptWithin, tokensFrom } from "./cut.ts";
-import { firstRequest, latestRequests, requestText } from "./request-text.ts";
+import { latestRequests, originalRequests, requestText } from "./request-text.ts";
 import type { ShownUnit } from "./shown-units.ts";
 import { knownFacts } from "./summary-facts.ts";
 import {
@@ -166,9 +166,9 @@ function digest({ previous, units, facts, requests }: Covered): string {
     const since = `The assistant's last words: ${cut(lastWords(items))}`;
     return summaryText(previous, [facts, since].join("\n"), requests);
   }
-  const first = firstRequest(items);
+  const original = originalRequests(items).map(requestText).join("\n");
   const words: Readonly<Record<(typeof HEADINGS)[number], string>> = {
-    Goal: first === undefined ? "not known" : cut(requestText(first)),
+    Goal: original === "" ? "not known" : cut(original),
     "Instructions still in force": "those of the requests",
     Decisions: "not summarised",
     "State of the work": cut(lastWords(items)),

@@ -1,5 +1,6 @@
 // Sessions of every shape: turns of steps with parallel calls, reasoning, calls of the provider's own
-// that are answered at once or a step later, failed tools, steering, and a step that still runs.
+// that are answered at once or a step later, failed tools, several messages delivered at once, steering, and a
+// step that still runs.
 import fc from "fast-check";
 import { Session } from "./session.ts";
 
@@ -12,7 +13,12 @@ interface AnyStep {
 }
 
 export interface AnySession {
-  readonly turns: readonly { readonly asked: number; readonly steps: readonly AnyStep[] }[];
+  readonly turns: readonly {
+    readonly asked: number;
+    /** How many more messages are delivered with the request. */
+    readonly together: number;
+    readonly steps: readonly AnyStep[];
+  }[];
   /** Whether the last step still runs. */
   readonly open: boolean;
 }
@@ -26,10 +32,14 @@ const step: fc.Arbitrary<AnyStep> = fc.record({
 });
 
 export const anySession: fc.Arbitrary<AnySession> = fc.record({
-  turns: fc.array(fc.record({ asked: fc.nat(300), steps: fc.array(step, { maxLength: 5 }) }), {
-    minLength: 1,
-    maxLength: 6,
-  }),
+  turns: fc.array(
+    fc.record({
+      asked: fc.nat(300),
+      together: fc.constantFrom(0, 0, 1, 2),
+      steps: fc.array(step, { maxLength: 5 }),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
   open: fc.boolean(),
 });
 
@@ -46,8 +56,9 @@ export function play(
   session: Session = new Session(),
 ): Session {
   let later: string | undefined;
-  for (const [index, { asked, steps }] of turns.entries()) {
-    session.ask(`Request ${index}. ${text(asked)}`);
+  for (const [index, { asked, together, steps }] of turns.entries()) {
+    const more = Array.from({ length: together }, (_, other) => `And ${other}. ${text(asked)}`);
+    session.ask(`Request ${index}. ${text(asked)}`, ...more);
     for (const [number, made] of steps.entries()) {
       each(session);
       session.start();

@@ -1,7 +1,10 @@
 /** What one cut takes away as a whole. */
 
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dropMiddle, slidingWindow } from "../../src/context/index.ts";
+import { dropMiddle, dropOldest, slidingWindow } from "../../src/context/index.ts";
+import { shownUnits } from "../../src/context/shown-units.ts";
+import { anySession, play } from "./any-session.ts";
 import { nextPrompt, problems } from "./next-prompt.ts";
 import { Session } from "./session.ts";
 
@@ -50,6 +53,26 @@ describe("a cut", () => {
     session.steer("Hurry.");
     const plan = slidingWindow({ tokens: 10 }).plan(session.history, session.view);
     expect(plan?.covers.to).toBeLessThan(session.history.items.at(-2)?.position ?? 0);
+  });
+
+  it("takes messages that were delivered together as a whole or not at all", () => {
+    const session = new Session();
+    session.ask("First.", "Second.");
+    session.work("Found.");
+    session.end();
+    session.resume(2);
+    session.record({ type: "turn.started", data: { turn: 2, maxSteps: 99 } });
+    session.end();
+    // What is kept begins with the request of the turn before: of the last one, nothing is shown.
+    expect(dropOldest({ keepTurns: 1 }).plan(session.history, session.view)).toBeUndefined();
+    fc.assert(
+      fc.property(anySession, (shape) => {
+        const { history, view } = play(shape);
+        const units = shownUnits(history, view);
+        for (const [index, { from }] of units.entries())
+          expect(from).toBeGreaterThan(units[index - 1]?.to ?? 0);
+      }),
+    );
   });
 
   it("takes what was compacted before as one piece, and nothing of it twice", () => {
