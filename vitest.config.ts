@@ -7,6 +7,9 @@ const config: ViteUserConfig = defineConfig({
     // A process for each file: native LevelDB, signals and the working folder are a process's own.
     pool: "forks",
     isolate: true,
+    // On every core: by itself vitest leaves one to whoever watches.
+    maxWorkers: "100%",
+    setupFiles: ["./test/support/seed.ts"],
     // Child processes and real databases on a loaded machine: a hang is found, slowness is not punished.
     testTimeout: 60_000,
     hookTimeout: 60_000,

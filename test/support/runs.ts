@@ -4,14 +4,10 @@ import type { Parameters } from "fast-check";
 
 /** Whether there is time for everything. */
 export const long: boolean = process.env["TURNLOG_LONG"] !== undefined;
-const seed = process.env["TURNLOG_SEED"];
 
-/** Settings for `fc.assert`; fast-check itself prints the seed of what failed. */
+/** Settings for `fc.assert`. */
 export function runs<Values>(usual: number): Parameters<Values> {
-  return {
-    numRuns: long ? usual * 20 : usual,
-    ...(seed === undefined ? {} : { seed: Number(seed) }),
-  };
+  return { numRuns: long ? usual * 20 : usual };
 }
 
 /** Milliseconds that a property may take. */
