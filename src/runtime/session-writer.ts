@@ -8,10 +8,11 @@ import { setImmediate } from "node:timers/promises";
 import { isDelta, type EventLog, type SessionEvent } from "../events/index.ts";
 
 /**
- * Parts that may be recorded before the event loop is given a turn, so that the log can write: one or
- * two milliseconds of the fastest stream. Each turn costs a write of its own.
+ * Parts that may be recorded before the event loop is given a turn, so that the log can write: two or
+ * three milliseconds of the fastest stream. Each turn costs a write of its own. A stream that comes
+ * over a network has turns of its own.
  */
-const PARTS_PER_TURN = 128;
+const PARTS_PER_TURN = 256;
 /** Events that may be recorded and not yet in the log: what a millisecond's fsync leaves behind. */
 const MOST_UNWRITTEN = 256;
 
