@@ -192,6 +192,7 @@ export {
   type RedactionTarget,
   type RedactOptions,
   type RedactSessionOptions,
+  type OpenSessionOptions,
   type Runtime,
   type MessageImportOptions,
   type MirrorOptions,

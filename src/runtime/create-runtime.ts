@@ -25,16 +25,16 @@ import { openMcpServers, type OpenMcpServers } from "./mcp/mcp-servers.ts";
 import { redactLive } from "./live-redaction.ts";
 import { waitsForApproval } from "./open-question.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
-import { gone, type Runtime } from "./runtime.ts";
+import { gone, type OpenSessionOptions, type Runtime } from "./runtime.ts";
 import { check } from "./border/check.ts";
 import { checkedOptions } from "./border/runtime-shape.ts";
 import { checkedSession, redactedShape, redactShape } from "./border/session-border.ts";
-import { compactLogShape, deleteShape } from "./border/store-shapes.ts";
+import { compactLogShape, deleteShape, openSessionShape } from "./border/store-shapes.ts";
 import { name } from "./border/shapes.ts";
 import { hasLog, openStore, type RuntimeOptions } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import { createSession } from "./session-handle.ts";
-import { listSessions, type ListedSession } from "./session-view.ts";
+import { checkPosition, listSessions, type ListedSession } from "./session-view.ts";
 import { compactLog, type CompactedLog, type CompactLogOptions } from "./thinning/compact-log.ts";
 
 /**
@@ -113,9 +113,13 @@ class OpenRuntime implements Runtime {
     this.log = log;
   }
 
-  async session(id: string = this.#newId()): Promise<Session> {
+  async session(id: string = this.#newId(), options: OpenSessionOptions = {}): Promise<Session> {
     const session = parseSessionId(id);
+    check(openSessionShape, options, "session", { name: "options", session });
+    const { createIfMissing = true } = options;
     const awake = this.#awake;
+    awake.assertOpen(session);
+    if (!createIfMissing) await checkPosition(this.log, session);
     await awake.wake(session);
     const opened = createSession(session, {
       log: this.log,

@@ -14,7 +14,7 @@ export { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used
 export { createRuntime } from "./create-runtime.ts";
 export type { HttpMcpServer, McpServer, McpServers, StdioMcpServer } from "./mcp/mcp-options.ts";
 export { withRecordedOffer } from "./mcp/mcp-tools.ts";
-export type { Runtime } from "./runtime.ts";
+export type { OpenSessionOptions, Runtime } from "./runtime.ts";
 export type { BlobOptions, Encryption, RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";
 export { copyBlobs, exportSession, type ExportOptions } from "./exchange/export-session.ts";

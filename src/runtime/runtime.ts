@@ -13,15 +13,22 @@ import type { Session } from "./session.ts";
 import type { CompactedLog, CompactLogOptions } from "./thinning/compact-log.ts";
 import type { ListedSession } from "./session-view.ts";
 
+/** How a session is asked for by its id. */
+export interface OpenSessionOptions {
+  /** Whether one that there is not is begun. Default true. */
+  readonly createIfMissing?: boolean;
+}
+
 /** An open store with an agent that runs its sessions; {@link createRuntime} makes it. */
 export interface Runtime extends AsyncDisposable {
   /** The log behind it, for reading. */
   readonly log: EventLog;
   /**
    * A session by its id: created, or resumed from its log. Without an id, a new one.
-   * @throws TurnlogError `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
+   * @throws TurnlogError `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,
+   * `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
    */
-  session(id?: string): Promise<Session>;
+  session(id?: string, options?: OpenSessionOptions): Promise<Session>;
   /** All sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
   /**

@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import { flag, name, oneOf, options, text, thing, time } from "./shapes.ts";
 
+export const openSessionShape: z.ZodType = options({ createIfMissing: flag });
 export const deleteShape: z.ZodType = options({ forks: oneOf("refuse", "copy") });
 export const compactLogShape: z.ZodType = options(
   { shown: flag, dryRun: flag, now: time },
