@@ -47,7 +47,7 @@ export interface WakingHost {
   readonly crew: (session: string, goesOn: boolean) => Promise<Crew>;
   /** Whether a description says all: what MCP servers offer may not be known yet. */
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
-  readonly onFailure: (session: string) => void;
+  readonly onFailure: (actor: SessionActor) => void;
   /** Told after each event has been recorded and its effects are under way. */
   readonly onRecorded: (awake: AwakeSession, event: SessionEvent) => void;
 }
@@ -97,7 +97,7 @@ export async function wakeUp(
       timer,
       random,
       onFailure: (error) => {
-        host.onFailure(session);
+        host.onFailure(actor);
         watchers.fail(error);
       },
       onRecorded: (event) => {
@@ -136,5 +136,6 @@ async function introduce(
     !machine.matches("closed")
   ) {
     actor.record({ type: "session.configured", data: { agent } });
+    await actor.durable();
   }
 }
