@@ -12,6 +12,7 @@ import {
   verifySession,
   viewSession,
 } from "../../../src/index.ts";
+import { withCallIds } from "../../../src/context/index.ts";
 import { promptMessages } from "../../../src/projections/index.ts";
 import {
   transcriptOfModelMessages,
@@ -226,7 +227,9 @@ describe("imported messages", () => {
         expect(lawProblems(events)).toEqual([]);
         const { history, view, machine } = replay(events).last;
         const next: ModelMessage = { role: "user", content: "Go on." };
-        expect(promptProblems([...promptMessages(history, view), next])).toEqual([]);
+        expect(
+          promptProblems(withCallIds([...promptMessages(history, view), next], undefined)),
+        ).toEqual([]);
         expect(machine.matches({ idle: "waiting" })).toBe(true);
       }),
       runs(300),
