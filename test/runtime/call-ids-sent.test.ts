@@ -9,6 +9,7 @@ import { z } from "zod";
 import { openMemoryLog, promptWithMedia, verifySession } from "../../src/index.ts";
 import { scriptedModel, type ScriptedModel } from "../../src/testing/index.ts";
 import { patience, runs } from "../support/runs.ts";
+import { answers, counter, countingAgent, tale } from "../support/counting-agent.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { anthropic, google, openai, provider, type Client } from "./posting-provider.ts";
@@ -174,6 +175,32 @@ describe("a provider that begins anew with each reply", () => {
     expect(sent.at(-1)?.[0]?.id).toBe("0");
     // The same as before, and something more: what a provider's cache is made for.
     expect(sent[2]).toEqual(sent[3]?.slice(0, 2));
+  });
+});
+
+describe("a prompt that is counted", () => {
+  it("is counted with the ids that are sent", async () => {
+    await using log = await openMemoryLog();
+    const first = await openSession({ model: modelOf(kimi, script), tools }, { log });
+    await (
+      await first.session.send("Look.")
+    ).result;
+    await first[Symbol.asyncDispose]();
+    const clerk = counter(() => 700);
+    const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
+    const model = modelOf(claude, answers(9));
+    await using open = await openSession({ ...countingAgent(clerk), model, tools }, { log });
+    for (let turns = 0; clerk.asked.length === 0 && turns < 8; turns++) {
+      await (
+        await open.session.send(`Tale: ${tale}`)
+      ).result;
+    }
+    const sent = model.calls.at(-1)?.prompt ?? [];
+    const [{ id } = { id: "" }] = seen(sent);
+    expect(id).toMatch(/^[a-z0-9]{9}$/);
+    const counted = JSON.stringify(clerk.asked[0]?.messages);
+    expect(counted).toContain(`"toolCallId":"${id}"`);
+    expect(counted).not.toContain(kimiId);
   });
 });
 
