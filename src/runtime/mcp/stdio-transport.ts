@@ -10,6 +10,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, MCPTransport } from "@ai-sdk/mcp";
 import spawn from "cross-spawn";
+import { Lines } from "./lines.ts";
 import type { StdioMcpServer } from "./mcp-options.ts";
 
 /** What a shell has of its own: tokens and keys of the environment are not handed on unasked. */
@@ -22,7 +23,7 @@ const inherited =
 
 /** Milliseconds between closing its stdin, SIGTERM and SIGKILL. */
 const PATIENCE_MS = 500;
-/** Characters of a line: a server that writes more without an end of line does not speak MCP. */
+/** Characters of a line: what is longer is not kept. */
 const LONGEST_LINE = 128 * 1024 * 1024;
 const LAST_WORDS = 2000;
 
@@ -46,7 +47,16 @@ export class StdioTransport implements MCPTransport {
   #ended: Promise<unknown> = Promise.resolve();
   /** Requests by what they hand over. */
   readonly #requests = new WeakMap<object, string | number>();
-  #rest = "";
+  readonly #lines = new Lines({
+    longest: LONGEST_LINE,
+    onLine: (line) => {
+      this.#take(line);
+    },
+    onTooLong: () => {
+      this.#note("[a line without an end]");
+      this.#kill();
+    },
+  });
   #said = "";
 
   constructor(options: StdioTransportOptions) {
@@ -73,7 +83,7 @@ export class StdioTransport implements MCPTransport {
       child.once("error", resolve);
     });
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      this.#read(text);
+      this.#lines.add(text);
     });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#note(text);
@@ -133,17 +143,6 @@ export class StdioTransport implements MCPTransport {
     const gone = await Promise.race([this.#ended.then(() => true), late]);
     patience.abort();
     return gone;
-  }
-
-  #read(text: string): void {
-    const lines = (this.#rest + text).split("\n");
-    this.#rest = lines.pop() ?? "";
-    for (const line of lines) if (line.trim() !== "") this.#take(line);
-    if (this.#rest.length > LONGEST_LINE) {
-      this.#rest = "";
-      this.#note("[a line without an end]");
-      this.#kill();
-    }
   }
 
   #take(line: string): void {

@@ -50,7 +50,19 @@ const pixel =
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 function tools(): readonly object[] {
-  const names = ["say", "die", "hang", "block", "grow", "fail", "mixed", "wait", "refuse"];
+  const names = [
+    "say",
+    "die",
+    "hang",
+    "block",
+    "grow",
+    "fail",
+    "mixed",
+    "wait",
+    "refuse",
+    "huge",
+    "raw",
+  ];
   const grown = existsSync(join(folder, "grown")) ? ["extra"] : [];
   const twice = has("twice") ? [{ name: "say", description: "again", inputSchema: anything }] : [];
   return [
@@ -108,6 +120,8 @@ function called(name: string | undefined, input: Record<string, unknown>): objec
         : { isError: true, ...text("It is broken.") };
     case "mixed":
       return mixed;
+    case "huge":
+      return text("é x\n".repeat(Number(input["characters"]) / 4));
     default:
       return text(`${name} ${JSON.stringify(input)} of ${process.pid}`);
   }
@@ -128,6 +142,11 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     case "tools/list":
       return write({ id, result: { tools: tools() } });
     case "tools/call": {
+      if (params?.name === "raw") {
+        // The very line, whatever it is.
+        const line = String(params.arguments?.["line"]);
+        return void process.stdout.write(`${line.replace("ID", String(id))}\n`);
+      }
       if (params?.name === "refuse") {
         return write({ id, error: { code: -32602, message: "No such argument." } });
       }
