@@ -12,6 +12,7 @@ import type { JSONRPCMessage, MCPTransport } from "@ai-sdk/mcp";
 import spawn from "cross-spawn";
 import { Lines } from "./lines.ts";
 import type { StdioMcpServer } from "./mcp-options.ts";
+import { cancelled, PendingRequests, whyUnread } from "./pending-requests.ts";
 
 /** What a shell has of its own: tokens and keys of the environment are not handed on unasked. */
 const inherited =
@@ -23,14 +24,12 @@ const inherited =
 
 /** Milliseconds between closing its stdin, SIGTERM and SIGKILL. */
 const PATIENCE_MS = 500;
-/** Characters of a line: what is longer is not kept. */
+/** Characters of a line: one that is longer is not kept. */
 const LONGEST_LINE = 128 * 1024 * 1024;
 const LAST_WORDS = 2000;
 
 export interface StdioTransportOptions {
   readonly server: StdioMcpServer;
-  /** Made of a line; throws for what is no message. */
-  readonly parse: (value: unknown) => JSONRPCMessage;
   /** Told once, when the server is gone. */
   readonly onEnd: () => void;
   /** Told that the server has other tools now. */
@@ -45,6 +44,7 @@ export class StdioTransport implements MCPTransport {
   readonly #options: StdioTransportOptions;
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
+  readonly #pending = new PendingRequests();
   /** Requests by what they hand over. */
   readonly #requests = new WeakMap<object, string | number>();
   readonly #lines = new Lines({
@@ -52,9 +52,8 @@ export class StdioTransport implements MCPTransport {
     onLine: (line) => {
       this.#take(line);
     },
-    onTooLong: () => {
-      this.#note("[a line without an end]");
-      this.#kill();
+    onTooLong: (beginning) => {
+      this.#unread(beginning, `It is longer than ${LONGEST_LINE} characters.`);
     },
   });
   #said = "";
@@ -106,13 +105,12 @@ export class StdioTransport implements MCPTransport {
   cancel(input: object): void {
     const requestId = this.#requests.get(input);
     if (requestId === undefined || this.#child?.stdin?.writable !== true) return;
-    const params = { requestId, reason: "The call was cancelled." };
-    const message = { jsonrpc: "2.0", method: "notifications/cancelled", params };
-    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+    this.#child.stdin.write(`${JSON.stringify(cancelled(requestId))}\n`);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     if ("method" in message && "id" in message) {
+      this.#pending.sent(message);
       const input = message.params?.["arguments"];
       if (typeof input === "object" && input !== null) this.#requests.set(input, message.id);
     }
@@ -147,16 +145,25 @@ export class StdioTransport implements MCPTransport {
 
   #take(line: string): void {
     try {
-      const message = this.#options.parse(JSON.parse(line));
-      if ("method" in message && !("id" in message)) {
-        if (message.method === "notifications/tools/list_changed") this.#options.onToolsChanged();
-        return;
-      }
-      this.onmessage?.(message);
+      for (const message of this.#pending.read(JSON.parse(line))) this.#tell(message);
     } catch (error) {
-      // A banner, a log line, an answer that nobody waits for any more.
-      this.#note(`${line}\n`);
-      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      this.#unread(line, whyUnread(error));
+    }
+  }
+
+  /** A broken answer, or a banner, a log line, an answer that nobody waits for any more. */
+  #unread(line: string, why: string): void {
+    const failed = this.#pending.unread(line, why);
+    if (failed !== undefined) this.#tell(failed);
+    this.#note(`${line}\n`);
+    this.onerror?.(new Error(why));
+  }
+
+  #tell(message: JSONRPCMessage): void {
+    if ("method" in message && !("id" in message)) {
+      if (message.method === "notifications/tools/list_changed") this.#options.onToolsChanged();
+    } else {
+      this.onmessage?.(message);
     }
   }
 
