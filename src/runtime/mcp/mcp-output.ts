@@ -55,22 +55,36 @@ function contentPart(given: unknown): ContentPart {
 
 /** Where its kind is not said, its bytes may tell. */
 function mediaPart({ type = "file", data, mimeType }: McpMedia): ContentPart {
-  const mediaType = mimeType ?? detectMediaType({ data });
+  const mediaType = saidType(mimeType) ?? detectMediaType({ data });
   return mediaType === undefined
     ? textPart(`[The ${type} is not shown here: nothing says what media type it is of.]`)
     : filePart(data, mediaType);
 }
 
+function saidType(mimeType: string | null | undefined): string | undefined {
+  return isGiven(mimeType) && mimeType.trim() !== "" ? mimeType : undefined;
+}
+
 /** Words in the place of what is no base64: no provider takes it, and addresses are not for a server to name. */
 function filePart(data: string, mediaType: string, filename?: string): ContentPart {
-  const { kind, ...found } = fileData(data, true);
-  if (kind === "content" || kind === "inline") {
+  const found = fileData(data, true);
+  if (found.kind === "content" || found.kind === "inline") {
     const named = filename === undefined ? {} : { filename };
-    return { type: "file", mediaType, data: { type: "data", data }, ...named };
+    const plain = found.kind === "content" ? plainBase64(data) : base64Of(found.found.content);
+    return { type: "file", mediaType, data: { type: "data", data: plain }, ...named };
   }
-  const why = "why" in found ? found.why : "it is no base64";
+  const why = found.kind === "broken" ? found.why : "it is no base64";
   const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
   return textPart(`[The file${called} (${mediaType}) is not shown here: ${why}.]`);
+}
+
+/** Of base64 in lines or in the alphabet of addresses the one form that every provider takes. */
+function plainBase64(data: string): string {
+  return /[\s_-]/.test(data) ? base64Of(Buffer.from(data, "base64")) : data;
+}
+
+function base64Of(content: Uint8Array): string {
+  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("base64");
 }
 
 /** Text stays text with the address that it came from, however it was sent. */
@@ -84,7 +98,7 @@ function resourcePart({ uri, mimeType, text, blob }: McpResource): ContentPart {
     const decoded = Buffer.from(blob, "base64").toString("utf8");
     return textPart(JSON.stringify({ uri, mimeType, text: decoded }));
   }
-  return filePart(blob, mimeType ?? UNKNOWN_TYPE, uri.split("/").at(-1) ?? uri);
+  return filePart(blob, saidType(mimeType) ?? UNKNOWN_TYPE, uri.split("/").at(-1) ?? uri);
 }
 
 function isTextual(mediaType: string): boolean {

@@ -24,6 +24,7 @@ const json = (result: unknown): string => JSON.stringify({ jsonrpc: "2.0", id: "
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const text = { type: "text", text: "hello" };
+const image = { type: "file", mediaType: "image/png", data: { type: "data", data: png } };
 const words = (pattern: RegExp): unknown => ({
   type: "text",
   text: expect.stringMatching(pattern) as unknown,
@@ -34,12 +35,21 @@ describe("of an answer with parts that are broken", () => {
     [
       "an image that does not say of what kind it is",
       [text, { type: "image", data: png }],
-      [text, { type: "file", mediaType: "image/png", data: { type: "data", data: png } }],
+      [text, image],
     ],
     [
       "an image of which nothing tells of what kind it is",
       [text, { type: "image", data: "aGVsbG8=" }],
       [text, words(/^\[The image is not shown here/)],
+    ],
+    [
+      "an image whose base64 has lines, or the alphabet of addresses, or stands in an address",
+      [
+        { type: "image", mimeType: "image/png", data: `${png.slice(0, 76)}\n${png.slice(76)}\n` },
+        { type: "image", mimeType: "", data: png.replaceAll("+", "-").replaceAll("/", "_") },
+        { type: "image", mimeType: "image/png", data: `data:image/png;base64,${png}` },
+      ],
+      [image, image, image],
     ],
     [
       "data that is no base64",
@@ -64,7 +74,11 @@ describe("of an answer with parts that are broken", () => {
       [{ type: "resource_link", uri: "file:///a" }],
       [words(/file:\/\/\/a/)],
     ],
-    ["parts that are none", ["hello", null, 5], [text, words(/^null$/), words(/^5$/)]],
+    [
+      "parts that are none",
+      ["hello", null, 5, { type: "text" }],
+      [text, words(/^null$/), words(/^5$/), words(/^\{"type":"text"\}$/)],
+    ],
   ])("what there is of it is shown: %s", async (_, content, value) => {
     await using folder = await temporaryFolder();
     const server = new RunningServer("own", ownServer(folder), Date.now);
