@@ -7,6 +7,7 @@
 
 import { validateJSONRPCMessage, type JSONRPCMessage } from "@ai-sdk/mcp";
 import { z } from "zod";
+import { usableList } from "./listed-tools.ts";
 
 /** A request that was sent. */
 export interface SentRequest {
@@ -90,7 +91,11 @@ export class PendingRequests {
       return { jsonrpc: "2.0", id, result: { resultType: "complete", toolResult: value } };
     }
     try {
-      return validateJSONRPCMessage(value);
+      return validateJSONRPCMessage(
+        method === "tools/list"
+          ? { ...answer.data, result: usableList(answer.data?.result) }
+          : value,
+      );
     } catch (error) {
       return this.fail(sent, whyUnread(error));
     }

@@ -73,6 +73,17 @@ function tools(): readonly object[] {
   ];
 }
 
+/** As servers list them that leave nothing out, or too much. */
+const carelessTools = [
+  { name: "good", description: "good", inputSchema: { type: "object", required: ["a"] } },
+  { name: "empty" },
+  { name: "nulls", title: null, description: null, inputSchema: null, annotations: null },
+  { name: "schema", inputSchema: { type: null, properties: null, required: null } },
+  { name: "words", description: 5, inputSchema: "none", outputSchema: [], annotations: "none" },
+  { name: "hints", inputSchema: anything, annotations: { readOnlyHint: "true", title: null } },
+  { description: "without a name", inputSchema: anything },
+];
+
 const mixed = {
   content: [
     { type: "audio", data: base64("sound"), mimeType: "audio/wav" },
@@ -140,6 +151,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       return write({ id, result: { protocolVersion: "2025-06-18", capabilities, serverInfo } });
     }
     case "tools/list":
+      if (has("careless")) return write({ id, result: { tools: carelessTools, nextCursor: null } });
       return write({ id, result: { tools: tools() } });
     case "tools/call": {
       if (params?.name === "raw") {
