@@ -53,7 +53,7 @@ function usableTool(given: object): object {
   const { inputSchema, annotations, ...tool } = sound(given, toolRules);
   return {
     ...tool,
-    // Of a tool that does not say what it takes: anything.
+    // A tool that does not say what it takes is offered as one that takes nothing.
     inputSchema: sound(object.catch({}).parse(inputSchema), inputRules),
     ...(annotations === undefined
       ? {}

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { Lines } from "../../../src/runtime/mcp/lines.ts";
 import { RunningServer } from "../../../src/runtime/mcp/mcp-server.ts";
 import { temporaryFolder } from "../../cli/temporary-folder.ts";
-import { ownServer } from "./own-servers.ts";
+import { ownServer, pidsIn } from "./own-servers.ts";
 
 const MEBI = 2 ** 20;
 const answerSchema = z.looseObject({ content: z.array(z.looseObject({ text: z.string() })) });
@@ -18,6 +18,21 @@ describe("an answer of 64 million characters", () => {
     // A reader that begins again with each piece needs minutes for this, and a call has one.
     const { content } = answerSchema.parse(await server.call("huge", { characters }));
     expect(content.map(({ text }) => text.length)).toEqual([characters]);
+    await server.close();
+  });
+});
+
+describe("an answer of more than 128 million characters", () => {
+  it("fails its call and no other, and the server goes on", async () => {
+    await using folder = await temporaryFolder();
+    const settings = { ...ownServer(folder), callTimeoutMs: Number.POSITIVE_INFINITY };
+    const server = new RunningServer("own", settings, Date.now);
+    await expect(server.call("huge", { characters: 128 * MEBI })).rejects.toMatchObject({
+      code: "MCP_SERVER_FAILED",
+      message: expect.stringContaining("longer than 134217728 characters") as unknown,
+    });
+    expect(await server.call("say", {})).toMatchObject({ isError: false });
+    expect(pidsIn(folder)).toHaveLength(1);
     await server.close();
   });
 });

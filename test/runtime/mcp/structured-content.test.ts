@@ -37,7 +37,7 @@ it.each([
     ["alice", "bob"],
   ],
   ["whose value is the name of a kind of part", { kind: "text" }, ["hi"]],
-  ["one of several texts", { result: "bob" }, ["alice", "bob"]],
+  ["one of several texts", { result: "bob" }, ["bob", "alice"]],
   ["an empty list beside nothing", { result: [] }, []],
   ["a list in another order", { result: ["bob", "alice"] }, ["alice", "bob"]],
   ["a field with a name that says something", { winner: "bob" }, ["bob"]],
