@@ -3,7 +3,7 @@
  * takes. Pure: proposes, and the runtime records.
  */
 
-import type { BlobMeasures, ModelName, OmittedMedia } from "../events/index.ts";
+import type { ModelName, OmittedMedia } from "../events/index.ts";
 import {
   itemMedia,
   itemMessages,
@@ -178,21 +178,15 @@ function weighed(
     }
     const characters = blob === undefined ? data.length : asBase64(blob.bytes);
     const file: MediaFile = { mediaType, bytes: Math.floor((characters * 3) / 4), ...blob };
-    const sent = blob === undefined ? characters : sentOf(file, blob, limits, pictures);
+    const sent = blob?.fault === undefined ? sentOf(file, limits, pictures) : 0;
     return { ...one, isPicture: isPicture(medium), characters, sent };
   });
 }
 
-/** A blob that the model does not take is a note, or a smaller copy. Content that lies in the log is sent as it is. */
-function sentOf(
-  file: MediaFile,
-  { bytes, fault }: BlobMeasures,
-  limits: MediaLimits,
-  pictures: number,
-): number {
-  if (fault !== undefined) return 0;
+/** What the model does not take is a note, or a smaller copy. */
+function sentOf(file: MediaFile, limits: MediaLimits, pictures: number): number {
   const refusal = mediaRefusal(file, limits, pictures);
-  const characters = asBase64(bytes);
+  const characters = asBase64(file.bytes);
   if (refusal === undefined) return characters;
   return "longestEdge" in refusal ? Math.min(characters, SCALED_CHARACTERS) : 0;
 }

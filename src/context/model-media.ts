@@ -21,6 +21,8 @@ export interface MediaFile {
 export interface MediaLimits {
   /** Media types, or their beginnings (`image/`); absent where all are sent. */
   readonly types?: readonly string[];
+  /** Of texts, those that are sent as files; absent where all are. Others are sent as words. */
+  readonly textFiles?: readonly string[];
   /** Base64 characters of one picture. */
   readonly pictureCharacters?: number;
   /** Pixels of a picture's longer edge. */
@@ -48,11 +50,12 @@ const USUAL_PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /**
  * "Vision" and "PDF support", platform.claude.com/docs/en/build-with-claude: four formats, 8,000 pixels,
  * 2,000 where a request has more than 20 pictures; 600 pictures and pages, 100 of models whose window
- * is 200,000 tokens. 5 MB a picture, counted as base64: "image exceeds 5 MB maximum" tells its length
+ * is 200,000 tokens. Of texts the SDK's client sends plain ones as files. 5 MB a picture, counted as base64: "image exceeds 5 MB maximum" tells its length
  * (github.com/lobehub/lobehub/pull/14711). 32 MB a request: github.com/anthropics/anthropic-sdk-python/issues/938.
  */
 const claude: MediaLimits = {
   types: [...USUAL_PICTURES, "application/pdf", "text/"],
+  textFiles: ["text/plain"],
   pictureCharacters: 5 * MB,
   pictureEdge: 8000,
   pictureEdgeAmong: { more: 20, edge: 2000 },
@@ -69,12 +72,14 @@ const SMALL_WINDOW = /claude-3|haiku|(sonnet|opus)-4([-.][0-5])?([@:]|-\d{8}|-v\
  */
 const gpt: MediaLimits = {
   types: [...USUAL_PICTURES, "application/pdf", "text/"],
+  textFiles: [],
   pictures: 500,
   requestCharacters: request(50),
 };
 /** "Audio and speech", there: only models that are made for it, and they take no pictures. */
 const gptAudio: MediaLimits = {
   types: ["audio/", "text/"],
+  textFiles: [],
   requestCharacters: request(50),
 };
 
@@ -99,7 +104,7 @@ const gemini: MediaLimits = {
   requestCharacters: request(100),
 };
 
-const textOnly: MediaLimits = { types: ["text/"] };
+const textOnly: MediaLimits = { types: ["text/"], textFiles: [] };
 
 /** What a model takes; undefined where nothing is known of its kind. */
 export function modelMedia(model: ModelName): MediaLimits | undefined {
@@ -146,8 +151,11 @@ export function mediaRefusal(
   pictures: number,
 ): MediaRefusal | undefined {
   const { mediaType, bytes, width = 0, height = 0, pages = 0 } = file;
-  const { types, requestCharacters = Number.POSITIVE_INFINITY } = limits;
+  const { types, textFiles, requestCharacters = Number.POSITIVE_INFINITY } = limits;
   if (types !== undefined && !types.some((type) => taken(mediaType, type))) return { kind: "type" };
+  if (textFiles !== undefined && mediaType.startsWith("text/") && !textFiles.includes(mediaType)) {
+    return { kind: "type" };
+  }
   if (limits.pages !== undefined && pages > limits.pages) {
     return { kind: "pages", most: limits.pages };
   }

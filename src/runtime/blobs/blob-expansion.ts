@@ -25,7 +25,7 @@ type ResultContent = Extract<ToolResultPart["output"], { readonly type: "content
 
 const known = new WeakMap<ModelMessage, boolean>();
 
-/** Whether a message has files that are not sent as they stand; looked at once. */
+/** Whether a message has files that are perhaps not sent as they stand; looked at once. */
 export function isToBeExpanded(message: ModelMessage): boolean {
   const { content, role } = message;
   if (typeof content === "string") return false;
@@ -44,19 +44,19 @@ function isFollowed(
   if (part.type === "file" || part.type === "reasoning-file") {
     const kind = kindOf(part.data);
     // What a model made is not fetched.
-    return kind !== "content" && (kind !== "address" || role === "user");
+    return kind !== "named" && (kind !== "address" || role === "user");
   }
   if (part.type !== "tool-result" || part.output.type !== "content") return false;
   return part.output.value.some(isFollowedResult);
 }
 
 function isFollowedResult(part: ResultContent[number]): boolean {
-  return fileElsewhere(part) !== undefined || kindOf(placeOf(part), isBare(part)) !== "content";
+  return fileElsewhere(part) !== undefined || kindOf(placeOf(part), isBare(part)) !== "named";
 }
 
 function kindOf(place: unknown, bare = false): ReturnType<typeof fileData>["kind"] {
   const data = dataIn(place);
-  return data === undefined ? "content" : fileData(data, bare).kind;
+  return data === undefined ? "named" : fileData(data, bare).kind;
 }
 
 /** Whether base64 stands there alone: an address of a tool's answer is an address. */
@@ -216,6 +216,7 @@ function namedFile(part: ResultContent[number]): NamedFile {
   const isImage = part.type.startsWith("image");
   return {
     isBare: isBare(part),
+    isAnswer: true,
     ...(isImage ? { mediaType: "image" } : {}),
     ...("mediaType" in part ? { mediaType: part.mediaType } : {}),
     ...("filename" in part ? { filename: part.filename } : {}),

@@ -4,15 +4,18 @@ import { resemblesReference, TurnlogError, type StoredUserContent } from "../../
 import { dataUrlContent, type FoundContent } from "./base64-text.ts";
 
 export type FileData =
-  /** To be sent as it is: base64, a `data:` URL, or the name that a provider has for a file of its own. */
-  | { readonly kind: "content" }
-  /** A `data:` URL that the AI SDK does not take where it stands, decoded. */
-  | { readonly kind: "inline"; readonly found: FoundContent }
+  /** The name that a provider has for a file of its own: to be sent as it is. */
+  | { readonly kind: "named" }
+  /** Base64, or a `data:` URL. */
+  | {
+      readonly kind: "content";
+      readonly read: () => FoundContent;
+      /** Whether the AI SDK takes it as it stands there. */
+      readonly isTaken: boolean;
+    }
   | { readonly kind: "reference" }
   | { readonly kind: "address"; readonly url: URL }
   | { readonly kind: "broken"; readonly why: string };
-
-const content: FileData = { kind: "content" };
 
 /** The names that OpenAI and Azure have for files. */
 const PROVIDERS_FILE = /^(file|assistant)-/;
@@ -27,7 +30,7 @@ export function fileData(data: string, isBare = false): FileData {
       found !== undefined && (base64 === undefined || isBase64(data.slice(base64.length)));
     if (!isRead) return broken("its `data:` URL cannot be decoded");
     if (found.content.length === 0) return broken("it is empty");
-    return isBare || base64 === undefined ? { kind: "inline", found } : content;
+    return { kind: "content", read: () => found, isTaken: !isBare && base64 !== undefined };
   }
   if (/^[a-z][a-z\d+.-]*:/i.test(data)) {
     return URL.canParse(data)
@@ -35,8 +38,13 @@ export function fileData(data: string, isBare = false): FileData {
       : broken("its address cannot be read");
   }
   if (data.trim() === "") return broken("it is empty");
-  if (PROVIDERS_FILE.test(data) || isBase64(data)) return content;
-  return broken("its base64 cannot be decoded");
+  if (PROVIDERS_FILE.test(data)) return { kind: "named" };
+  if (!isBase64(data)) return broken("its base64 cannot be decoded");
+  const read = (): FoundContent => ({
+    content: Buffer.from(data, "base64"),
+    declared: undefined,
+  });
+  return { kind: "content", read, isTaken: true };
 }
 
 function broken(why: string): FileData {

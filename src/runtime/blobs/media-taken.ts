@@ -9,6 +9,8 @@ export interface NotShown {
   readonly why: string;
   /** Of a picture of which a smaller copy would be taken: pixels of its longer edge. */
   readonly longestEdge?: number;
+  /** The model takes no files of its kind. */
+  readonly isTypeRefused?: true;
 }
 
 /**
@@ -26,6 +28,7 @@ export function whyNotShown(
   const refusal = limits && mediaRefusal(blob, limits, pictures);
   if (refusal === undefined) return undefined;
   const why = wordsOf(refusal, blob, pictures > (limits?.pictureEdgeAmong?.more ?? pictures));
+  if (refusal.kind === "type") return { why, isTypeRefused: true };
   return "longestEdge" in refusal ? { why, longestEdge: refusal.longestEdge } : { why };
 }
 

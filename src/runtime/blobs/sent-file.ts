@@ -10,26 +10,22 @@ import {
   type BlobStore,
   type ModelName,
 } from "../../events/index.ts";
-import type { BlobsState, KnownBlob } from "../../projections/index.ts";
-import { SCALED_CHARACTERS, type MediaLimits } from "../../context/index.ts";
+import type { MediaLimits } from "../../context/index.ts";
+import type { BlobsState } from "../../projections/index.ts";
 import type { AddressContent } from "./address-content.ts";
+import type { FoundContent } from "./base64-text.ts";
+import { measured } from "./blob-shelf.ts";
 import { fileData } from "./file-data.ts";
-import { whyNotShown, type NotShown } from "./media-taken.ts";
-import { UNKNOWN_TYPE } from "./media-type.ts";
-import type { ScaledPicture, ScalePicture } from "./scaled-picture.ts";
+import { mediaTypeOf, UNKNOWN_TYPE } from "./media-type.ts";
+import type { ScaledPicture } from "./scaled-picture.ts";
+import { noteOf, shownContent, type Note, type Viewer } from "./shown-content.ts";
 
-export interface BlobExpansion {
+export interface BlobExpansion extends Viewer {
   readonly blobs: BlobsState;
   /** Where they lie; undefined where nobody has them. */
   readonly store: BlobStore | undefined;
-  /** What the model takes; undefined where nothing is known of it. */
-  readonly media: MediaLimits | undefined;
   /** Who is shown them; undefined where nobody knows. */
   readonly model: ModelName | undefined;
-  /** How many pictures there are in the prompt. */
-  readonly pictures: number;
-  /** Who makes smaller copies of pictures, if anybody does. */
-  readonly scaler: () => Promise<ScalePicture | undefined>;
   /** What is behind an address; undefined where nobody is to be asked, and it stays what it is. */
   readonly read: ((url: URL, declared: string) => Promise<AddressContent>) | undefined;
 }
@@ -37,7 +33,7 @@ export interface BlobExpansion {
 /** A file as it is sent: its bytes as base64, what the model is told instead, or as it stands. */
 export type SentFile = (
   | { readonly data: string; readonly mediaType: string }
-  | { readonly note: string }
+  | Note
   | typeof asItIs
 ) & {
   /** Where it may be another the next time. */
@@ -54,22 +50,23 @@ export interface NamedFile {
   readonly isBare?: boolean;
   /** Where nobody fetches what addresses hold. */
   readonly isMade?: boolean;
+  /** Of what a tool answers. */
+  readonly isAnswer?: boolean;
 }
 
 /** What becomes of the data of a file. */
 export async function sentFile(
   data: string,
   part: NamedFile,
-  expansion: BlobExpansion,
+  given: BlobExpansion,
 ): Promise<SentFile> {
+  const expansion = part.isAnswer === true ? { ...given, media: inAnswers(given.media) } : given;
   const found = fileData(data, part.isBare);
   switch (found.kind) {
-    case "content":
+    case "named":
       return asItIs;
-    case "inline": {
-      const { content, declared = part.mediaType ?? UNKNOWN_TYPE } = found.found;
-      return base64Of({ content, mediaType: declared });
-    }
+    case "content":
+      return await inTheEvent(found.read(), found.isTaken, part, expansion);
     case "reference":
       return await contentOf(data, part.filename, expansion);
     case "address":
@@ -77,6 +74,27 @@ export async function sentFile(
     case "broken":
       return { note: unsized(part, `it is broken: ${found.why}`) };
   }
+}
+
+/** Where texts are no files of messages, they are none of answers: what a client does not send there, it leaves out. */
+function inAnswers(media: MediaLimits | undefined): MediaLimits | undefined {
+  return media?.textFiles === undefined ? media : { ...media, textFiles: [] };
+}
+
+/** Content that stayed in its event, small or not, is shown by the same rules as any other. */
+async function inTheEvent(
+  { content, declared }: FoundContent,
+  isTaken: boolean,
+  part: NamedFile,
+  expansion: BlobExpansion,
+): Promise<SentFile> {
+  const mediaType = await mediaTypeOf(content, declared ?? part.mediaType);
+  const blob = { mediaType, ...measured(content, mediaType) };
+  const file = { blob, read: () => content, name: part.filename };
+  const sent = await shownContent(file, expansion);
+  if ("note" in sent) return sent;
+  const isSame = sent.content === content && mediaType === part.mediaType;
+  return isSame && isTaken ? asItIs : base64Of(sent);
 }
 
 async function addressed(url: URL, part: NamedFile, expansion: BlobExpansion): Promise<SentFile> {
@@ -93,18 +111,19 @@ async function addressed(url: URL, part: NamedFile, expansion: BlobExpansion): P
       return { note: unsized(part, found.why, url), isMissing: true };
     case "content": {
       const { content, blob } = found;
-      const refused = whyNotShown(blob, expansion.media, expansion.pictures);
-      const copy = refused === undefined ? sameContent : await smallerCopy(refused, expansion);
-      const sent = await copy?.(content, blob.mediaType);
-      if (sent === undefined)
-        return { note: noteOf(url.href, blob, part.filename, refused?.why ?? "it cannot be read") };
-      return base64Of(sent);
+      const file = { blob, read: () => content, name: part.filename, place: url.href };
+      return sentOf(await shownContent(file, expansion));
     }
   }
 }
 
+function sentOf(shown: Awaited<ReturnType<typeof shownContent>>): SentFile {
+  return "note" in shown ? shown : base64Of(shown);
+}
+
 function base64Of({ content, mediaType }: ScaledPicture): SentFile {
-  return { data: Buffer.from(content).toString("base64"), mediaType };
+  const { buffer, byteOffset, byteLength } = content;
+  return { data: Buffer.from(buffer, byteOffset, byteLength).toString("base64"), mediaType };
 }
 
 /** Of a file whose bytes nobody has. */
@@ -119,49 +138,18 @@ async function contentOf(
   name: string | undefined,
   expansion: BlobExpansion,
 ): Promise<SentFile> {
-  const { blobs, store, media, pictures } = expansion;
+  const { blobs, store } = expansion;
   const sha256 = referredBlob(reference);
   const blob = sha256 === undefined ? undefined : byId(blobs.stored, sha256);
   if (sha256 === undefined || blob === undefined) {
     return { note: `[A file stood here, and this session has none of that name: ${reference}]` };
   }
-  const note = (why: string): string => noteOf(reference, blob, name, why);
-  const refused = whyNotShown(blob, media, pictures);
-  const copy = refused === undefined ? sameContent : await smallerCopy(refused, expansion);
-  if (refused !== undefined && copy === undefined) return { note: note(refused.why) };
-  if (store === undefined) return { note: note("it is not at hand"), isMissing: true };
+  const read = store === undefined ? undefined : () => readBlob(store, sha256);
+  const file = { blob, read, name, place: reference };
   try {
-    const content = await readBlob(store, sha256);
-    const sent = await copy?.(content, blob.mediaType);
-    if (sent === undefined) return { note: note(refused?.why ?? "it cannot be read") };
-    return base64Of(sent);
+    return sentOf(await shownContent(file, expansion));
   } catch {
     // Whatever is wrong with it: `verify` says it, and the session goes on.
-    return { note: note("it cannot be read"), isMissing: true };
+    return { note: noteOf(file, "it cannot be read"), isMissing: true };
   }
-}
-
-/** What is made of content so that it can be sent, or nothing. */
-type Copy = (content: Uint8Array, mediaType: string) => Promise<ScaledPicture | undefined>;
-
-const sameContent: Copy = (content, mediaType) => Promise.resolve({ content, mediaType });
-
-/** Undefined where none would be taken either, or nobody makes one. */
-async function smallerCopy(
-  { longestEdge }: NotShown,
-  { scaler }: BlobExpansion,
-): Promise<Copy | undefined> {
-  const scale = longestEdge === undefined ? undefined : await scaler();
-  if (scale === undefined || longestEdge === undefined) return undefined;
-  return (content) => scale(content, { longestEdge, characters: SCALED_CHARACTERS });
-}
-
-function noteOf(
-  reference: string,
-  { mediaType, bytes }: KnownBlob,
-  name: string | undefined,
-  why: string,
-): string {
-  const called = name === undefined ? "" : ` ${JSON.stringify(name)}`;
-  return `[The file${called} (${mediaType}, ${bytes} bytes) is not shown here: ${why}. ${reference}]`;
 }

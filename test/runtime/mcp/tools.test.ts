@@ -91,7 +91,8 @@ describe("a result of many kinds", () => {
       {
         type: "content",
         value: [
-          { type: "file", mediaType: "audio/wav", data: data("sound") },
+          // It is said to be `audio/wav`, and is what its bytes are.
+          { type: "file", mediaType: "text/plain", data: data("sound") },
           { type: "file", mediaType: "application/pdf", data: data("%PDF"), filename: "b.pdf" },
           { type: "text", text: containing('{\\"é\\":1}') },
           { type: "text", text: containing("file:///c.txt") },
