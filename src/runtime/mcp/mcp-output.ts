@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { JsonValue, ModelOutput } from "../../events/index.ts";
 import { fileData } from "../blobs/file-data.ts";
 import { UNKNOWN_TYPE } from "../blobs/media-type.ts";
+import type { ReadJson } from "./media-in-json.ts";
 import {
   isGiven,
   mcpResultSchema,
@@ -31,11 +32,14 @@ export function mcpModelOutput(output: unknown): ModelOutput {
     return { type: "json", value: asJson(output) };
   }
   const shown: Content = (result.content ?? []).map(contentPart);
-  const untold = untoldContent(result);
-  return {
-    type: "content",
-    value: [...shown, ...(untold === undefined ? [] : [textPart(untold)])],
-  };
+  return { type: "content", value: [...shown, ...jsonParts(untoldContent(result))] };
+}
+
+/** JSON, and behind it what stood in it for the model to see. */
+function jsonParts(read: ReadJson | undefined): Content {
+  if (read === undefined) return [];
+  const files = read.media.map(({ data, mediaType }) => filePart(data, mediaType));
+  return [textPart(read.text), ...files];
 }
 
 function textPart(text: string): ContentPart {
@@ -55,7 +59,7 @@ function contentPart(given: unknown): ContentPart {
 
 /** Where its kind is not said, its bytes may tell. */
 function mediaPart({ type = "file", data, mimeType }: McpMedia): ContentPart {
-  const mediaType = saidType(mimeType) ?? detectMediaType({ data });
+  const mediaType = saidType(mimeType) ?? seenType(data);
   return mediaType === undefined
     ? textPart(`[The ${type} is not shown here: nothing says what media type it is of.]`)
     : filePart(data, mediaType);
@@ -65,26 +69,33 @@ function saidType(mimeType: string | null | undefined): string | undefined {
   return isGiven(mimeType) && mimeType.trim() !== "" ? mimeType : undefined;
 }
 
+function seenType(data: string): string | undefined {
+  const found = fileData(data, true);
+  if (found.kind !== "content") return UNKNOWN_TYPE;
+  const { content, declared } = found.read();
+  return declared ?? detectMediaType({ data: content });
+}
+
 /** Words in the place of what is no base64: no provider takes it, and addresses are not for a server to name. */
 function filePart(data: string, mediaType: string, filename?: string): ContentPart {
   const found = fileData(data, true);
-  if (found.kind === "content" || found.kind === "inline") {
-    const named = filename === undefined ? {} : { filename };
-    const plain = found.kind === "content" ? plainBase64(data) : base64Of(found.found.content);
-    return { type: "file", mediaType, data: { type: "data", data: plain }, ...named };
+  const named = filename === undefined ? {} : { filename };
+  switch (found.kind) {
+    case "content": {
+      // Of base64 in lines, in the alphabet of addresses or in one, the form that every provider takes.
+      const isPlain = found.isTaken && !/[\s_-]/.test(data);
+      const plain = isPlain ? data : Buffer.from(found.read().content).toString("base64");
+      return { type: "file", mediaType, data: { type: "data", data: plain }, ...named };
+    }
+    case "reference":
+      // Of a result that a log has kept.
+      return { type: "file", mediaType, data: { type: "data", data }, ...named };
+    default: {
+      const why = found.kind === "broken" ? found.why : "it is no base64";
+      const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
+      return textPart(`[The file${called} (${mediaType}) is not shown here: ${why}.]`);
+    }
   }
-  const why = found.kind === "broken" ? found.why : "it is no base64";
-  const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
-  return textPart(`[The file${called} (${mediaType}) is not shown here: ${why}.]`);
-}
-
-/** Of base64 in lines or in the alphabet of addresses the one form that every provider takes. */
-function plainBase64(data: string): string {
-  return /[\s_-]/.test(data) ? base64Of(Buffer.from(data, "base64")) : data;
-}
-
-function base64Of(content: Uint8Array): string {
-  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString("base64");
 }
 
 /** Text stays text with the address that it came from, however it was sent. */
@@ -118,7 +129,7 @@ export function failureMessage(result: McpResult): string {
     const shown = contentPart(given);
     return "text" in shown ? shown.text : `[${mediaOf(given)?.type ?? "resource"}]`;
   });
-  const text = [...said, untoldContent(result) ?? ""].join("\n").trim();
+  const text = [...said, untoldContent(result)?.text ?? ""].join("\n").trim();
   return text === "" ? "The tool failed and did not say why." : text;
 }
 

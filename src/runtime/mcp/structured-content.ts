@@ -1,6 +1,7 @@
 /** Whether structured content says something that the content beside it does not. Pure. */
 
 import { isDeepStrictEqual } from "node:util";
+import { readJson, type ReadJson } from "./media-in-json.ts";
 import { isGiven, textOf, type McpResult } from "./mcp-result.ts";
 
 /** Fields in which servers wrap what is no object: the reference servers, and those of FastMCP. */
@@ -10,9 +11,9 @@ const WRAPPERS: ReadonlySet<string | undefined> = new Set(["content", "result"])
  * Structured content as JSON, unless the content has it: by the protocol a server sends it as JSON in a
  * text too. Also told is what is wrapped into a field that says nothing: the whole content, or its parts.
  */
-export function untoldContent({ content, structuredContent }: McpResult): string | undefined {
+export function untoldContent({ content, structuredContent }: McpResult): ReadJson | undefined {
   if (!isGiven(structuredContent)) return undefined;
-  return isTold(structuredContent, content ?? []) ? undefined : JSON.stringify(structuredContent);
+  return isTold(structuredContent, content ?? []) ? undefined : readJson(structuredContent);
 }
 
 function isTold(structured: unknown, content: readonly unknown[]): boolean {

@@ -57,10 +57,15 @@ describe("of an answer with parts that are broken", () => {
       [words(/image\/png.*base64/), text],
     ],
     [
-      "data that is an address, or the name of a file that a session has",
+      "data that is no base64, of no kind",
+      [{ type: "image", data: "%%%" }, { type: "audio", data: "" }, text],
+      [words(/not shown here.*base64/), words(/not shown here.*empty/), text],
+    ],
+    [
+      "data that is an address, or the name of a file that a provider has",
       [
         { type: "image", mimeType: "image/png", data: "http://127.0.0.1/secret.png" },
-        { type: "audio", mimeType: "audio/wav", data: `turnlog-blob:${"0".repeat(64)}` },
+        { type: "audio", mimeType: "audio/wav", data: "file-abcdefgh" },
       ],
       [words(/image\/png.*base64/), words(/audio\/wav/)],
     ],

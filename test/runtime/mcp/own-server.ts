@@ -157,7 +157,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       if (params?.name === "raw") {
         // The very line, whatever it is.
         const line = String(params.arguments?.["line"]);
-        return void process.stdout.write(`${line.replaceAll("ID", String(id))}\n`);
+        return void process.stdout.write(`${line.replace("ID", String(id))}\n`);
       }
       if (params?.name === "refuse") {
         return write({ id, error: { code: -32602, message: "No such argument." } });

@@ -1,9 +1,10 @@
 /** Structured content of a result: the model is told of it wherever it says more than the content. */
 
 import { expect, it } from "vitest";
-import { scriptedModel } from "../../../src/testing/index.ts";
+import { replay, scriptedModel } from "../../../src/testing/index.ts";
 import { temporaryFolder } from "../../cli/temporary-folder.ts";
 import { call, calling } from "../../support/script.ts";
+import { png } from "../../support/media.ts";
 import { openSession } from "../../support/with-runtime.ts";
 import { ownServer } from "./own-servers.ts";
 
@@ -28,7 +29,8 @@ async function told(...results: readonly object[]): Promise<readonly unknown[]> 
 const texts = (...all: readonly string[]): readonly object[] =>
   all.map((text) => ({ type: "text", text }));
 
-const image = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" };
+const picture = png({ width: 60, height: 40, seed: 1 }).toString("base64");
+const image = { type: "image", mimeType: "image/png", data: picture };
 
 it.each([
   [
@@ -61,6 +63,47 @@ it("is left out where it is the content itself, media and all", async () => {
   const content = [...texts("Look:"), image];
   const [shown] = await told({ content, structuredContent: { content } });
   expect(shown).toMatchObject({ value: [{ text: "Look:" }, { type: "file" }] });
+});
+
+it("is seen where it holds pictures, of a failure too", async () => {
+  const structuredContent = { title: "page", shots: [picture, `data:image/png;base64,${picture}`] };
+  const all = await told({ structuredContent }, { structuredContent, isError: true });
+  const file = { type: "file", mediaType: "image/png", data: { data: picture } };
+  const text = {
+    text: '{"title":"page","shots":["[file 1 behind this text]","[file 2 behind this text]"]}',
+  };
+  expect(all).toMatchObject([
+    { value: [text, file, file] },
+    { value: [{ type: "text" }, text, file, file] },
+  ]);
+});
+
+it("is the same where a replay reads it again, with content beside the log", async () => {
+  await using folder = await temporaryFolder();
+  const data = png({ width: 300, height: 200, seed: 1 }).toString("base64");
+  const address = `data:image/png;base64,${data}`;
+  // Of no kind that anybody knows.
+  const bytes = Buffer.from(data, "base64").subarray(99).toString("base64");
+  const results = [
+    { content: [{ type: "image", data }] },
+    { content: [{ type: "image", data: address }] },
+    { content: [{ type: "resource", resource: { uri: "file:///a", blob: data } }] },
+    { content: [], structuredContent: { data, address, bytes, said: `See ${address}.` } },
+    { content: texts(JSON.stringify({ address })), structuredContent: { address } },
+  ];
+  const calls = results.map((result, index) => {
+    const line = JSON.stringify({ jsonrpc: "2.0", id: "ID", result });
+    return call("own__raw", `c${index}`, { line });
+  });
+  const agent = { model: scriptedModel([]) };
+  const model = scriptedModel([calling(...calls), "Done."]);
+  await using open = await openSession({ model }, { mcp: { own: ownServer(folder) } });
+  await (
+    await open.session.send("Go.")
+  ).result;
+  const events = await open.events();
+  expect(events.some(({ type }) => type === "blob.stored")).toBe(true);
+  expect(await replay(events, agent)).toEqual({ events: events.length });
 });
 
 it("is told of a failure as of a success, once", async () => {
