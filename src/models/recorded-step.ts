@@ -13,17 +13,20 @@ export interface RecordedCall {
   readonly parts: readonly SessionEvent[];
   /** Undefined where the process died before it. */
   readonly end: StepEnd | undefined;
+  /** From where on its end is recorded: calls that are given up before another attempt come with it. */
+  readonly endsAt: number | undefined;
 }
 
 export function recordedCalls(events: readonly SessionEvent[]): readonly RecordedCall[] {
   const calls: RecordedCall[] = [];
   let parts: SessionEvent[] = [];
+  let skipped: number | undefined;
   for (const event of events) {
     const last = calls.at(-1);
     switch (event.type) {
       case "step.started":
         parts = [];
-        calls.push({ started: event, parts, end: undefined });
+        calls.push({ started: event, parts, end: undefined, endsAt: undefined });
         break;
       case "step.finished":
       case "step.failed":
@@ -31,11 +34,12 @@ export function recordedCalls(events: readonly SessionEvent[]): readonly Recorde
       case "step.interrupted":
       case "context.overflowed":
         if (last?.end === undefined && last !== undefined)
-          calls[calls.length - 1] = { ...last, end: event };
+          calls[calls.length - 1] = { ...last, end: event, endsAt: skipped ?? event.seq };
         break;
       default:
         if (event.type.startsWith("part.")) parts.push(event);
     }
+    skipped = event.type === "tool.skipped" ? (skipped ?? event.seq) : undefined;
   }
   return calls;
 }

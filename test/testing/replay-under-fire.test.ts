@@ -142,3 +142,36 @@ it("an idempotent tool that a dead process had started is run again, and has its
   expect(starts.map(({ data }) => data)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
   await expectReplay(events, agent);
 });
+
+it("a turn that was cancelled before its model was asked takes no answer from the next one", async () => {
+  const agent: Agent = { model: scriptedModel(["One.", "Two."]) };
+  await using open = await openSession(agent);
+  await open.session.send("One?");
+  await open.session.cancel();
+  await (
+    await open.session.send("Two?")
+  ).result;
+  const events = await open.events();
+  expect(events.filter(({ type }) => type === "step.started")).toHaveLength(2);
+  expect(events.filter(({ type }) => type === "part.text-delta")).toHaveLength(1);
+  await expectReplay(events, agent);
+});
+
+it("an attempt that called a tool, told of an error and went on is given up with its call again", async () => {
+  const agent: Agent = {
+    model: scriptedModel([
+      calling(call("quick", "1"), { type: "error", error: { type: "overloaded_error" } }),
+      "Here I am.",
+    ]),
+    tools: { quick: tool({ inputSchema: z.object({}), execute: async () => "done" }) },
+  };
+  await using open = await openSession(agent, { timer: impatientTimer });
+  await (
+    await open.session.send("Tell me.")
+  ).result;
+  const events = await open.events();
+  expect(events.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(["part.error", "tool.skipped", "step.retrying"]),
+  );
+  await expectReplay(events, agent);
+});
