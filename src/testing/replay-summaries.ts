@@ -14,13 +14,17 @@ import {
   type ScriptedStep,
 } from "../models/index.ts";
 import { compactionChoice, type ContextOptions } from "../runtime/index.ts";
-import type { SessionEvent } from "../events/index.ts";
+import type { ModelName, SessionEvent } from "../events/index.ts";
+import { modelKey } from "../projections/index.ts";
 import {
   recordedSummaries,
   type RecordedCompaction,
   type SummaryOutcome,
 } from "./recorded-compactions.ts";
 import { replayedCounter } from "./replay-counts.ts";
+
+/** Whatever wrote summaries that the log does not name. */
+const unnamed: ModelName = { provider: "turnlog", modelId: "recorded-summary" };
 
 /**
  * What the agent says of its context, its strategy's model and its counter being the log.
@@ -37,10 +41,12 @@ export function replayedContext(
       ? {}
       : { counter: replayedCounter(context.counter, events, pace, position) };
   const choice = compactionChoice(context);
-  if (choice === undefined) return { ...context, ...counted };
+  const limits = { ...context?.limits, [modelKey(unnamed)]: { contextWindow: 1 } };
+  if (choice === undefined) return { ...context, ...counted, limits };
   return {
     ...context,
     ...counted,
+    limits,
     compact: { ...choice, how: answered(choice.how, model, events, pace) },
   };
 }
@@ -88,8 +94,8 @@ export function recordedStrategy(
   if (end !== undefined && summaries.length === 0 && !wrote) return { name, plan };
   const take = taking(summaries);
   let current: SummaryOutcome | undefined;
-  const [first] = summaries;
-  const model = first?.data.model ?? { provider: "turnlog", modelId: "replay" };
+  // Only of one that was called the log has the name; that its window was known is all that is to be told of another.
+  const model = summaries.find(({ data }) => data.model !== undefined)?.data.model ?? unnamed;
   return {
     name,
     plan,
