@@ -90,16 +90,22 @@ async function* partsOf(
     const response = replayedResponse(end);
     if (response !== undefined) yield response;
   }
-  // A stream that was cancelled, was late or was cut off with its process hangs until it is again.
-  if (end === undefined || end.type === "step.interrupted" || wasLate(end)) {
-    await new Promise<never>(() => {});
-  } else await pace.due(endsAt ?? end.seq);
+  if (endsAt === undefined || hangs(call)) await new Promise<never>(() => {});
+  else await pace.due(endsAt);
   if (finish !== undefined) yield finish;
 }
 
 /** Nobody waits in a replay for the next attempt; for more than is waited for there was none. */
 function errorOf({ end }: RecordedCall, { data }: SessionEvent<"part.error">): Error {
   return recordedError(data.error, end?.type === "step.failed");
+}
+
+/** A stream that was cancelled, was late or was cut off with its process hangs until it is again. */
+function hangs({ end, endsAt }: RecordedCall): boolean {
+  if (end !== undefined && wasLate(end)) return true;
+  // Calls that were given up are the first of an end to which its process did not come.
+  const isGivenUp = endsAt !== end?.seq;
+  return (end === undefined || end.type === "step.interrupted") && !isGivenUp;
 }
 
 /** Whether it was not the provider that ended the call, but a limit on its time. */

@@ -6,17 +6,6 @@
 import type { SessionEvent } from "../events/index.ts";
 import { isRun, recordedRuns } from "./replay-tools.ts";
 
-/** Whether a turn's time was up here: nothing that came before says so. */
-export function isTimeUp(event: SessionEvent): boolean {
-  return event.type === "turn.limit-reached" && event.data.limit === "time";
-}
-
-/** Whether what runs was told to stop here, by a person or because time was up. */
-export function isStop(event: SessionEvent): boolean {
-  if (event.type === "turn.cancel-requested") return event.data.mode !== "after-tools";
-  return isTimeUp(event);
-}
-
 /** The positions at which the calls were started whose tools ran at a position. */
 export function runningAt(position: number, events: readonly SessionEvent[]): readonly number[] {
   return recordedRuns(events.slice(0, lastOf(position, events))).flatMap((run) => {
@@ -26,6 +15,14 @@ export function runningAt(position: number, events: readonly SessionEvent[]): re
       .some((event) => isLeft(event) || (isEnd(event) && event.data.callId === data.callId));
     return seq < position && !isOver && isRun(run) ? [seq] : [];
   });
+}
+
+/** Whether a model had said its last word when a stop came: it came too late. */
+export function isConcluded(position: number, events: readonly SessionEvent[]): boolean {
+  const next = events.find(
+    ({ seq, type }) => seq > position && (type.startsWith("step.") || type.startsWith("part.")),
+  );
+  return next?.type === "step.finished";
 }
 
 /** Whether a model was writing a summary at the position of a stop: it is told to stop, and that is recorded. */

@@ -5,10 +5,11 @@ import { memoryBlobs } from "../events/blobs/index.ts";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
 import { createRuntime, type Agent, type Session, type Timer } from "../index.ts";
 import { withRecordedOffer } from "../runtime/index.ts";
-import { replayModel, type ReplayPace } from "../models/index.ts";
+import { isStop, isTimeUp, replayModel, type ReplayPace } from "../models/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
 import { beginOf, isGone, isOpening, sessionName } from "./recorded-processes.ts";
-import { isStop, isSummarising, isTimeUp, runningAt } from "./recorded-stops.ts";
+import { endingAt } from "./recorded-endings.ts";
+import { isConcluded, isSummarising, runningAt } from "./recorded-stops.ts";
 import { isCommand, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, withEffect, withPrompt, type ReplayDifference } from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
@@ -95,7 +96,7 @@ export class ReplayStage {
   /** Waits until that runs which is stopped at a position: it had been begun, and nothing of it is recorded before it ends. */
   async #underWay(position: number): Promise<void> {
     const { events } = this.#options;
-    if (isSummarising(position, events)) await settled();
+    if (isSummarising(position, events) || isConcluded(position, events)) await settled();
     const runs = runningAt(position, events);
     for (let turn = 0; turn < TURNS_TO_RUN && !runs.every((seq) => this.#ran.has(seq)); turn++) {
       await setImmediate();
@@ -174,6 +175,10 @@ export class ReplayStage {
       clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.at ?? 0,
       timer: this.#timer(process),
       random: () => 0,
+      order: async (ending) => {
+        const position = endingAt(events, this.#pacer.position, ending, agent);
+        if (position !== undefined) await this.#pacer.due(position);
+      },
     });
     return await runtime.session(this.#name);
   }

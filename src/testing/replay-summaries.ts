@@ -149,10 +149,14 @@ function summariser(
     // It never came to an answer: it was cancelled, died with its process, or was not asked at all.
     if (outcome === undefined || isWithoutRoom(outcome) || wasCancelled(outcome)) return silent;
     await pace.due(outcome.seq);
-    const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};
-    if (error !== undefined) return { failure: recordedError(error, true) };
     const { usage } = outcome.data;
-    return { parts: [], ...(usage === undefined ? {} : { usage: replayedUsage(usage) }) };
+    const billed = usage === undefined ? {} : { usage: replayedUsage(usage) };
+    const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};
+    if (error === undefined) return { parts: [], ...billed };
+    const failure = recordedError(error, true);
+    // One that was billed came to its end: it told of the error within its stream.
+    if (usage?.basis !== "measured") return { failure };
+    return { parts: [{ type: "error", error: failure }], ...billed };
   };
   return { ...scriptedModel(script), ...name };
 }
