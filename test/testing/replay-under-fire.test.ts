@@ -5,7 +5,13 @@ import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
-import { differenceText, gate, replay, scriptedModel } from "../../src/testing/index.ts";
+import {
+  differenceText,
+  gate,
+  replay,
+  scriptedModel,
+  type ScriptedPart,
+} from "../../src/testing/index.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
 import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { ask } from "../support/asking.ts";
@@ -272,3 +278,36 @@ it.each(["stop", "continue"] as const)(
     }
   },
 );
+
+it("a cancel around the end of a model call comes before that end or behind it, as it did", async () => {
+  const orders = new Set<string>();
+  for (let moments = 0; moments < 80; moments++) {
+    const cancel: { now: () => Promise<unknown> } = { now: async () => {} };
+    const arrive = async (): Promise<void> => {
+      for (let moment = 0; moment < moments; moment++) await null;
+      await cancel.now();
+    };
+    const end: ScriptedPart = {
+      type: "gate",
+      until: Promise.resolve(),
+      arrive: () => void arrive(),
+    };
+    const agent: Agent = {
+      model: scriptedModel([calling({ type: "text", deltas: ["Well."] }, end), "Here."]),
+    };
+    await using open = await openSession(agent);
+    cancel.now = async () => await open.session.cancel();
+    await ask(open.session, "One?");
+    await ask(open.session, "Two?");
+    const events = await open.events();
+    const types = events.map(({ type }) => type);
+    const at = types.indexOf("turn.cancel-requested");
+    orders.add(at === -1 ? "none" : `${types[at]}, ${types[at + 1]}`);
+    await expectReplay(events, agent);
+  }
+  expect([...orders].toSorted()).toEqual([
+    "none",
+    "turn.cancel-requested, step.finished",
+    "turn.cancel-requested, step.interrupted",
+  ]);
+});
