@@ -284,7 +284,7 @@ it("a cancel around the end of a model call comes before that end or behind it, 
   for (let moments = 0; moments < 80; moments++) {
     const cancel: { now: () => Promise<unknown> } = { now: async () => {} };
     const arrive = async (): Promise<void> => {
-      for (let moment = 0; moment < moments; moment++) await null;
+      for (let moment = 0; moment < moments; moment++) await Promise.resolve();
       await cancel.now();
     };
     const end: ScriptedPart = {
