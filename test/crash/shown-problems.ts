@@ -1,6 +1,7 @@
 /** Law 1 after a kill: what was shown, accepted, done or sent is in the log that is left. */
 
 import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
+import { withCallIds } from "../../src/context/index.ts";
 import { promptMessages } from "../../src/projections/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { callRecords } from "../support/call-problems.ts";
@@ -96,7 +97,7 @@ async function announcedDigest(log: Replay, position: number): Promise<string> {
     model,
     instructions: instructions ?? "",
     tools: tools ?? {},
-    messages: [...promptMessages(history, view)],
+    messages: [...withCallIds(promptMessages(history, view), model)],
   });
   const [call] = model.calls;
   if (call === undefined) throw new Error("The model was not called.");
