@@ -85,7 +85,7 @@ export class SessionActor implements SessionDoor, Disposable {
   }
 
   /** What lies beside its log. */
-  get blobs(): Pick<SessionBlobs, "input"> {
+  get blobs(): Pick<SessionBlobs, "input" | "assertRoomFor"> {
     return this.#options.blobs;
   }
 
