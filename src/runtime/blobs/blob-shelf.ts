@@ -86,12 +86,12 @@ export class BlobShelf implements Disposable {
     // What is content in a recording stayed in its event, for whatever reason.
     if (recorded !== undefined) return asItIs(content, declared ?? UNKNOWN_TYPE);
     if (content.byteLength > maxBytes) throw this.#refusal(content.byteLength, maxBytes);
-    const mediaType = await mediaTypeOf(content, declared);
+    const sha256 = hash("sha256", content);
+    const mediaType = await this.#typeOf(content, declared, sha256);
     const blob = measured(content, mediaType);
     // What a model cannot be shown is a blob however small it is: it is named in its place.
     const isPlain = blob.fault === undefined && mediaType !== UNKNOWN_TYPE;
     if (isPlain && content.byteLength < inlineBytes) return asItIs(content, mediaType);
-    const sha256 = hash("sha256", content);
     this.#held.push(room.claim(sha256, blob.bytes));
     this.#held.push(await store.put(content, { maxBytes }));
     if (!this.#has(sha256)) {
@@ -123,6 +123,17 @@ export class BlobShelf implements Disposable {
   /** The events are in the log, or will never be: collections may look at what was stored. */
   [Symbol.dispose](): void {
     for (const held of this.#held.splice(0)) held[Symbol.dispose]();
+  }
+
+  async #typeOf(
+    content: Uint8Array,
+    declared: string | undefined,
+    sha256: string,
+  ): Promise<string> {
+    const found = await mediaTypeOf(content, declared);
+    if (found !== UNKNOWN_TYPE) return found;
+    // Somebody may have said before what it is.
+    return byId(this.#options.known().stored, sha256)?.mediaType ?? found;
   }
 
   #has(sha256: string): boolean {

@@ -56,7 +56,7 @@ function plainName(declared: string): string {
 }
 
 /** Whether it names one type, and not a range of them. */
-function isFull(mediaType: string): boolean {
+export function isFull(mediaType: string): boolean {
   return /^[^/*\s]+\/[^/*\s]+/.test(mediaType) && mediaType !== UNKNOWN_TYPE;
 }
 

@@ -28,6 +28,7 @@ import { replay, scriptedModel } from "../../../src/testing/index.ts";
 import { call, calling, saying } from "../../support/script.ts";
 import { animatedGif, pdf, png, wav } from "../../support/media.ts";
 import { openSession, type OpenOptions } from "../../support/with-runtime.ts";
+import { containing } from "../tools.ts";
 
 const shot = png({ width: 200, height: 100, seed: 1 });
 const base64 = shot.toString("base64");
@@ -132,6 +133,48 @@ describe("a file that is sent", () => {
     const told = JSON.stringify(model.calls[0]?.prompt[0]?.content);
     expect(told).toMatch(/a\.png.{1,3}\(image\/png, 5000 bytes\).*broken.*@blob:/);
     expect(told).toMatch(/application\/octet-stream, 3 bytes.*nobody knows/);
+  });
+
+  it("is what it is called where bytes cannot tell, also when it was called nothing before", async () => {
+    const sound = Buffer.alloc(20_000, 0x93);
+    const model = scriptedModel(["What?", "Ah.", "Yes."]);
+    await using open = await openSession({ model });
+    for (const mediaType of ["application/octet-stream", "audio/l16", "image/png"]) {
+      await (
+        await open.session.send([{ type: "file", data: sound, mediaType }])
+      ).result;
+    }
+    const heard = {
+      type: "file",
+      mediaType: "audio/l16",
+      data: { data: sound.toString("base64") },
+    };
+    const users = model.calls.at(-1)?.prompt.filter(({ role }) => role === "user");
+    expect(users?.map(({ content }) => content[0])).toMatchObject([
+      { type: "text", text: containing("nobody knows what it is") },
+      heard,
+      // Whatever it is, it is no picture.
+      { type: "text", text: containing("nobody knows what it is") },
+    ]);
+    expect(dataOf(await open.events(), "blob.stored").length).toBe(1);
+  });
+
+  it("is still what it was called before when nobody says what it is", async () => {
+    const sound = Buffer.alloc(20_000, 0x93);
+    const model = scriptedModel(["Ah.", "Again."]);
+    await using open = await openSession({ model });
+    for (const mediaType of ["audio/l16", "application/octet-stream"]) {
+      await (
+        await open.session.send([{ type: "file", data: sound, mediaType }])
+      ).result;
+    }
+    const users = model.calls.at(-1)?.prompt.filter(({ role }) => role === "user");
+    expect(users?.map(({ content }) => content[0])).toMatchObject([
+      { mediaType: "audio/l16" },
+      { mediaType: "audio/l16" },
+    ]);
+    const queued = dataOf(await open.events(), "message.queued").map(({ content }) => content[0]);
+    expect(queued).toMatchObject([{ mediaType: "audio/l16" }, { mediaType: "audio/l16" }]);
   });
 
   it("stays in the message where it is small, and where the runtime keeps no blobs", async () => {
