@@ -119,6 +119,31 @@ describe("a file that is sent", () => {
     ]);
   });
 
+  it("is a picture also when it is called text, and has its limits", async () => {
+    const model = scriptedModel(["Well."]);
+    const blobs = { maxBytes: shot.length };
+    await using open = await openSession({ model }, { blobs });
+    const called = (data: Uint8Array, mediaType: string) =>
+      ({ type: "file", data, mediaType }) as const;
+    const larger = png({ width: 300, height: 100, seed: 2 });
+    await expect(open.session.send([called(larger, "text/plain")])).rejects.toMatchObject({
+      code: "BLOB_TOO_LARGE",
+    });
+    const words = Buffer.from("words ".repeat(2000));
+    await (
+      await open.session.send([
+        called(shot, "text/plain"),
+        called(shot, "application/json"),
+        called(words, "text/plain"),
+      ])
+    ).result;
+    const file = { type: "file", data: reference, mediaType: "image/png", blob: measures };
+    const [said] = dataOf(await open.events(), "message.queued");
+    // Words stay where they are read, searched and counted.
+    const text = { type: "file", data: words.toString("base64"), mediaType: "text/plain" };
+    expect(said?.content).toEqual([file, file, text]);
+  });
+
   it("that is broken or unknown is named to the model, and the session goes on", async () => {
     const model = scriptedModel(["Hm.", "Fine."]);
     await using open = await openSession({ model });
@@ -383,6 +408,17 @@ describe("a tool's answer", () => {
       type: "content",
       value: [{ text: "here" }, { type: "file", mediaType: "image/png", data: { data: base64 } }],
     });
+  });
+
+  it("has its pictures beside the log also where it calls them text", async () => {
+    const part = { type: "file", mediaType: "text/plain", data: { type: "data", data: base64 } };
+    const toModelOutput = () => ({ type: "content", value: [part] }) as never;
+    const { succeeded, shown } = await looked(
+      shows({ data: base64, mimeType: "text/plain" }, { toModelOutput }),
+    );
+    expect(succeeded?.output).toEqual({ data: reference, mimeType: "text/plain" });
+    expect(succeeded?.modelOutput).toMatchObject({ value: [{ mediaType: "image/png" }] });
+    expect(shown).toMatchObject({ value: [{ mediaType: "image/png" }] });
   });
 
   it("of a page names the pictures within, and leaves the page a text", async () => {
