@@ -84,6 +84,7 @@ class FolderBlobs implements BlobStore {
 
   async has(sha256: string): Promise<boolean> {
     assertDigest(sha256);
+    await this.#holds.removalOf(sha256);
     return (await this.#sizeOf(sha256)) !== undefined;
   }
 
@@ -122,8 +123,8 @@ class FolderBlobs implements BlobStore {
     return { removed, bytes };
   }
 
-  hold(): Disposable {
-    return this.#holds.all();
+  hold(among?: Iterable<string>): Disposable {
+    return among === undefined ? this.#holds.all() : this.#holds.named(among);
   }
 
   /** A blob that is there already, of bytes that are at hand: nothing is written for it. */
