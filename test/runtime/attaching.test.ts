@@ -1,6 +1,6 @@
 /** Files that a message brings along: read once, known by what they hold, refused with nothing lost. */
 
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -17,17 +17,22 @@ describe("a message with files", () => {
     await using folder = await temporaryFolder({
       "notes.md": "# Plan\nShip it.\n",
       "notes.txt": pixel,
+      "cars.txt": "BMW and others\n",
     });
     const image = join(folder.path, "notes.txt");
     const model = scriptedModel(["I see."]);
     await using open = await openSession({ model });
     const notes = pathToFileURL(join(folder.path, "notes.md"));
-    const turn = await open.session.send({ text: "What is this?", files: [image, notes] });
+    const turn = await open.session.send({
+      text: "What is this?",
+      files: [image, notes, join(folder.path, "cars.txt")],
+    });
     await turn.result;
     const said = model.calls[0]?.prompt.find(({ role }) => role === "user");
     expect(said?.content).toMatchObject([
       { type: "file", mediaType: "image/png", filename: "notes.txt" },
       { type: "text", text: '<file name="notes.md">\n# Plan\nShip it.\n\n</file>' },
+      { type: "text", text: '<file name="cars.txt">\nBMW and others\n\n</file>' },
       { type: "text", text: "What is this?" },
     ]);
     expect(JSON.stringify(said)).not.toContain('"filename":"notes.md"');
@@ -88,6 +93,31 @@ describe("a message with files", () => {
     expect(await open.types()).toEqual(["session.created"]);
     // The session is none the worse for it.
     expect((await (await open.session.send("Without it.")).result).text).toBe("Yes.");
+  });
+
+  it.skipIf(process.platform !== "linux")(
+    "is refused when there is more to read of one than its size had said (of which Linux has some)",
+    async () => {
+      const { size } = await stat("/proc/cpuinfo");
+      expect(size).toBe(0);
+      await using open = await openSession(
+        { model: scriptedModel([]) },
+        { attachments: { maxBytes: 10 } },
+      );
+      const sent = open.session.send({ text: "Look.", files: ["/proc/cpuinfo"] });
+      await expect(sent).rejects.toThrow(/it has more than the 10 bytes that are allowed/);
+      expect(await open.types()).toEqual(["session.created"]);
+    },
+  );
+
+  it("may have as many bytes as are allowed", async () => {
+    await using folder = await temporaryFolder({ "ten.txt": "0123456789" });
+    const model = scriptedModel(["Yes."]);
+    await using open = await openSession({ model }, { attachments: { maxBytes: 10 } });
+    await (
+      await open.session.send({ files: [join(folder.path, "ten.txt")] })
+    ).result;
+    expect(JSON.stringify(model.calls[0]?.prompt)).toContain("0123456789");
   });
 
   it("is nothing to say when it has neither words nor files", async () => {
