@@ -17,7 +17,6 @@ describe("a message with files", () => {
     await using folder = await temporaryFolder({
       "notes.md": "# Plan\nShip it.\n",
       "notes.txt": pixel,
-      "cars.txt": "BMW and others\n",
     });
     const image = join(folder.path, "notes.txt");
     const model = scriptedModel(["I see."]);
@@ -25,14 +24,13 @@ describe("a message with files", () => {
     const notes = pathToFileURL(join(folder.path, "notes.md"));
     const turn = await open.session.send({
       text: "What is this?",
-      files: [image, notes, join(folder.path, "cars.txt")],
+      files: [image, notes],
     });
     await turn.result;
     const said = model.calls[0]?.prompt.find(({ role }) => role === "user");
     expect(said?.content).toMatchObject([
       { type: "file", mediaType: "image/png", filename: "notes.txt" },
       { type: "text", text: '<file name="notes.md">\n# Plan\nShip it.\n\n</file>' },
-      { type: "text", text: '<file name="cars.txt">\nBMW and others\n\n</file>' },
       { type: "text", text: "What is this?" },
     ]);
     expect(JSON.stringify(said)).not.toContain('"filename":"notes.md"');
