@@ -49,11 +49,12 @@ export interface SessionActorOptions {
   readonly onRecorded: (event: SessionEvent) => void;
 }
 
-export class SessionActor implements SessionDoor, Disposable {
+export class SessionActor implements SessionDoor {
   readonly session: string;
   readonly #options: Omit<SessionActorOptions, "prepared">;
   #state: SessionState;
   #failure: TurnlogError | undefined;
+  #retired: TurnlogError | undefined;
   readonly #writer: SessionWriter;
   readonly #effects: SessionEffects;
   readonly #due: { readonly effect: Effect; readonly event: SessionEvent }[] = [];
@@ -93,6 +94,11 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#failure;
   }
 
+  /** Why nothing can be recorded here any more: it has failed, or was put away. */
+  get ended(): TurnlogError | undefined {
+    return this.#failure ?? this.#retired;
+  }
+
   get isIdle(): boolean {
     const { machine } = this.#state;
     return machine.matches({ idle: "waiting" }) || machine.matches("closed");
@@ -103,8 +109,13 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#writer.isDone;
   }
 
+  /** Resolves when nothing of it can still come into the log, whatever became of it. */
+  async settled(): Promise<void> {
+    await this.#writer.settled();
+  }
+
   record(body: EventBody): void {
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.ended !== undefined) throw this.ended;
     const { clock, chain } = this.#options;
     const seq = this.#state.position + 1;
     // Field by field, as a spread takes twice as long; type and data are of one body, and belong together.
@@ -169,8 +180,9 @@ export class SessionActor implements SessionDoor, Disposable {
     this.record({ type: "session.recovered", data: { inFlight: unfinished, policy } });
   }
 
-  /** Lets go of what would wake it up: it is put away, and the log is all that is left of it. */
-  [Symbol.dispose](): void {
+  /** It is put away, and the log is all that is left of it: whoever still has it is refused, and nothing wakes it up. */
+  retire(why: TurnlogError): void {
+    this.#retired = why;
     this.#effects[Symbol.dispose]();
   }
 

@@ -55,7 +55,7 @@ export class SessionEffects implements Disposable {
     this.#options = options;
     this.#given = prepared;
     this.#prepared = withExpansion(prepared, options.blobs);
-    this.#clock = new TurnClock(options.door, prepared.agent, options.timer);
+    this.#clock = new TurnClock(prepared.agent, options);
     this.#prompts = this.#promptsOf(this.#prepared);
   }
 
