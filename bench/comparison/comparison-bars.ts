@@ -63,7 +63,7 @@ export function checkBars(comparison: Comparison): readonly Bar[] {
     ...peers.map(({ label, ready }) =>
       atMost(`the same ÷ that of ${label}`, ratios(own.ready, ready, "ms"), 1),
     ),
-    atLeast("deltas there after SIGKILL, % of those streamed", shareKept(own), 99),
+    atLeast("deltas there after SIGKILL at one each ms, % of those streamed", shareKept(own), 99),
   ].filter((bar) => bar !== undefined);
 }
 

@@ -96,6 +96,7 @@ export async function wakeUp(
       clock,
       timer,
       random,
+      order: options.order,
       onFailure: (error) => {
         host.onFailure(actor);
         watchers.fail(error);

@@ -17,6 +17,7 @@ import type { PreparedAgent } from "./agent.ts";
 import type { SessionBlobs } from "./blobs/session-blobs.ts";
 import { withFullStop } from "./full-stop.ts";
 import { assertReadable } from "./readable-event.ts";
+import type { Ending, RecordedOrder } from "./recorded-order.ts";
 import { inFlight, isInTurn } from "./recovery.ts";
 import type { SessionChain } from "./session-chain.ts";
 import type { SessionDoor } from "./session-door.ts";
@@ -40,6 +41,7 @@ export interface SessionActorOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
+  readonly order: RecordedOrder | undefined;
   readonly blobs: SessionBlobs;
   /** Where one is kept. */
   readonly chain: SessionChain | undefined;
@@ -157,6 +159,10 @@ export class SessionActor implements SessionDoor {
 
   pace(): Promise<void> | undefined {
     return this.#writer.pace();
+  }
+
+  order(ending: Ending): Promise<void> | undefined {
+    return this.#options.order?.(ending);
   }
 
   /** Has it run by the same agent with other tools of MCP servers: between steps, while it is at rest. */
