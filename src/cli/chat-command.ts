@@ -15,6 +15,7 @@ import { hasCode } from "./folder/folder-error.ts";
 import { chooseModel } from "./chat/model-choice.ts";
 import { lastSession } from "./last-session.ts";
 import { mcpServers } from "./mcp-config.ts";
+import { receiveInput } from "../runtime/index.ts";
 import type { Output } from "./output.ts";
 import { isAddress, isFile } from "./chat/mentioned-files.ts";
 import { newSessionName } from "./chat/session-name.ts";
@@ -53,7 +54,10 @@ export async function chat(
   const settings = await settingsOf(options, output);
   const session = goesOn ? await lastSession(options) : sessionName(asked);
   await assertFiles(options.attach);
-  const message = await onlyMessage(words, settings.canAsk, options.attach.length > 0);
+  const { attach: files } = options;
+  const text = await onlyMessage(words, settings.canAsk, files.length > 0);
+  // Read before there is a session: one in which nothing was said would be left behind.
+  const message = text === undefined ? text : await receiveInput(session, { text, files }, {});
   const isNamed = asked !== undefined;
   return await runChat({ ...options, ...settings, session, isNamed, message }, output);
 }

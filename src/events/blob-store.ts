@@ -58,7 +58,10 @@ export interface BlobStore {
    */
   get(sha256: string): AsyncIterable<Uint8Array>;
 
-  /** Whether there is one, whatever its bytes are now. @throws TurnlogError `INVALID_INPUT` */
+  /**
+   * Whether there is one, whatever its bytes are now. What is held from before it was asked is there
+   * as long as it is held. @throws TurnlogError `INVALID_INPUT`
+   */
   has(sha256: string): Promise<boolean>;
 
   /** All blobs, in the order of their names. */
@@ -73,6 +76,9 @@ export interface BlobStore {
     options?: CollectOptions,
   ): Promise<CollectedBlobs>;
 
-  /** Until it is disposed of, collections take nothing: for who copies. */
-  hold(): Disposable;
+  /**
+   * Until it is disposed of, collections take nothing, also those under way: for who copies. With
+   * `among`, nothing of these digests, of which there may be none yet: for who refers to what is there.
+   */
+  hold(among?: Iterable<string>): Disposable;
 }

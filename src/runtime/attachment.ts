@@ -4,7 +4,7 @@
  * says something else tomorrow. Called by `send` and by the forks that edit a message.
  */
 
-import { readFile, stat } from "node:fs/promises";
+import { constants, open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { convertUint8ArrayToBase64, detectMediaType } from "@ai-sdk/provider-utils";
@@ -83,17 +83,24 @@ async function readPath(
   { maxBytes = MOST_BYTES }: AttachmentOptions,
   refuse: Refuse,
 ): Promise<ReadFile> {
-  let size: number;
   try {
-    const found = await stat(path);
+    // Before it is opened, which a device or a pipe may take for more than a look.
+    if (!(await stat(path)).isFile()) throw refuse("it is no file");
+    await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const found = await file.stat();
     if (!found.isFile()) throw refuse("it is no file");
-    ({ size } = found);
-    if (size <= maxBytes) return { name: basename(path), bytes: await readFile(path) };
+    if (found.size > maxBytes)
+      throw refuse(`it has ${found.size} bytes, and ${maxBytes} are allowed`);
+    // It may grow while it is read, and what the system makes up has no size at all.
+    const stream: AsyncIterable<Buffer> = file.createReadStream({ end: Math.floor(maxBytes) });
+    const bytes = Buffer.concat(await Array.fromAsync(stream));
+    if (bytes.length > maxBytes)
+      throw refuse(`it has more than the ${maxBytes} bytes that are allowed`);
+    return { name: basename(path), bytes };
   } catch (error) {
     if (TurnlogError.isInstance(error)) throw error;
     throw refuse(error instanceof Error ? error.message : String(error), error);
   }
-  throw refuse(`it has ${size} bytes, and ${maxBytes} are allowed`);
 }
 
 async function download(url: URL, options: AttachmentOptions, refuse: Refuse): Promise<ReadFile> {

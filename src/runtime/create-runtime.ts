@@ -215,6 +215,7 @@ class OpenRuntime implements Runtime {
 
   #forkHost(): ForkHost {
     return {
+      blobs: this.#blobs,
       log: this.log,
       crews: this.#crews,
       newId: () => this.#newId(),

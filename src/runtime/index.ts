@@ -11,6 +11,7 @@ export type { CountRequest, TokenCounter } from "./token-counter.ts";
 export type { BlobLimits } from "./blobs/blob-shelf.ts";
 export { promptWithMedia, type PromptWithMediaOptions } from "./blobs/prompt-with-media.ts";
 export { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
+export { receiveInput } from "./user-input.ts";
 export { createRuntime } from "./create-runtime.ts";
 export type { HttpMcpServer, McpServer, McpServers, StdioMcpServer } from "./mcp/mcp-options.ts";
 export { withRecordedOffer } from "./mcp/mcp-tools.ts";

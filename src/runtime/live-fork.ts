@@ -5,14 +5,18 @@ import {
   TurnlogError,
   type EventLog,
   type RecoveryPolicy,
+  type StoredUserContent,
 } from "../events/index.ts";
 import { beforeLastMessage, beforeLastTurn, type BranchPoint } from "../projections/index.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
 import { changedCrew, type Crews } from "./crews.ts";
 import { forkSession } from "./fork-session.ts";
+import type { SessionState } from "./session-state.ts";
 import { stateAt } from "./session-view.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import { assertSendable } from "./blobs/file-data.ts";
+import type { OpenedBlobs } from "./blobs/opened-blobs.ts";
+import { SessionBlobs } from "./blobs/session-blobs.ts";
 import { receiveInput } from "./user-input.ts";
 
 /** What the runtime lends for it. */
@@ -22,6 +26,8 @@ export interface ForkHost {
   readonly newId: () => string;
   /** How files of an edited message are read. */
   readonly attachments: AttachmentOptions;
+  /** Where files lie, and how large they may be. */
+  readonly blobs: OpenedBlobs;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** Wakes the new session up; what becomes of a turn that ran where it branches off is the runtime's usual, or this. */
@@ -32,7 +38,7 @@ export interface ForkHost {
 export async function forkLive(
   session: string,
   options: ForkOptions,
-  { log, crews, newId, clock, attachments, open }: ForkHost,
+  { log, crews, newId, clock, attachments, blobs, open }: ForkHost,
   recovery?: RecoveryPolicy,
 ): Promise<Session> {
   const { id = newId(), at, edit, undo = false } = options;
@@ -51,6 +57,11 @@ export async function forkLive(
   const crew = await changedCrew(before, options);
   const point = edit === undefined && !undo ? undefined : await branchPoint(log, session, at, undo);
   const position = point?.position ?? at;
+  // Held until the fork has said it.
+  using _ =
+    edited === undefined
+      ? undefined
+      : await accepted(as, edited, await stateAt(log, session, position), blobs);
   await forkSession(log, session, {
     as,
     ...(position === undefined ? {} : { at: position }),
@@ -62,6 +73,20 @@ export async function forkLive(
   const fork = await open(as, recovery);
   if (edited !== undefined) await fork.send(edited);
   return fork;
+}
+
+/**
+ * A message as the fork would take it: what it would refuse is refused before there is one.
+ * @throws TurnlogError as `Session.send`
+ */
+async function accepted(
+  session: string,
+  content: StoredUserContent,
+  { blobs: shared }: SessionState,
+  blobs: OpenedBlobs,
+): Promise<Disposable | undefined> {
+  const own = { session, media: undefined, known: () => shared, onWarning: () => {} };
+  return await new SessionBlobs({ ...blobs, ...own }).input(content);
 }
 
 /** Where to fork to replace the last message that was delivered up to a position, or to undo the last turn. */

@@ -88,7 +88,7 @@ export class SessionActor implements SessionDoor {
   }
 
   /** What lies beside its log. */
-  get blobs(): Pick<SessionBlobs, "input"> {
+  get blobs(): Pick<SessionBlobs, "input" | "assertRoomFor"> {
     return this.#options.blobs;
   }
 

@@ -87,6 +87,7 @@ export function createSession(id: string, host: SessionHost): Session {
       const { content = said, stored = [] } = shelved ?? {};
       const queued = !actor.isIdle;
       if (byId(actor.state.queue.accepted, messageId) === undefined) {
+        actor.blobs.assertRoomFor(stored);
         const data = { id: messageId, content, delivery };
         recordShelved(actor, stored, { type: "message.queued", data });
       } else if (waits(actor, messageId)) {

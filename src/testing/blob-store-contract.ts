@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { readBlob, type BlobStore } from "../events/index.ts";
 import type { ContractRunner } from "./event-log-contract.ts";
 import { fails } from "./log-samples.ts";
@@ -225,6 +226,37 @@ const collecting: readonly Promised[] = [
         assert.deepEqual(await blobs.collect(nothingUsed), { removed: 0, bytes: 0 });
       }
       assert.equal((await blobs.collect(nothingUsed)).removed, 2);
+    },
+  ],
+  [
+    "takes nothing of what is held by its name, and all else",
+    async (blobs) => {
+      const [one = "", other = "", third = ""] = await putAll(blobs, 3);
+      {
+        using _ = blobs.hold([one, other, hash("sha256", "absent")]);
+        using again = blobs.hold([one]);
+        assert.deepEqual(await blobs.collect(nothingUsed), { removed: 1, bytes: 1000 });
+        assert.equal(await blobs.has(third), false);
+        again[Symbol.dispose]();
+        again[Symbol.dispose]();
+        assert.equal((await blobs.collect(nothingUsed)).removed, 0);
+      }
+      assert.equal((await blobs.collect(nothingUsed)).removed, 2);
+    },
+  ],
+  [
+    "keeps what is said to be there of blobs that are held, whatever collection was under way",
+    async (blobs) => {
+      for (let turns = 0; turns < 60; turns++) {
+        const [one = ""] = await putAll(blobs, 1);
+        const collecting = blobs.collect(nothingUsed);
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        for (let turn = 0; turn < turns % 6; turn++) await setImmediate();
+        using _ = blobs.hold([one]);
+        const isThere = await blobs.has(one);
+        await collecting;
+        assert.equal(await blobs.has(one), isThere);
+      }
     },
   ],
 ];

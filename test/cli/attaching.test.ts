@@ -50,6 +50,24 @@ describe("--attach", () => {
   });
 });
 
+describe("a file that cannot be sent", () => {
+  it.each([
+    ["empty.md", /it is empty/],
+    ["noise.bin", /neither text nor of a kind that is known/],
+  ])("leaves no session behind: %s", async (name, why) => {
+    await using folder = await temporaryFolder({
+      "empty.md": "",
+      "noise.bin": new Uint8Array([0, 1, 2, 3, 0, 255]),
+    });
+    const asked = ["--model", "offline", "--attach", name, "look"];
+    const ended = await run(asked, { cwd: folder.path });
+    expect(ended.code).not.toBe(0);
+    expect(ended.stderr).toMatch(why);
+    const listed = await run(["sessions"], { cwd: folder.path });
+    expect(listed.stderr).toContain("There is no store");
+  });
+});
+
 describe("what is typed", () => {
   it("attaches the files that it names, and only those that there are", async () => {
     await using folder = await temporaryFolder({ "a.md": "a", "my notes.md": "b", "c.md": "c" });
@@ -62,10 +80,25 @@ describe("what is typed", () => {
     expect(await found("read @https://example.org/plan.pdf.")).toEqual([
       "https://example.org/plan.pdf",
     ]);
-    expect(await found(`${mentionOf("my notes.md")} ${mentionOf("a.md")}`)).toEqual([
-      "my notes.md",
+  });
+
+  it("can name any file, as what is asked for on the command line is put into the line", async () => {
+    const names = [
       "a.md",
-    ]);
+      "my notes.md",
+      "@a.md",
+      '"b".md',
+      String.raw`c\"d.md`,
+      "(e).md",
+      "f's, g.",
+    ];
+    await using folder = await temporaryFolder(
+      Object.fromEntries(names.map((name) => [name, "words"])),
+    );
+    const line = names.map((name) => `${mentionOf(name)} `).join("");
+    const paths = names.map((name) => join(folder.path, name));
+    expect(await mentionedFiles(line, folder.path)).toEqual(paths);
+    expect(await mentionedFiles(`${line}is "what I mean"`, folder.path)).toEqual(paths);
   });
 
   it("shows a file by its name, and the model what it holds", async () => {

@@ -1,6 +1,6 @@
 /** Files that a message brings along: read once, known by what they hold, refused with nothing lost. */
 
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -22,7 +22,10 @@ describe("a message with files", () => {
     const model = scriptedModel(["I see."]);
     await using open = await openSession({ model });
     const notes = pathToFileURL(join(folder.path, "notes.md"));
-    const turn = await open.session.send({ text: "What is this?", files: [image, notes] });
+    const turn = await open.session.send({
+      text: "What is this?",
+      files: [image, notes],
+    });
     await turn.result;
     const said = model.calls[0]?.prompt.find(({ role }) => role === "user");
     expect(said?.content).toMatchObject([
@@ -88,6 +91,31 @@ describe("a message with files", () => {
     expect(await open.types()).toEqual(["session.created"]);
     // The session is none the worse for it.
     expect((await (await open.session.send("Without it.")).result).text).toBe("Yes.");
+  });
+
+  it.skipIf(process.platform !== "linux")(
+    "is refused when there is more to read of one than its size had said (of which Linux has some)",
+    async () => {
+      const { size } = await stat("/proc/cpuinfo");
+      expect(size).toBe(0);
+      await using open = await openSession(
+        { model: scriptedModel([]) },
+        { attachments: { maxBytes: 10 } },
+      );
+      const sent = open.session.send({ text: "Look.", files: ["/proc/cpuinfo"] });
+      await expect(sent).rejects.toThrow(/it has more than the 10 bytes that are allowed/);
+      expect(await open.types()).toEqual(["session.created"]);
+    },
+  );
+
+  it("may have as many bytes as are allowed", async () => {
+    await using folder = await temporaryFolder({ "ten.txt": "0123456789" });
+    const model = scriptedModel(["Yes."]);
+    await using open = await openSession({ model }, { attachments: { maxBytes: 10 } });
+    await (
+      await open.session.send({ files: [join(folder.path, "ten.txt")] })
+    ).result;
+    expect(JSON.stringify(model.calls[0]?.prompt)).toContain("0123456789");
   });
 
   it("is nothing to say when it has neither words nor files", async () => {

@@ -3,9 +3,11 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { blobReference } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
 import { ask, typesBehind } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
+import { png } from "../support/media.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
@@ -104,6 +106,37 @@ describe("a fork that changes something", () => {
     expect(prompt).toContain("Second?");
     expect(prompt).not.toContain("Secnd?");
     expect(lawProblems(await storedEvents(open.log, "f"))).toEqual([]);
+  });
+
+  it("is not made when what it is to say is refused", async () => {
+    const model = scriptedModel(["One.", "Two.", "Three."]);
+    const shot = png({ width: 90, height: 60, seed: 1 });
+    const larger = png({ width: 120, height: 60, seed: 2 });
+    const blobs = { maxBytes: larger.length, maxSessionBytes: larger.length };
+    await using open = await openSession({ model }, { blobs });
+    const file = (data: Uint8Array | string) =>
+      [{ type: "file", data, mediaType: "image/png" }] as const;
+    await ask(open.session, "First?");
+    await (
+      await open.session.send([...file(shot)])
+    ).result;
+    const refused: readonly (readonly [Uint8Array | string, string])[] = [
+      [png({ width: 300, height: 90, seed: 3 }), "BLOB_TOO_LARGE"],
+      [blobReference("0".repeat(64)), "INVALID_INPUT"],
+    ];
+    for (const [data, code] of refused) {
+      const forked = open.session.fork({ edit: [...file(data)] });
+      await expect(forked).rejects.toMatchObject({ code });
+    }
+    // Nor has it room beside what it shares.
+    await ask(open.session, "Second?");
+    const crowded = open.session.fork({ edit: [...file(larger)] });
+    await expect(crowded).rejects.toMatchObject({ details: { of: "session" } });
+    const sessions = await Array.fromAsync(open.log.list());
+    expect(sessions.map((one) => one.session)).toEqual(["s"]);
+    const fork = await open.session.fork({ edit: [...file(shot)] });
+    await fork.idle();
+    expect(lawProblems(await storedEvents(open.log, fork.id))).toEqual([]);
   });
 
   it("edits a message that steered a turn in the middle of that turn", async () => {

@@ -8,6 +8,7 @@ import {
   type Runtime,
   type Session,
   type SessionView,
+  type UserInput,
 } from "../../runtime/index.ts";
 import { askedTools } from "../asked-tools.ts";
 import { chatAgent } from "./chat-agent.ts";
@@ -47,8 +48,8 @@ export interface ChatRun {
   readonly instructions: string | undefined;
   readonly compaction: ContextStrategy | undefined;
   /** The only message, or undefined for a conversation. */
-  readonly message: string | undefined;
-  /** Paths and addresses of files that the message, or the first one, brings along. */
+  readonly message: UserInput | undefined;
+  /** Paths and addresses of files that the first message of a conversation brings along. */
   readonly attach: readonly string[];
   /** In the place of a message: a turn that is run again. */
   readonly rerun?: RerunRequest;
@@ -201,12 +202,7 @@ async function talk(
     const ended = await finishTurn(session, view, interrupts);
     if (ended === "cancelled") return INTERRUPTED;
   }
-  const { finishReason } = await runTurn(
-    session,
-    attach.length === 0 ? message : { text: message, files: attach },
-    view,
-    interrupts,
-  );
+  const { finishReason } = await runTurn(session, message, view, interrupts);
   const warning = contextWarning(await session.context());
   if (warning !== undefined) {
     await writeLine(output.progress, output.progress.style("yellow", warning));

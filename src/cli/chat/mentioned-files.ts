@@ -1,14 +1,14 @@
 /**
- * Files that a typed message names with an `@` in front: `@shot.png`, `@"my notes.md"`,
- * `@https://example.org/plan.pdf`. Only where a person types: what comes through a pipe may name
- * files that nobody wanted to show.
+ * Files that a typed message names with an `@` in front: `@shot.png`, `@"my notes.md"` (`\"` is a
+ * quotation mark in it), `@https://example.org/plan.pdf`. Only where a person types: what comes through a
+ * pipe may name files that nobody wanted to show.
  */
 
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { TurnlogError } from "../../events/index.ts";
 
-const MENTION = /(?<=^|[\s([{'])@(?:"(?<quoted>[^"\n]+)"|(?<plain>[^\s"@][^\s"]*))/g;
+const MENTION = /(?<=^|[\s([{'])@(?:"(?<quoted>(?:\\"|[^"\n])+)"|(?<plain>[^\s"@][^\s"]*))/g;
 /** What belongs to the sentence rather than to the name. */
 const BEHIND = /[.,;:!?)\]}']+$/;
 
@@ -19,10 +19,11 @@ const BEHIND = /[.,;:!?)\]}']+$/;
 export async function mentionedFiles(text: string, folder: string): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const { groups } of text.matchAll(MENTION)) {
-    const name = groups?.["quoted"] ?? groups?.["plain"] ?? "";
+    const quoted = groups?.["quoted"]?.replaceAll('\\"', '"');
+    const name = quoted ?? groups?.["plain"] ?? "";
     const source = isAddress(name) ? name.replace(BEHIND, "") : await pathOf(name, folder);
     if (source !== undefined) found.add(source);
-    else if (groups?.["quoted"] !== undefined) {
+    else if (quoted !== undefined) {
       throw new TurnlogError(
         "INVALID_INPUT",
         `There is no file ${JSON.stringify(name)} here, and nothing was sent. With a space behind the @ it is no name of one.`,
@@ -43,7 +44,8 @@ async function pathOf(name: string, folder: string): Promise<string | undefined>
 
 /** What a person would type to attach a file: for what was asked for before there was a line to type in. */
 export function mentionOf(source: string): string {
-  return /[\s"]/.test(source) ? `@"${source}"` : `@${source}`;
+  const isPlain = !/[\s"]|^@/.test(source);
+  return isPlain ? `@${source}` : `@"${source.replaceAll('"', '\\"')}"`;
 }
 
 /** Whether it names something on the web. */

@@ -28,18 +28,38 @@ export class BlobHolds {
     readonly sha256: string;
     readonly bytes: number;
   }): Promise<HeldBlob> {
-    this.#held.set(sha256, (this.#held.get(sha256) ?? 0) + 1);
-    for (const spared of this.#collections) spared.add(sha256);
-    await this.#leaving.get(sha256);
-    let isHeld = true;
-    const release = (): void => {
-      if (!isHeld) return;
-      isHeld = false;
-      const rest = (this.#held.get(sha256) ?? 1) - 1;
-      if (rest === 0) this.#held.delete(sha256);
-      else this.#held.set(sha256, rest);
+    const hold = this.named([sha256]);
+    await this.removalOf(sha256);
+    return {
+      sha256,
+      bytes,
+      [Symbol.dispose]: () => {
+        hold[Symbol.dispose]();
+      },
     };
-    return { sha256, bytes, [Symbol.dispose]: release };
+  }
+
+  /** Holds blobs by name, whether they are there or not; a removal that is under way goes on. */
+  named(digests: Iterable<string>): Disposable {
+    const held = [...new Set(digests)];
+    for (const sha256 of held) {
+      this.#held.set(sha256, (this.#held.get(sha256) ?? 0) + 1);
+      for (const spared of this.#collections) spared.add(sha256);
+    }
+    return {
+      [Symbol.dispose]: () => {
+        for (const sha256 of held.splice(0)) {
+          const rest = (this.#held.get(sha256) ?? 1) - 1;
+          if (rest === 0) this.#held.delete(sha256);
+          else this.#held.set(sha256, rest);
+        }
+      },
+    };
+  }
+
+  /** Resolves when a removal that is under way is over. */
+  async removalOf(sha256: string): Promise<void> {
+    await this.#leaving.get(sha256);
   }
 
   /** As long as it lasts, nothing is removed. */

@@ -39,6 +39,8 @@ class FolderBlobs implements BlobStore {
   readonly #dir: string;
   readonly #sync: boolean;
   readonly #holds = new BlobHolds();
+  /** Those that this process has synced the folders above with. */
+  readonly #syncedFolders = new Set<string>();
   #swept: Promise<void> | undefined;
 
   constructor(dir: string, sync: boolean) {
@@ -84,6 +86,7 @@ class FolderBlobs implements BlobStore {
 
   async has(sha256: string): Promise<boolean> {
     assertDigest(sha256);
+    await this.#holds.removalOf(sha256);
     return (await this.#sizeOf(sha256)) !== undefined;
   }
 
@@ -122,8 +125,8 @@ class FolderBlobs implements BlobStore {
     return { removed, bytes };
   }
 
-  hold(): Disposable {
-    return this.#holds.all();
+  hold(among?: Iterable<string>): Disposable {
+    return among === undefined ? this.#holds.all() : this.#holds.named(among);
   }
 
   /** A blob that is there already, of bytes that are at hand: nothing is written for it. */
@@ -172,11 +175,19 @@ class FolderBlobs implements BlobStore {
     const made = await mkdir(folder, { recursive: true });
     // In the place of one that is there: it has the same bytes, or is damaged.
     await rename(incoming, path);
+    if (made !== undefined) this.#syncedFolders.delete(folder);
+    await this.#syncName(path);
+  }
+
+  /** Has a blob found again under its name: in its folder, and that in the folders above. */
+  async #syncName(path: string): Promise<void> {
+    const folder = dirname(path);
     await this.#syncFolder(folder);
-    if (made !== undefined) {
-      await this.#syncFolder(this.#dir);
-      await this.#syncFolder(dirname(this.#dir));
-    }
+    // Whoever made it may have died before, or is about to sync it.
+    if (this.#syncedFolders.has(folder)) return;
+    await this.#syncFolder(this.#dir);
+    await this.#syncFolder(dirname(this.#dir));
+    this.#syncedFolders.add(folder);
   }
 
   /** Whether a stored blob has its bytes; then it is as durable as one that was put now. */
@@ -189,7 +200,7 @@ class FolderBlobs implements BlobStore {
     }
     // Its process may have died before it had synced it.
     await this.#syncFolder(this.#pathOf(sha256));
-    await this.#syncFolder(dirname(this.#pathOf(sha256)));
+    await this.#syncName(this.#pathOf(sha256));
     return true;
   }
 

@@ -66,7 +66,7 @@ export function memoryBlobs(): BlobStore {
       return { removed, bytes };
     },
 
-    hold: () => holds.all(),
+    hold: (among) => (among === undefined ? holds.all() : holds.named(among)),
   };
 }
 

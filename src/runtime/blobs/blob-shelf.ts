@@ -3,6 +3,7 @@
  * large, and says what the event has in its place. Holds what it stored until the event is in the log.
  */
 
+import { hash } from "node:crypto";
 import { mediaMeasures } from "../../context/index.ts";
 import {
   blobReference,
@@ -12,9 +13,9 @@ import {
   type BlobMeasures,
   type BlobStore,
   type EventBody,
-  type HeldBlob,
 } from "../../events/index.ts";
 import type { BlobsState, KnownBlob } from "../../projections/index.ts";
+import type { BlobRoom } from "./blob-room.ts";
 import { imageFault } from "./image-fault.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "./media-type.ts";
 
@@ -36,7 +37,6 @@ export type RecordedBlobs = (sha256: string) => KnownBlob | undefined;
 
 export const DEFAULT_INLINE_BYTES = 4096;
 const DEFAULT_MAX_BYTES = 100_000_000;
-const DEFAULT_MAX_SESSION_BYTES = 2_000_000_000;
 
 const REFERENCES = /@blob:[0-9a-f]{64}/g;
 
@@ -50,33 +50,25 @@ export interface ShelvedContent {
   readonly blob?: BlobMeasures;
 }
 
-export class BlobShelf implements Disposable {
-  readonly #store: BlobStore;
-  readonly #limits: Required<BlobLimits>;
-  readonly #recorded: RecordedBlobs | undefined;
-  readonly #session: string;
-  readonly #known: BlobsState;
-  readonly #held: HeldBlob[] = [];
-  readonly #stored = new Map<string, EventBody<"blob.stored">>();
-  /** Bytes that are new to the session. */
-  #added = 0;
+/** Who shelves, and what of it is known. */
+export interface ShelfOptions {
+  readonly session: string;
+  readonly store: BlobStore;
+  readonly limits: BlobLimits;
+  readonly recorded?: RecordedBlobs | undefined;
+  /** The blobs that the session has. */
+  readonly known: () => BlobsState;
+  readonly room: BlobRoom;
+}
 
-  /** @param known - The blobs that the session has. */
-  constructor(
-    session: string,
-    store: BlobStore,
-    { recorded, ...limits }: BlobLimits & { readonly recorded?: RecordedBlobs | undefined },
-    known: BlobsState,
-  ) {
-    this.#recorded = recorded;
-    this.#session = session;
-    this.#store = store;
-    this.#known = known;
-    this.#limits = {
-      inlineBytes: limits.inlineBytes ?? DEFAULT_INLINE_BYTES,
-      maxBytes: limits.maxBytes ?? DEFAULT_MAX_BYTES,
-      maxSessionBytes: limits.maxSessionBytes ?? DEFAULT_MAX_SESSION_BYTES,
-    };
+export class BlobShelf implements Disposable {
+  readonly #options: ShelfOptions;
+  /** What was stored, and the room for it. */
+  readonly #held: Disposable[] = [];
+  readonly #stored = new Map<string, EventBody<"blob.stored">>();
+
+  constructor(options: ShelfOptions) {
+    this.#options = options;
   }
 
   /** What is to be recorded in front of the event that has the content. */
@@ -89,23 +81,20 @@ export class BlobShelf implements Disposable {
    * @throws TurnlogError `BLOB_TOO_LARGE`, and what `BlobStore.put` throws
    */
   async shelve(content: Uint8Array, declared: string | undefined): Promise<ShelvedContent> {
-    const { inlineBytes, maxBytes } = this.#limits;
+    const { store, room, recorded, limits } = this.#options;
+    const { inlineBytes = DEFAULT_INLINE_BYTES, maxBytes = DEFAULT_MAX_BYTES } = limits;
     // What is content in a recording stayed in its event, for whatever reason.
-    if (this.#recorded !== undefined) return asItIs(content, declared ?? UNKNOWN_TYPE);
-    if (content.byteLength > maxBytes) throw this.#refusal(content.byteLength, maxBytes, "blob");
-    const mediaType = await mediaTypeOf(content, declared);
+    if (recorded !== undefined) return asItIs(content, declared ?? UNKNOWN_TYPE);
+    if (content.byteLength > maxBytes) throw this.#refusal(content.byteLength, maxBytes);
+    const sha256 = hash("sha256", content);
+    const mediaType = await this.#typeOf(content, declared, sha256);
     const blob = measured(content, mediaType);
     // What a model cannot be shown is a blob however small it is: it is named in its place.
     const isPlain = blob.fault === undefined && mediaType !== UNKNOWN_TYPE;
     if (isPlain && content.byteLength < inlineBytes) return asItIs(content, mediaType);
-    const held = await this.#store.put(content, { maxBytes });
-    this.#held.push(held);
-    const { sha256 } = held;
-    if (!Object.hasOwn(this.#known.stored, sha256) && !this.#stored.has(sha256)) {
-      const { maxSessionBytes } = this.#limits;
-      const whole = this.#known.bytes + this.#added + blob.bytes;
-      if (whole > maxSessionBytes) throw this.#refusal(whole, maxSessionBytes, "session");
-      this.#added += blob.bytes;
+    this.#held.push(room.claim(sha256, blob.bytes));
+    this.#held.push(await store.put(content, { maxBytes }));
+    if (!this.#has(sha256)) {
       this.#stored.set(sha256, { type: "blob.stored", data: { sha256, mediaType, ...blob } });
     }
     return { data: blobReference(sha256), mediaType, blob };
@@ -115,8 +104,9 @@ export class BlobShelf implements Disposable {
   recall(text: string): (ShelvedContent & { readonly blob: BlobMeasures }) | undefined {
     const sha256 = referredBlob(text);
     if (sha256 === undefined) return undefined;
-    const known = byId(this.#known.stored, sha256);
-    const found = known ?? this.#recorded?.(sha256);
+    const { known: have, recorded } = this.#options;
+    const known = byId(have().stored, sha256);
+    const found = known ?? recorded?.(sha256);
     if (found === undefined) return undefined;
     if (known === undefined)
       this.#stored.set(sha256, { type: "blob.stored", data: { sha256, ...found } });
@@ -126,7 +116,7 @@ export class BlobShelf implements Disposable {
 
   /** Recalls all references within a text, where what is said was recorded before. */
   recallAll(text: string): void {
-    if (this.#recorded === undefined) return;
+    if (this.#options.recorded === undefined) return;
     for (const [reference] of text.matchAll(REFERENCES)) this.recall(reference);
   }
 
@@ -135,16 +125,27 @@ export class BlobShelf implements Disposable {
     for (const held of this.#held.splice(0)) held[Symbol.dispose]();
   }
 
-  #refusal(bytes: number, limit: number, of: "blob" | "session"): TurnlogError {
-    const what =
-      of === "blob"
-        ? `Content of ${bytes} bytes is too large for session ${this.#session}: one blob may have ${limit}`
-        : `Session ${this.#session} would have ${bytes} bytes of blobs, and may have ${limit}`;
-    const option = of === "blob" ? "maxBytes" : "maxSessionBytes";
+  async #typeOf(
+    content: Uint8Array,
+    declared: string | undefined,
+    sha256: string,
+  ): Promise<string> {
+    const found = await mediaTypeOf(content, declared);
+    if (found !== UNKNOWN_TYPE) return found;
+    // Somebody may have said before what it is.
+    return byId(this.#options.known().stored, sha256)?.mediaType ?? found;
+  }
+
+  #has(sha256: string): boolean {
+    return this.#stored.has(sha256) || Object.hasOwn(this.#options.known().stored, sha256);
+  }
+
+  #refusal(bytes: number, limit: number): TurnlogError {
+    const { session } = this.#options;
     return new TurnlogError(
       "BLOB_TOO_LARGE",
-      `${what}. Nothing was recorded. Make it smaller, or raise \`blobs: { ${option} }\`.`,
-      { session: this.#session, details: { bytes, limit, of } },
+      `Content of ${bytes} bytes is too large for session ${session}: one blob may have ${limit}. Nothing was recorded. Make it smaller, or raise \`blobs: { maxBytes }\`.`,
+      { session, details: { bytes, limit, of: "blob" } },
     );
   }
 }

@@ -43,11 +43,26 @@ export function isTextType(mediaType: string): boolean {
 /** The type of content that is said to be of one, or of none. */
 export async function mediaTypeOf(content: Uint8Array, declared = ""): Promise<string> {
   const said = plainName(declared);
+  if (isProse(content, said)) return said;
   const found = await signatureOf(content);
   if (found === undefined) return await withoutSignature(content, said);
   if (sameKinds.some((kind) => kind.test(said) && kind.test(found))) return said;
   if (containers.test(found) && isFull(said) && !(await hasSignature(said))) return said;
   return found;
+}
+
+/**
+ * Text that is said to be text. Some signatures are words: `BM` begins a bitmap, and a report on BMW.
+ * A document may be text throughout and is none.
+ */
+function isProse(content: Uint8Array, said: string): boolean {
+  if (!isTextType(said) || !isFull(said) || !isText(content)) return false;
+  return Buffer.from(content.subarray(0, 5)).toString("latin1") !== "%PDF-";
+}
+
+/** Whether content is the text that it is said to be; then it stays where it can be read and searched. */
+export async function isTextual(content: Uint8Array, declared: string): Promise<boolean> {
+  return isTextType(declared) && isTextType(await mediaTypeOf(content, declared));
 }
 
 function plainName(declared: string): string {
@@ -56,7 +71,7 @@ function plainName(declared: string): string {
 }
 
 /** Whether it names one type, and not a range of them. */
-function isFull(mediaType: string): boolean {
+export function isFull(mediaType: string): boolean {
   return /^[^/*\s]+\/[^/*\s]+/.test(mediaType) && mediaType !== UNKNOWN_TYPE;
 }
 

@@ -16,9 +16,9 @@ import type { AddressContent } from "./address-content.ts";
 import type { FoundContent } from "./base64-text.ts";
 import { measured } from "./blob-shelf.ts";
 import { fileData } from "./file-data.ts";
-import { mediaTypeOf, UNKNOWN_TYPE } from "./media-type.ts";
+import { isFull, mediaTypeOf, UNKNOWN_TYPE } from "./media-type.ts";
 import type { ScaledPicture } from "./scaled-picture.ts";
-import { noteOf, shownContent, type Note, type Viewer } from "./shown-content.ts";
+import { noteOf, shownContent, type FoundFile, type Note, type Viewer } from "./shown-content.ts";
 
 export interface BlobExpansion extends Viewer {
   readonly blobs: BlobsState;
@@ -68,7 +68,7 @@ export async function sentFile(
     case "content":
       return await inTheEvent(found.read(), found.isTaken, part, expansion);
     case "reference":
-      return await contentOf(data, part.filename, expansion);
+      return await contentOf(data, part, expansion);
     case "address":
       return part.isMade === true ? asItIs : await addressed(found.url, part, expansion);
     case "broken":
@@ -135,10 +135,11 @@ function unsized({ mediaType, filename }: NamedFile, why: string, url?: URL): st
 
 async function contentOf(
   reference: string,
-  name: string | undefined,
+  part: NamedFile,
   expansion: BlobExpansion,
 ): Promise<SentFile> {
   const { blobs, store } = expansion;
+  const name = part.filename;
   const sha256 = referredBlob(reference);
   const blob = sha256 === undefined ? undefined : byId(blobs.stored, sha256);
   if (sha256 === undefined || blob === undefined) {
@@ -147,9 +148,24 @@ async function contentOf(
   const read = store === undefined ? undefined : () => readBlob(store, sha256);
   const file = { blob, read, name, place: reference };
   try {
-    return sentOf(await shownContent(file, expansion));
+    return sentOf(await shownContent((await asNamed(file, part)) ?? file, expansion));
   } catch {
     // Whatever is wrong with it: `verify` says it, and the session goes on.
     return { note: noteOf(file, "it cannot be read"), isMissing: true };
   }
+}
+
+/**
+ * The same bytes may have been sent under another name before, when nobody knew what they were: what is
+ * said here is as good, where bytes cannot tell. Undefined where nothing else is said.
+ */
+async function asNamed(
+  file: FoundFile,
+  { mediaType: said = "" }: NamedFile,
+): Promise<FoundFile | undefined> {
+  if (file.read === undefined || said === file.blob.mediaType || !isFull(said)) return undefined;
+  const content = await file.read();
+  const mediaType = await mediaTypeOf(content, said);
+  if (mediaType === UNKNOWN_TYPE) return undefined;
+  return { ...file, blob: { mediaType, ...measured(content, mediaType) }, read: () => content };
 }

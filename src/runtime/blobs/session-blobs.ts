@@ -16,6 +16,7 @@ import { CallIds, type MediaLimits } from "../../context/index.ts";
 import type { BlobsState } from "../../projections/index.ts";
 import type { SessionDoor } from "../session-door.ts";
 import type { RecordedPart } from "../step-source.ts";
+import { BlobRoom } from "./blob-room.ts";
 import {
   BlobShelf,
   DEFAULT_INLINE_BYTES,
@@ -61,6 +62,7 @@ const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
 
 export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
+  readonly #room: BlobRoom;
   readonly #callIds: CallIds;
   /** The messages of the last prompt that were expanded, as they were sent. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
@@ -71,6 +73,8 @@ export class SessionBlobs {
 
   constructor(options: SessionBlobsOptions) {
     this.#options = options;
+    const { session, known, limits } = options;
+    this.#room = new BlobRoom(session, known, limits.maxSessionBytes);
     this.#callIds = new CallIds(options.model);
   }
 
@@ -188,6 +192,15 @@ export class SessionBlobs {
     return expanded;
   }
 
+  /**
+   * Looks once more before what was shelved is recorded: it may have been another actor's to shelve.
+   * @throws TurnlogError `BLOB_TOO_LARGE`
+   */
+  assertRoomFor(stored: readonly EventBody<"blob.stored">[]): void {
+    // What is in a recording was accepted.
+    if (this.#options.recorded === undefined) this.#room.assertRoomFor(stored);
+  }
+
   /** Characters below which no text is looked at: base64 of what stays in the events anyway. */
   get #textLimit(): number {
     return Math.ceil(((this.#options.limits.inlineBytes ?? DEFAULT_INLINE_BYTES) * 4) / 3);
@@ -220,7 +233,7 @@ export class SessionBlobs {
   ): Promise<Shelved<Content>> {
     const { session, store, isKept, limits, recorded, known } = this.#options;
     if (store === undefined || !isKept) return untouched(content);
-    const shelf = new BlobShelf(session, store, { ...limits, recorded }, known());
+    const shelf = new BlobShelf({ session, store, limits, recorded, known, room: this.#room });
     try {
       return {
         content: await shelve(shelf),

@@ -9,7 +9,7 @@ import {
 import type { RecordedPart } from "../step-source.ts";
 import { base64Content, dataUrlContent } from "./base64-text.ts";
 import type { BlobShelf } from "./blob-shelf.ts";
-import { isTextType } from "./media-type.ts";
+import { isTextual } from "./media-type.ts";
 
 type StoredFile = Extract<StoredUserPart, { readonly type: "file" }>;
 
@@ -49,7 +49,7 @@ async function shelvedFile(
   if (content === undefined) return part;
   const declared = found?.declared ?? part.mediaType;
   // Text is read, searched and counted where it is.
-  if (isTextType(declared)) return part;
+  if (await isTextual(content, declared)) return part;
   const shelved = await shelf.shelve(content, declared);
   return isUnchanged(shelved, declared) ? part : { ...part, ...shelved };
 }
@@ -87,7 +87,7 @@ export async function shelvedPart(part: MadeFile, shelf: BlobShelf): Promise<Mad
   const known = shelf.recall(data);
   if (known !== undefined) return { ...part, data: { ...part.data, ...known } };
   const content = base64Content(data);
-  if (content === undefined || isTextType(mediaType)) return part;
+  if (content === undefined || (await isTextual(content, mediaType))) return part;
   const shelved = await shelf.shelve(content, mediaType);
   return isUnchanged(shelved, mediaType) ? part : { ...part, data: { ...part.data, ...shelved } };
 }

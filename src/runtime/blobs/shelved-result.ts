@@ -20,7 +20,7 @@ import {
   type FoundContent,
 } from "./base64-text.ts";
 import type { BlobShelf, ShelvedContent } from "./blob-shelf.ts";
-import { isTextType } from "./media-type.ts";
+import { isTextType, isTextual } from "./media-type.ts";
 
 export interface ToolAnswer {
   readonly output: JsonValue;
@@ -146,11 +146,11 @@ async function shelvedMedium(
 ): Promise<ShelvedContent | LeftOut | undefined> {
   const known = shelf.recall(data);
   if (known !== undefined) return known;
-  if (isTextType(declared)) return undefined;
   const found = dataUrlContent(data);
   const content = found?.content ?? base64Content(data);
   if (content === undefined) return undefined;
   const said = found?.declared ?? declared;
+  if (await isTextual(content, said)) return undefined;
   const shelved = await shelvedOrLeftOut({ content, declared: said }, shelf);
   const isUnchanged = "data" in shelved && shelved.blob === undefined && shelved.mediaType === said;
   return isUnchanged ? undefined : shelved;
@@ -223,7 +223,8 @@ class ResultWalk {
 
   /** What stands in its place; where it stays, the place as it was. */
   async #moved(found: FoundContent, place: JsonValue): Promise<JsonValue> {
-    if (found.declared !== undefined && isTextType(found.declared)) return place;
+    const { content, declared } = found;
+    if (declared !== undefined && (await isTextual(content, declared))) return place;
     const shelved = await shelvedOrLeftOut(found, this.#shelf);
     if ("note" in shelved) return shelved.note;
     const { data, mediaType, blob } = shelved;

@@ -12,7 +12,6 @@ import {
   type EventLog,
   type FileBlob,
   type FixtureNote,
-  type HeldBlob,
   type SessionEvent,
 } from "../../events/index.ts";
 import { blobsOf } from "../blobs/opened-blobs.ts";
@@ -106,17 +105,20 @@ export async function importSession(
   lines: Iterable<string> | AsyncIterable<string>,
   { blobs = blobsOf(log), blobsFrom, ...options }: ImportSessionOptions = {},
 ): Promise<Imported> {
-  const held: HeldBlob[] = [];
+  const held: Disposable[] = [];
   try {
     const onBlob = async ({ sha256, content }: FileBlob): Promise<void> => {
       assertPlain(log, sha256);
       if (blobs !== undefined) held.push(await blobs.put(content));
     };
     const { session, events } = await readSessionFile(lines, { ...options, onBlob });
-    for (const { type, data } of events) if (type === "blob.stored") assertPlain(log, data.sha256);
+    const needed = events.filter((event) => event.type === "blob.stored");
+    for (const { data } of needed) assertPlain(log, data.sha256);
     if (blobs !== undefined) {
+      // Those that are there already must not go before the session has them.
+      held.push(blobs.hold(needed.map(({ data }) => data.sha256)));
       const isNeeded = options.verify ?? true;
-      held.push(...(await haveBlobs(session, events, blobs, blobsFrom, isNeeded)));
+      await haveBlobs(session, needed, blobs, blobsFrom, isNeeded);
     }
     return await appendImported(log, session, events);
   } finally {
@@ -133,20 +135,18 @@ function assertPlain(log: EventLog, sha256: string): void {
   );
 }
 
-/** The blobs of an imported session that are not in the store yet, taken from where they lie. */
+/** The blobs of an imported session that are not in the store yet, taken from where they lie. All are held. */
 async function haveBlobs(
   session: string,
-  events: readonly SessionEvent[],
+  needed: readonly SessionEvent<"blob.stored">[],
   blobs: BlobStore,
   from: BlobStore | undefined,
   isNeeded: boolean,
-): Promise<readonly HeldBlob[]> {
-  const held: HeldBlob[] = [];
-  for (const { type, data, seq: position } of events) {
-    if (type !== "blob.stored") continue;
+): Promise<void> {
+  for (const { data, seq: position } of needed) {
     const { sha256 } = data;
     if (from !== undefined && (await from.has(sha256))) {
-      held.push(await blobs.put(from.get(sha256)));
+      using _ = await blobs.put(from.get(sha256));
     } else if (isNeeded && !(await blobs.has(sha256))) {
       throw new TurnlogError(
         "BLOB_MISSING",
@@ -155,7 +155,6 @@ async function haveBlobs(
       );
     }
   }
-  return held;
 }
 
 /** Appends a whole session that is not in the log yet. */

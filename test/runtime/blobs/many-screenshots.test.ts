@@ -150,6 +150,53 @@ it.each<readonly [string, Watching, Omit<Request, "newest">]>([
   120_000,
 );
 
+/** Of Claude: a token for 750 pixels, and for some four characters. */
+function billed(prompt: LanguageModelV4Prompt, pixels: number): number {
+  const pictures = requestOf(prompt).pictures;
+  const words = JSON.stringify(prompt, (key, value: unknown) => (key === "data" ? "" : value));
+  return Math.ceil((pictures * pixels) / 750 + words.length / 4);
+}
+
+it("200 screenshots stay within the window, by what each request is billed, summaries included", async () => {
+  const screen = { width: 1500, height: 1000 };
+  const blank = png(screen);
+  let taken = 0;
+  const bills: number[] = [];
+  const scripted = scriptedModel(({ prompt, tools = [] }) => {
+    const tokens = billed(prompt, screen.width * screen.height);
+    bills.push(tokens);
+    const inputTokens = { total: tokens, noCache: tokens, cacheRead: 0, cacheWrite: 0 };
+    const usage = { inputTokens, outputTokens: { total: 50, text: 50, reasoning: 0 } };
+    if (tools.length === 0) return "## Goal\nWatch.\n## Done\nLooked.\n## Next\nLook on.";
+    if (taken === SHOTS) return "Seen all.";
+    const calls = Array.from({ length: 4 }, () => call("look", `${taken}`, { number: taken++ }));
+    return { ...calling(...calls), usage };
+  });
+  const look = tool({
+    inputSchema: jsonSchema<{ readonly number: number }>({}),
+    execute: ({ number }) => number,
+    toModelOutput: ({ output }) => {
+      const data = Buffer.concat([blank, Buffer.from(`${output}`)]).toString("base64");
+      const file = { type: "file", data: { type: "data", data }, mediaType: "image/png" } as const;
+      return { type: "content", value: [file] };
+    },
+  });
+  const sonnet = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
+  const model = Object.assign(scripted, sonnet);
+  const log = await openMemoryLog();
+  await using open = await openSession(
+    { model, tools: { look }, maxSteps: 1000, loopGuard: false },
+    { log },
+  );
+  const { text } = await (await open.session.send("watch")).result;
+  expect(text).toBe("Seen all.");
+  // Without any care for tokens they would come to twice that.
+  expect(Math.max(...bills)).toBeLessThanOrEqual(200_000);
+  expect((SHOTS * screen.width * screen.height) / 750).toBe(400_000);
+  expect((await Array.fromAsync(log.blobs.list())).length).toBe(SHOTS);
+  expect((await verifySession(log, "s")).problems).toEqual([]);
+}, 120_000);
+
 it("happens again as it was recorded, what is left out included", async () => {
   const how: Watching = { context: { media: { pictures: 30 } } };
   const { events } = await watched({}, how);

@@ -28,6 +28,7 @@ import { replay, scriptedModel } from "../../../src/testing/index.ts";
 import { call, calling, saying } from "../../support/script.ts";
 import { animatedGif, pdf, png, wav } from "../../support/media.ts";
 import { openSession, type OpenOptions } from "../../support/with-runtime.ts";
+import { containing } from "../tools.ts";
 
 const shot = png({ width: 200, height: 100, seed: 1 });
 const base64 = shot.toString("base64");
@@ -118,6 +119,31 @@ describe("a file that is sent", () => {
     ]);
   });
 
+  it("is a picture also when it is called text, and has its limits", async () => {
+    const model = scriptedModel(["Well."]);
+    const blobs = { maxBytes: shot.length };
+    await using open = await openSession({ model }, { blobs });
+    const called = (data: Uint8Array, mediaType: string) =>
+      ({ type: "file", data, mediaType }) as const;
+    const larger = png({ width: 300, height: 100, seed: 2 });
+    await expect(open.session.send([called(larger, "text/plain")])).rejects.toMatchObject({
+      code: "BLOB_TOO_LARGE",
+    });
+    const words = Buffer.from("words ".repeat(2000));
+    await (
+      await open.session.send([
+        called(shot, "text/plain"),
+        called(shot, "application/json"),
+        called(words, "text/plain"),
+      ])
+    ).result;
+    const file = { type: "file", data: reference, mediaType: "image/png", blob: measures };
+    const [said] = dataOf(await open.events(), "message.queued");
+    // Words stay where they are read, searched and counted.
+    const text = { type: "file", data: words.toString("base64"), mediaType: "text/plain" };
+    expect(said?.content).toEqual([file, file, text]);
+  });
+
   it("that is broken or unknown is named to the model, and the session goes on", async () => {
     const model = scriptedModel(["Hm.", "Fine."]);
     await using open = await openSession({ model });
@@ -132,6 +158,48 @@ describe("a file that is sent", () => {
     const told = JSON.stringify(model.calls[0]?.prompt[0]?.content);
     expect(told).toMatch(/a\.png.{1,3}\(image\/png, 5000 bytes\).*broken.*@blob:/);
     expect(told).toMatch(/application\/octet-stream, 3 bytes.*nobody knows/);
+  });
+
+  it("is what it is called where bytes cannot tell, also when it was called nothing before", async () => {
+    const sound = Buffer.alloc(20_000, 0x93);
+    const model = scriptedModel(["What?", "Ah.", "Yes."]);
+    await using open = await openSession({ model });
+    for (const mediaType of ["application/octet-stream", "audio/l16", "image/png"]) {
+      await (
+        await open.session.send([{ type: "file", data: sound, mediaType }])
+      ).result;
+    }
+    const heard = {
+      type: "file",
+      mediaType: "audio/l16",
+      data: { data: sound.toString("base64") },
+    };
+    const users = model.calls.at(-1)?.prompt.filter(({ role }) => role === "user");
+    expect(users?.map(({ content }) => content[0])).toMatchObject([
+      { type: "text", text: containing("nobody knows what it is") },
+      heard,
+      // Whatever it is, it is no picture.
+      { type: "text", text: containing("nobody knows what it is") },
+    ]);
+    expect(dataOf(await open.events(), "blob.stored").length).toBe(1);
+  });
+
+  it("is still what it was called before when nobody says what it is", async () => {
+    const sound = Buffer.alloc(20_000, 0x93);
+    const model = scriptedModel(["Ah.", "Again."]);
+    await using open = await openSession({ model });
+    for (const mediaType of ["audio/l16", "application/octet-stream"]) {
+      await (
+        await open.session.send([{ type: "file", data: sound, mediaType }])
+      ).result;
+    }
+    const users = model.calls.at(-1)?.prompt.filter(({ role }) => role === "user");
+    expect(users?.map(({ content }) => content[0])).toMatchObject([
+      { mediaType: "audio/l16" },
+      { mediaType: "audio/l16" },
+    ]);
+    const queued = dataOf(await open.events(), "message.queued").map(({ content }) => content[0]);
+    expect(queued).toMatchObject([{ mediaType: "audio/l16" }, { mediaType: "audio/l16" }]);
   });
 
   it("stays in the message where it is small, and where the runtime keeps no blobs", async () => {
@@ -340,6 +408,17 @@ describe("a tool's answer", () => {
       type: "content",
       value: [{ text: "here" }, { type: "file", mediaType: "image/png", data: { data: base64 } }],
     });
+  });
+
+  it("has its pictures beside the log also where it calls them text", async () => {
+    const part = { type: "file", mediaType: "text/plain", data: { type: "data", data: base64 } };
+    const toModelOutput = () => ({ type: "content", value: [part] }) as never;
+    const { succeeded, shown } = await looked(
+      shows({ data: base64, mimeType: "text/plain" }, { toModelOutput }),
+    );
+    expect(succeeded?.output).toEqual({ data: reference, mimeType: "text/plain" });
+    expect(succeeded?.modelOutput).toMatchObject({ value: [{ mediaType: "image/png" }] });
+    expect(shown).toMatchObject({ value: [{ mediaType: "image/png" }] });
   });
 
   it("of a page names the pictures within, and leaves the page a text", async () => {

@@ -22,7 +22,7 @@ import {
   type TurnlogError,
 } from "../../../src/index.ts";
 import { copyBlobs } from "../../../src/runtime/exchange/export-session.ts";
-import { collectBlobs, usedBlobs } from "../../../src/runtime/blobs/used-blobs.ts";
+import { collectBlobs, deleteSession, usedBlobs } from "../../../src/runtime/blobs/used-blobs.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 import { wrapLog } from "../../../src/testing/wrapped-log.ts";
 import { png } from "../../support/media.ts";
@@ -233,6 +233,43 @@ describe("an exported session", () => {
     await importSession(log, lines, { as: "bare", verify: false, blobs: memoryBlobs() });
     expect(await log.revision("bare")).toBeGreaterThan(0);
   });
+});
+
+describe("an import", () => {
+  it.each(["in the store", "in the file", "beside the file"])(
+    "keeps blobs that lie %s from whoever deletes and collects before it has its events",
+    async (where) => {
+      await using store = await withTwo();
+      const { log: from } = store;
+      const blobs = where === "in the file" ? "inline" : "none";
+      const exported = await Array.fromAsync(exportSession(from, "two", { blobs }));
+      await using empty = await openMemoryLog();
+      const log = where === "in the store" ? from : empty;
+      const lines = async function* (): AsyncGenerator<string> {
+        for (const line of exported) {
+          yield line;
+          await collectBlobs(log, log.blobs);
+        }
+      };
+      let appended = 0;
+      const late = wrapLog(log, {
+        append: async (session, expected, events) => {
+          // Between the blobs and the events there is nothing but this append.
+          if (log === from) await store.runtime.delete("two");
+          await collectBlobs(log, log.blobs);
+          appended += 1;
+          return await log.append(session, expected, events);
+        },
+      });
+      const beside = where === "beside the file" ? { blobsFrom: from.blobs } : {};
+      await importSession(late, lines(), { as: "copy", blobs: log.blobs, ...beside });
+      expect(appended).toBe(1);
+      expect((await verifySession(log, "copy")).problems).toEqual([]);
+      // Nobody holds them any more.
+      await deleteSession(log, log.blobs, "copy", {}, () => {});
+      expect((await digestsIn(log.blobs)).has(digests[2] ?? "")).toBe(false);
+    },
+  );
 });
 
 describe("a collection", () => {
