@@ -1,6 +1,11 @@
 /** Brings sessions into a log from outside: checked as a whole first, then appended in one piece. */
 
-import { asEncrypted, isSealed, openedEvent } from "../../events/encryption/index.ts";
+import {
+  asEncrypted,
+  isSealed,
+  openedEvent,
+  type EncryptedLog,
+} from "../../events/encryption/index.ts";
 import {
   isBlobLine,
   parseBlobLine,
@@ -99,7 +104,7 @@ export async function readSessionFile(
  * Imports an exported session: all of it, or nothing. Nothing is written before the last line was
  * checked; then all events are one append, which a log writes as a whole or not at all.
  * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` when
- * there is a session of this name
+ * there is a session of this name; `KEY_WRONG` for sealed events that its key does not open, where it is at hand
  */
 export async function importSession(
   log: EventLog,
@@ -166,8 +171,10 @@ export async function appendImported(
 ): Promise<Imported> {
   try {
     if (events.some(isSealed)) {
+      const encrypted = asEncrypted(log);
+      await assertOpens(encrypted, session, events);
       // It is stored as it was, and read with the key that it had.
-      await (asEncrypted(log)?.stored ?? log).append(session, "none", events);
+      await (encrypted?.stored ?? log).append(session, "none", events);
     } else {
       await log.append(session, "none", events.map(await relinkedFor(log, session)));
     }
@@ -180,6 +187,25 @@ export async function appendImported(
     );
   }
   return { session, events: events.length };
+}
+
+/** What a fork shared is sealed with the key of the session that wrote it: nobody would ever read it here. */
+async function assertOpens(
+  log: EncryptedLog | undefined,
+  session: string,
+  events: readonly SessionEvent[],
+): Promise<void> {
+  try {
+    await log?.assertOpens(session, events);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "KEY_WRONG") throw error;
+    const { position } = error;
+    throw new TurnlogError(
+      "KEY_WRONG",
+      `The file cannot be imported: what it has at ${position} was not sealed with the key of ${session} that is at hand. Nothing was imported. Give the keys that it was written with; what a fork shares is sealed with those of another session, so a fork has to be exported in plain text.`,
+      { session, ...(position === undefined ? {} : { position }), cause: error },
+    );
+  }
 }
 
 function invalid(session: string, why: string): TurnlogError {
