@@ -21,6 +21,9 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 import { blobsOf } from "../blobs/opened-blobs.ts";
+import { EVENTS_PER_SNAPSHOT, foldedStates, keepStates } from "../folded-states.ts";
+import { nothingKept } from "../session-snapshot.ts";
+import { initialSessionState } from "../session-state.ts";
 import { Inspection } from "../verify/inspection.ts";
 import { relinkedFor } from "./relinked.ts";
 
@@ -186,7 +189,25 @@ export async function appendImported(
       { session, cause: error },
     );
   }
+  if (!events.some(isSealed)) await keepImported(log, session, events);
   return { session, events: events.length };
+}
+
+/** A long session is kept as one is that was recorded here, so that looking back into it is as quick. */
+async function keepImported(
+  log: EventLog,
+  session: string,
+  events: readonly SessionEvent[],
+): Promise<void> {
+  if (events.length < EVENTS_PER_SNAPSHOT) return;
+  try {
+    const { due } = await foldedStates(initialSessionState, events);
+    await keepStates(log, session, due, nothingKept);
+  } catch (cause) {
+    // The session is there: whoever opens it keeps what is missing.
+    const what = `A snapshot of session ${session} could not be stored; it is imported, and opens more slowly next time.`;
+    process.emitWarning(new TurnlogError("LOG_FAILED", what, { session, cause }));
+  }
 }
 
 /** What a fork shared is sealed with the key of the session that wrote it: nobody would ever read it here. */
