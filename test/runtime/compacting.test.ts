@@ -1,8 +1,9 @@
 /** Compaction on request, and the end of a session. */
 
 import { describe, expect, it } from "vitest";
-import { dropOldest, tokens, type CompactionStrategy } from "../../src/index.ts";
+import { dropMiddle, dropOldest, tokens, type CompactionStrategy } from "../../src/index.ts";
 import { gate, promptProblems, scriptedModel } from "../../src/testing/index.ts";
+import { ask } from "../support/asking.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
@@ -62,6 +63,24 @@ describe("compaction", () => {
     const event = await open.session.compact(strategy);
     expect(event).toMatchObject({ type: "context.compaction-rejected", data });
     expect((await open.session.view()).prompt).toEqual(prompt);
+  });
+
+  it("takes a message that comes while it is under way at the limit, though no model is asked", async () => {
+    const orders = new Set<string>();
+    for (let ticks = 0; ticks < 40; ticks++) {
+      const model = scriptedModel(() => "word ".repeat(300));
+      const context = { compact: { when: tokens(1000), how: dropMiddle() } };
+      await using open = await openSession({ model, context });
+      for (const question of ["One?", "Two?", "Three?"]) await ask(open.session, question);
+      const first = open.session.send("First.", { id: "a" });
+      for (let tick = 0; tick < ticks; tick++) await null;
+      const second = open.session.send("Second.", { id: "b", delivery: "steer" });
+      for (const turn of [first, second]) await (await turn).result;
+      const types = await open.types();
+      const started = types.lastIndexOf("context.compaction-started");
+      orders.add(types.slice(started, started + 3).join(" "));
+    }
+    expect(orders).toContain("context.compaction-started message.queued context.compacted");
   });
 
   it("is not tried again before the prompt has grown by a twentieth, however much more is billed than we count", async () => {
