@@ -106,12 +106,25 @@ async function configured(file: string, environment: NodeJS.ProcessEnv): Promise
     const why = error instanceof Error ? error.message : String(error);
     throw new UsageError(`--mcp-config ${file} cannot be read: ${why}`, { cause: error });
   }
-  const parsed = fileSchema.safeParse(expanded(value, environment, file));
+  const parsed = fileSchema.safeParse(expanded(withoutDisabled(value), environment, file));
   if (parsed.success) return parsed.data.mcpServers;
   const [issue] = parsed.error.issues;
   throw new UsageError(
     `--mcp-config ${file} is not usable: ${issue?.path.join(".")}: ${issue?.message}. It looks like { "mcpServers": { "name": { "command": "npx", "args": ["…"] } } }.`,
   );
+}
+
+const anyFileSchema = z.looseObject({ mcpServers: z.record(z.string(), z.unknown()) });
+const disabledSchema = z.looseObject({ disabled: z.literal(true) });
+
+/** As other tools have it, which leave such a server in the file: nothing else of it is looked at. */
+function withoutDisabled(value: unknown): unknown {
+  const parsed = anyFileSchema.safeParse(value);
+  if (!parsed.success) return value;
+  const enabled = Object.entries(parsed.data.mcpServers).filter(
+    ([, server]) => !disabledSchema.safeParse(server).success,
+  );
+  return { ...parsed.data, mcpServers: Object.fromEntries(enabled) };
 }
 
 /** `${NAME}` and `${NAME:-otherwise}` in any text, from the environment: so that no secret stands in the file. */

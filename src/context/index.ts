@@ -1,5 +1,6 @@
 /** The face of `context`: what the model gets to see, and what that costs. Pure. */
 
+export { CallIds, withCallIds } from "./call-ids.ts";
 export { checkpoint, type CheckpointOptions } from "./checkpoint.ts";
 export {
   type CompactionPlan,

@@ -95,6 +95,16 @@ export interface DeletedSession {
   readonly revision: number;
 }
 
+/** By whom events are appended. */
+export interface AppendOptions {
+  /**
+   * Any object that stands for who appends. When an append of a writer is refused, so is everything of
+   * it in that session that comes later, whatever it expects: one that hands over appends without
+   * waiting for each other would else have a gap in what it said, where somebody else wrote meanwhile.
+   */
+  readonly writer?: object;
+}
+
 /**
  * The port of the log: one stream of events for each session, appended to and never changed. `openLog` and
  * `openMemoryLog` implement it; `eventLogContract` of `turnlog/testing` says whether another one does.
@@ -116,6 +126,7 @@ export interface EventLog extends AsyncDisposable {
     session: string,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
+    options?: AppendOptions,
   ): Promise<Appended>;
 
   /**

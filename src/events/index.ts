@@ -54,6 +54,7 @@ export type {
   DeletedSession,
   DeleteOptions,
   EventLog,
+  AppendOptions,
   ExpectedRevision,
   ForkEvents,
   GlobalEvent,

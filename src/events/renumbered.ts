@@ -1,7 +1,7 @@
 /** Events of which some are left out, as a session of their own: without a gap, and what they point to is where it is. Pure. */
 
 import type { SessionEvent } from "./catalogue.ts";
-import { isIn, isLandmark, saysNothing } from "./thinning.ts";
+import { isLandmark, saysNothing } from "./thinning.ts";
 
 /** @param events - All of a session, undefined in the place of one that is left out. */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
@@ -68,17 +68,15 @@ export function unchained(events: readonly SessionEvent[]): readonly SessionEven
 /**
  * A session as it was run, as far as its log still tells, undefined in the place of what is left out:
  * the links of its hash chain, what is said of thinning, reasoning that was dropped, and deltas that
- * say nothing since their boundaries were: the AI SDK does not tell of all such.
+ * say nothing, as they do where their boundaries were: the AI SDK does not tell of all such. A fork
+ * has them without a word of it, where what it shares was thinned.
  */
 export function asRun(events: readonly SessionEvent[]): readonly (SessionEvent | undefined)[] {
   /** Blocks of reasoning that were dropped and go on. */
   const dropped = new Set<string>();
-  const joined = events.flatMap(({ type, data }) =>
-    type === "session.thinned" && data.drop === "boundaries" ? data.spans : [],
-  );
   return events.map((event) => {
     if (isLandmark(event)) dropped.clear();
-    if (saysNothing(event) && isIn(joined, event.seq)) return undefined;
+    if (saysNothing(event)) return undefined;
     switch (event.type) {
       case "session.thinned":
         return undefined;

@@ -20,4 +20,5 @@ export {
   type PaceTime,
   type ReplayPace,
 } from "./pacing.ts";
+export { isStop, isTimeUp } from "./recorded-step.ts";
 export { replayModel, type ReplayModel } from "./replay-model.ts";

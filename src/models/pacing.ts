@@ -7,6 +7,8 @@ import { TurnlogError, type SessionEvent } from "../events/index.ts";
 export interface ReplayPace {
   /** Resolves when everything before this position has happened. Rejects to end the replay. */
   due(position: number): Promise<void>;
+  /** How far it has come; absent where nobody knows: then what is asked for is answered in the order of the recording. */
+  readonly position?: number;
 }
 
 /** At once. */

@@ -13,29 +13,55 @@ export interface RecordedCall {
   readonly parts: readonly SessionEvent[];
   /** Undefined where the process died before it. */
   readonly end: StepEnd | undefined;
+  /** From where on it may end: calls that are given up before another attempt come with it, and a stop may come too late for it. */
+  readonly endsAt: number | undefined;
 }
 
 export function recordedCalls(events: readonly SessionEvent[]): readonly RecordedCall[] {
   const calls: RecordedCall[] = [];
   let parts: SessionEvent[] = [];
+  let stopped: number | undefined;
   for (const event of events) {
     const last = calls.at(-1);
     switch (event.type) {
       case "step.started":
         parts = [];
-        calls.push({ started: event, parts, end: undefined });
+        stopped = undefined;
+        calls.push({ started: event, parts, end: undefined, endsAt: undefined });
         break;
       case "step.finished":
       case "step.failed":
       case "step.retrying":
       case "step.interrupted":
       case "context.overflowed":
-        if (last?.end === undefined && last !== undefined)
-          calls[calls.length - 1] = { ...last, end: event };
+        if (last?.end === undefined && last !== undefined) {
+          const late = event.type === "step.finished" ? stopped : undefined;
+          const endsAt = late ?? last.endsAt ?? event.seq;
+          calls[calls.length - 1] = { ...last, end: event, endsAt };
+        }
+        break;
+      case "tool.skipped":
+        // Behind the end of a step its calls are skipped for other reasons.
+        if (last !== undefined && last.end === undefined && last.endsAt === undefined)
+          calls[calls.length - 1] = { ...last, endsAt: event.seq };
         break;
       default:
-        if (event.type.startsWith("part.")) parts.push(event);
+        if (!event.type.startsWith("part.")) break;
+        parts.push(event);
+        stopped = undefined;
     }
+    if (isStop(event)) stopped ??= event.seq;
   }
   return calls;
+}
+
+/** Whether a turn's time was up here: nothing that came before says so. */
+export function isTimeUp(event: SessionEvent): boolean {
+  return event.type === "turn.limit-reached" && event.data.limit === "time";
+}
+
+/** Whether what runs was told to stop here, by a person or because time was up. */
+export function isStop(event: SessionEvent): boolean {
+  if (event.type === "turn.cancel-requested") return event.data.mode !== "after-tools";
+  return isTimeUp(event);
 }

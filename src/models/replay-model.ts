@@ -24,7 +24,8 @@ export interface ReplayModel extends LanguageModelV4 {
 
 /**
  * Makes a model of a session's events. Refusals, broken streams and streams that were cancelled come
- * again too; the last ones hang until they are. It has the name of the recorded model.
+ * again too; the last ones hang until they are. It has the name of the recorded model. A pace that
+ * knows its position tells which step is asked for; without one, calls are answered in their order.
  * @param events - All of a session, or from any `step.started` on.
  * @throws TurnlogError `INVALID_INPUT` from the call for which the log has no step left.
  */
@@ -36,7 +37,13 @@ export function replayModel(
   const calls: LanguageModelV4CallOptions[] = [];
 
   async function nextParts(options: LanguageModelV4CallOptions) {
-    const call = recorded[calls.push(options) - 1];
+    const asked = calls.push(options);
+    const { position } = pace;
+    // By the step that has begun: what was stopped before it was asked for anything is not asked again.
+    const call =
+      position === undefined
+        ? recorded[asked - 1]
+        : recorded.findLast(({ started }) => started.seq <= position);
     if (call === undefined) throw runOut(calls.length, recorded.length);
     options.abortSignal?.throwIfAborted();
     const [first, second] = call.parts;
@@ -63,7 +70,7 @@ async function* partsOf(
   call: RecordedCall,
   pace: ReplayPace,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
-  const { parts, end } = call;
+  const { parts, end, endsAt } = call;
   const inputs = writtenInputs(parts);
   const finish = end === undefined ? undefined : replayedFinish(end);
   for (const event of parts) {
@@ -83,16 +90,22 @@ async function* partsOf(
     const response = replayedResponse(end);
     if (response !== undefined) yield response;
   }
-  // A stream that was cancelled, was late or was cut off with its process hangs until it is again.
-  if (end === undefined || end.type === "step.interrupted" || wasLate(end)) {
-    await new Promise<never>(() => {});
-  } else await pace.due(end.seq);
+  if (endsAt === undefined || hangs(call)) await new Promise<never>(() => {});
+  else await pace.due(endsAt);
   if (finish !== undefined) yield finish;
 }
 
 /** Nobody waits in a replay for the next attempt; for more than is waited for there was none. */
 function errorOf({ end }: RecordedCall, { data }: SessionEvent<"part.error">): Error {
   return recordedError(data.error, end?.type === "step.failed");
+}
+
+/** A stream that was cancelled, was late or was cut off with its process hangs until it is again. */
+function hangs({ end, endsAt }: RecordedCall): boolean {
+  if (end !== undefined && wasLate(end)) return true;
+  // Calls that were given up are the first of an end to which its process did not come.
+  const isGivenUp = endsAt !== end?.seq;
+  return (end === undefined || end.type === "step.interrupted") && !isGivenUp;
 }
 
 /** Whether it was not the provider that ended the call, but a limit on its time. */

@@ -71,11 +71,13 @@ export {
   isPromptThinned,
   itemMessages,
   messagesSince,
+  modelOf,
   promptEntries,
   promptMessages,
   type PromptEntry,
   type PromptOrigin,
 } from "./prompt.ts";
+export { bindingOf } from "./provider-bound.ts";
 export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
 export { cutGap, cutText, partsPair, resultText, type Gap, type ResultMark } from "./result-cut.ts";
 export { itemMedia, omittedIn, omittedNote, type Medium } from "./shown-media.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { ModelMessage, UserContent } from "ai";
-import type { StoredUserPart } from "../events/index.ts";
+import type { ModelName, StoredUserPart } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { isThinned, stepMessages } from "./prompt-step.ts";
@@ -182,12 +182,22 @@ export function itemMessages(item: HistoryItem): readonly ModelMessage[] {
   return messages;
 }
 
+const makers = new WeakMap<ModelMessage, ModelName>();
+
+/** Which model has said a message of a prompt; undefined for what none has said. */
+export function modelOf(message: ModelMessage): ModelName | undefined {
+  return makers.get(message);
+}
+
 function makeMessages(item: HistoryItem): readonly ModelMessage[] {
   switch (item.kind) {
     case "user":
       return userMessages(item);
-    case "step":
-      return stepMessages(item);
+    case "step": {
+      const messages = stepMessages(item);
+      for (const message of messages) makers.set(message, item.model);
+      return messages;
+    }
     case "note":
       return [{ role: "user", content: item.text }];
     case "turn-end":

@@ -9,7 +9,7 @@ import { onAbort } from "./defer.ts";
 export async function unlessAborted<Value>(
   promise: PromiseLike<Value>,
   signal: AbortSignal,
-  release: (late: Value) => void,
+  release: (late: Value) => void = () => {},
 ): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
   using _ = onAbort(signal, () => {

@@ -18,7 +18,7 @@ import { SessionActor } from "./session-actor.ts";
 import { openChain } from "./session-chain.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import type { StepSource } from "./step-source.ts";
-import { systemTimer } from "./timer.ts";
+import { DEFAULT_GRACE_MS, systemTimer } from "./timer.ts";
 import { Watchers } from "./watchers.ts";
 
 /** Loaded when the first session wakes up: who only reads a store does not load the AI SDK. */
@@ -47,7 +47,7 @@ export interface WakingHost {
   readonly crew: (session: string, goesOn: boolean) => Promise<Crew>;
   /** Whether a description says all: what MCP servers offer may not be known yet. */
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
-  readonly onFailure: (session: string) => void;
+  readonly onFailure: (actor: SessionActor) => void;
   /** Told after each event has been recorded and its effects are under way. */
   readonly onRecorded: (awake: AwakeSession, event: SessionEvent) => void;
 }
@@ -59,7 +59,7 @@ export async function wakeUp(
   recovery: RecoveryPolicy = host.options.recovery ?? "stop",
 ): Promise<AwakeSession> {
   const { options, log, onWarning } = host;
-  const { stepSource = "language-model-call", graceMs = 1000 } = options;
+  const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
   const { maxRecoveries = 3, hashChain = false } = options;
   const { clock = Date.now, random = Math.random, timer = systemTimer } = options;
   const kept = await loadSessionSnapshot(log, session);
@@ -97,8 +97,9 @@ export async function wakeUp(
       clock,
       timer,
       random,
+      order: options.order,
       onFailure: (error) => {
-        host.onFailure(session);
+        host.onFailure(actor);
         watchers.fail(error);
       },
       onRecorded: (event) => {
@@ -137,5 +138,6 @@ async function introduce(
     !machine.matches("closed")
   ) {
     actor.record({ type: "session.configured", data: { agent } });
+    await actor.durable();
   }
 }

@@ -10,7 +10,7 @@ import type { Crew, Crews } from "./crews.ts";
 import type { KeepingMoment } from "./kept-session.ts";
 import type { OpenMcpServers } from "./mcp/mcp-servers.ts";
 import { isAtRest } from "./recovery.ts";
-import { closed, gone, reopened } from "./runtime.ts";
+import { closed, gone, isBack, reopened } from "./runtime.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { after } from "./timer.ts";
 
@@ -27,8 +27,12 @@ export class AwakeSessions {
   readonly #mcp: OpenMcpServers | undefined;
   readonly #host: WakingHost;
   readonly #awake = new Map<string, Promise<AwakeSession>>();
-  /** Sessions whose rows are being changed: nobody wakes them meanwhile. */
+  /** By whom a session is run, what it is known by above: a name may have been given to another since. */
+  readonly #places = new WeakMap<SessionActor, Promise<AwakeSession>>();
+  /** Sessions of which something is still being written by nobody who is awake: nobody wakes them meanwhile. */
   readonly #resting = new Map<string, Promise<unknown>>();
+  /** What is done with several sessions at once, which closing waits for. */
+  readonly #working = new Set<Promise<unknown>>();
   /** Snapshots that are being stored. */
   readonly #keeping = new Set<Promise<void>>();
   /** While it lasts, nobody wakes up: what is redacted must be in nobody's memory. */
@@ -44,7 +48,11 @@ export class AwakeSessions {
         goesOn && mcp !== undefined ? await this.#equipped(session, mcp) : crews.of(session),
       // What its servers offer is not known yet: it is told when it is.
       isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
-      onFailure: (session) => this.#awake.delete(session),
+      onFailure: (actor) => {
+        this.#drop(actor);
+        // Whoever wakes it up again reads what this one may still be writing.
+        this.#rest(actor.session, actor.settled());
+      },
       onRecorded: (awake, event) => {
         this.#recorded(awake, event);
       },
@@ -58,24 +66,53 @@ export class AwakeSessions {
 
   /** @throws TurnlogError `RUNTIME_CLOSED`, `SESSION_DELETED`, and what reading the log throws */
   async wake(session: string, recovery?: RecoveryPolicy): Promise<AwakeSession> {
-    while (this.#resting.has(session)) await this.#resting.get(session);
-    while (this.#alone !== undefined) await this.#alone.catch(() => {});
+    let busy = this.#busy(session);
+    for (; busy !== undefined; busy = this.#busy(session)) await busy;
     this.assertOpen(session);
     const known = this.#awake.get(session);
     if (known !== undefined) return await known;
-    const waking = wakeUp(session, this.#host, recovery).then((awake) => {
-      this.#sleepLater(awake);
-      return awake;
-    });
+    const waking: Promise<AwakeSession> = wakeUp(session, this.#host, recovery).then(
+      (awake) => {
+        this.#places.set(awake.actor, waking);
+        this.#sleepLater(awake);
+        return awake;
+      },
+      (error: unknown) => {
+        if (this.#awake.get(session) === waking) this.#awake.delete(session);
+        // A session that is new to the actor may be one that was deleted: only the log knows.
+        const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
+        const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
+        throw isGone ? gone(session, cause) : error;
+      },
+    );
     this.#awake.set(session, waking);
+    return await waking;
+  }
+
+  /** Resolves with what `look` finds after an event, whoever runs the session by then. */
+  async watch<Found>(
+    session: string,
+    look: (actor: SessionActor) => Found | undefined,
+  ): Promise<Found> {
+    for (;;) {
+      const { actor, watchers } = await this.wake(session);
+      try {
+        return await watchers.watch(actor, () => look(actor));
+      } catch (error) {
+        if (!isBack(error)) throw error;
+      }
+    }
+  }
+
+  /** Does something that closing waits for. */
+  async working<Result>(session: string, work: () => Promise<Result>): Promise<Result> {
+    this.assertOpen(session);
+    const done = work();
+    this.#working.add(done);
     try {
-      return await waking;
-    } catch (error) {
-      this.#awake.delete(session);
-      // A session that is new to the actor may be one that was deleted: only the log knows.
-      const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
-      const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
-      throw isGone ? gone(session, cause) : error;
+      return await done;
+    } finally {
+      this.#working.delete(done);
     }
   }
 
@@ -91,24 +128,20 @@ export class AwakeSessions {
     void stored.then(() => this.#keeping.delete(stored));
   }
 
-  /** Nothing can be recorded in it any more. */
-  forget({ actor, watchers, sleep }: AwakeSession, why: TurnlogError): void {
-    sleep?.[Symbol.dispose]();
-    actor[Symbol.dispose]();
-    this.#awake.delete(actor.session);
-    watchers.fail(why);
-  }
-
-  /** Changes what is stored of a session that nobody has in memory meanwhile. */
-  async whileAsleep<Result>(session: string, change: () => Promise<Result>): Promise<Result> {
-    while (this.#resting.has(session)) await this.#resting.get(session);
+  /**
+   * Changes what is stored of a session that nobody has in memory meanwhile.
+   * @param refusal - Why one that is awake is left alone, if it is.
+   */
+  async whileAsleep<Result>(
+    session: string,
+    refusal: (awake: AwakeSession) => TurnlogError | undefined,
+    change: () => Promise<Result>,
+  ): Promise<Result> {
+    let busy = this.#busy(session);
+    for (; busy !== undefined; busy = this.#busy(session)) await busy;
     this.assertOpen(session);
-    const changed = this.#putAway(session).then(change);
-    const resting = changed.then(
-      () => this.#resting.delete(session),
-      () => this.#resting.delete(session),
-    );
-    this.#resting.set(session, resting);
+    const changed = this.#putAway(session, refusal).then(change);
+    this.#rest(session, changed);
     return await changed;
   }
 
@@ -120,12 +153,13 @@ export class AwakeSessions {
       putAway: (one: AwakeSession) => void,
     ) => Promise<Result>,
   ): Promise<Result> {
-    while (this.#alone !== undefined) await this.#alone.catch(() => {});
+    while (this.#resting.size > 0 || this.#alone !== undefined)
+      await Promise.allSettled([...this.#resting.values(), this.#alone]);
     this.assertOpen(session);
     const away: string[] = [];
     const changing = change(this.#awake, (one) => {
       away.push(one.actor.session);
-      this.forget(one, reopened(one.actor.session));
+      this.#forget(one);
     });
     this.#alone = changing;
     try {
@@ -154,6 +188,7 @@ export class AwakeSessions {
   /** Stops whatever runs, and resolves when everything that was recorded or kept is stored. */
   async close(): Promise<void> {
     this.#isClosing = true;
+    await Promise.allSettled(this.#working);
     const awake = await Promise.allSettled(this.#awake.values());
     await Promise.allSettled(
       awake.map(async (one) => {
@@ -170,23 +205,50 @@ export class AwakeSessions {
   }
 
   /** Nobody has it in memory any more. */
-  async #putAway(session: string): Promise<void> {
+  async #putAway(
+    session: string,
+    refusal: (awake: AwakeSession) => TurnlogError | undefined,
+  ): Promise<void> {
     const awake = await this.#awake.get(session);
     if (awake === undefined) return;
     // Whoever was handed it before now has said what they had to say.
     await setImmediate();
-    const { actor, watchers, kept } = awake;
-    if (actor.failure !== undefined) return;
-    if (!actor.isIdle || watchers.size > 0) {
-      throw new TurnlogError(
-        "COMMAND_REFUSED",
-        `Session ${session} is in use, and nothing of it was dropped. Wait until it is idle, or cancel its turn (\`session.cancel()\`).`,
-        { session, position: actor.state.position },
-      );
-    }
-    this.forget(awake, reopened(session));
+    const { actor, kept } = awake;
+    if (actor.failure !== undefined) return await actor.settled();
+    const refused = refusal(awake);
+    if (refused !== undefined) throw refused;
+    this.#forget(awake);
     await actor.durable();
     await kept.stored;
+  }
+
+  /** Nothing can be recorded in it any more: who waits for it waits for the one that is woken up next. */
+  #forget({ actor, watchers, sleep }: AwakeSession): void {
+    const why = reopened(actor.session);
+    sleep?.[Symbol.dispose]();
+    actor.retire(why);
+    this.#drop(actor);
+    watchers.fail(why);
+  }
+
+  #drop(actor: SessionActor): void {
+    const place = this.#places.get(actor);
+    if (place !== undefined && this.#awake.get(actor.session) === place)
+      this.#awake.delete(actor.session);
+  }
+
+  /** Nobody wakes it up before that is over. */
+  #rest(session: string, until: Promise<unknown>): void {
+    const before = this.#resting.get(session);
+    const resting = Promise.allSettled([before, until]).then(() => {
+      if (this.#resting.get(session) === resting) this.#resting.delete(session);
+    });
+    this.#resting.set(session, resting);
+  }
+
+  /** Resolves when something is over that a session has to wait for; undefined where there is nothing. */
+  #busy(session: string): Promise<unknown> | undefined {
+    return this.#resting.get(session) ?? this.#alone?.catch(() => {});
   }
 
   #recorded(awake: AwakeSession, event: SessionEvent): void {
@@ -202,21 +264,21 @@ export class AwakeSessions {
     const { actor, watchers } = awake;
     if (!awake.isAwake || !isAtRest(actor.state) || this.#isClosing) return;
     const due = (): void => {
-      if (!isAtRest(actor.state) || watchers.size > 0) return;
+      if (!isAtRest(actor.state) || watchers.size > 0 || actor.ended !== undefined) return;
       // Whoever wakes it up reads the log: all that it knows has to be there.
       if (!actor.isWritten) return this.#sleepLater(awake);
       // It is recorded, upon which there is waited again.
       if (actor.closeChain()) return;
-      actor[Symbol.dispose]();
-      this.#awake.delete(actor.session);
+      actor.retire(reopened(actor.session));
+      this.#drop(actor);
     };
     awake.sleep = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
   }
 }
 
 async function stop({ actor, watchers, sleep }: AwakeSession): Promise<void> {
-  sleep?.[Symbol.dispose]();
-  if (!isAtRest(actor.state) && actor.failure === undefined) {
+  const why = closed(actor.session);
+  while (!isAtRest(actor.state) && actor.failure === undefined) {
     const { turn, stopping, skipCalls } = actor.state.machine.context;
     if (stopping === undefined || !skipCalls) {
       actor.record({
@@ -224,11 +286,14 @@ async function stop({ actor, watchers, sleep }: AwakeSession): Promise<void> {
         data: { turn, reason: "the runtime was closed" },
       });
     }
-    await watchers.watch(actor, () => (isAtRest(actor.state) ? true : undefined));
+    // It is not waited for in vain: if it fails, there is nothing left to stop.
+    await watchers.watch(actor, () => isAtRest(actor.state) || undefined).catch(() => {});
   }
+  sleep?.[Symbol.dispose]();
   if (actor.failure === undefined) actor.closeChain();
-  actor[Symbol.dispose]();
-  await actor.durable();
+  actor.retire(why);
+  if (actor.failure === undefined) await actor.durable();
+  await actor.settled();
   // Who waits for an approval that may be given after a restart is not left hanging here.
-  watchers.fail(closed(actor.session));
+  watchers.fail(why);
 }

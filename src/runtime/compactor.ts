@@ -37,6 +37,7 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   const { door, ground, strategy, trigger, clock } = run;
   if (trigger === "limit") {
     const counted = await countPrompt({ ...run, state: door.state, now: clock() });
+    await inOrder(door);
     if (!door.state.machine.matches("compacting")) return;
     if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
     if (counted !== undefined) door.record(counted);
@@ -49,6 +50,7 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   }
   const planning = compactionGround(door.state, ground, clock());
   const written = strategy.writer === undefined ? undefined : await fromModel(run, planning);
+  if (strategy.writer !== undefined) await inOrder(door);
   // The session may have moved on: nobody waits for this one's end.
   if (!door.state.machine.matches("compacting")) return;
   if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
@@ -56,6 +58,11 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   const rung = strategy.writer === undefined ? {} : { rung: "digest" as const };
   const end = compaction(door.state, strategy, tokensOf(run), planning, rung);
   door.record(inContextTokens(door.state, end, ground, clock()));
+}
+
+async function inOrder(door: SessionDoor): Promise<void> {
+  const turn = door.order({ kind: "compaction" });
+  if (turn !== undefined) await turn;
 }
 
 /**

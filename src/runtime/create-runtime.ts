@@ -14,6 +14,7 @@ import {
   type EventLog,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
+import type { AwakeSession } from "./awake-session.ts";
 import { AwakeSessions } from "./awake-sessions.ts";
 import { openBlobs, type OpenedBlobs } from "./blobs/opened-blobs.ts";
 import { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
@@ -25,7 +26,7 @@ import { openMcpServers, type OpenMcpServers } from "./mcp/mcp-servers.ts";
 import { redactLive } from "./live-redaction.ts";
 import { waitsForApproval } from "./open-question.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
-import { gone, type OpenSessionOptions, type Runtime } from "./runtime.ts";
+import type { OpenSessionOptions, Runtime } from "./runtime.ts";
 import { check } from "./border/check.ts";
 import { checkedOptions } from "./border/runtime-shape.ts";
 import { checkedSession, redactedShape, redactShape } from "./border/session-border.ts";
@@ -128,12 +129,10 @@ class OpenRuntime implements Runtime {
       ready: () => this.#crews.of(session).catalogue.ready(),
       redact: (name, what, options) => this.redact(name, what, options),
       equip: awake.equip(session),
-      fork: (from, fork, recovery) => forkLive(from, fork, this.#forkHost(), recovery),
+      fork: (from, fork, recovery) =>
+        awake.working(from, () => forkLive(from, fork, this.#forkHost(), recovery)),
       actor: async (name) => (await awake.wake(name)).actor,
-      watch: async (actor, look) => {
-        const { watchers } = await awake.wake(actor.session);
-        return await watchers.watch(actor, look);
-      },
+      watch: (look) => awake.watch(session, look),
     });
     return checkedSession(opened);
   }
@@ -145,25 +144,12 @@ class OpenRuntime implements Runtime {
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
     check(deleteShape, options, "delete", { name: "options", session });
-    this.#awake.assertOpen(session);
-    const awake = await this.#awake.find(session);
-    const isAtWork =
-      awake === undefined
-        ? await waitsForApproval(this.log, session)
-        : !awake.actor.isIdle && awake.actor.failure === undefined;
-    if (isAtWork) {
-      throw new TurnlogError(
-        "COMMAND_REFUSED",
-        `Session ${session} is in a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
-        { session, ...(awake === undefined ? {} : { position: awake.actor.state.position }) },
-      );
-    }
-    // What is being kept of it goes with it.
-    await awake?.kept.stored;
-    const { store } = this.#blobs;
-    const deleted = await deleteSession(this.log, store, session, options, this.#warn);
-    if (awake !== undefined) this.#awake.forget(awake, gone(session));
-    return deleted;
+    const refusal = ({ actor }: AwakeSession): TurnlogError | undefined =>
+      actor.isIdle ? undefined : inTurn(session, actor.state.position);
+    return await this.#awake.whileAsleep(session, refusal, async () => {
+      if (await waitsForApproval(this.log, session)) throw inTurn(session);
+      return await deleteSession(this.log, this.#blobs.store, session, options, this.#warn);
+    });
   }
 
   async redact(
@@ -206,7 +192,7 @@ class OpenRuntime implements Runtime {
         { session },
       );
     }
-    return await this.#awake.whileAsleep(session, () => compactLog(store, session, options));
+    return await this.#awake.whileAsleep(session, inUse, () => compactLog(store, session, options));
   }
 
   close(): Promise<void> {
@@ -247,4 +233,23 @@ class OpenRuntime implements Runtime {
     await this.#mcp?.close();
     if (!hasLog(this.#options)) await this.log.close();
   }
+}
+
+function inTurn(session: string, position?: number): TurnlogError {
+  return new TurnlogError(
+    "COMMAND_REFUSED",
+    `Session ${session} is in a turn and was not deleted. Cancel it first (\`session.cancel()\`), or wait until it has ended.`,
+    { session, ...(position === undefined ? {} : { position }) },
+  );
+}
+
+/** Whoever waits for something of it would be told of rows that have changed. */
+function inUse({ actor, watchers }: AwakeSession): TurnlogError | undefined {
+  if (actor.isIdle && watchers.size === 0) return undefined;
+  const { session, state } = actor;
+  return new TurnlogError(
+    "COMMAND_REFUSED",
+    `Session ${session} is in use, and nothing of it was dropped. Wait until it is idle, or cancel its turn (\`session.cancel()\`).`,
+    { session, position: state.position },
+  );
 }

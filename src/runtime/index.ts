@@ -44,6 +44,9 @@ export {
   type RedactOptions,
   type RedactSessionOptions,
 } from "./redact-session.ts";
+export { DEFAULT_TOOL_CONCURRENCY } from "./agent.ts";
+export type { Ending } from "./recorded-order.ts";
+export { NOT_RUN } from "./tool-execution.ts";
 export { waitsForApproval } from "./open-question.ts";
 export { rerunPoint, type RerunPlace } from "./rerun.ts";
 export { forkSession, type ForkedSession, type ForkSessionOptions } from "./fork-session.ts";

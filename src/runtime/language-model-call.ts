@@ -62,7 +62,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
           break;
         default:
           yield recordedPart(part);
-          if (tellTools !== undefined) await tellTools(part);
+          if (tellTools !== undefined) await unlessAborted(tellTools(part), signal);
       }
     }
   } catch (error) {

@@ -3,6 +3,7 @@
  * session, and those that share its events. Nobody may wake up until it is done.
  */
 
+import { setImmediate } from "node:timers/promises";
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { linkOf } from "./fork-link.ts";
 import type { KeptSession } from "./kept-session.ts";
@@ -43,6 +44,8 @@ export async function redactLive<Live extends Awake>(
     await kept.stored;
     if (actor.failure === undefined) await actor.durable();
   }
+  // Whoever was handed one before now has said what they had to say.
+  await setImmediate();
   for (const { actor } of holders) {
     if (actor.isIdle || actor.failure !== undefined) continue;
     throw new TurnlogError(

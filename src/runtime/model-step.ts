@@ -47,6 +47,8 @@ export async function runModelStep(run: ModelStep): Promise<void> {
   // Law 1: the provider is called only when the log says durably that it is.
   await door.durable();
   const streamed = await stream(run);
+  const turn = door.order({ kind: "step" });
+  if (turn !== undefined) await turn;
   // The session may have moved on: another attempt or nobody is waiting for this one's end.
   if (door.state.machine.context.step !== step) return;
   for (const body of ending(run, step, streamed)) door.record(body);

@@ -7,6 +7,7 @@ import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.t
 import type { Agent } from "./agent.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
 import type { McpServers } from "./mcp/mcp-options.ts";
+import type { RecordedOrder } from "./recorded-order.ts";
 import type { StepSource } from "./step-source.ts";
 import type { Timer } from "./timer.ts";
 
@@ -84,6 +85,8 @@ export type RuntimeOptions = StoreOptions & {
   readonly timer?: Timer;
   /** Between 0 and 1, for the jitter of retries. */
   readonly random?: () => number;
+  /** For replays alone. */
+  readonly order?: RecordedOrder;
 };
 
 type OwnLog = Extract<StoreOptions, { readonly log: EventLog }>;

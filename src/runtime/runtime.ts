@@ -85,8 +85,13 @@ export function reopened(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_FAILED",
     `Session ${session} was put away while what is stored of it was changed, and is there again. Ask it once more.`,
-    { session },
+    { session, details: { isBack: true } },
   );
+}
+
+/** Whether it is there again for who asks once more. */
+export function isBack(error: unknown): boolean {
+  return TurnlogError.isInstance(error) && error.details?.["isBack"] === true;
 }
 
 /** What becomes of who still waits for anything when the runtime is closed. */

@@ -17,6 +17,7 @@ import type { PreparedAgent } from "./agent.ts";
 import type { SessionBlobs } from "./blobs/session-blobs.ts";
 import { withFullStop } from "./full-stop.ts";
 import { assertReadable } from "./readable-event.ts";
+import type { Ending, RecordedOrder } from "./recorded-order.ts";
 import { inFlight, isInTurn } from "./recovery.ts";
 import type { SessionChain } from "./session-chain.ts";
 import type { SessionDoor } from "./session-door.ts";
@@ -40,6 +41,7 @@ export interface SessionActorOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
+  readonly order: RecordedOrder | undefined;
   readonly blobs: SessionBlobs;
   /** Where one is kept. */
   readonly chain: SessionChain | undefined;
@@ -49,11 +51,12 @@ export interface SessionActorOptions {
   readonly onRecorded: (event: SessionEvent) => void;
 }
 
-export class SessionActor implements SessionDoor, Disposable {
+export class SessionActor implements SessionDoor {
   readonly session: string;
   readonly #options: Omit<SessionActorOptions, "prepared">;
   #state: SessionState;
   #failure: TurnlogError | undefined;
+  #retired: TurnlogError | undefined;
   readonly #writer: SessionWriter;
   readonly #effects: SessionEffects;
   readonly #due: { readonly effect: Effect; readonly event: SessionEvent }[] = [];
@@ -93,6 +96,11 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#failure;
   }
 
+  /** Why nothing can be recorded here any more: it has failed, or was put away. */
+  get ended(): TurnlogError | undefined {
+    return this.#failure ?? this.#retired;
+  }
+
   get isIdle(): boolean {
     const { machine } = this.#state;
     return machine.matches({ idle: "waiting" }) || machine.matches("closed");
@@ -103,8 +111,13 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#writer.isDone;
   }
 
+  /** Resolves when nothing of it can still come into the log, whatever became of it. */
+  async settled(): Promise<void> {
+    await this.#writer.settled();
+  }
+
   record(body: EventBody): void {
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.ended !== undefined) throw this.ended;
     const { clock, chain } = this.#options;
     const seq = this.#state.position + 1;
     // Field by field, as a spread takes twice as long; type and data are of one body, and belong together.
@@ -148,6 +161,10 @@ export class SessionActor implements SessionDoor, Disposable {
     return this.#writer.pace();
   }
 
+  order(ending: Ending): Promise<void> | undefined {
+    return this.#options.order?.(ending);
+  }
+
   /** Has it run by the same agent with other tools of MCP servers: between steps, while it is at rest. */
   adopt(prepared: PreparedAgent): void {
     if (!this.#effects.adopt(prepared)) return;
@@ -169,8 +186,9 @@ export class SessionActor implements SessionDoor, Disposable {
     this.record({ type: "session.recovered", data: { inFlight: unfinished, policy } });
   }
 
-  /** Lets go of what would wake it up: it is put away, and the log is all that is left of it. */
-  [Symbol.dispose](): void {
+  /** It is put away, and the log is all that is left of it: whoever still has it is refused, and nothing wakes it up. */
+  retire(why: TurnlogError): void {
+    this.#retired = why;
     this.#effects[Symbol.dispose]();
   }
 

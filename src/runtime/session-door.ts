@@ -1,6 +1,7 @@
 /** The one door into a session, as the things behind it (model step, tools, compactor) see it. */
 
 import type { EventBody } from "../events/index.ts";
+import type { Ending } from "./recorded-order.ts";
 import type { SessionState } from "./session-state.ts";
 
 export interface SessionDoor {
@@ -13,4 +14,6 @@ export interface SessionDoor {
   durable(): Promise<void>;
   /** A wait, when the log has fallen behind or the event loop has not been given a turn for long. */
   pace(): Promise<void> | undefined;
+  /** A wait before the end of something is recorded, in a replay. */
+  order(ending: Ending): Promise<void> | undefined;
 }

@@ -55,7 +55,7 @@ export class SessionEffects implements Disposable {
     this.#options = options;
     this.#given = prepared;
     this.#prepared = withExpansion(prepared, options.blobs);
-    this.#clock = new TurnClock(options.door, prepared.agent, options.timer);
+    this.#clock = new TurnClock(prepared.agent, options);
     this.#prompts = this.#promptsOf(this.#prepared);
   }
 
@@ -194,6 +194,8 @@ export class SessionEffects implements Disposable {
     const { timer } = this.#options;
     if (await waited(timer, delayMs, { kind: "retry" }, signal))
       return this.#beginAttempt(step, attempt + 1);
+    const turn = this.#options.door.order({ kind: "step" });
+    if (turn !== undefined) await turn;
     const usage = estimateSpent(this.#options.door.state.usage, this.#options.door.state.history);
     this.#record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
   }

@@ -12,7 +12,6 @@ import { rerunPoint } from "./rerun.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { diffSession } from "./session-diff.ts";
-import type { SessionState } from "./session-state.ts";
 import { stateAt, viewOf, viewSession } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
@@ -38,8 +37,8 @@ export interface SessionHost {
   readonly equip: ((actor: SessionActor) => Promise<void>) | undefined;
   /** The live actor, woken up from the log if need be. */
   actor(session: string): Promise<SessionActor>;
-  /** Resolves with what `look` finds once it finds something; it looks after every event. */
-  watch<Found>(actor: SessionActor, look: () => Found | undefined): Promise<Found>;
+  /** Resolves with what `look` finds once it finds something; it looks after every event, at who runs the session then. */
+  watch<Found>(look: (actor: SessionActor) => Found | undefined): Promise<Found>;
 }
 
 export function createSession(id: string, host: SessionHost): Session {
@@ -68,10 +67,8 @@ export function createSession(id: string, host: SessionHost): Session {
   }
 
   function turnOf(messageId: string, position: number, queued: boolean): Turn {
-    const outcome = async (): Promise<TurnOutcome> => {
-      const live = await host.actor(id);
-      return await host.watch(live, () => turnOutcome(live.state, messageId));
-    };
+    const outcome = async (): Promise<TurnOutcome> =>
+      await host.watch(({ state }) => turnOutcome(state, messageId));
     return createTurn({ session: id, messageId, queued, position, log, outcome });
   }
 
@@ -115,12 +112,11 @@ export function createSession(id: string, host: SessionHost): Session {
     async cancel(options = {}) {
       const actor = await host.actor(id);
       const requested = requestCancel(actor, options);
-      const remains = await host.watch(actor, () => {
-        const { machine } = actor.state;
-        return machine.matches("idle") || machine.matches("closed")
-          ? turnRemains(actor.state, requested.turn)
-          : undefined;
-      });
+      const remains = await host.watch(({ state }) =>
+        state.machine.matches("idle") || state.machine.matches("closed")
+          ? turnRemains(state, requested.turn)
+          : undefined,
+      );
       return { ...requested, ...remains };
     },
 
@@ -170,7 +166,7 @@ export function createSession(id: string, host: SessionHost): Session {
       const from = actor.state.position + 1;
       actor.compact(strategy);
       // Not until it is idle: what came meanwhile may start a turn at once.
-      await host.watch(actor, () => (actor.state.machine.matches("compacting") ? undefined : true));
+      await host.watch(({ state }) => !state.machine.matches("compacting") || undefined);
       for await (const event of log.read(id, { from })) {
         if (event.type === "context.compacted" || event.type === "context.compaction-rejected") {
           return event;
@@ -225,19 +221,24 @@ export function createSession(id: string, host: SessionHost): Session {
     at: (position) => viewSession(log, id, position),
     diff: (before, after) => diffSession(log, id, before, after),
     events: (options) => log.subscribe(id, options),
-    idle: async () => untilIdle(await host.actor(id), host),
+    idle: async () => {
+      await host.watch((actor) => actor.isIdle || undefined);
+    },
 
     async atRest() {
-      const actor = await host.actor(id);
-      const look = (): SessionState | undefined =>
-        isAtRest(actor.state) ? actor.state : undefined;
-      return viewOf(id, await host.watch(actor, look));
+      return viewOf(id, await host.watch(({ state }) => (isAtRest(state) ? state : undefined)));
     },
 
     async close(reason) {
       const actor = await host.actor(id);
       if (actor.state.machine.matches("closed")) return;
       if (!actor.isIdle) throw actor.refusal("close", "it is running a turn; cancel it or wait");
+      const ids = actor.state.queue.waiting.map((message) => message.id);
+      // Who waits for their turns is told that there will be none.
+      if (ids.length > 0) {
+        const withdrawn = { ids, reason: "the session was closed" };
+        actor.record({ type: "message.withdrawn", data: withdrawn });
+      }
       actor.record({ type: "session.closed", data: reason === undefined ? {} : { reason } });
       await actor.durable();
     },
@@ -264,8 +265,4 @@ function findWaiting(actor: SessionActor, command: string, messageId: string): Q
 function release(actor: SessionActor): void {
   const { held, queue } = actor.state.machine.context;
   if (held && queue.length > 0) actor.record({ type: "session.resumed", data: {} });
-}
-
-async function untilIdle(actor: SessionActor, host: SessionHost): Promise<void> {
-  await host.watch(actor, () => (actor.isIdle ? true : undefined));
 }

@@ -33,7 +33,10 @@ export class SessionWriter {
   readonly #blobs: SessionEvent[] = [];
   #recorded: number;
   #written: number;
+  /** Appends that the log has not answered yet; it may answer a refused one before those that came before it. */
+  readonly #appending = new Set<Promise<void>>();
   #lastAppend: Promise<unknown> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
   #paced = 0;
 
   constructor(options: SessionWriterOptions) {
@@ -72,6 +75,12 @@ export class SessionWriter {
     // The event loop has a turn meanwhile.
     this.#paced = 0;
     await this.#lastAppend;
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Resolves when nothing that was handed to the log can still come into it. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#appending);
   }
 
   /** Something to wait for, where the log needs a turn of the event loop or has fallen behind. */
@@ -99,12 +108,23 @@ export class SessionWriter {
   }
 
   #append(events: readonly SessionEvent[]): void {
+    // What comes behind a refused append has lost its ground.
+    if (this.#failure !== undefined) return;
     const { session, log, onFailure } = this.#options;
     const last = events.at(-1)?.seq ?? this.#recorded;
-    const appended = log.append(session, last - events.length, events);
+    const appended = log.append(session, last - events.length, events, { writer: this });
     this.#lastAppend = appended;
-    appended.then(() => {
-      this.#written = last;
-    }, onFailure);
+    const answered = appended.then(
+      () => {
+        this.#appending.delete(answered);
+        this.#written = last;
+      },
+      (error: unknown) => {
+        this.#appending.delete(answered);
+        this.#failure ??= { error };
+        onFailure(error);
+      },
+    );
+    this.#appending.add(answered);
   }
 }

@@ -20,9 +20,28 @@ import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
 export const streamTextCall: StepSource = { name: "stream-text", call };
 
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
-  const { agent, signal } = request;
+  const { signal } = request;
   let contentType: string | undefined;
-  const model = overheard(agent.model, (told) => (contentType = told));
+  let told = false;
+  try {
+    for await (const output of streamed(request, (type) => (contentType = type))) {
+      if (output.kind === "part" && output.part.type === "part.error") told = true;
+      yield output;
+    }
+  } catch (error) {
+    // Where the SDK throws instead of telling of it; what is recorded must not depend on the source.
+    if (signal.aborted || told) throw error;
+    yield recordedPart({ type: "error", error });
+  }
+  yield { kind: "head", contentType };
+}
+
+async function* streamed(
+  request: StepRequest,
+  hear: (contentType: string | undefined) => void,
+): AsyncGenerator<StepOutput, void, void> {
+  const { agent, signal } = request;
+  const model = overheard(agent.model, hear);
   const { stream } = streamText({
     ...callRequest(request),
     model,
@@ -69,7 +88,6 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
         yield recordedPart(part);
     }
   }
-  yield { kind: "head", contentType };
 }
 
 /** The same model; `hear` is told the type of each answer, which the SDK keeps until a stream has ended well. */

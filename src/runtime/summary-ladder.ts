@@ -65,6 +65,8 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       continue;
     }
     const answer = await patientCall(ladder, model, request);
+    const turn = door.order({ kind: "summary" });
+    if (turn !== undefined) await turn;
     const { usage } = answer;
     const spent = { model: name, usage };
     if (signal.aborted) {

@@ -26,6 +26,9 @@ export type ModelLimit = "the first token" | "the next token" | "the whole call"
  */
 export type Timer = (milliseconds: number, due: () => void, wait: Wait) => Disposable;
 
+/** Milliseconds between telling a tool to stop and leaving it behind, where nothing else is said. */
+export const DEFAULT_GRACE_MS: number = 1000;
+
 /** The most milliseconds that Node counts at once; it ends a longer wait after one. */
 export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
 

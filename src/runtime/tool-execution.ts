@@ -45,13 +45,16 @@ export type Execution =
     }
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
 
+/** What is said of a call that was cancelled between its start and its run. */
+export const NOT_RUN: string = "Cancelled before it was run: it had no effect.";
+
 export async function executeCall(run: ToolExecution): Promise<Execution> {
   const { signal, timeoutMs, graceMs, timer, call, identity } = run;
   const { callId, toolName } = call;
   if (signal.aborted) {
     // What an attempt before a restart has done is not known.
     if (identity.attempt > 1) return { kind: "unknown", reason: "cancelled" };
-    return { kind: "failed", error: new Error("Cancelled before it was run: it had no effect.") };
+    return { kind: "failed", error: new Error(NOT_RUN) };
   }
   const stop = new AbortController();
   const leave = Promise.withResolvers<Execution>();

@@ -117,6 +117,8 @@ export class ToolRunner {
         this.#deciding.add(call.callId);
         return this.#background(async () => {
           const needed = await this.#ask(runnable, approval.isNeeded);
+          const turn = door.order({ kind: "decision", callId: call.callId });
+          if (turn !== undefined) await turn;
           this.#deciding.delete(call.callId);
           if (!this.#stands(call, "waiting")) return;
           if (typeof needed !== "boolean") return this.#fail(call, needed);
@@ -175,6 +177,8 @@ export class ToolRunner {
       const execution = await this.#execute(runnable, identity);
       const shelving = shelvedExecution(this.#options.blobs, execution);
       const shelved = shelving && (await shelving);
+      const turn = door.order({ kind: "call", callId: call.callId });
+      if (turn !== undefined) await turn;
       this.#running.delete(call);
       if (this.#stands(call, "running")) {
         const ended = shelved?.content ?? execution;

@@ -8,17 +8,22 @@ import type { SessionDoor } from "./session-door.ts";
 import type { SessionState } from "./session-state.ts";
 import type { Timer } from "./timer.ts";
 
+export interface TurnClockOptions {
+  readonly door: SessionDoor;
+  readonly timer: Timer;
+  /** Told of what goes wrong when the time is up, as nobody waits for it. */
+  readonly onFailure: (error: unknown) => void;
+}
+
 /** Counts the time of a turn while its session is awake, and says in the log when it is up. */
 export class TurnClock implements Disposable {
-  readonly #door: SessionDoor;
+  readonly #options: TurnClockOptions;
   readonly #agent: Agent;
-  readonly #timer: Timer;
   #counting: Disposable | undefined;
 
-  constructor(door: SessionDoor, agent: Agent, timer: Timer) {
-    this.#door = door;
+  constructor(agent: Agent, options: TurnClockOptions) {
+    this.#options = options;
     this.#agent = agent;
-    this.#timer = timer;
   }
 
   /** Begins to count for a turn; with a step granted after the time is up, once more for that step. */
@@ -26,20 +31,30 @@ export class TurnClock implements Disposable {
     const { turnMs, lastStep = false } = this.#agent.timeLimits ?? {};
     if (turnMs === undefined) return;
     this[Symbol.dispose]();
+    const { timer, onFailure } = this.#options;
     const due = (): void => {
-      const { machine } = this.#door.state;
-      const { context } = machine;
-      if (context.turn !== turn || !isInTurn(machine)) return;
-      // It is stopping, and nothing runs any more that it could be waiting for.
-      if (context.stopping !== undefined && context.skipCalls) return;
-      const grant = lastStep && context.stopping === undefined && context.lastStep === undefined;
-      this.#door.record({
-        type: "turn.limit-reached",
-        data: { turn, limit: "time", lastStep: grant },
-      });
-      if (grant) this.begin(turn);
+      try {
+        this.#end(turn, lastStep);
+      } catch (error) {
+        onFailure(error);
+      }
     };
-    this.#counting = this.#timer(turnMs, due, { kind: "turn" });
+    this.#counting = timer(turnMs, due, { kind: "turn" });
+  }
+
+  #end(turn: number, lastStep: boolean): void {
+    const { door } = this.#options;
+    const { machine } = door.state;
+    const { context } = machine;
+    if (context.turn !== turn || !isInTurn(machine)) return;
+    // It is stopping, and nothing runs any more that it could be waiting for.
+    if (context.stopping !== undefined && context.skipCalls) return;
+    const grant = lastStep && context.stopping === undefined && context.lastStep === undefined;
+    door.record({
+      type: "turn.limit-reached",
+      data: { turn, limit: "time", lastStep: grant },
+    });
+    if (grant) this.begin(turn);
   }
 
   [Symbol.dispose](): void {

@@ -24,7 +24,9 @@ export function turnOutcome(state: SessionState, messageId: string): TurnOutcome
   const { history, queue, usage } = state;
   const message = history.items.findLast((item) => item.kind === "user" && item.id === messageId);
   if (message === undefined) {
-    const waits = queue.waiting.some((waiting) => waiting.id === messageId);
+    // In a closed session nothing is delivered any more.
+    const waits =
+      !state.machine.matches("closed") && queue.waiting.some((waiting) => waiting.id === messageId);
     return waits || byId(queue.accepted, messageId) === undefined
       ? undefined
       : { kind: "withdrawn" };

@@ -25,7 +25,7 @@ export class Watchers {
       },
       fail: found.reject,
     };
-    if (actor.failure !== undefined) throw actor.failure;
+    if (actor.ended !== undefined) throw actor.ended;
     if (!watcher.look()) this.#watchers.add(watcher);
     const value = await found.promise;
     await actor.durable();

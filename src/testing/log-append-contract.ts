@@ -80,6 +80,25 @@ export const appendContract: readonly Promised[] = [
     },
   ],
   [
+    "takes nothing of a writer behind an append of it that was refused, though it would fit by then",
+    async (log) => {
+      await log.append("s", "none", numberedUpTo(2));
+      const [writer, other] = [{}, {}];
+      const before = log.append("s", 2, [numbered(3)], { writer: other });
+      const refused = fails("REVISION_CONFLICT", () =>
+        log.append("s", 2, [numbered(9)], { writer }),
+      );
+      const behind = fails("REVISION_CONFLICT", () =>
+        log.append("s", 3, [numbered(9)], { writer }),
+      );
+      await Promise.all([before, refused, behind]);
+      await fails("REVISION_CONFLICT", () => log.append("s", 3, [numbered(9)], { writer }));
+      assert.equal((await log.append("s", 3, [numbered(4)], { writer: other })).revision, 4);
+      assert.equal((await log.append("t", "none", [numbered(1)], { writer })).revision, 1);
+      assert.equal((await log.append("s", 4, [numbered(5)], { writer: {} })).revision, 5);
+    },
+  ],
+  [
     "takes `any` for every session, `none` only for new ones and `exists` only for old ones",
     async (log) => {
       await fails("REVISION_CONFLICT", () => log.append("s", "exists", [numbered(1)]));

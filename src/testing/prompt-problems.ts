@@ -24,7 +24,9 @@ export interface PromptProblem {
  * - `calls-answered`: each call of ours has exactly one result, in the next message (all).
  * - `results-called`: no result without its call (OpenAI, Anthropic).
  * - `results-in-order`: results come in the order of the calls (Google matches them by place).
- * - `unique-calls`: no call id twice in one message (OpenAI, Anthropic).
+ * - `unique-calls`: no call id twice in a prompt (Anthropic), in one message not at all (OpenAI). A log
+ *   may have one twice, as some providers begin anew with each reply: what is sent has other ids then, as
+ *   `promptWithMedia` shows.
  * - `reasoning-followed`: reasoning has something after it that is not reasoning (OpenAI).
  */
 export type PromptRule =
@@ -49,6 +51,8 @@ export function promptProblems(messages: readonly ModelMessage[]): readonly Prom
   const problems = messages.flatMap((message, index) =>
     messageProblems({ messages, index, message }),
   );
+  problems.push(...repeatedCalls(messages));
+  problems.sort((one, other) => one.message - other.message);
   const [first, last] = [messages[0], messages.at(-1)];
   if (first !== undefined && first.role !== "user") {
     problems.unshift({
@@ -108,6 +112,23 @@ function emptyTexts({ message, index }: Checked): PromptProblem[] {
   );
 }
 
+/** Calls with the id of one before them, whoever runs them. */
+function repeatedCalls(messages: readonly ModelMessage[]): readonly PromptProblem[] {
+  const known = new Set<string>();
+  return messages.flatMap((message, index) => {
+    if (message.role !== "assistant" || typeof message.content === "string") return [];
+    return message.content.flatMap((part): PromptProblem[] => {
+      if (part.type !== "tool-call") return [];
+      const id = part.toolCallId;
+      if (known.has(id)) {
+        return [{ message: index, rule: "unique-calls", what: `call ${id} is there twice` }];
+      }
+      known.add(id);
+      return [];
+    });
+  });
+}
+
 /** Ids of the calls in a message that are ours to answer. */
 function callIds(message: ModelMessage | undefined): readonly string[] {
   if (message?.role !== "assistant" || typeof message.content === "string") return [];
@@ -125,17 +146,11 @@ function resultIds(message: ModelMessage | undefined): readonly string[] {
 function callProblems({ messages, message, index }: Checked): PromptProblem[] {
   const calls = callIds(message);
   const results = resultIds(messages[index + 1]);
-  const twice = calls.filter((id, place) => calls.indexOf(id) !== place);
   const unanswered = calls.filter((id) => results.filter((result) => result === id).length !== 1);
   const ordered =
     calls.filter((id) => results.includes(id)).join() ===
     results.filter((id) => calls.includes(id)).join();
   return [
-    ...twice.map((id) => ({
-      message: index,
-      rule: "unique-calls" as const,
-      what: `call ${id} is there twice`,
-    })),
     ...unanswered.map((id) => ({
       message: index,
       rule: "calls-answered" as const,

@@ -1,6 +1,6 @@
 /** What came from outside to a recorded session, said to a session again. */
 
-import type { CancelMode, EventType, SessionEvent } from "../events/index.ts";
+import type { CancelMode, SessionEvent } from "../events/index.ts";
 import type { Session } from "../index.ts";
 import type { ReplayPace } from "../models/index.ts";
 import { recordedCompactions } from "./recorded-compactions.ts";
@@ -37,23 +37,6 @@ export function isCommand(event: SessionEvent): event is SessionEvent<CommandTyp
   if (event.type === "context.compaction-started") return event.data.trigger === "asked";
   return commandTypes.has(event.type);
 }
-
-/** Whether a turn's time was up here: nothing that came before says so. */
-export function isTimeUp(event: SessionEvent): boolean {
-  return event.type === "turn.limit-reached" && event.data.limit === "time";
-}
-
-/** Whether a tool was left running here, by a cancel or because time was up. */
-export function leavesTool(event: SessionEvent, events: readonly SessionEvent[]): boolean {
-  if (event.type !== "turn.cancel-requested" && !isTimeUp(event)) return false;
-  const after = events
-    .slice(event.seq)
-    .find(({ type }) => leavings.has(type) || type === "tool.unknown");
-  return after?.type === "tool.unknown";
-}
-
-/** What comes once the calls of a step have ended. */
-const leavings: ReadonlySet<EventType> = new Set<EventType>(["step.started", "turn.ended"]);
 
 /** Says it again. @param events - All that was recorded. */
 export async function repeatCommand(

@@ -24,7 +24,9 @@ function comparable({ seq, type, data, id }: SessionEvent): unknown {
   const compared = withoutGuesses(type, { ...data });
   const error = "error" in compared ? { error: withoutCircumstances(compared["error"]) } : {};
   const agent = "agent" in compared ? { agent: withoutDetails(compared["agent"]) } : {};
-  return { seq, type, id, data: { ...compared, ...error, ...agent } };
+  // A cancel that does not say how is one that stops what runs.
+  const mode = type === "turn.cancel-requested" ? { mode: compared["mode"] ?? "now" } : {};
+  return { seq, type, id, data: { ...compared, ...error, ...agent, ...mode } };
 }
 
 /** The agent's digest is over its parts, and over what servers offered, none of which is asked in a replay. */
@@ -82,4 +84,29 @@ export function differenceText({ position, recorded, replayed }: ReplayDifferenc
     event === undefined ? "nothing" : `${event.type} ${JSON.stringify(event.data)}`;
   const agents = agentDifference(recorded, replayed).map((sentence) => `\n${sentence}`);
   return `At position ${position} the session was\n  ${side(recorded)}\nand the replay has\n  ${side(replayed)}${agents.join("")}`;
+}
+
+/** A step as if it had been given the prompt that was recorded. */
+export function withPrompt(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
+  if (made.type !== "step.started" || recorded?.type !== "step.started") return made;
+  const { promptDigest } = recorded.data;
+  return { ...made, data: { ...made.data, promptDigest } };
+}
+
+/**
+ * A call as it was started in a session of another name: one that was imported has had several, and
+ * no event but its calls tells of it.
+ * @param names - Those that the log tells otherwise: a call of theirs is nobody else's.
+ */
+export function withEffect(
+  made: SessionEvent,
+  recorded: SessionEvent | undefined,
+  names: ReadonlySet<string>,
+): SessionEvent {
+  if (made.type !== "tool.started" || recorded?.type !== "tool.started") return made;
+  const { effectId } = recorded.data;
+  const end = `/${made.data.step}/${made.data.callId}`;
+  if (effectId === made.data.effectId || !effectId.endsWith(end)) return made;
+  if (names.has(effectId.slice(0, -end.length))) return made;
+  return { ...made, data: { ...made.data, effectId } };
 }

@@ -5,14 +5,17 @@ import { memoryBlobs } from "../events/blobs/index.ts";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
 import { createRuntime, type Agent, type Session, type Timer } from "../index.ts";
 import { withRecordedOffer } from "../runtime/index.ts";
-import { replayModel, type ReplayPace } from "../models/index.ts";
+import { isStop, isTimeUp, replayModel, type ReplayPace } from "../models/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
-import { isCommand, isTimeUp, leavesTool, repeatCommand } from "./replay-command.ts";
-import { isSameEvent, type ReplayDifference } from "./replay-difference.ts";
+import { beginOf, isGone, isOpening, sessionName } from "./recorded-processes.ts";
+import { endingAt } from "./recorded-endings.ts";
+import { isConcluded, isSummarising, runningAt } from "./recorded-stops.ts";
+import { isCommand, repeatCommand } from "./replay-command.ts";
+import { isSameEvent, withEffect, withPrompt, type ReplayDifference } from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
 import { waitEnd } from "./recorded-waits.ts";
 import { replayedContext } from "./replay-summaries.ts";
-import { replayTools } from "./replay-tools.ts";
+import { watchedTools } from "./replay-tools.ts";
 import { wrapLog } from "./wrapped-log.ts";
 
 export interface ReplayStageOptions {
@@ -29,6 +32,8 @@ export interface ReplayStageOptions {
 
 /** In so many turns of the event loop whatever follows from the last event has happened. */
 const TURNS_TO_SETTLE = 20;
+/** In so many a tool has been run whose call was started; otherwise it never is. */
+const TURNS_TO_RUN = 1000;
 
 async function settled(): Promise<void> {
   for (let turn = 0; turn < TURNS_TO_SETTLE; turn++) await setImmediate();
@@ -41,10 +46,16 @@ export class ReplayStage {
   readonly #pacer: ReplayPacer;
   /** That of the session; where it branches off, that of the fork from there on. */
   #name: string;
+  /** All that it is called, as far as the log tells. */
+  readonly #names = new Set<string>();
   #difference: ReplayDifference | undefined;
   #lastAppend: Promise<unknown> = Promise.resolve();
   /** The number of the process that lives; what earlier ones do gets nowhere. */
   #process = 0;
+  /** The position at which it opened the session. */
+  #opened = 0;
+  /** Positions at which the calls were started whose tools have been run. */
+  readonly #ran = new Set<number>();
   #session: Promise<Session | undefined> | undefined;
   /** Ends the time of the turn that runs in it; it passes only where that was recorded. */
   #timeUp: (() => void) | undefined;
@@ -56,6 +67,7 @@ export class ReplayStage {
     this.#pacer = new ReplayPacer(options.time, (seq) => beginOf(seq, options.events));
     this.#description = created.data.agent;
     this.#name = sessionName(options.events, 0) ?? "replay";
+    this.#names.add(this.#name);
   }
 
   /** The first difference; undefined when there is none. */
@@ -70,8 +82,7 @@ export class ReplayStage {
       if (this.#pacer.position >= event.seq) continue;
       await this.#pacer.moment(event.seq);
       if (this.#difference !== undefined) return this.#difference;
-      // It had been started, and was run.
-      if (leavesTool(event, events)) await settled();
+      if (isStop(event)) await this.#underWay(event.seq);
       this.#repeat(event).catch(() => {
         this.#refused(event);
       });
@@ -80,6 +91,16 @@ export class ReplayStage {
     this.#process += 1;
     this.#pacer.stop();
     return this.#difference;
+  }
+
+  /** Waits until that runs which is stopped at a position: it had been begun, and nothing of it is recorded before it ends. */
+  async #underWay(position: number): Promise<void> {
+    const { events } = this.#options;
+    if (isSummarising(position, events) || isConcluded(position, events)) await settled();
+    const runs = runningAt(position, events);
+    for (let turn = 0; turn < TURNS_TO_RUN && !runs.every((seq) => this.#ran.has(seq)); turn++) {
+      await setImmediate();
+    }
   }
 
   async #repeat(event: SessionEvent): Promise<void> {
@@ -111,6 +132,7 @@ export class ReplayStage {
     const taken = events[own]?.type === "message.withdrawn" ? [events[own]] : [];
     const link = { ...forked, data: { ...forked.data, from: { ...from, session: this.#name } } };
     this.#name = sessionName(events, own) ?? `${this.#name}-${own}`;
+    this.#names.add(this.#name);
     await log.fork(this.#name, [link, ...taken]);
     this.#description = agent ?? this.#description;
     const position = own + taken.length;
@@ -124,6 +146,7 @@ export class ReplayStage {
     const { log, events, agentOf } = this.#options;
     this.#process += 1;
     const process = this.#process;
+    this.#opened = event.seq;
     this.#timeUp = undefined;
     await this.#lastAppend;
     if (event.type === "session.created" || event.type === "session.configured") {
@@ -141,13 +164,21 @@ export class ReplayStage {
         context: replayedContext(agent, rest, this.#pacer, () => this.#pacer.position),
         ...(agent.tools === undefined
           ? {}
-          : { tools: replayTools(rest, agent.tools, this.#pacer) }),
+          : {
+              tools: watchedTools(rest, agent.tools, this.#pacer, ({ started }) => {
+                if (process === this.#process) this.#ran.add(started.seq);
+              }),
+            }),
       },
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
       clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.at ?? 0,
       timer: this.#timer(process),
       random: () => 0,
+      order: async (ending) => {
+        const position = endingAt(events, this.#pacer.position, ending, agent);
+        if (position !== undefined) await this.#pacer.due(position);
+      },
     });
     return await runtime.session(this.#name);
   }
@@ -179,7 +210,7 @@ export class ReplayStage {
       append: (session, expected, events) => {
         if (process !== this.#process) return never();
         const revision = typeof expected === "number" ? expected : 0;
-        const shared = this.#beforeFork(revision, events);
+        const shared = this.#beforeEnd(revision, events);
         // What it does from there on gets nowhere.
         if (shared.length < events.length) this.#process += 1;
         if (shared.length === 0) return never();
@@ -195,11 +226,10 @@ export class ReplayStage {
     });
   }
 
-  /** The events of an append that come before the position at which the session branches off. */
-  #beforeFork(revision: number, events: readonly NewEvent[]): readonly NewEvent[] {
-    const at = events.findIndex(
-      (_, index) => this.#options.events[revision + index]?.type === "session.forked",
-    );
+  /** The events of an append that its process still wrote: those before the next one opened the session, or before it branches off. */
+  #beforeEnd(revision: number, events: readonly NewEvent[]): readonly NewEvent[] {
+    const { events: recorded } = this.#options;
+    const at = events.findIndex((_, index) => isGone(revision + index + 1, this.#opened, recorded));
     return at === -1 ? events : events.slice(0, at);
   }
 
@@ -208,10 +238,11 @@ export class ReplayStage {
     const recorded = this.#options.events[position - 1];
     // The position is all that it has not got yet.
     const made = { ...event, seq: position } as SessionEvent;
-    const replayed = this.#options.lostPrompts.has(position) ? withPrompt(made, recorded) : made;
+    const named = withEffect(made, recorded, this.#names);
+    const replayed = this.#options.lostPrompts.has(position) ? withPrompt(named, recorded) : named;
     if (recorded !== undefined && isSameEvent(recorded, replayed)) {
       this.#options.onEvent(recorded);
-      return { ...event, at: recorded.at };
+      return { ...event, ...(named === made ? {} : named), at: recorded.at };
     }
     this.#differ({ position, recorded, replayed });
     return event;
@@ -243,20 +274,6 @@ export class ReplayStage {
   }
 }
 
-/** A step as if it had been given the prompt that was recorded. */
-function withPrompt(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
-  if (made.type !== "step.started" || recorded?.type !== "step.started") return made;
-  const { promptDigest } = recorded.data;
-  return { ...made, data: { ...made.data, promptDigest } };
-}
-
-/** Where that begins which is recorded together with an event: the blobs that it refers to. */
-function beginOf(seq: number, events: readonly SessionEvent[]): number {
-  let begin = seq;
-  while (events[begin - 2]?.type === "blob.stored") begin -= 1;
-  return begin;
-}
-
 /** What was recorded of blobs: messages and answers of a recording refer to them. */
 function recordedBlobs(events: readonly SessionEvent[]): (sha256: string) => KnownBlob | undefined {
   const stored = events.filter((event) => event.type === "blob.stored");
@@ -264,34 +281,9 @@ function recordedBlobs(events: readonly SessionEvent[]): (sha256: string) => Kno
   return (sha256) => known.get(sha256);
 }
 
-/** Whether a process opened the session here: once for a change of the agent and a recovery in a row. */
-function isOpening({ type }: SessionEvent, before: SessionEvent | undefined): boolean {
-  if (type === "session.created" || type === "session.configured") return true;
-  if (type === "session.forked") return true;
-  return type === "session.recovered" && before?.type !== "session.configured";
-}
-
 /** The name is part of what an agent is: a change of the model is found. */
 function nameOf({ model }: Agent): { readonly provider: string; readonly modelId: string } {
   return typeof model === "string"
     ? { provider: "gateway", modelId: model }
     : { provider: model.provider, modelId: model.modelId };
-}
-
-/**
- * What the session is called that wrote the events behind a position, up to the next fork: that one
- * says it, or the effect ids of calls that were made there. Nothing else of a session tells its name.
- */
-function sessionName(events: readonly SessionEvent[], after: number): string | undefined {
-  let made: string | undefined;
-  // Calls that were made before a fork keep the effect ids that they had.
-  let isOwn = false;
-  for (const { type, data } of events.slice(after)) {
-    if (type === "session.forked") return data.from.session;
-    if (type === "step.started") isOwn = true;
-    if (type !== "tool.started" || made !== undefined || !isOwn) continue;
-    const end = `/${data.step}/${data.callId}`;
-    if (data.effectId.endsWith(end)) made = data.effectId.slice(0, -end.length);
-  }
-  return made;
 }

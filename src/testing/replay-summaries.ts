@@ -14,13 +14,17 @@ import {
   type ScriptedStep,
 } from "../models/index.ts";
 import { compactionChoice, type ContextOptions } from "../runtime/index.ts";
-import type { SessionEvent } from "../events/index.ts";
+import type { ModelName, SessionEvent } from "../events/index.ts";
+import { modelKey } from "../projections/index.ts";
 import {
   recordedSummaries,
   type RecordedCompaction,
   type SummaryOutcome,
 } from "./recorded-compactions.ts";
 import { replayedCounter } from "./replay-counts.ts";
+
+/** Whatever wrote summaries that the log does not name. */
+const unnamed: ModelName = { provider: "turnlog", modelId: "recorded-summary" };
 
 /**
  * What the agent says of its context, its strategy's model and its counter being the log.
@@ -37,10 +41,12 @@ export function replayedContext(
       ? {}
       : { counter: replayedCounter(context.counter, events, pace, position) };
   const choice = compactionChoice(context);
-  if (choice === undefined) return { ...context, ...counted };
+  const limits = { ...context?.limits, [modelKey(unnamed)]: { contextWindow: 1 } };
+  if (choice === undefined) return { ...context, ...counted, limits };
   return {
     ...context,
     ...counted,
+    limits,
     compact: { ...choice, how: answered(choice.how, model, events, pace) },
   };
 }
@@ -88,8 +94,8 @@ export function recordedStrategy(
   if (end !== undefined && summaries.length === 0 && !wrote) return { name, plan };
   const take = taking(summaries);
   let current: SummaryOutcome | undefined;
-  const [first] = summaries;
-  const model = first?.data.model ?? { provider: "turnlog", modelId: "replay" };
+  // Only of one that was called the log has the name; that its window was known is all that is to be told of another.
+  const model = summaries.find(({ data }) => data.model !== undefined)?.data.model ?? unnamed;
   return {
     name,
     plan,
@@ -143,10 +149,14 @@ function summariser(
     // It never came to an answer: it was cancelled, died with its process, or was not asked at all.
     if (outcome === undefined || isWithoutRoom(outcome) || wasCancelled(outcome)) return silent;
     await pace.due(outcome.seq);
-    const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};
-    if (error !== undefined) return { failure: recordedError(error, true) };
     const { usage } = outcome.data;
-    return { parts: [], ...(usage === undefined ? {} : { usage: replayedUsage(usage) }) };
+    const billed = usage === undefined ? {} : { usage: replayedUsage(usage) };
+    const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};
+    if (error === undefined) return { parts: [], ...billed };
+    const failure = recordedError(error, true);
+    // One that was billed came to its end: it told of the error within its stream.
+    if (usage?.basis !== "measured") return { failure };
+    return { parts: [{ type: "error", error: failure }], ...billed };
   };
   return { ...scriptedModel(script), ...name };
 }

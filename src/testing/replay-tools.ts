@@ -7,11 +7,12 @@ import {
   type ModelOutput,
   type SessionEvent,
 } from "../events/index.ts";
+import { NOT_RUN } from "../runtime/index.ts";
 import { atOnce, recordedError, type ReplayPace } from "../models/index.ts";
 
 /** What a tool did once it was started. */
-interface RecordedRun {
-  readonly toolName: string;
+export interface RecordedRun {
+  readonly started: SessionEvent<"tool.started">;
   readonly progress: SessionEvent<"tool.progressed">[];
   /** Undefined where nobody saw how it ended. */
   end?: SessionEvent<"tool.succeeded" | "tool.failed">;
@@ -29,11 +30,26 @@ export function replayTools(
   tools?: ToolSet,
   pace: ReplayPace = atOnce,
 ): ToolSet {
+  return watchedTools(events, tools, pace, () => {});
+}
+
+/** The same. @param onRun - Told of each run as it begins. */
+export function watchedTools(
+  events: readonly SessionEvent[],
+  tools: ToolSet | undefined,
+  pace: ReplayPace,
+  onRun: (run: RecordedRun) => void,
+): ToolSet {
   const runs = recordedRuns(events);
-  const take = taking(runs);
-  const own = tools ?? anyTools([...runs.values()].flat());
+  const take = taking(runs, pace);
+  const taken = (callId: string): RecordedRun => {
+    const run = take(callId);
+    onRun(run);
+    return run;
+  };
+  const own = tools ?? anyTools(runs);
   return Object.fromEntries(
-    Object.entries(own).map(([name, one]) => [name, replayed(one, take, pace)]),
+    Object.entries(own).map(([name, one]) => [name, replayed(one, taken, pace)]),
   );
 }
 
@@ -67,24 +83,23 @@ async function* progress(run: RecordedRun, pace: ReplayPace): AsyncGenerator<Jso
   await result(run, pace);
 }
 
-/** By call id, in the order in which they were started: ids come again in later steps. */
-function recordedRuns(events: readonly SessionEvent[]): ReadonlyMap<string, RecordedRun[]> {
-  const runs = new Map<string, RecordedRun[]>();
+/** In the order in which they were started. */
+export function recordedRuns(events: readonly SessionEvent[]): readonly RecordedRun[] {
+  const runs: RecordedRun[] = [];
+  const last = (step: number, callId: string): RecordedRun | undefined =>
+    runs.findLast(({ started: { data } }) => data.step === step && data.callId === callId);
   for (const event of events) {
     switch (event.type) {
-      case "tool.started": {
-        const { callId, toolName } = event.data;
-        runs.set(callId, [...(runs.get(callId) ?? []), { toolName, progress: [] }]);
+      case "tool.started":
+        runs.push({ started: event, progress: [] });
         break;
-      }
       case "tool.progressed":
-        runs.get(event.data.callId)?.at(-1)?.progress.push(event);
+        last(event.data.step, event.data.callId)?.progress.push(event);
         break;
       case "tool.succeeded":
       case "tool.failed": {
-        // A call may fail without a start; its id may have been another call's before.
-        const run = runs.get(event.data.callId)?.at(-1);
-        if (run !== undefined && run.end === undefined) run.end = event;
+        const run = last(event.data.step, event.data.callId);
+        if (run !== undefined) run.end = event;
         break;
       }
       default:
@@ -93,12 +108,23 @@ function recordedRuns(events: readonly SessionEvent[]): ReadonlyMap<string, Reco
   return runs;
 }
 
-function taking(runs: ReadonlyMap<string, readonly RecordedRun[]>): (id: string) => RecordedRun {
+/** Whether its tool came to run: a cancel may have been quicker. */
+export function isRun({ end }: RecordedRun): boolean {
+  return end?.type !== "tool.failed" || end.data.error.message !== NOT_RUN;
+}
+
+/** Ids come again in later steps: a call is the one that was started last, or the next where nobody knows. */
+function taking(runs: readonly RecordedRun[], pace: ReplayPace): (id: string) => RecordedRun {
   const taken = new Map<string, number>();
   return (callId) => {
+    const own = runs.filter(({ started }) => started.data.callId === callId);
     const index = taken.get(callId) ?? 0;
     taken.set(callId, index + 1);
-    const run = runs.get(callId)?.[index];
+    const { position } = pace;
+    const run =
+      position === undefined
+        ? own.filter(isRun)[index]
+        : own.findLast(({ started }) => started.seq <= position);
     if (run !== undefined) return run;
     throw new TurnlogError(
       "INVALID_INPUT",
@@ -110,11 +136,11 @@ function taking(runs: ReadonlyMap<string, readonly RecordedRun[]>): (id: string)
 
 /** For a log of which the tools are not at hand. */
 function anyTools(runs: readonly RecordedRun[]): ToolSet {
-  const names = [...new Set(runs.map(({ toolName }) => toolName))];
+  const names = [...new Set(runs.map(({ started }) => started.data.toolName))];
   return Object.fromEntries(
     names.map((name) => {
-      const shown = runs.flatMap(({ toolName, end }) =>
-        toolName === name && end?.type === "tool.succeeded" ? [end.data] : [],
+      const shown = runs.flatMap(({ started, end }) =>
+        started.data.toolName === name && end?.type === "tool.succeeded" ? [end.data] : [],
       );
       const isConverted = shown.some(({ modelOutput }) => modelOutput !== undefined);
       const convert = ({ toolCallId }: { readonly toolCallId: string }): ModelOutput => {

@@ -97,8 +97,8 @@ export async function replay(
 /** The steps whose prompts had reasoning in them which the log no longer has. */
 function lostPrompts(events: readonly SessionEvent[]): ReadonlySet<number> {
   const lost = new Set<number>();
-  if (!events.some(({ type, data }) => type === "session.thinned" && data.drop === "reasoning"))
-    return lost;
+  // A fork has no word of it where what it shares was thinned.
+  if (!events.some(({ data }) => "dropped" in data && data.dropped === true)) return lost;
   let state = { history: history.initial, view: contextView.initial };
   for (const event of events) {
     if (event.type === "step.started" && isPromptThinned(state.history, state.view))

@@ -128,6 +128,8 @@ describe("turnlog chat --mcp-config", () => {
             args: ["${PROGRAM:-nothing}", path],
             env: { SECRET: "${SECRET:-none}" },
           },
+          // Would be told of, and its variable be missed.
+          other: { command: "/nowhere/at/all", args: ["${UNSET}"], disabled: true },
         },
       });
     await using folder = await temporaryFolder();
@@ -135,8 +137,9 @@ describe("turnlog chat --mcp-config", () => {
     await using server = await caller("own__look");
     const args = [...model, "--mcp-config", "mcp.json", "--json", "Go."];
     const env = { ...asking(server), RUNNER: process.execPath, PROGRAM: program };
-    const { code, stdout } = await run(args, { cwd: folder.path, env });
+    const { code, stdout, stderr: warnings } = await run(args, { cwd: folder.path, env });
     expect(code).toBe(0);
+    expect(warnings).not.toContain("other");
     const types = readEvents(jsonLines(stdout)).map(({ type }) => type);
     expect(types).toContain("tool.succeeded");
 

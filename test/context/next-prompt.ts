@@ -1,5 +1,6 @@
 // What the next prompt would be, and what is wrong with it.
 import type { ModelMessage } from "ai";
+import { withCallIds } from "../../src/context/index.ts";
 import { CUT_OFF_NOTE, promptMessages } from "../../src/projections/index.ts";
 import { promptProblems, type PromptProblem } from "../../src/testing/index.ts";
 import type { Session } from "./session.ts";
@@ -14,7 +15,7 @@ export function nextPrompt({ history, view }: Session): readonly ModelMessage[] 
 
 /** What a provider would not accept. */
 export function problems(session: Session): readonly PromptProblem[] {
-  return promptProblems(nextPrompt(session));
+  return promptProblems(withCallIds(nextPrompt(session), undefined));
 }
 
 /** What was said, without our notes between two replies and what is added above. */

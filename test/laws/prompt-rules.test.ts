@@ -31,16 +31,6 @@ describe("a prompt", () => {
       ],
     ],
     [
-      "in which call ids come again in a later step",
-      [
-        user,
-        { role: "assistant", content: [call("1")] },
-        { role: "tool", content: [result("1")] },
-        { role: "assistant", content: [call("1")] },
-        { role: "tool", content: [result("1")] },
-      ],
-    ],
-    [
       "in which the provider ran a tool",
       [
         user,
@@ -105,6 +95,26 @@ describe("a prompt", () => {
       [
         user,
         { role: "assistant", content: [call("1"), call("1")] },
+        { role: "tool", content: [result("1")] },
+      ],
+    ],
+    [
+      "unique-calls",
+      [
+        user,
+        { role: "assistant", content: [call("1")] },
+        { role: "tool", content: [result("1")] },
+        { role: "assistant", content: [call("1")] },
+        { role: "tool", content: [result("1")] },
+      ],
+    ],
+    [
+      "unique-calls",
+      [
+        user,
+        { role: "assistant", content: [call("1", { providerExecuted: true }), result("1"), text] },
+        user,
+        { role: "assistant", content: [call("1")] },
         { role: "tool", content: [result("1")] },
       ],
     ],

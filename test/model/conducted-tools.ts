@@ -29,8 +29,8 @@ export class ConductedTools {
   #ends = 0;
   readonly #asked = new Map<string, PromiseWithResolvers<boolean>>();
 
-  /** `onRun` is told of each run. */
-  constructor(onRun: (key: string) => void) {
+  /** `onRun` is told of each run; `decide` says of a call whether it needs approval where nobody else does. */
+  constructor(onRun: (key: string) => void, decide?: (key: string) => Promise<boolean>) {
     const execute = ({ key }: Input): Promise<unknown> => {
       onRun(key);
       const work = Promise.withResolvers<unknown>();
@@ -38,6 +38,7 @@ export class ConductedTools {
       return work.promise;
     };
     const needsApproval = ({ key }: Input): Promise<boolean> => {
+      if (decide !== undefined) return decide(key);
       const decision = Promise.withResolvers<boolean>();
       this.#asked.set(key, decision);
       return decision.promise;

@@ -1,8 +1,8 @@
 /** One life of the runtime, with its own model and tools: what dies when it is killed. */
 
 import type { RecoveryPolicy } from "../../src/events/index.ts";
-import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
-import { manual } from "../../src/context/index.ts";
+import { createRuntime, type Agent, type Runtime, type Session } from "../../src/runtime/index.ts";
+import { manual, type CompactionStrategy } from "../../src/context/index.ts";
 import { conductedCompaction, type ConductedCompaction } from "./conducted-compaction.ts";
 import { conductedModel, type ConductedModel } from "./conducted-model.ts";
 import { ConductedTools, SLOW_LIMIT_MS } from "./conducted-tools.ts";
@@ -38,6 +38,29 @@ export interface ProcessOptions {
   readonly onWarning: (message: string) => void;
 }
 
+export interface AgentParts extends Pick<Agent, "model" | "tools"> {
+  /** What is left out after a prompt that was too long; no model is asked. */
+  readonly strategy: CompactionStrategy;
+}
+
+/** The agent of every process. */
+export function agentOf(world: World, { model, tools, strategy }: AgentParts): Agent {
+  return {
+    model,
+    ...(tools === undefined ? {} : { tools }),
+    maxSteps: world.maxSteps,
+    maxAttempts: world.maxAttempts,
+    toolConcurrency: world.toolConcurrency,
+    toolPolicies: {
+      slow: { timeoutMs: SLOW_LIMIT_MS },
+      repeatable: { idempotent: true },
+      doubtful: { onInterrupted: "ask" },
+    },
+    context: { compact: { when: manual(), how: strategy } },
+    timeLimits: { turnMs: TURN_MS, lastStep: world.lastStep },
+  };
+}
+
 export async function startProcess(options: ProcessOptions): Promise<Process> {
   const { world, policy, stepSource, log } = options;
   const model = conductedModel(options.onModelCall);
@@ -52,21 +75,7 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
     idleAfterMs: IDLE_MS,
     timer: heldTimer,
     onWarning: ({ message }) => options.onWarning(message),
-    agent: {
-      model: model.model,
-      tools: tools.tools,
-      maxSteps: world.maxSteps,
-      maxAttempts: world.maxAttempts,
-      toolConcurrency: world.toolConcurrency,
-      toolPolicies: {
-        slow: { timeoutMs: SLOW_LIMIT_MS },
-        repeatable: { idempotent: true },
-        doubtful: { onInterrupted: "ask" },
-      },
-      // After a prompt that was too long; no model is asked.
-      context: { compact: { when: manual(), how: room.strategy } },
-      timeLimits: { turnMs: TURN_MS, lastStep: world.lastStep },
-    },
+    agent: agentOf(world, { model: model.model, tools: tools.tools, strategy: room.strategy }),
   });
   return {
     log,

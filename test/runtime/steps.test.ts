@@ -3,6 +3,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { APICallError } from "ai";
 import { describe, expect, it } from "vitest";
+import type { Agent } from "../../src/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -231,9 +232,25 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
   });
 });
 
+/** What is recorded of a message by one of the step sources. */
+async function recordedBy(
+  stepSource: "language-model-call" | "stream-text",
+  agent: Agent,
+): Promise<unknown> {
+  let now = 0;
+  const options = { stepSource, clock: () => ++now, newId: () => "m1" };
+  await using open = await openSession(agent, options);
+  const turn = await open.session.send("Go.");
+  await turn.result.catch(() => undefined);
+  const text = JSON.stringify(await open.events(), (key, value: unknown) =>
+    // `streamText` makes up a time where the provider told none.
+    key === "stack" || key === "timestamp" ? undefined : value,
+  );
+  return JSON.parse(text) as unknown;
+}
+
 it("both step sources record the same events", async () => {
-  const play = async (stepSource: "language-model-call" | "stream-text") => {
-    let now = 0;
+  const play = async (stepSource: "language-model-call" | "stream-text"): Promise<unknown> => {
     const model = scriptedModel([
       calling(
         { type: "reasoning", deltas: ["Hm"] },
@@ -243,16 +260,21 @@ it("both step sources record the same events", async () => {
       ),
       saying("Done."),
     ]);
-    const options = { stepSource, clock: () => ++now, newId: () => "m1" };
-    await using open = await openSession({ model, tools: { echo } }, options);
-    await (
-      await open.session.send("Go.")
-    ).result;
-    const text = JSON.stringify(await open.events(), (key, value: unknown) =>
-      // `streamText` makes up a time where the provider told none.
-      key === "stack" || key === "timestamp" ? undefined : value,
-    );
-    return JSON.parse(text) as unknown;
+    return await recordedBy(stepSource, { model, tools: { echo } });
   };
   expect(await play("stream-text")).toEqual(await play("language-model-call"));
 });
+
+it.each([
+  ["anything was said", calling()],
+  ["a word was said", saying()],
+  ["the end", saying("Well")],
+])(
+  "both step sources record the same of a stream that breaks off before %s",
+  async (_, { parts }) => {
+    const lost = { type: "break", error: new Error("lost") } as const;
+    const play = async (stepSource: "language-model-call" | "stream-text"): Promise<unknown> =>
+      await recordedBy(stepSource, { model: scriptedModel([calling(...parts, lost)]) });
+    expect(await play("stream-text")).toEqual(await play("language-model-call"));
+  },
+);

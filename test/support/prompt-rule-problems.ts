@@ -4,6 +4,7 @@
  * the next tool result, brings it.
  */
 
+import { withCallIds } from "../../src/context/index.ts";
 import { promptMessages } from "../../src/projections/index.ts";
 import type { SessionState } from "../../src/runtime/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
@@ -32,7 +33,9 @@ function sentProblems(state: SessionState): readonly string[] {
 }
 
 function problemsOf({ position, history, view }: SessionState) {
-  return promptProblems(promptMessages(history, view)).map(({ rule, what }) => ({
+  // As they are sent: a log may have a call id twice.
+  const sent = withCallIds(promptMessages(history, view), undefined);
+  return promptProblems(sent).map(({ rule, what }) => ({
     rule,
     words: `${position}: prompt breaks ${rule}: ${what}`,
   }));

@@ -3,6 +3,7 @@
 import { tool } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { exportFixture, importSession, openMemoryLog, readSessionFile } from "../../src/index.ts";
 import type { Agent } from "../../src/index.ts";
 import {
   differenceText,
@@ -18,8 +19,12 @@ import { openSession, type OpenSession } from "../support/with-runtime.ts";
 const tools = { look: tool({ inputSchema: z.object({}), execute: () => "seen" }) };
 
 async function replayed({ log }: OpenSession, id: string, agent: ReplayedAgent): Promise<string> {
-  const { difference } = await replay(await storedEvents(log, id), agent);
-  return difference === undefined ? "the same" : differenceText(difference);
+  const fixture = await readSessionFile(await exportFixture(log, id));
+  for (const events of [await storedEvents(log, id), fixture.events]) {
+    const { difference } = await replay(events, agent);
+    if (difference !== undefined) return differenceText(difference);
+  }
+  return "the same";
 }
 
 it("a fork of a fork happens again, each with calls and effect ids of its own", async () => {
@@ -75,4 +80,44 @@ it("a fork with an edited message and another agent happens again, and a changed
     digest === created ? agent : { ...agent, instructions: "Be long." },
   );
   expect(difference?.position).toBeGreaterThan(at);
+});
+
+it("the fixture of a fork tells no name of a session, and is the same when it is made of itself", async () => {
+  const agent: Agent = {
+    model: scriptedModel((_, index) =>
+      index % 2 === 0 ? calling(call("look", "1"), call("look", "2")) : "Done.",
+    ),
+    tools,
+    toolPolicies: { look: { idempotent: true } },
+  };
+  await using open = await openSession(agent, { recovery: "continue" });
+  const [parent, child] = ["of-mister-smith", "of-missis-jones"];
+  const session = await open.runtime.session(parent);
+  await ask(session, "Look.");
+  const middle = (await storedEvents(open.log, parent)).find(
+    ({ type }) => type === "tool.succeeded",
+  );
+  const fork = await session.fork({ id: child, at: middle?.seq ?? 0 });
+  await fork.idle();
+  await ask(await fork.fork({ id: "f" }), "And?");
+  const lines = await exportFixture(open.log, "f");
+  const told = lines.join("\n");
+  expect([told.includes(parent), told.includes(child)]).toEqual([false, false]);
+  const { events } = await readSessionFile(lines);
+  expect(
+    events.flatMap(({ type, data }) => (type === "tool.started" ? [data.effectId] : [])),
+  ).toEqual([
+    "fixture-1/1/1",
+    // Again, as the one that was forked in its midst had begun it.
+    "fixture-1/1/2",
+    "fixture-1/1/2",
+    "fixture-2/2/1",
+    "fixture-2/2/2",
+    "fixture/4/1",
+    "fixture/4/2",
+  ]);
+  expect(await replayed(open, "f", agent)).toBe("the same");
+  await using other = await openMemoryLog();
+  await importSession(other, lines, { as: "again" });
+  expect(await exportFixture(other, "again")).toEqual(lines);
 });

@@ -1,8 +1,9 @@
 /** A session that was thinned still happens again as it was recorded, as far as its log tells. */
 
+import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { compactLog, openMemoryLog } from "../../src/index.ts";
+import { compactLog, forkSession, openMemoryLog } from "../../src/index.ts";
 import { differenceText, replay } from "../../src/testing/index.ts";
 import { agentOf } from "../laws/recorded-scripts.ts";
 import { fixtureNames, readFixture, type FixtureName } from "../laws/session-fixture.ts";
@@ -42,4 +43,23 @@ it("a changed agent is found in a session without reasoning, and where", async (
   );
   const { difference } = await replay(altered, await agentOf("reasoning"));
   expect(difference?.position).toBe(called?.seq);
+});
+
+describe.each(["tools", "reasoning"] as const)("a fork of the session %s", (name) => {
+  it.each(["boundaries", "reasoning"] as const)(
+    "happens again where what it shares was thinned of its %s, of which it has no word",
+    async (drop) => {
+      withoutTime();
+      await using log = await openMemoryLog();
+      const recorded = await readFixture(name);
+      await log.append(SESSION, "none", recorded);
+      await compactLog(log, SESSION, { drop, keepSteps: 0, shown: true, now: 1 });
+      await forkSession(log, SESSION, { as: "fork", at: recorded.length, now: 1 });
+      const events = await Array.fromAsync(log.read("fork"));
+      expect(events.some(({ type }) => type === "session.thinned")).toBe(false);
+      expect(isDeepStrictEqual(events.slice(0, -1), recorded)).toBe(false);
+      const { difference } = await replay(events, await agentOf(name));
+      expect(difference && differenceText(difference)).toBeUndefined();
+    },
+  );
 });

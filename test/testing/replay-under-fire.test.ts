@@ -5,8 +5,16 @@ import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
-import { differenceText, gate, replay, scriptedModel } from "../../src/testing/index.ts";
+import {
+  differenceText,
+  gate,
+  replay,
+  scriptedModel,
+  type ScriptedPart,
+} from "../../src/testing/index.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
+import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { ask } from "../support/asking.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
@@ -141,4 +149,165 @@ it("an idempotent tool that a dead process had started is run again, and has its
   const starts = events.filter(({ type }) => type === "tool.started");
   expect(starts.map(({ data }) => data)).toMatchObject([{ attempt: 1 }, { attempt: 2 }]);
   await expectReplay(events, agent);
+});
+
+it("a turn that was cancelled before its model was asked takes no answer from the next one", async () => {
+  const agent: Agent = { model: scriptedModel(["One.", "Two."]) };
+  await using open = await openSession(agent);
+  await open.session.send("One?");
+  await open.session.cancel();
+  await (
+    await open.session.send("Two?")
+  ).result;
+  const events = await open.events();
+  expect(events.filter(({ type }) => type === "step.started")).toHaveLength(2);
+  expect(events.filter(({ type }) => type === "part.text-delta")).toHaveLength(1);
+  await expectReplay(events, agent);
+});
+
+it("an attempt that called a tool, told of an error and went on is given up with its call again", async () => {
+  const agent: Agent = {
+    model: scriptedModel([
+      calling(call("quick", "1"), { type: "error", error: { type: "overloaded_error" } }),
+      "Here I am.",
+    ]),
+    tools: { quick: tool({ inputSchema: z.object({}), execute: async () => "done" }) },
+  };
+  await using open = await openSession(agent, { timer: impatientTimer });
+  await (
+    await open.session.send("Tell me.")
+  ).result;
+  const events = await open.events();
+  expect(events.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(["part.error", "tool.skipped", "step.retrying"]),
+  );
+  await expectReplay(events, agent);
+});
+
+it("a tool that gave up when its turn was cancelled does so again, and the next call of its id has its own answer", async () => {
+  const running = Promise.withResolvers<void>();
+  const quick = tool({ inputSchema: z.object({}), execute: async () => "done" });
+  /** Gives up when it is told to, as what fetches with its signal does. */
+  const patient = tool({
+    inputSchema: z.object({}),
+    execute: async (_, { abortSignal }): Promise<string> => {
+      running.resolve();
+      const stopped = Promise.withResolvers<string>();
+      abortSignal?.addEventListener("abort", () => {
+        stopped.reject(new Error("I was told to stop."));
+      });
+      return await stopped.promise;
+    },
+  });
+  const agent: Agent = {
+    model: scriptedModel([calling(call("patient", "1")), calling(call("quick", "1")), "Done."]),
+    tools: { patient, quick },
+  };
+  await using open = await openSession(agent, { graceMs: 1000 });
+  await open.session.send("Go.");
+  await running.promise;
+  await open.session.cancel();
+  await ask(open.session, "Again?");
+  const events = await open.events();
+  expect(events.find(({ type }) => type === "tool.failed")?.data).toMatchObject({
+    error: { message: "I was told to stop." },
+  });
+  await expectReplay(events, agent);
+});
+
+it("a call that was cancelled between its start and its run is not run again, and takes no answer from the next of its name", async () => {
+  const quick = tool({ inputSchema: z.object({}), execute: async () => "done" });
+  const agent: Agent = {
+    model: scriptedModel([calling(call("quick", "1")), calling(call("quick", "1")), "Done."]),
+    tools: { quick },
+  };
+  await using log = await openMemoryLog();
+  const held = Promise.withResolvers<void>();
+  // The log is slow to take the start of the call.
+  const slow = wrapLog(log, {
+    append: async (...append) => {
+      const appended = await log.append(...append);
+      if (append[2].some(({ type }) => type === "tool.started")) await held.promise;
+      return appended;
+    },
+  });
+  await using open = await openSession(agent, { log: slow });
+  await open.session.send("Go.");
+  await seen(open.session, "tool.started");
+  const cancelled = open.session.cancel();
+  await seen(open.session, "turn.cancel-requested");
+  held.resolve();
+  await cancelled;
+  await (
+    await open.session.send("Again?")
+  ).result;
+  const events = await open.events();
+  expect(events.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(["tool.failed", "tool.succeeded"]),
+  );
+  await expectReplay(events, agent);
+});
+
+it.each(["stop", "continue"] as const)(
+  "processes that died one after the other, each behind what it wrote first, do so again (%s)",
+  async (recovery) => {
+    const answers = [calling(call("quick", "1"), call("quick", "2")), "Done."];
+    const agentOf = (): Agent => ({
+      model: scriptedModel((_, index) => answers[index % 2] ?? "More."),
+      tools: { quick: tool({ inputSchema: z.object({}), execute: async () => "done" }) },
+      toolPolicies: { quick: { idempotent: true } },
+    });
+    await using open = await openSession(agentOf(), { recovery });
+    await ask(open.session, "One?");
+    const died = async (name: string, left: readonly SessionEvent[]): Promise<SessionEvent[]> => {
+      await open.log.append(name, "none", left);
+      await using runtime = await createRuntime({ log: open.log, agent: agentOf(), recovery });
+      const session = await runtime.session(name);
+      await session.idle();
+      await ask(session, "Two?");
+      return await Array.fromAsync(open.log.read(name));
+    };
+    const whole = await open.events();
+    for (const { seq } of whole.slice(2)) {
+      const once = await died(`once-${seq}`, whole.slice(0, seq));
+      await expectReplay(once, agentOf());
+      const recovered = once.findIndex(({ type }) => type === "session.recovered") + 1;
+      if (recovered === 0) continue;
+      const twice = await died(`twice-${seq}`, once.slice(0, recovered));
+      await expectReplay(twice, agentOf());
+    }
+  },
+);
+
+it("a cancel around the end of a model call comes before that end or behind it, as it did", async () => {
+  const orders = new Set<string>();
+  for (let moments = 0; moments < 80; moments++) {
+    const cancel: { now: () => Promise<unknown> } = { now: async () => {} };
+    const arrive = async (): Promise<void> => {
+      for (let moment = 0; moment < moments; moment++) await Promise.resolve();
+      await cancel.now();
+    };
+    const end: ScriptedPart = {
+      type: "gate",
+      until: Promise.resolve(),
+      arrive: () => void arrive(),
+    };
+    const agent: Agent = {
+      model: scriptedModel([calling({ type: "text", deltas: ["Well."] }, end), "Here."]),
+    };
+    await using open = await openSession(agent);
+    cancel.now = async () => await open.session.cancel();
+    await ask(open.session, "One?");
+    await ask(open.session, "Two?");
+    const events = await open.events();
+    const types = events.map(({ type }) => type);
+    const at = types.indexOf("turn.cancel-requested");
+    orders.add(at === -1 ? "none" : `${types[at]}, ${types[at + 1]}`);
+    await expectReplay(events, agent);
+  }
+  expect([...orders].toSorted()).toEqual([
+    "none",
+    "turn.cancel-requested, step.finished",
+    "turn.cancel-requested, step.interrupted",
+  ]);
 });

@@ -6,7 +6,7 @@
 
 import type { NewEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
-import type { Appended, EventLog, ExpectedRevision } from "../event-log.ts";
+import type { Appended, AppendOptions, EventLog, ExpectedRevision } from "../event-log.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { inForm } from "./sealed-event.ts";
 import type { Sealing } from "./sealing.ts";
@@ -38,16 +38,17 @@ export class AppendLines {
     session: string,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
+    options?: AppendOptions,
   ): Promise<Appended> {
     const line = this.#line(session);
     const key = this.#ring.known(session);
     const ids = events.some(({ id }) => id !== undefined);
     if (line.waiting === 0 && line.revision !== undefined && key !== undefined && !ids)
-      return this.#hand(line, key, expected, events);
+      return this.#hand(line, key, expected, events, options);
     const inLine = this.alone(session, async (revision) => {
       const made = await this.#ring.forWriting(session);
       line.revision = revision;
-      const handed = this.#hand(line, made, expected, events);
+      const handed = this.#hand(line, made, expected, events, options);
       // Only who brings ids may be told that they were there, which moves nothing.
       if (ids) {
         await handed.catch(() => {});
@@ -103,6 +104,7 @@ export class AppendLines {
     key: SessionKey,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
+    options: AppendOptions | undefined,
   ): Promise<Appended> {
     const revision = line.revision ?? 0;
     const at = typeof expected === "number" ? expected : expected === "none" ? 0 : revision;
@@ -115,7 +117,7 @@ export class AppendLines {
     // What does not fit is refused by the log, in its words.
     const fits = events.length > 0 && isAt(revision, expected);
     const asked = fits && expected !== "none" ? revision : expected;
-    const handed = this.#append(key.session, asked, sealed);
+    const handed = this.#append(key.session, asked, sealed, options);
     if (fits) line.revision = revision + events.length;
     line.handed = handed.catch(() => {
       line.revision = undefined;
@@ -139,9 +141,10 @@ export class AppendLines {
     session: string,
     expected: ExpectedRevision,
     sealed: readonly NewEvent[],
+    options: AppendOptions | undefined,
   ): Promise<Appended> {
     try {
-      return await this.#log.append(session, expected, sealed);
+      return await this.#log.append(session, expected, sealed, options);
     } catch (error) {
       // Its name is used up, and its key was made in vain.
       if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")

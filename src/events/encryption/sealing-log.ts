@@ -9,6 +9,7 @@ import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import type {
   Appended,
+  AppendOptions,
   Deleted,
   DeletedSession,
   DeleteOptions,
@@ -81,12 +82,13 @@ class SealingLog implements EncryptedLog {
     session: string,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
+    options?: AppendOptions,
   ): Promise<Appended> {
     try {
       this.#assertOpen();
       return this.#lines === undefined
-        ? this.stored.append(session, expected, events)
-        : this.#lines.append(parseSessionId(session), expected, events);
+        ? this.stored.append(session, expected, events, options)
+        : this.#lines.append(parseSessionId(session), expected, events, options);
     } catch (error) {
       return rejected(error);
     }

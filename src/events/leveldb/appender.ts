@@ -6,7 +6,7 @@
 import type { NewEvent } from "../catalogue.ts";
 import type { Codec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
-import type { Appended, ExpectedRevision, ForkEvents } from "../event-log.ts";
+import type { Appended, AppendOptions, ExpectedRevision, ForkEvents } from "../event-log.ts";
 import { forkPointSchema, type ForkPoint } from "../session-events.ts";
 import type { Committer } from "./committer.ts";
 import type { Database } from "./database.ts";
@@ -27,6 +27,8 @@ export interface AppenderOptions {
 
 export class Appender {
   readonly #options: AppenderOptions;
+  /** Writers of which an append was refused, by session: what they had said behind it has lost its ground. */
+  readonly #without = new WeakMap<object, ReadonlyMap<string, unknown>>();
   /** Appends in line that are not queued yet. */
   #waiting = 0;
   #settled: PromiseWithResolvers<void> | undefined;
@@ -39,15 +41,35 @@ export class Appender {
     session: string,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
+    { writer }: AppendOptions = {},
   ): Promise<Appended> {
     const head = this.#options.heads.of(session);
     const direct = head.ready && head.waiting === 0 && !hasIds(events);
-    if (direct) return this.#queue(head, expected, events);
+    if (direct) {
+      try {
+        return this.#queue(head, expected, events, { writer });
+      } catch (error) {
+        throw this.#refused(session, error, writer);
+      }
+    }
     return this.#queueInLine<Appended>(head, async () => {
-      const repeated = await findIds(this.#options, head, events);
-      // Wrapped, so that the line goes on when the append is queued, not when it is written.
-      return repeated ?? { appended: this.#queue(head, expected, events) };
+      try {
+        const repeated = await findIds(this.#options, head, events);
+        // Wrapped, so that the line goes on when the append is queued, not when it is written.
+        return repeated ?? { appended: this.#queue(head, expected, events, { writer }) };
+      } catch (error) {
+        throw this.#refused(session, error, writer);
+      }
     });
+  }
+
+  /** Nothing more is taken of a writer in a session in which it was refused. */
+  #refused(session: string, error: unknown, writer: object | undefined): unknown {
+    if (writer !== undefined && !this.#without.get(writer)?.has(session)) {
+      const others = this.#without.get(writer) ?? [];
+      this.#without.set(writer, new Map([...others, [session, error]]));
+    }
+    return error;
   }
 
   /** Makes a session that shares the events of another one up to where its first event says. */
@@ -66,7 +88,7 @@ export class Appender {
       if (head.isDeleted) throw deletedError(session);
       checkRevision(head, "none");
       checkForkPoint(parent, link, session);
-      return { appended: this.#queue(head, "none", events, link) };
+      return { appended: this.#queue(head, "none", events, { link }) };
     });
   }
 
@@ -87,11 +109,13 @@ export class Appender {
     head: Head,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
-    link?: ForkPoint,
+    { link, writer }: { readonly link?: ForkPoint; readonly writer?: object | undefined },
   ): Promise<Appended> {
     const { committer } = this.#options;
     if (committer.failure !== undefined) throw committer.failure;
     if (head.isDeleted) throw deletedError(head.session);
+    const before = writer && this.#without.get(writer);
+    if (before?.has(head.session)) throw refusedBefore(head.session, before.get(head.session));
     checkRevision(head, expected);
     if (events.length === 0) throw nothingToAppend(head);
     const revision = link?.position ?? head.revision;
@@ -142,6 +166,14 @@ export class Appender {
     }
     return rows;
   }
+}
+
+function refusedBefore(session: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "REVISION_CONFLICT",
+    `What was to be appended to session ${session} comes behind an append that was refused. Read the events since, decide again and append as a new writer.`,
+    { session, cause },
+  );
 }
 
 function hasIds(events: readonly NewEvent[]): boolean {

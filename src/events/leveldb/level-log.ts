@@ -9,6 +9,7 @@ import type { BlobStore } from "../blob-store.ts";
 import { createCodec } from "../codec.ts";
 import type {
   Appended,
+  AppendOptions,
   Deleted,
   DeletedSession,
   DeleteOptions,
@@ -138,10 +139,11 @@ export class LevelLog implements StoreLog {
     session: string,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
+    options?: AppendOptions,
   ): Promise<Appended> {
     try {
       this.#assertOpen();
-      return this.#appender.append(session, expected, events);
+      return this.#appender.append(session, expected, events, options);
     } catch (error) {
       return rejected(error);
     }

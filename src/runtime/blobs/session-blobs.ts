@@ -12,7 +12,7 @@ import {
   type ModelName,
   type StoredUserContent,
 } from "../../events/index.ts";
-import type { MediaLimits } from "../../context/index.ts";
+import { CallIds, type MediaLimits } from "../../context/index.ts";
 import type { BlobsState } from "../../projections/index.ts";
 import type { SessionDoor } from "../session-door.ts";
 import type { RecordedPart } from "../step-source.ts";
@@ -61,6 +61,7 @@ const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
 
 export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
+  readonly #callIds: CallIds;
   /** The messages of the last prompt that were expanded, as they were sent. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
   #isAmongMany = false;
@@ -70,6 +71,7 @@ export class SessionBlobs {
 
   constructor(options: SessionBlobsOptions) {
     this.#options = options;
+    this.#callIds = new CallIds(options.model);
   }
 
   /**
@@ -140,13 +142,15 @@ export class SessionBlobs {
   }
 
   /**
-   * The messages as they are sent; the same ones where nothing in them is to be followed.
+   * The messages as they are sent, with the ids of calls that the model takes; the same ones where nothing
+   * in them is another one.
    * @param signal - Of the call that they are for; without it, addresses are not read.
    */
   async expand(
-    messages: readonly ModelMessage[],
+    prompt: readonly ModelMessage[],
     signal?: AbortSignal,
   ): Promise<readonly ModelMessage[]> {
+    const messages = this.#callIds.sent(prompt);
     if (!messages.some(isToBeExpanded)) return messages;
     const { store, media, model, known, addresses, scaler = installedScaler } = this.#options;
     const said = messages.filter(({ role }) => role === "user").length;

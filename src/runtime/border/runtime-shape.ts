@@ -63,6 +63,7 @@ const shape = options(
     newId: code,
     timer: code,
     random: code,
+    order: code,
   },
   { agent: thing("an agent, which is an object with a `model`", isObject) },
 );

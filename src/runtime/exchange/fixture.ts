@@ -18,6 +18,7 @@ import { promptDigest, promptMessages } from "../../projections/index.ts";
 import { foldSession, initialSessionState } from "../session-state.ts";
 import { checkPosition } from "../session-view.ts";
 import { fixtureNames } from "./fixture-names.ts";
+import { FIXTURE, fixtureSessions } from "./fixture-sessions.ts";
 import { readSessionFile } from "./import-session.ts";
 import { redaction, type Redaction } from "./redaction.ts";
 
@@ -29,8 +30,6 @@ export interface FixtureOptions {
   readonly home?: string;
 }
 
-/** The name of every fixture's session. */
-const SESSION = "fixture";
 /** 1 January 2026: when every fixture begins. */
 const BEGIN = Date.UTC(2026, 0, 1);
 
@@ -49,7 +48,7 @@ export async function exportFixture(
   const rules = redaction(redact, home);
   const events = withDigests(placed(redacted(named(recorded), rules)));
   const fixture = { redacted: [...rules.applied].toSorted() };
-  const header = headerLine({ session: SESSION, events: events.length, fixture });
+  const header = headerLine({ session: FIXTURE, events: events.length, fixture });
   const lines = [header, ...events.map(eventLine)];
   try {
     await readSessionFile(lines);
@@ -73,12 +72,23 @@ function withData(event: SessionEvent, data: unknown): SessionEvent {
 
 function named(events: readonly SessionEvent[]): readonly SessionEvent[] {
   const names = fixtureNames(events);
+  const sessions = fixtureSessions(events);
   const rename = (text: string): string => names.get(text) ?? text;
   return events.map((event) => {
-    const renamed = withData(event, mapped(event.data, rename));
-    if (renamed.type !== "tool.started") return renamed;
-    const { step, callId } = renamed.data;
-    return withData(renamed, { ...renamed.data, effectId: `${SESSION}/${step}/${callId}` });
+    const data = mapped(event.data, rename);
+    switch (event.type) {
+      case "tool.started": {
+        const { step, callId } = event.data;
+        const effectId = `${sessions.caller(event)}/${step}/${rename(callId)}`;
+        return withData(event, { ...Object(data), effectId });
+      }
+      case "session.forked": {
+        const from = { ...event.data.from, session: sessions.parent(event.data.from.session) };
+        return withData(event, { ...Object(data), from });
+      }
+      default:
+        return withData(event, data);
+    }
   });
 }
 

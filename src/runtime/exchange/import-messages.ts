@@ -65,12 +65,21 @@ export async function transcriptOfModelMessages(
   messages: unknown,
   at: number,
 ): Promise<MessageTranscript> {
+  return await transcriptOf("model messages", messages, at);
+}
+
+/** @param what - What they were before they were model messages. */
+async function transcriptOf(
+  what: string,
+  messages: unknown,
+  at: number,
+): Promise<MessageTranscript> {
   const { modelMessageSchema } = await import("ai");
   const plain = withPlainData(messages);
   const parsed = z.array(modelMessageSchema).safeParse(plain);
   if (parsed.success) return transcribe(parsed.data, at);
   const faults = listed(plain).map((message) => modelMessageSchema.safeParse(message).error);
-  throw notMessages("model messages", faults, parsed.error);
+  throw notMessages(what, faults, parsed.error);
 }
 
 /** The events that UI messages from outside become. @throws TurnlogError `INVALID_INPUT` */
@@ -95,7 +104,7 @@ export async function transcriptOfUIMessages(
   } catch (error) {
     throw notMessages("UI messages", [], error);
   }
-  return transcribe(converted, at);
+  return await transcriptOf("UI messages", converted, at);
 }
 
 function listed(messages: unknown): readonly unknown[] {

@@ -4,10 +4,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import {
   createMCPClient,
   MCPClientError,
-  validateJSONRPCMessage,
   type ListToolsResult,
+  type MCPClientConfig,
 } from "@ai-sdk/mcp";
-import type { HttpMcpServer, McpServer } from "./mcp-options.ts";
+import { callAnswer, type CallAnswer } from "./call-answer.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import type { McpServer } from "./mcp-options.ts";
+import { NO_ANSWER } from "./pending-requests.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 export type ListedTool = ListToolsResult["tools"][number];
@@ -16,6 +19,8 @@ export interface ConnectionOptions {
   readonly server: McpServer;
   /** Milliseconds for the start. */
   readonly timeoutMs: number;
+  /** Milliseconds between telling a server to stop a call and leaving it behind. */
+  readonly graceMs: number;
   /** Aborted when nobody wants it any more. */
   readonly signal: AbortSignal;
   /** Told once, when it is of no use any more. */
@@ -27,8 +32,8 @@ export interface ConnectionOptions {
 export interface McpConnection {
   /** Every tool that the server lists. */
   list(timeoutMs: number): Promise<readonly ListedTool[]>;
-  /** The result as it came; rejects when `signal` aborts. */
-  call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<unknown>;
+  /** Rejects when `signal` aborts, and where there is no answer. */
+  call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallAnswer>;
   /** Asks the server to stop the call with this very input; what it says to that is the call's answer. */
   cancel(input: Record<string, unknown>): void;
   /** The end of what the server said beside the protocol. */
@@ -41,17 +46,23 @@ export interface McpConnection {
 const MOST_PAGES = 100;
 const CLOSE_MS = 3000;
 
+/** What the two ways to a server do each in their own manner. */
+interface Wire {
+  readonly transport: MCPClientConfig["transport"];
+  readonly lastWords: () => string;
+  readonly call: <Answer>(input: object, make: () => Promise<Answer>) => Promise<Answer>;
+  readonly cancel: (input: object) => void;
+  /** Resolves when nothing is left of it. */
+  readonly end: () => Promise<void>;
+}
+
 /** @throws what the start failed with; of a process nothing is left then. */
 export async function connect(options: ConnectionOptions): Promise<McpConnection> {
-  const { server, timeoutMs, signal, onEnd, onToolsChanged } = options;
-  const stdio =
-    "command" in server
-      ? new StdioTransport({ server, parse: validateJSONRPCMessage, onEnd, onToolsChanged })
-      : undefined;
-  const words = (): string => stdio?.lastWords ?? "";
+  const { timeoutMs, signal } = options;
+  const wire = wireTo(options);
   try {
     const client = await createMCPClient({
-      transport: stdio ?? httpTransport(server),
+      transport: wire.transport,
       clientName: "turnlog",
       initializationOptions: { timeout: timeoutMs, signal },
       // Messages that answer nothing; what concerns a call fails that call.
@@ -70,40 +81,60 @@ export async function connect(options: ConnectionOptions): Promise<McpConnection
         }
         return tools;
       },
-      call: async (name, input, aborted) =>
-        await client.callTool({ name, arguments: input, options: { signal: aborted } }),
-      cancel: (input) => stdio?.cancel(input),
+      async call(name, input, aborted) {
+        const request = { name, arguments: input, options: { signal: aborted } };
+        try {
+          const answer = await wire.call(input, async () => await client.callTool(request));
+          return callAnswer(answer["toolResult"]);
+        } catch (error) {
+          if (isRefusal(error)) return { kind: "refused", why: error.message };
+          throw error;
+        }
+      },
+      cancel: wire.cancel,
       get lastWords() {
-        return words();
+        return wire.lastWords();
       },
       async close() {
         // A server that hangs is not waited for.
         await Promise.race([client.close(), delay(CLOSE_MS, undefined, { ref: false })]);
         // The client does not wait for a process that has closed by itself.
-        await stdio?.close();
+        await wire.end();
       },
     };
   } catch (error) {
-    await stdio?.close();
-    const said = words();
+    await wire.end();
+    const said = wire.lastWords();
     if (said === "") throw error;
     throw new Error(`${messageOf(error)} It said: ${said}`, { cause: error });
   }
 }
 
-function httpTransport(server: McpServer) {
-  const { url, type = "http", headers = {} } = httpServer(server);
-  return { type, url, headers: { ...headers } };
+function wireTo({ server, graceMs, onEnd, onToolsChanged }: ConnectionOptions): Wire {
+  if ("command" in server) {
+    const transport = new StdioTransport({ server, onEnd, onToolsChanged });
+    return {
+      transport,
+      lastWords: () => transport.lastWords,
+      call: async (_, make) => await make(),
+      cancel: (input) => transport.cancel(input),
+      end: async () => await transport.close(),
+    };
+  }
+  const { url, type = "http", headers = {} } = server;
+  const exchange = new HttpExchange(type, graceMs);
+  return {
+    transport: { type, url, headers: { ...headers }, fetch: exchange.fetch },
+    lastWords: () => "",
+    call: async (input, make) => await exchange.call(input, make),
+    cancel: (input) => exchange.cancel(input),
+    end: async () => {},
+  };
 }
 
-function httpServer(server: McpServer): HttpMcpServer {
-  if ("url" in server) return server;
-  throw new TypeError("A server has a command or a url.");
-}
-
-/** Whether the server itself has refused: it lives, and only this request was wrong. */
-export function isRefusal(error: unknown): boolean {
-  return MCPClientError.isInstance(error) && error.code !== undefined;
+/** Whether it is the server's own word. */
+function isRefusal(error: unknown): error is MCPClientError {
+  return MCPClientError.isInstance(error) && error.code !== undefined && error.code !== NO_ANSWER;
 }
 
 function messageOf(error: unknown): string {

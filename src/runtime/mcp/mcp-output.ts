@@ -3,123 +3,117 @@
  * text. Pure; a result that a log has kept is converted again to the same.
  */
 
+import { detectMediaType } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import type { JsonValue, ModelOutput } from "../../events/index.ts";
+import { fileData } from "../blobs/file-data.ts";
+import { UNKNOWN_TYPE } from "../blobs/media-type.ts";
+import type { ReadJson } from "./media-in-json.ts";
+import {
+  isGiven,
+  mcpResultSchema,
+  mediaOf,
+  resourceOf,
+  textOf,
+  type McpMedia,
+  type McpResource,
+  type McpResult,
+} from "./mcp-result.ts";
+import { untoldContent } from "./structured-content.ts";
 
 type Content = Extract<ModelOutput, { readonly type: "content" }>["value"];
 type ContentPart = Content[number];
 
-interface McpResource {
-  readonly uri: string;
-  readonly mimeType?: string | undefined;
-  readonly text?: string | undefined;
-  readonly blob?: string | undefined;
-}
-
-interface McpPart {
-  readonly type: string;
-  readonly [field: string]: unknown;
-}
-
-/** What a tool of a server answers with, as far as it is looked at. */
-export interface McpResult {
-  readonly content?: readonly McpPart[] | undefined;
-  readonly structuredContent?: unknown;
-  readonly isError?: boolean | undefined;
-}
-
-const resource: z.ZodType<McpResource> = z.looseObject({
-  uri: z.string(),
-  mimeType: z.string().optional(),
-  text: z.string().optional(),
-  blob: z.string().optional(),
-});
-
-const resultSchema: z.ZodType<McpResult> = z.looseObject({
-  content: z.array(z.looseObject({ type: z.string() })).optional(),
-  structuredContent: z.unknown().optional(),
-  isError: z.boolean().optional(),
-});
-
-/** @throws ZodError for what is no result of a tool */
-export function parseMcpResult(value: unknown): McpResult {
-  return resultSchema.parse(value);
-}
-
 /** For `toModelOutput` of a tool: what the model is given of a result. */
 export function mcpModelOutput(output: unknown): ModelOutput {
-  const parsed = resultSchema.safeParse(output);
+  const { data: result = {} } = mcpResultSchema.safeParse(output);
   // Servers of the first protocol answered with any value.
-  if (!parsed.success || parsed.data.content === undefined) {
+  if (!isGiven(result.content) && !isGiven(result.structuredContent)) {
     return { type: "json", value: asJson(output) };
   }
-  const { content, structuredContent } = parsed.data;
-  const shown: Content = content.map(contentPart);
-  const rest =
-    structuredContent === undefined || isTold(structuredContent, content)
-      ? []
-      : [textPart(JSON.stringify(structuredContent))];
-  return { type: "content", value: [...shown, ...rest] };
+  const shown: Content = (result.content ?? []).map(contentPart);
+  return { type: "content", value: [...shown, ...jsonParts(untoldContent(result))] };
+}
+
+/** JSON, and behind it what stood in it for the model to see. */
+function jsonParts(read: ReadJson | undefined): Content {
+  if (read === undefined) return [];
+  const files = read.media.map(({ data, mediaType }) => filePart(data, mediaType));
+  return [textPart(read.text), ...files];
 }
 
 function textPart(text: string): ContentPart {
   return { type: "text", text };
 }
 
-function filePart(data: string, mediaType: string, filename?: string): ContentPart {
-  const named = filename === undefined ? {} : { filename };
-  return { type: "file", mediaType, data: { type: "data", data }, ...named };
-}
-
-function contentPart(given: McpPart): ContentPart {
-  if (isText(given)) return textPart(given.text);
-  const { data, mimeType } = given;
-  if (typeof data === "string" && typeof mimeType === "string") return filePart(data, mimeType);
-  const parsed = resource.safeParse(given["resource"]);
-  if (given.type === "resource" && parsed.success) return resourcePart(parsed.data);
+function contentPart(given: unknown): ContentPart {
+  const text = textOf(given);
+  if (text !== undefined) return textPart(text);
+  const media = mediaOf(given);
+  if (media !== undefined) return mediaPart(media);
+  const resource = resourceOf(given);
+  if (resource !== undefined) return resourcePart(resource);
   // A link is for the model to follow, by whatever tool it has for that.
   return textPart(JSON.stringify(given));
 }
 
-function isText(given: McpPart): given is McpPart & { readonly text: string } {
-  return given.type === "text" && typeof given["text"] === "string";
+/** Where its kind is not said, its bytes may tell. */
+function mediaPart({ type = "file", data, mimeType }: McpMedia): ContentPart {
+  const mediaType = saidType(mimeType) ?? seenType(data);
+  return mediaType === undefined
+    ? textPart(`[The ${type} is not shown here: nothing says what media type it is of.]`)
+    : filePart(data, mediaType);
+}
+
+function saidType(mimeType: string | null | undefined): string | undefined {
+  return isGiven(mimeType) && mimeType.trim() !== "" ? mimeType : undefined;
+}
+
+function seenType(data: string): string | undefined {
+  const found = fileData(data, true);
+  if (found.kind !== "content") return UNKNOWN_TYPE;
+  const { content, declared } = found.read();
+  return declared ?? detectMediaType({ data: content });
+}
+
+/** Words in the place of what is no base64: no provider takes it, and addresses are not for a server to name. */
+function filePart(data: string, mediaType: string, filename?: string): ContentPart {
+  const found = fileData(data, true);
+  const named = filename === undefined ? {} : { filename };
+  switch (found.kind) {
+    case "content": {
+      // Of base64 in lines, in the alphabet of addresses or in one, the form that every provider takes.
+      const isPlain = found.isTaken && !/[\s_-]/.test(data);
+      const plain = isPlain ? data : Buffer.from(found.read().content).toString("base64");
+      return { type: "file", mediaType, data: { type: "data", data: plain }, ...named };
+    }
+    case "reference":
+      // Of a result that a log has kept.
+      return { type: "file", mediaType, data: { type: "data", data }, ...named };
+    default: {
+      const why = found.kind === "broken" ? found.why : "it is no base64";
+      const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
+      return textPart(`[The file${called} (${mediaType}) is not shown here: ${why}.]`);
+    }
+  }
 }
 
 /** Text stays text with the address that it came from, however it was sent. */
 function resourcePart({ uri, mimeType, text, blob }: McpResource): ContentPart {
-  if (blob === undefined) return textPart(JSON.stringify({ uri, mimeType, text }));
-  if (mimeType !== undefined && isTextual(mimeType)) {
+  if (!isGiven(blob)) {
+    return textPart(
+      JSON.stringify({ uri, mimeType: mimeType ?? undefined, text: text ?? undefined }),
+    );
+  }
+  if (isGiven(mimeType) && isTextual(mimeType) && fileData(blob, true).kind === "content") {
     const decoded = Buffer.from(blob, "base64").toString("utf8");
     return textPart(JSON.stringify({ uri, mimeType, text: decoded }));
   }
-  return filePart(blob, mimeType ?? "application/octet-stream", uri.split("/").at(-1) ?? uri);
+  return filePart(blob, saidType(mimeType) ?? UNKNOWN_TYPE, uri.split("/").at(-1) ?? uri);
 }
 
 function isTextual(mediaType: string): boolean {
   return /^text\/|[/+](?:json|xml|yaml)(?:;|$)/.test(mediaType);
-}
-
-/** Whether structured content says nothing that the content beside it does not: servers send most of it twice. */
-function isTold(structured: unknown, content: readonly McpPart[]): boolean {
-  const texts = content.filter(isText).map(({ text }) => text);
-  const same = JSON.stringify(structured);
-  if (texts.some((text) => compactJson(text) === same)) return true;
-  const told = new Set(leaves(content));
-  return leaves(structured).every((leaf) => told.has(leaf));
-}
-
-function compactJson(text: string): string | undefined {
-  try {
-    return JSON.stringify(JSON.parse(text));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function leaves(value: unknown): readonly unknown[] {
-  if (typeof value !== "object" || value === null) return [value];
-  return Object.values(value).flatMap(leaves);
 }
 
 function asJson(value: unknown): JsonValue {
@@ -130,17 +124,13 @@ function asJson(value: unknown): JsonValue {
 }
 
 /** What a failed result says in words; of media it names the kind. */
-export function failureMessage({ content = [], structuredContent }: McpResult): string {
-  const said = content.map((given) => {
-    if (isText(given)) return given.text;
+export function failureMessage(result: McpResult): string {
+  const said = (result.content ?? []).map((given) => {
     const shown = contentPart(given);
-    return "text" in shown ? shown.text : `[${given.type}]`;
+    return "text" in shown ? shown.text : `[${mediaOf(given)?.type ?? "resource"}]`;
   });
-  const text = said.join("\n").trim();
-  if (text !== "") return text;
-  return structuredContent === undefined
-    ? "The tool failed and did not say why."
-    : JSON.stringify(structuredContent);
+  const text = [...said, untoldContent(result)?.text ?? ""].join("\n").trim();
+  return text === "" ? "The tool failed and did not say why." : text;
 }
 
 interface ToolFailure {
@@ -149,7 +139,7 @@ interface ToolFailure {
 
 const failureSchema: z.ZodType<ToolFailure> = z.looseObject({
   code: z.literal("MCP_TOOL_FAILED"),
-  details: z.looseObject({ result: resultSchema }),
+  details: z.looseObject({ result: mcpResultSchema }),
 });
 
 /**

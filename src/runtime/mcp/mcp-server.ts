@@ -7,26 +7,32 @@
 import { TurnlogError } from "../../events/index.ts";
 import { onAbort } from "../defer.ts";
 import { withFullStop } from "../full-stop.ts";
-import { after, LONGEST_TIMEOUT_MS } from "../timer.ts";
+import { after, DEFAULT_GRACE_MS, LONGEST_TIMEOUT_MS } from "../timer.ts";
 import type { ListedTool, McpConnection } from "./mcp-connection.ts";
 import {
   DEFAULT_CALL_TIMEOUT_MS,
   DEFAULT_START_TIMEOUT_MS,
   type McpServer,
 } from "./mcp-options.ts";
-import { failureMessage, parseMcpResult, type McpResult } from "./mcp-output.ts";
+import type { CallAnswer } from "./call-answer.ts";
+import { failureMessage } from "./mcp-output.ts";
+import type { McpResult } from "./mcp-result.ts";
 
 /** Milliseconds for a server that should answer at once. */
 const PROBE_MS = 5000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 
-type Trouble = "not-started" | "died" | "timed-out" | "closed";
+/** Characters of an answer that is none which are told. */
+const TOLD = 2000;
+
+type Trouble = "not-started" | "died" | "timed-out" | "closed" | "bad-answer";
 
 export class RunningServer {
   readonly name: string;
   readonly #server: McpServer;
   readonly #clock: () => number;
+  readonly #graceMs: number;
   readonly #closing = new AbortController();
   #connecting: Promise<McpConnection> | undefined;
   #live: McpConnection | undefined;
@@ -39,10 +45,17 @@ export class RunningServer {
   #failures = 0;
   #pausedUntil = 0;
 
-  constructor(name: string, server: McpServer, clock: () => number) {
+  /** @param graceMs - Milliseconds that a call has to end in when it is cancelled. */
+  constructor(
+    name: string,
+    server: McpServer,
+    clock: () => number,
+    graceMs: number = DEFAULT_GRACE_MS,
+  ) {
     this.name = name;
     this.#server = server;
     this.#clock = clock;
+    this.#graceMs = graceMs;
   }
 
   /**
@@ -81,9 +94,9 @@ export class RunningServer {
       late.abort();
     });
     try {
-      const result = await this.#answer(connection, tool, input, late.signal, signal);
+      const answer = await this.#answer(connection, tool, input, late.signal, signal);
       this.#failures = 0;
-      return this.#checked(tool, result);
+      return this.#checked(tool, answer);
     } catch (error) {
       if (TurnlogError.isInstance(error)) throw error;
       if (late.signal.aborted) {
@@ -91,15 +104,7 @@ export class RunningServer {
         const what = `did not answer to ${tool} within ${callTimeoutMs} ms`;
         throw this.#failure("timed-out", `${what}. ${UNSEEN}`, error);
       }
-      const { isRefusal } = await import("./mcp-connection.ts");
-      if (isRefusal(error)) {
-        this.#failures = 0;
-        throw this.#toolFailure(tool, textOf(error), {}, error);
-      }
-      this.#drop(connection);
-      const why = this.#closing.signal.aborted ? "closed" : "died";
-      const what = why === "closed" ? "was closed" : `was lost (${textOf(error)})`;
-      throw this.#failure(why, `${what} while it ran ${tool}. ${UNSEEN}`, error, connection);
+      throw await this.#unanswered(connection, tool, error);
     }
   }
 
@@ -126,7 +131,7 @@ export class RunningServer {
     input: Record<string, unknown>,
     late: AbortSignal,
     stopping: AbortSignal | undefined,
-  ): Promise<unknown> {
+  ): Promise<CallAnswer> {
     const answer = connection.call(tool, input, late);
     if (stopping === undefined) return await answer;
     using _ = onAbort(stopping, () => {
@@ -162,6 +167,7 @@ export class RunningServer {
       connection = await connect({
         server: this.#server,
         timeoutMs: this.#startTimeoutMs,
+        graceMs: this.#graceMs,
         signal: this.#closing.signal,
         onEnd: () => {
           if (connection !== undefined) this.#drop(connection);
@@ -198,6 +204,28 @@ export class RunningServer {
     this.#pausedUntil = this.#clock() + Math.min(LONGEST_PAUSE_MS, pause);
   }
 
+  /** A call has failed without an answer: whether that is the end of the server is for the server to say. */
+  async #unanswered(
+    connection: McpConnection,
+    tool: string,
+    error: unknown,
+  ): Promise<TurnlogError> {
+    const said = textOf(error);
+    const rest = `while it ran ${tool}. ${UNSEEN}`;
+    const isClosing = this.#closing.signal.aborted;
+    if (!isClosing) await this.#probe(connection);
+    if (isClosing || this.#closing.signal.aborted) {
+      return this.#failure("closed", `was closed ${rest}`, error, connection);
+    }
+    return this.#live === connection
+      ? this.#failure(
+          "bad-answer",
+          `gave no answer to ${tool}: ${withFullStop(said)} ${UNSEEN}`,
+          error,
+        )
+      : this.#failure("died", `was lost (${said}) ${rest}`, error, connection);
+  }
+
   /** One that does not answer to anything any more is ended; one that is busy may go on. */
   async #probe(connection: McpConnection): Promise<void> {
     const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
@@ -209,15 +237,27 @@ export class RunningServer {
     }
   }
 
-  #checked(tool: string, value: unknown): unknown {
-    const result = parseMcpResult(value);
-    if (result.isError !== true) return value;
-    throw this.#toolFailure(tool, failureMessage(result), result);
+  #checked(tool: string, answer: CallAnswer): unknown {
+    switch (answer.kind) {
+      case "refused":
+        throw this.#toolFailure(tool, answer.why, {});
+      case "broken": {
+        const said = JSON.stringify(answer.answer);
+        const told = said.length > TOLD ? `${said.slice(0, TOLD)}…` : said;
+        const what = `answered to ${tool}, and not with the result of a tool`;
+        throw this.#failure("bad-answer", `${what} (${answer.why}): ${told} ${UNSEEN}`);
+      }
+      case "result": {
+        const { result } = answer;
+        if (result.isError === true) throw this.#toolFailure(tool, failureMessage(result), result);
+        return result;
+      }
+    }
   }
 
-  #toolFailure(tool: string, message: string, result: McpResult, cause?: unknown): TurnlogError {
+  #toolFailure(tool: string, message: string, result: McpResult): TurnlogError {
     const details = { server: this.name, tool, result };
-    return new TurnlogError("MCP_TOOL_FAILED", message, { details, cause });
+    return new TurnlogError("MCP_TOOL_FAILED", message, { details });
   }
 
   #failure(

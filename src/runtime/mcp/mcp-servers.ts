@@ -20,15 +20,17 @@ export interface McpSurroundings {
   /** Told of servers that fail where no call of theirs does. */
   readonly onWarning: (error: TurnlogError) => void;
   readonly clock: () => number;
+  /** Milliseconds between telling a server to stop a call and leaving it behind. */
+  readonly graceMs?: number;
 }
 
 /** Undefined where there are none. */
 export function openMcpServers(
-  { mcp = {}, onWarning, clock }: Omit<McpSurroundings, "taken"> & { readonly mcp?: McpServers },
+  { mcp = {}, ...around }: Omit<McpSurroundings, "taken"> & { readonly mcp?: McpServers },
   { tools = {} }: Pick<Agent, "tools">,
 ): OpenMcpServers | undefined {
   if (Object.keys(mcp).length === 0) return undefined;
-  return new OpenMcpServers(mcp, { taken: new Set(Object.keys(tools)), onWarning, clock });
+  return new OpenMcpServers(mcp, { ...around, taken: new Set(Object.keys(tools)) });
 }
 
 interface Listed {
@@ -50,7 +52,7 @@ export class OpenMcpServers {
     this.#servers = new Map(
       Object.entries(servers).map(([name, server]) => [
         name,
-        new RunningServer(name, server, around.clock),
+        new RunningServer(name, server, around.clock, around.graceMs),
       ]),
     );
   }

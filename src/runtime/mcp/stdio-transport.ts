@@ -10,7 +10,9 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, MCPTransport } from "@ai-sdk/mcp";
 import spawn from "cross-spawn";
+import { Lines } from "./lines.ts";
 import type { StdioMcpServer } from "./mcp-options.ts";
+import { cancelled, PendingRequests, whyUnread } from "./pending-requests.ts";
 
 /** What a shell has of its own: tokens and keys of the environment are not handed on unasked. */
 const inherited =
@@ -22,14 +24,12 @@ const inherited =
 
 /** Milliseconds between closing its stdin, SIGTERM and SIGKILL. */
 const PATIENCE_MS = 500;
-/** Characters of a line: a server that writes more without an end of line does not speak MCP. */
+/** Characters of a line: one that is longer is not kept. */
 const LONGEST_LINE = 128 * 1024 * 1024;
 const LAST_WORDS = 2000;
 
 export interface StdioTransportOptions {
   readonly server: StdioMcpServer;
-  /** Made of a line; throws for what is no message. */
-  readonly parse: (value: unknown) => JSONRPCMessage;
   /** Told once, when the server is gone. */
   readonly onEnd: () => void;
   /** Told that the server has other tools now. */
@@ -44,9 +44,18 @@ export class StdioTransport implements MCPTransport {
   readonly #options: StdioTransportOptions;
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
+  readonly #pending = new PendingRequests();
   /** Requests by what they hand over. */
   readonly #requests = new WeakMap<object, string | number>();
-  #rest = "";
+  readonly #lines = new Lines({
+    longest: LONGEST_LINE,
+    onLine: (line) => {
+      this.#take(line);
+    },
+    onTooLong: (beginning) => {
+      this.#unread(beginning, `It is longer than ${LONGEST_LINE} characters.`);
+    },
+  });
   #said = "";
 
   constructor(options: StdioTransportOptions) {
@@ -73,7 +82,7 @@ export class StdioTransport implements MCPTransport {
       child.once("error", resolve);
     });
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-      this.#read(text);
+      this.#lines.add(text);
     });
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#note(text);
@@ -96,13 +105,12 @@ export class StdioTransport implements MCPTransport {
   cancel(input: object): void {
     const requestId = this.#requests.get(input);
     if (requestId === undefined || this.#child?.stdin?.writable !== true) return;
-    const params = { requestId, reason: "The call was cancelled." };
-    const message = { jsonrpc: "2.0", method: "notifications/cancelled", params };
-    this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+    this.#child.stdin.write(`${JSON.stringify(cancelled(requestId))}\n`);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     if ("method" in message && "id" in message) {
+      this.#pending.sent(message);
       const input = message.params?.["arguments"];
       if (typeof input === "object" && input !== null) this.#requests.set(input, message.id);
     }
@@ -135,29 +143,27 @@ export class StdioTransport implements MCPTransport {
     return gone;
   }
 
-  #read(text: string): void {
-    const lines = (this.#rest + text).split("\n");
-    this.#rest = lines.pop() ?? "";
-    for (const line of lines) if (line.trim() !== "") this.#take(line);
-    if (this.#rest.length > LONGEST_LINE) {
-      this.#rest = "";
-      this.#note("[a line without an end]");
-      this.#kill();
+  #take(line: string): void {
+    try {
+      for (const message of this.#pending.read(JSON.parse(line))) this.#tell(message);
+    } catch (error) {
+      this.#unread(line, whyUnread(error));
     }
   }
 
-  #take(line: string): void {
-    try {
-      const message = this.#options.parse(JSON.parse(line));
-      if ("method" in message && !("id" in message)) {
-        if (message.method === "notifications/tools/list_changed") this.#options.onToolsChanged();
-        return;
-      }
+  /** A broken answer, or a banner, a log line, an answer that nobody waits for any more. */
+  #unread(line: string, why: string): void {
+    const failed = this.#pending.unread(line, why);
+    if (failed !== undefined) this.#tell(failed);
+    this.#note(`${line}\n`);
+    this.onerror?.(new Error(why));
+  }
+
+  #tell(message: JSONRPCMessage): void {
+    if ("method" in message && !("id" in message)) {
+      if (message.method === "notifications/tools/list_changed") this.#options.onToolsChanged();
+    } else {
       this.onmessage?.(message);
-    } catch (error) {
-      // A banner, a log line, an answer that nobody waits for any more.
-      this.#note(`${line}\n`);
-      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
   }
 

@@ -12,6 +12,7 @@ import {
   verifySession,
   viewSession,
 } from "../../../src/index.ts";
+import { withCallIds } from "../../../src/context/index.ts";
 import { promptMessages } from "../../../src/projections/index.ts";
 import {
   transcriptOfModelMessages,
@@ -169,6 +170,32 @@ describe("imported messages", () => {
     expect((await verifySession(log, "chat")).problems).toEqual([]);
   });
 
+  it.each([
+    ["an address", "https://example.org/a.png"],
+    ["content", "data:image/png;base64,iVBORw0KGgo="],
+  ])("of a chat keep their files, %s as well", async (_what, url) => {
+    const file = { type: "file", mediaType: "image/png", filename: "a.png", url } as const;
+    const messages: UIMessage[] = [
+      { id: "1", role: "user", parts: [file, { type: "text", text: "Look, and draw one." }] },
+      { id: "2", role: "assistant", parts: [{ type: "text", text: "Here." }, file] },
+    ];
+    await using log = await openMemoryLog();
+    await importUIMessages(log, messages, { as: "chat" });
+    const { prompt } = await viewSession(log, "chat");
+    const kept = { type: "file", mediaType: "image/png", data: url };
+    expect(prompt).toMatchObject([
+      {
+        role: "user",
+        content: [
+          { ...kept, filename: "a.png" },
+          { type: "text", text: "Look, and draw one." },
+        ],
+      },
+      { role: "assistant", content: [{ type: "text", text: "Here." }, kept] },
+    ]);
+    expect((await verifySession(log, "chat")).problems).toEqual([]);
+  });
+
   it.each<[string, unknown]>([
     ["is no message", [{ role: "nobody", content: "x" }]],
     ["is a result without its call", [asked, talk[2]]],
@@ -200,7 +227,9 @@ describe("imported messages", () => {
         expect(lawProblems(events)).toEqual([]);
         const { history, view, machine } = replay(events).last;
         const next: ModelMessage = { role: "user", content: "Go on." };
-        expect(promptProblems([...promptMessages(history, view), next])).toEqual([]);
+        expect(
+          promptProblems(withCallIds([...promptMessages(history, view), next], undefined)),
+        ).toEqual([]);
         expect(machine.matches({ idle: "waiting" })).toBe(true);
       }),
       runs(300),

@@ -50,7 +50,19 @@ const pixel =
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 function tools(): readonly object[] {
-  const names = ["say", "die", "hang", "block", "grow", "fail", "mixed", "wait", "refuse"];
+  const names = [
+    "say",
+    "die",
+    "hang",
+    "block",
+    "grow",
+    "fail",
+    "mixed",
+    "wait",
+    "refuse",
+    "huge",
+    "raw",
+  ];
   const grown = existsSync(join(folder, "grown")) ? ["extra"] : [];
   const twice = has("twice") ? [{ name: "say", description: "again", inputSchema: anything }] : [];
   return [
@@ -60,6 +72,17 @@ function tools(): readonly object[] {
     ...twice,
   ];
 }
+
+/** As servers list them that leave nothing out, or too much. */
+const carelessTools = [
+  { name: "good", description: "good", inputSchema: { type: "object", required: ["a"] } },
+  { name: "empty" },
+  { name: "nulls", title: null, description: null, inputSchema: null, annotations: null },
+  { name: "schema", inputSchema: { type: null, properties: null, required: null } },
+  { name: "words", description: 5, inputSchema: "none", outputSchema: [], annotations: "none" },
+  { name: "hints", inputSchema: anything, annotations: { readOnlyHint: "true", title: null } },
+  { description: "without a name", inputSchema: anything },
+];
 
 const mixed = {
   content: [
@@ -108,6 +131,8 @@ function called(name: string | undefined, input: Record<string, unknown>): objec
         : { isError: true, ...text("It is broken.") };
     case "mixed":
       return mixed;
+    case "huge":
+      return text("é x\n".repeat(Number(input["characters"]) / 4));
     default:
       return text(`${name} ${JSON.stringify(input)} of ${process.pid}`);
   }
@@ -126,8 +151,14 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       return write({ id, result: { protocolVersion: "2025-06-18", capabilities, serverInfo } });
     }
     case "tools/list":
+      if (has("careless")) return write({ id, result: { tools: carelessTools, nextCursor: null } });
       return write({ id, result: { tools: tools() } });
     case "tools/call": {
+      if (params?.name === "raw") {
+        // The very line, whatever it is.
+        const line = String(params.arguments?.["line"]);
+        return void process.stdout.write(`${line.replace("ID", String(id))}\n`);
+      }
       if (params?.name === "refuse") {
         return write({ id, error: { code: -32602, message: "No such argument." } });
       }

@@ -182,6 +182,30 @@ describe("a server that writes rubbish", () => {
   });
 });
 
+describe("a server that lists its tools carelessly", () => {
+  it("has all of them that have a name, each with what is right of it", async () => {
+    await using folder = await temporaryFolder();
+    const warnings: unknown[] = [];
+    await using open = await withServer(
+      ownServer(folder, "careless"),
+      [[call("own__empty", "1", { a: 1 })]],
+      { onWarning: (warning) => warnings.push(warning) },
+    );
+    expect(await turn(open)).toBe("stop");
+    expect(await endOf(open, "1")).toMatchObject({ type: "tool.succeeded" });
+    const tools = open.model.calls[0]?.tools ?? [];
+    const inputSchema = { type: "object", properties: {}, additionalProperties: false };
+    expect(tools.filter(({ name }) => name.startsWith("own__"))).toMatchObject([
+      { name: "own__good", description: "good", inputSchema: { ...inputSchema, required: ["a"] } },
+      ...["empty", "nulls", "schema", "words", "hints"].map((name) => ({
+        name: `own__${name}`,
+        inputSchema,
+      })),
+    ]);
+    expect(warnings).toEqual([]);
+  });
+});
+
 describe("closing the runtime", () => {
   it("ends servers that ignore every request to end, and what they have started", async () => {
     await using folder = await temporaryFolder();

@@ -1,0 +1,165 @@
+/**
+ * The ids of calls as a model is sent them. The log keeps those that providers gave; but some give the same id
+ * again in every reply, which others refuse, as they do each other's letters and lengths. What is sent follows
+ * from the prompt up to there and from who is shown it: a longer prompt begins as the shorter one was sent.
+ */
+
+import { hash } from "node:crypto";
+import type { AssistantContent, ModelMessage, ToolContent } from "ai";
+import type { ModelName } from "../events/index.ts";
+import { bindingOf, modelOf } from "../projections/index.ts";
+
+/** What all take but Mistral: Anthropic's and Bedrock's letters, the 40 characters of OpenAI's older interface. */
+const COMMON = /^[\w-]{1,40}$/;
+const MISTRAL = /^[a-zA-Z0-9]{9}$/;
+const mistralModels = /mistral|ministral|mixtral|codestral|devstral|magistral|pixtral/i;
+
+type AssistantPart = Exclude<AssistantContent, string>[number];
+type Call = Extract<AssistantPart, { readonly type: "tool-call" }>;
+
+/** One object, so that nothing is known to be sent as it is. */
+const none: readonly ModelMessage[] = [];
+
+/** The messages of one prompt, as a model is sent them. The same ones where nothing is to be changed. */
+export function withCallIds(
+  messages: readonly ModelMessage[],
+  model: ModelName | undefined,
+): readonly ModelMessage[] {
+  return new CallIds(model).sent(messages);
+}
+
+/** The same for the prompts of a session, one after the other: of one that only grew, what is new is looked at. */
+export class CallIds {
+  readonly #model: ModelName | undefined;
+  #names: CallNames;
+  /** The last prompt, and as it was sent. */
+  #messages = none;
+  #sent = none;
+
+  constructor(model: ModelName | undefined) {
+    this.#model = model;
+    this.#names = new CallNames(model);
+  }
+
+  sent(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+    if (!this.#messages.every((message, index) => message === messages[index])) {
+      this.#names = new CallNames(this.#model);
+      this.#messages = none;
+      this.#sent = none;
+    }
+    const added = messages.slice(this.#messages.length);
+    const fresh = added.map((message) => this.#names.message(message));
+    const isAsItWas =
+      this.#sent === this.#messages && fresh.every((message, index) => message === added[index]);
+    this.#sent = isAsItWas ? messages : [...this.#sent, ...fresh];
+    this.#messages = messages;
+    return this.#sent;
+  }
+}
+
+/** What the calls of a prompt are called, from its beginning on. */
+class CallNames {
+  readonly #model: ModelName | undefined;
+  readonly #form: RegExp;
+  readonly #taken = new Set<string>();
+  /** How often an id had to be another one. */
+  readonly #others = new Map<string, number>();
+  /** The newest call of each id: one of our tools, one that the provider has run. */
+  readonly #own = new Map<string, string>();
+  readonly #run = new Map<string, string>();
+
+  constructor(model: ModelName | undefined) {
+    this.#model = model;
+    this.#form = isMistral(model) ? MISTRAL : COMMON;
+  }
+
+  message(message: ModelMessage): ModelMessage {
+    if (typeof message.content === "string") return message;
+    switch (message.role) {
+      case "system":
+      case "user":
+        return message;
+      case "assistant": {
+        const by = modelOf(message);
+        const content = message.content.map((part) => this.#assistantPart(part, by));
+        return isSame(content, message.content) ? message : { ...message, content };
+      }
+      case "tool": {
+        const content: ToolContent = message.content.map((part) =>
+          part.type === "tool-result" ? withId(part, this.#called(part.toolCallId, "own")) : part,
+        );
+        return isSame(content, message.content) ? message : { ...message, content };
+      }
+    }
+  }
+
+  #assistantPart(part: AssistantPart, by: ModelName | undefined): AssistantPart {
+    switch (part.type) {
+      case "tool-call":
+        return withId(part, this.#call(part, by));
+      // The provider's own, perhaps of a call in an earlier message.
+      case "tool-result":
+        return withId(part, this.#called(part.toolCallId, "run"));
+      case "tool-approval-request":
+        return withId(part, this.#called(part.toolCallId, "own"));
+      default:
+        return part;
+    }
+  }
+
+  #call(call: Call, by: ModelName | undefined): string {
+    const { toolCallId: id, providerExecuted = false } = call;
+    const isTaken = this.#taken.has(id) || !this.#isLegal(id, providerExecuted, by);
+    const name = isTaken ? this.#other(id) : id;
+    this.#taken.add(name);
+    (providerExecuted ? this.#run : this.#own).set(id, name);
+    return name;
+  }
+
+  /** A provider takes its own ids, and knows calls that it has run by them. */
+  #isLegal(id: string, isRun: boolean, by: ModelName | undefined): boolean {
+    if (id === "") return false;
+    return this.#form.test(id) || isRun || isKin(by, this.#model);
+  }
+
+  /** One in a form that every provider takes. */
+  #other(id: string): string {
+    let times = this.#others.get(id) ?? 0;
+    let other: string;
+    do {
+      times += 1;
+      other = hash("sha256", JSON.stringify([id, times])).slice(0, 9);
+    } while (this.#taken.has(other));
+    this.#others.set(id, times);
+    return other;
+  }
+
+  #called(id: string, whose: "own" | "run"): string {
+    const [first, second] = whose === "own" ? [this.#own, this.#run] : [this.#run, this.#own];
+    return first.get(id) ?? second.get(id) ?? id;
+  }
+}
+
+function withId<Part extends { readonly toolCallId: string }>(part: Part, id: string): Part {
+  return part.toolCallId === id ? part : { ...part, toolCallId: id };
+}
+
+function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.every((part, index) => part === other[index]);
+}
+
+function isMistral(model: ModelName | undefined): boolean {
+  if (model === undefined) return false;
+  return mistralModels.test(model.provider) || mistralModels.test(model.modelId);
+}
+
+/** Whether ids of one come from whoever serves the other: behind one proxy there may be models of many makers. */
+function isKin(one: ModelName | undefined, other: ModelName | undefined): boolean {
+  if (one === undefined || other === undefined || bindingOf(one) !== bindingOf(other)) return false;
+  return makeOf(one) === makeOf(other);
+}
+
+/** The first word of a model's name: `kimi`, `claude`, `gpt`. */
+function makeOf({ modelId }: ModelName): string | undefined {
+  return /([a-z]+)[^/]*$/i.exec(modelId)?.[1]?.toLowerCase();
+}

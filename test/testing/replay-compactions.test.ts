@@ -1,0 +1,87 @@
+/** Replays of compactions that somebody asked for: of a model that wrote nothing the log has only what came of it. */
+
+import { expect, it } from "vitest";
+import { dropOldest, manual, summarize, tokens, type Agent } from "../../src/index.ts";
+import { differenceText, replay, scriptedModel } from "../../src/testing/index.ts";
+import { ask } from "../support/asking.ts";
+import { openSession } from "../support/with-runtime.ts";
+
+it.each([
+  ["all of its rungs", 300],
+  ["its first rungs", 2000],
+])("one whose window had no room for %s has none again", async (_, contextWindow) => {
+  const agent: Agent = {
+    model: scriptedModel(() => "word ".repeat(400)),
+    context: {
+      limits: { "turnlog:scripted": { contextWindow, maxOutputTokens: 100 } },
+      compact: { when: manual(), how: summarize({ keepTokens: 100 }) },
+    },
+  };
+  await using open = await openSession(agent);
+  for (const question of ["One?", "Two?", "Three?", "Four?", "Five?"]) {
+    await ask(open.session, question);
+  }
+  await open.session.compact();
+  const events = await open.events();
+  const rejected = events.filter(({ type }) => type === "context.summary-rejected");
+  expect(rejected[0]?.data).toMatchObject({ rung: "whole", why: "no-room" });
+  const { difference } = await replay(events, agent);
+  expect(difference && differenceText(difference)).toBeUndefined();
+});
+
+it("one whose model told of an error within its reply is billed for it again", async () => {
+  const agent: Agent = {
+    model: scriptedModel(["One. ".repeat(200), "Two. ".repeat(200)]),
+    context: {
+      compact: {
+        when: manual(),
+        how: summarize({
+          keepTokens: 10,
+          model: scriptedModel([
+            {
+              parts: [
+                { type: "text", deltas: ["Well"] },
+                { type: "error", error: new Error("in stream") },
+              ],
+            },
+          ]),
+        }),
+      },
+    },
+  };
+  await using open = await openSession(agent);
+  for (const question of ["One?", "Two?"]) await ask(open.session, question);
+  await open.session.compact();
+  const events = await open.events();
+  const rejected = events.find(({ type }) => type === "context.summary-rejected");
+  expect(rejected?.data).toMatchObject({ why: "failed", usage: { basis: "measured" } });
+  const { difference } = await replay(events, agent);
+  expect(difference && differenceText(difference)).toBeUndefined();
+});
+
+it("one at the limit that a message came into the midst of goes on behind it", async () => {
+  const agent: Agent = {
+    model: scriptedModel(() => "word ".repeat(400)),
+    context: { compact: { when: tokens(700), how: dropOldest({ keepTurns: 1 }) } },
+  };
+  await using open = await openSession(agent);
+  await ask(open.session, "One?");
+  await ask(open.session, "Two?");
+  for (let turn = 0; turn < 3; turn++) {
+    const sent = [
+      open.session.send("Three?"),
+      open.session.send("And?"),
+      open.session.send("And?"),
+    ];
+    for (const one of sent) await (await one).result;
+  }
+  const events = await open.events();
+  expect(
+    events.filter(
+      ({ type }, at) =>
+        type === "message.queued" && events[at - 1]?.type === "context.compaction-started",
+    ).length,
+  ).toBeGreaterThan(0);
+  const { difference } = await replay(events, agent);
+  expect(difference && differenceText(difference)).toBeUndefined();
+});
