@@ -8,61 +8,80 @@ import type { QueueState } from "./queue.ts";
 export interface BranchPoint {
   /** The last position before it. */
   readonly position: number;
-  /** The messages that are not delivered there, oldest first. */
-  readonly messages: readonly UserItem[];
-  /** Those of them that wait there already: a fork takes them back, lest they are delivered again. */
+  /** The messages of it that wait there already: a fork takes them back, lest they are delivered again. */
   readonly waiting: readonly string[];
+}
+
+/** What a fork is to be without. */
+export interface Retraction {
+  /** The ids of its messages. */
+  readonly messages: readonly string[];
+  /** The turn that has not begun then, and a position by which it had; or what was given to the model in one. */
+  readonly before:
+    | { readonly kind: "turn"; readonly turn: number; readonly begun: number }
+    | { readonly kind: "delivery"; readonly position: number };
 }
 
 /** What is looked at to find one. */
 export interface Branching {
+  readonly position: number;
   readonly history: HistoryState;
   readonly queue: QueueState;
 }
 
-/**
- * Where to fork to be back before the last turn, also one that runs. Undefined when there was none,
- * or nothing before it.
- */
-export function beforeLastTurn({ history, queue }: Branching): BranchPoint | undefined {
-  const messages = history.items.filter(isUser).filter(({ turn }) => turn === history.turn);
-  return pointBefore(messages, history.items, queue);
+/** The last turn that was told something, also one that runs, or is about to be told what waits. */
+export function lastTurn({ position, history, queue }: Branching): Retraction | undefined {
+  const { items, open, turn } = history;
+  // It has begun, and that is all there is of it.
+  if (open === undefined && turn > (items.at(-1)?.turn ?? 0)) {
+    const messages = queue.waiting.map(({ id }) => id);
+    return { messages, before: { kind: "turn", turn, begun: position } };
+  }
+  const last = items.findLast(isUser);
+  if (last === undefined) return undefined;
+  return beforeTurn(items.filter(isUser).filter((message) => message.turn === last.turn));
 }
 
 /**
- * Where to fork to say the last delivered message in another way. Before its turn, where it began
- * one; in the middle of the turn, where it was given to the model between two steps.
+ * The last message that was delivered. With it goes the turn that it began; one that was given to the
+ * model between two steps goes by itself.
  */
-export function beforeLastMessage({ history, queue }: Branching): BranchPoint | undefined {
-  const { items } = history;
+export function lastMessage({ history: { items } }: Branching): Retraction | undefined {
   const message = items.findLast(isUser);
   if (message === undefined) return undefined;
+  const { id, turn, position } = message;
   const wasSteered = items
     .slice(0, items.indexOf(message))
-    .some(({ kind, turn }) => kind === "step" && turn === message.turn);
+    .some((item) => item.kind === "step" && item.turn === turn);
   return wasSteered
-    ? { position: message.position - 1, messages: [message], waiting: [message.id] }
-    : pointBefore([message], items, queue);
+    ? { messages: [id], before: { kind: "delivery", position } }
+    : beforeTurn([message]);
+}
+
+/**
+ * Where to fork to be without it. `start` is the position of what is not to have happened: of the
+ * delivery, or of the turn's `turn.started`, which no message that came during the turn can move.
+ */
+export function pointBefore(
+  { messages, before }: Retraction,
+  start: number,
+  { accepted }: QueueState,
+): BranchPoint {
+  const came = messages.map((id) => byId(accepted, id) ?? 0);
+  let position = start - 1;
+  // What was said right before the turn need not be said and taken back.
+  while (before.kind === "turn" && came.includes(position)) position -= 1;
+  const waiting = messages.filter((_, index) => (came[index] ?? 0) <= position);
+  return { position, waiting };
 }
 
 function isUser(item: HistoryItem): item is UserItem {
   return item.kind === "user";
 }
 
-/** Before messages came with which a turn began, but not before the turn before it was over. */
-function pointBefore(
-  messages: readonly UserItem[],
-  items: readonly HistoryItem[],
-  { accepted }: QueueState,
-): BranchPoint | undefined {
+function beforeTurn(messages: readonly UserItem[]): Retraction | undefined {
   const [first] = messages;
   if (first === undefined) return undefined;
-  const before = items.findLast(({ kind, turn }) => kind === "turn-end" && turn < first.turn);
-  const rest = before?.position ?? 0;
-  const came = messages.map(({ id }) => byId(accepted, id) ?? rest);
-  const later = came.filter((position) => position > rest);
-  const position = later.length === 0 ? rest : Math.min(...later) - 1;
-  if (position === 0) return undefined;
-  const waiting = messages.flatMap(({ id }, index) => ((came[index] ?? 0) > position ? [] : [id]));
-  return { position, messages, waiting };
+  const before = { kind: "turn", turn: first.turn, begun: first.position } as const;
+  return { messages: messages.map(({ id }) => id), before };
 }

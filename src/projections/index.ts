@@ -1,10 +1,12 @@
 /** The face of `projections`: what a log means. Pure folds, no I/O. */
 
 export {
-  beforeLastMessage,
-  beforeLastTurn,
+  lastMessage,
+  lastTurn,
+  pointBefore,
   type Branching,
   type BranchPoint,
+  type Retraction,
 } from "./branch-point.ts";
 export { answerForGood, approvals, type ApprovalsState } from "./approvals.ts";
 export {

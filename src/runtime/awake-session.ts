@@ -11,12 +11,12 @@ import { SessionBlobs } from "./blobs/session-blobs.ts";
 import { mediaLimits } from "./context-options.ts";
 import type { Crew } from "./crews.ts";
 import { KeptSession } from "./kept-session.ts";
+import { foldedStates } from "./folded-states.ts";
 import { isAtRest } from "./recovery.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 import { SessionActor } from "./session-actor.ts";
 import { openChain } from "./session-chain.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
-import { foldOnwards } from "./session-view.ts";
 import type { StepSource } from "./step-source.ts";
 import { DEFAULT_GRACE_MS, systemTimer } from "./timer.ts";
 import { Watchers } from "./watchers.ts";
@@ -63,7 +63,8 @@ export async function wakeUp(
   const { maxRecoveries = 3, hashChain = false } = options;
   const { clock = Date.now, random = Math.random, timer = systemTimer } = options;
   const kept = await loadSessionSnapshot(log, session);
-  const state = await foldOnwards(log, session, kept.state);
+  const rest = log.read(session, { from: kept.state.position + 1 });
+  const { state, due } = await foldedStates(kept.state, rest);
   // What was left in the middle of a turn may go on with a step.
   const goesOn = !isAtRest(state) && recovery === "continue";
   const { prepared, catalogue } = await host.crew(session, goesOn);
@@ -110,7 +111,7 @@ export async function wakeUp(
   const awake: AwakeSession = {
     actor,
     watchers,
-    kept: new KeptSession({ log, actor, kept, onWarning }),
+    kept: new KeptSession({ log, actor, kept, due, onWarning }),
     isAwake: false,
     sleep: undefined,
   };

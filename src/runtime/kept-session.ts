@@ -6,12 +6,11 @@
 
 import { TurnlogError } from "../events/index.ts";
 import { sessionSummary } from "../projections/index.ts";
+import { EVENTS_PER_SNAPSHOT, keepStates } from "./folded-states.ts";
 import { toJson } from "./json-value.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { saveSessionSnapshot, type KeptState, type SnapshotShelf } from "./session-snapshot.ts";
-
-/** How many events opening a session may have to fold: about ten milliseconds' worth. */
-const EVENTS_PER_SNAPSHOT = 2000;
+import type { SessionState } from "./session-state.ts";
 
 /** When there may be something to store. `forked`: a list of sessions would have to read all that it shares. */
 export type KeepingMoment = "step.started" | "turn.ended" | "forked";
@@ -21,6 +20,8 @@ export interface KeptSessionOptions {
   readonly actor: Pick<SessionActor, "session" | "state" | "durable" | "failure">;
   /** The state that was last stored. */
   readonly kept: KeptState;
+  /** Later ones that it came by while it was folded, and that are to be stored, oldest first. */
+  readonly due: readonly SessionState[];
   readonly onWarning: (error: TurnlogError) => void;
 }
 
@@ -34,7 +35,13 @@ export class KeptSession {
   constructor(options: KeptSessionOptions) {
     this.#options = options;
     this.#kept = options.kept;
-    this.#position = options.kept.state.position;
+    const { log, actor, kept, due } = options;
+    this.#position = (due.at(-1) ?? kept.state).position;
+    if (due.length === 0) return;
+    // Behind the opening, which does not wait for it.
+    this.#store(async () => {
+      this.#kept = await keepStates(log, actor.session, due, kept);
+    });
   }
 
   /** Resolves when what is to be stored so far is stored, or could not be; never rejects. */
@@ -50,13 +57,17 @@ export class KeptSession {
     const isDue = moment !== "forked" && position - this.#position >= EVENTS_PER_SNAPSHOT;
     if (isDue) this.#position = position;
     else if (moment === "step.started") return;
-    const store = async (): Promise<void> => {
+    this.#store(async () => {
       await actor.durable();
       if (isDue) this.#kept = await saveSessionSnapshot(log, session, state, this.#kept);
       if (moment === "step.started") return;
       const { name: projection, version } = sessionSummary;
       await log.saveSnapshot(session, { projection, version, position, state: toJson(summary) });
-    };
+    });
+  }
+
+  #store(store: () => Promise<void>): void {
+    const { actor } = this.#options;
     this.#done = this.#done.then(store).catch((error: unknown) => {
       // Of a session that has failed there is nothing to keep, and its failure has been told.
       if (actor.failure === undefined) this.#warn(error);

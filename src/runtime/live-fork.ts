@@ -7,9 +7,9 @@ import {
   type RecoveryPolicy,
   type StoredUserContent,
 } from "../events/index.ts";
-import { beforeLastMessage, beforeLastTurn, type BranchPoint } from "../projections/index.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
 import { changedCrew, type Crews } from "./crews.ts";
+import { forkPoint } from "./fork-point.ts";
 import { forkSession } from "./fork-session.ts";
 import type { SessionState } from "./session-state.ts";
 import { stateAt } from "./session-view.ts";
@@ -55,7 +55,7 @@ export async function forkLive(
   }
   const before = crews.of(session);
   const crew = await changedCrew(before, options);
-  const point = edit === undefined && !undo ? undefined : await branchPoint(log, session, at, undo);
+  const point = edit === undefined && !undo ? undefined : await forkPoint(log, session, at, undo);
   const position = point?.position ?? at;
   // Held until the fork has said it.
   using _ =
@@ -87,24 +87,4 @@ async function accepted(
 ): Promise<Disposable | undefined> {
   const own = { session, media: undefined, known: () => shared, onWarning: () => {} };
   return await new SessionBlobs({ ...blobs, ...own }).input(content);
-}
-
-/** Where to fork to replace the last message that was delivered up to a position, or to undo the last turn. */
-async function branchPoint(
-  log: EventLog,
-  session: string,
-  at: number | undefined,
-  undo: boolean,
-): Promise<BranchPoint> {
-  const state = await stateAt(log, session, at);
-  const point = undo ? beforeLastTurn(state) : beforeLastMessage(state);
-  if (point !== undefined) return point;
-  const what = undo
-    ? "no turn that could be undone"
-    : "no delivered message that could be edited. Send one";
-  throw new TurnlogError(
-    "INVALID_INPUT",
-    `Up to position ${state.position} session ${session} has ${what}.`,
-    { session, position: state.position },
-  );
 }

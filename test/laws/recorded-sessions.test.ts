@@ -25,7 +25,8 @@ import {
 import { play, SESSION } from "./stage.ts";
 
 /**
- * What nothing in this release records, or only a provider that runs tools of others; forks, of
+ * What nothing in this release records, or only a provider that runs tools of others; long results,
+ * media and blobs, whose sessions are tested by themselves (long-result-sessions.test.ts); forks, of
  * which each has its own session; the links of a hash chain and redactions, which a session has by an
  * option; and what is said of dropping, which nobody does who runs one.
  */

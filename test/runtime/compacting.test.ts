@@ -1,8 +1,9 @@
 /** Compaction on request, and the end of a session. */
 
 import { describe, expect, it } from "vitest";
-import { dropOldest, tokens, type CompactionStrategy } from "../../src/index.ts";
+import { dropMiddle, dropOldest, tokens, type CompactionStrategy } from "../../src/index.ts";
 import { gate, promptProblems, scriptedModel } from "../../src/testing/index.ts";
+import { ask } from "../support/asking.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
@@ -62,6 +63,26 @@ describe("compaction", () => {
     const event = await open.session.compact(strategy);
     expect(event).toMatchObject({ type: "context.compaction-rejected", data });
     expect((await open.session.view()).prompt).toEqual(prompt);
+  });
+
+  it("takes a message that comes while it is under way at the limit, though no model is asked", async () => {
+    const model = scriptedModel(() => "word ".repeat(300));
+    const context = { compact: { when: tokens(1000), how: dropMiddle() } };
+    await using open = await openSession({ model, context });
+    for (const question of ["One?", "Two?", "Three?"]) await ask(open.session, question);
+    const first = open.session.send("First.");
+    const second = await open.session.send("Second.", { delivery: "steer" });
+    await (
+      await first
+    ).result;
+    await second.result;
+    const types = await open.types();
+    const started = types.lastIndexOf("context.compaction-started");
+    expect(types.slice(started, started + 3)).toEqual([
+      "context.compaction-started",
+      "message.queued",
+      "context.compacted",
+    ]);
   });
 
   it("is not tried again before the prompt has grown by a twentieth, however much more is billed than we count", async () => {

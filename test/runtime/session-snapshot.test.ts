@@ -7,8 +7,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   createRuntime,
+  exportSession,
+  importSession,
   openLog,
   openMemoryLog,
+  verifySession,
   viewSession,
   type EventLog,
 } from "../../src/index.ts";
@@ -60,6 +63,70 @@ function watch(log: EventLog): Watched {
   });
   return { log: watched, reads, saved };
 }
+
+/** Events that are read to look at a position. */
+async function readFor(log: EventLog, session: string, at: number): Promise<number> {
+  let count = 0;
+  const counted = wrapLog(log, {
+    async *read(...range) {
+      for await (const event of log.read(...range)) {
+        count += 1;
+        yield event;
+      }
+    },
+  });
+  await viewSession(counted, session, at);
+  return count;
+}
+
+describe("a long session that comes from outside", () => {
+  it("is looked at by reading a bounded tail at any position, as soon as it is imported", async () => {
+    await using log = await openMemoryLog();
+    await using open = await openSession({ model: longTurn(), tools: { echo } }, { log });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    await open.runtime.close();
+    await importSession(log, exportSession(log, "s"), { as: "i" });
+    const revision = await log.revision("i");
+    for (let at = 500; at < revision; at += 700) {
+      expect(await readFor(log, "i", at)).toBeLessThan(MOST_TO_FOLD);
+      expect(await viewSession(log, "i", at)).toEqual({
+        ...(await viewSession(log, "s", at)),
+        session: "i",
+      });
+    }
+    expect(await verifySession(log, "i")).toMatchObject({ problems: [] });
+  });
+
+  it("is so once a runtime has opened it, where nothing was kept of it", async () => {
+    await using store = await openMemoryLog();
+    await using open = await openSession({ model: longTurn(), tools: { echo } }, { log: store });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    const events = await open.events();
+    await open.runtime.close();
+    await using log = await openMemoryLog();
+    await log.append("s", "none", events);
+    const middle = Math.floor(events.length / 2);
+    expect(await readFor(log, "s", middle)).toBe(middle);
+    await using later = await openSession({ model: longTurn(), tools: { echo } }, { log });
+    await later.runtime.close();
+    for (let at = 500; at < events.length; at += 700)
+      expect(await readFor(log, "s", at)).toBeLessThan(MOST_TO_FOLD);
+    // What goes on behind them is kept as ever.
+    const { log: watched, reads } = watch(log);
+    await using again = await openSession({ model: longTurn(), tools: { echo } }, { log: watched });
+    await (
+      await again.session.send("Go on.")
+    ).result;
+    await again.runtime.close();
+    expect(reads[0]).toBeGreaterThan(events.length - MOST_TO_FOLD);
+    expect(await readFor(log, "s", await log.revision("s"))).toBeLessThan(MOST_TO_FOLD);
+    expect(await verifySession(log, "s")).toMatchObject({ problems: [] });
+  });
+});
 
 describe("a long session", () => {
   it("opens from near its end when its process is gone late in its only turn", async () => {

@@ -17,7 +17,7 @@ export function addKeepCommands(
     .argument("[session]", "its id")
     .allowExcessArguments()
     .option("--out <file>", "where to (default: stdout)")
-    .option("--sealed", "of an encrypted session, its events as they are stored")
+    .option("--sealed", "of an encrypted session that shares none, its events as they are stored")
     .option("--fixture [file]", "short ids, times from a fixed moment on, and no secrets")
     .option(
       "--redact <regex>",

@@ -37,6 +37,12 @@ export interface EncryptedLog extends EventLog {
   erase(session: string, erasure: Erasure, at: number): Promise<Appended>;
   /** Finishes erasures that earlier processes had begun, before anything is read. The first use of a key does it too. */
   settled(): Promise<void>;
+  /**
+   * Looks whether sealed events that are not in the log yet can be read as a session of this name. Where
+   * there is no key at hand, that cannot be told.
+   * @throws TurnlogError `KEY_WRONG`
+   */
+  assertOpens(session: string, events: readonly SessionEvent[]): Promise<void>;
   /** Seals events that are about to be appended, each at its position, so that a digest of what is stored can be made. */
   sealer(session: string): Promise<(event: SessionEvent) => void>;
 }

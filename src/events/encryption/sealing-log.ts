@@ -259,6 +259,11 @@ class SealingLog implements EncryptedLog {
     await this.#ring?.settled();
   }
 
+  async assertOpens(session: string, events: readonly SessionEvent[]): Promise<void> {
+    const opener = new Opener({ ...this.#reading, withoutKey: "redact" });
+    for (const event of events) await opener.open(session, event);
+  }
+
   async sealer(session: string): Promise<(event: SessionEvent) => void> {
     const ring = this.#ring;
     if (ring === undefined) return () => {};

@@ -1,5 +1,6 @@
 /** A session as the lines of a file, read from its log as they are asked for. */
 
+import { isSealed } from "../../events/encryption/index.ts";
 import {
   blobLine,
   eventLine,
@@ -11,6 +12,7 @@ import {
 } from "../../events/index.ts";
 import { blobsOf } from "../blobs/opened-blobs.ts";
 import { blobsOfSession } from "../blobs/used-blobs.ts";
+import { linkOf } from "../fork-link.ts";
 import { relinkedPlain } from "./relinked.ts";
 import { checkPosition, readSummary } from "../session-view.ts";
 
@@ -31,8 +33,8 @@ export interface ExportOptions {
  * The lines of a session's file, without their ends: a header, then one event a line, of a fork also
  * those that it shares: it is whole wherever it is imported. What is recorded after the first line was
  * read is not in it. Of an encrypted session it is what was said, in plain text; its events as they are
- * stored are those of `EncryptedLog.stored`.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `BLOB_MISSING`, `BLOB_DAMAGED`, and what `EventLog.read` throws
+ * stored are those of `EncryptedLog.stored`, unless it shares some with another session.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for sealed events that it shares, `BLOB_MISSING`, `BLOB_DAMAGED`, and what `EventLog.read` throws
  */
 export async function* exportSession(
   log: EventLog,
@@ -41,6 +43,7 @@ export async function* exportSession(
 ): AsyncGenerator<string> {
   await checkPosition(log, session);
   const events = await log.revision(session);
+  await assertOwnKey(log, session);
   const { forkedFrom } = await readSummary(log, session, events);
   const source = blobs === "inline" && (await hasBlobs(log, session)) ? store : undefined;
   yield headerLine({
@@ -57,6 +60,20 @@ export async function* exportSession(
       if (content !== undefined) yield blobLine({ sha256, content });
     }
     yield eventLine(relinked(event));
+  }
+}
+
+/** What a fork shares is sealed with the key of whoever wrote it, and would be read with its own. */
+async function assertOwnKey(log: EventLog, session: string): Promise<void> {
+  const link = await linkOf(log, session);
+  if (link === undefined) return;
+  for await (const event of log.read(session, { to: link.position })) {
+    if (!isSealed(event)) continue;
+    throw new TurnlogError(
+      "COMMAND_REFUSED",
+      `Session ${session} shares what it has up to ${link.position} with ${link.session}, sealed with the key of that session: exported sealed, nobody could read it again. Export it in plain text (from the encrypted log, without \`--sealed\`), or export ${link.session}; or give it its own copy by deleting ${link.session} (\`forks: "copy"\`, \`turnlog delete ${link.session} --forks copy\`) first.`,
+      { session, position: event.seq, details: { from: link } },
+    );
   }
 }
 

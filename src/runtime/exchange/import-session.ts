@@ -1,6 +1,11 @@
 /** Brings sessions into a log from outside: checked as a whole first, then appended in one piece. */
 
-import { asEncrypted, isSealed, openedEvent } from "../../events/encryption/index.ts";
+import {
+  asEncrypted,
+  isSealed,
+  openedEvent,
+  type EncryptedLog,
+} from "../../events/encryption/index.ts";
 import {
   isBlobLine,
   parseBlobLine,
@@ -15,6 +20,9 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 import { blobsOf } from "../blobs/opened-blobs.ts";
+import { EVENTS_PER_SNAPSHOT, foldedStates, keepStates } from "../folded-states.ts";
+import { nothingKept } from "../session-snapshot.ts";
+import { initialSessionState } from "../session-state.ts";
 import { Inspection } from "../verify/inspection.ts";
 import { relinkedFor } from "./relinked.ts";
 
@@ -98,7 +106,7 @@ export async function readSessionFile(
  * Imports an exported session: all of it, or nothing. Nothing is written before the last line was
  * checked; then all events are one append, which a log writes as a whole or not at all.
  * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` when
- * there is a session of this name
+ * there is a session of this name; `KEY_WRONG` for sealed events that its key does not open, where it is at hand
  */
 export async function importSession(
   log: EventLog,
@@ -165,8 +173,10 @@ export async function appendImported(
 ): Promise<Imported> {
   try {
     if (events.some(isSealed)) {
+      const encrypted = asEncrypted(log);
+      await assertOpens(encrypted, session, events);
       // It is stored as it was, and read with the key that it had.
-      await (asEncrypted(log)?.stored ?? log).append(session, "none", events);
+      await (encrypted?.stored ?? log).append(session, "none", events);
     } else {
       await log.append(session, "none", events.map(await relinkedFor(log, session)));
     }
@@ -178,7 +188,44 @@ export async function appendImported(
       { session, cause: error },
     );
   }
+  if (!events.some(isSealed)) await keepImported(log, session, events);
   return { session, events: events.length };
+}
+
+/** A long session is kept as one is that was recorded here, so that looking back into it is as quick. */
+async function keepImported(
+  log: EventLog,
+  session: string,
+  events: readonly SessionEvent[],
+): Promise<void> {
+  if (events.length < EVENTS_PER_SNAPSHOT) return;
+  try {
+    const { due } = await foldedStates(initialSessionState, events);
+    await keepStates(log, session, due, nothingKept);
+  } catch (cause) {
+    // The session is there: whoever opens it keeps what is missing.
+    const what = `A snapshot of session ${session} could not be stored; it is imported, and opens more slowly next time.`;
+    process.emitWarning(new TurnlogError("LOG_FAILED", what, { session, cause }));
+  }
+}
+
+/** What a fork shared is sealed with the key of the session that wrote it: nobody would ever read it here. */
+async function assertOpens(
+  log: EncryptedLog | undefined,
+  session: string,
+  events: readonly SessionEvent[],
+): Promise<void> {
+  try {
+    await log?.assertOpens(session, events);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "KEY_WRONG") throw error;
+    const { position } = error;
+    throw new TurnlogError(
+      "KEY_WRONG",
+      `The file cannot be imported: what it has at ${position} was not sealed with the key of ${session} that is at hand. Nothing was imported. Give the keys that it was written with; what a fork shares is sealed with those of another session, so a fork has to be exported in plain text.`,
+      { session, ...(position === undefined ? {} : { position }), cause: error },
+    );
+  }
 }
 
 function invalid(session: string, why: string): TurnlogError {

@@ -175,6 +175,27 @@ describe("a backup that does not come to its end", () => {
     }
   });
 
+  it("tells how many events have been copied of how many, whatever was deleted or copied before", async () => {
+    const root = await temporaryFolder();
+    await using log = await openLog({ dir: join(root, "from"), durability: "os" });
+    await log.append("gone", "none", numberedUpTo(1500, 1, alone));
+    await log.append("parent", "none", numberedUpTo(1200, 1, alone));
+    await log.fork("fork", [forked("parent", 1000), numbered(1)]);
+    await log.fork("inner", [forked("fork", 1001), numbered(1)]);
+    await log.append("other", "none", numberedUpTo(700, 1, alone));
+    await log.delete("gone");
+    await log.delete("parent", { forks: "copy" });
+    await log.delete("fork", { forks: "copy" });
+    const told: { readonly events: number; readonly of: number }[] = [];
+    const { events } = await log.backup(join(root, "to"), {
+      onProgress: (progress) => told.push(progress),
+    });
+    expect(events).toBe(1003 + 700);
+    expect(told.length).toBeGreaterThan(1);
+    expect(told.at(-1)).toEqual({ events, of: events });
+    expect(told.filter((one) => one.events > one.of)).toEqual([]);
+  });
+
   it("leaves nothing when it is aborted, or its store is closed", async () => {
     const root = await temporaryFolder();
     const log = await openLog({ dir: join(root, "from"), durability: "os" });

@@ -146,6 +146,20 @@ describe("a deletion that is cut short", () => {
     timeout,
   );
 
+  it("takes what its forks shared out of the order of all sessions, and leaves it to whoever reads a fork", async () => {
+    const { log } = await openFaultyLog();
+    await log.append("p", "none", numberedUpTo(20));
+    await log.fork("f", [forked("p", 7), numbered(1)]);
+    const before = await Array.fromAsync(log.read("f"));
+    await log.delete("p", { forks: "copy" });
+    expect(await Array.fromAsync(log.read("f"))).toEqual(before);
+    const order = await Array.fromAsync(log.readAll());
+    expect(order.map(({ position, session, event }) => [position, session, event.seq])).toEqual([
+      [21, "f", 8],
+      [22, "f", 9],
+    ]);
+  });
+
   it("changes nothing or all of it, whichever of its writes fails", async () => {
     const outcomes: string[] = [];
     for (let failing = 0; outcomes.at(-1) !== "deleted"; failing++) {

@@ -134,7 +134,7 @@ async function copyRows(
         for (const { sha256 } of blobsIn(key, row)) used.add(sha256);
         await writer.put(key, copy);
       }
-      onProgress?.({ events: check.events, of: check.end.position });
+      onProgress?.({ events: check.events, of: check.of });
     }
   } finally {
     await scan.close();

@@ -28,11 +28,18 @@ interface Held {
 export class RowCheck {
   /** Events in the rows so far. */
   events = 0;
+  /**
+   * How many there are, as far as the rows so far tell: those of commit records, without deleted ones,
+   * and copies that forks were given, which are in none.
+   */
+  of = 0;
   sessions = 0;
   /** The end of the chain of commit records so far. */
   end: ChainMark = chainStart;
   /** The last position of each session that the commit records name. */
   readonly #named = new Map<string, number>();
+  /** The first of those positions, and how many they are. */
+  readonly #recorded = new Map<string, { readonly from: number; count: number }>();
   readonly #deleted = new Set<string>();
   readonly #held = new Map<string, Held>();
   readonly #since: SinceMark;
@@ -56,6 +63,7 @@ export class RowCheck {
         if (readTombstone(rest, row) === undefined)
           throw damagedAt(rest, 0, "the row of its deletion is altered");
         this.#deleted.add(rest);
+        this.of -= this.#recorded.get(rest)?.count ?? 0;
         return row;
       case "x/":
         // What was deleted before is in none of the copy's files.
@@ -99,7 +107,13 @@ export class RowCheck {
     }
     this.end = { position: position + record.count - 1, seal: record.seal };
     this.#since.add(record);
-    for (const { session, from, count } of record.runs) this.#named.set(session, from + count - 1);
+    for (const { session, from, count } of record.runs) {
+      this.#named.set(session, from + count - 1);
+      const recorded = this.#recorded.get(session);
+      if (recorded === undefined) this.#recorded.set(session, { from, count });
+      else recorded.count += count;
+      this.of += count;
+    }
   }
 
   #events(key: string, row: string): void {
@@ -112,8 +126,10 @@ export class RowCheck {
     const isLast = this.#since.of(session)?.to === seq;
     const updatedAt = isLast ? envelopesIn(row, place).at(-1)?.at : undefined;
     const held = this.#held.get(session);
-    if (held === undefined) this.#held.set(session, { from, to: seq, updatedAt });
-    else if (from !== held.to + 1) throw damagedAt(session, held.to + 1, "the event is missing");
+    if (held === undefined) {
+      this.#held.set(session, { from, to: seq, updatedAt });
+      this.of += Math.max(0, (this.#recorded.get(session)?.from ?? from) - from);
+    } else if (from !== held.to + 1) throw damagedAt(session, held.to + 1, "the event is missing");
     else Object.assign(held, { to: seq, updatedAt });
     this.events += count;
   }

@@ -1,0 +1,48 @@
+/**
+ * A session that is folded over many events at once, as one that was imported: the states on the way
+ * that are to be stored, lest each look at an early position folds everything again.
+ */
+
+import type { SessionEvent } from "../events/index.ts";
+import { saveSessionSnapshot, type KeptState, type SnapshotShelf } from "./session-snapshot.ts";
+import { foldSession, type SessionState } from "./session-state.ts";
+
+/** How many events opening a session may have to fold: about ten milliseconds' worth. */
+export const EVENTS_PER_SNAPSHOT = 2000;
+
+export interface FoldedStates {
+  /** After the last event. */
+  readonly state: SessionState;
+  /** Those to be stored, oldest first. */
+  readonly due: readonly SessionState[];
+}
+
+/** The state after events that follow a stored one, and those on the way that are due. */
+export async function foldedStates(
+  from: SessionState,
+  events: Iterable<SessionEvent> | AsyncIterable<SessionEvent>,
+): Promise<FoldedStates> {
+  const due: SessionState[] = [];
+  let state = from;
+  let kept = from.position;
+  for await (const event of events) {
+    state = foldSession(state, event).state;
+    const isPlace = event.type === "step.started" || event.type === "turn.ended";
+    if (!isPlace || state.position - kept < EVENTS_PER_SNAPSHOT) continue;
+    due.push(state);
+    kept = state.position;
+  }
+  return { state, due };
+}
+
+/** Stores them one after the other; answers what is kept then. */
+export async function keepStates(
+  log: SnapshotShelf,
+  session: string,
+  due: readonly SessionState[],
+  kept: KeptState,
+): Promise<KeptState> {
+  let last = kept;
+  for (const state of due) last = await saveSessionSnapshot(log, session, state, last);
+  return last;
+}
