@@ -278,7 +278,7 @@ export class AwakeSessions {
 
 async function stop({ actor, watchers, sleep }: AwakeSession): Promise<void> {
   const why = closed(actor.session);
-  while (!isAtRest(actor.state) && actor.failure === undefined) {
+  while (!isAtRest(actor.state) && actor.ended === undefined) {
     const { turn, stopping, skipCalls } = actor.state.machine.context;
     if (stopping === undefined || !skipCalls) {
       actor.record({

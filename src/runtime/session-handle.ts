@@ -234,12 +234,6 @@ export function createSession(id: string, host: SessionHost): Session {
       const actor = await host.actor(id);
       if (actor.state.machine.matches("closed")) return;
       if (!actor.isIdle) throw actor.refusal("close", "it is running a turn; cancel it or wait");
-      const ids = actor.state.queue.waiting.map((message) => message.id);
-      // Who waits for their turns is told that there will be none.
-      if (ids.length > 0) {
-        const withdrawn = { ids, reason: "the session was closed" };
-        actor.record({ type: "message.withdrawn", data: withdrawn });
-      }
       actor.record({ type: "session.closed", data: reason === undefined ? {} : { reason } });
       await actor.durable();
     },

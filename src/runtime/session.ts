@@ -164,7 +164,7 @@ export interface Session {
    * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
    */
   atRest(): Promise<SessionView>;
-  /** Ends the session for good; its log stays. Messages that wait are withdrawn. @throws TurnlogError `COMMAND_REFUSED` while a turn runs */
+  /** Ends the session for good; its log stays. Who waits for a message that waits is told that it has no turn. @throws TurnlogError `COMMAND_REFUSED` while a turn runs */
   close(reason?: string): Promise<void>;
 }
 
