@@ -59,11 +59,6 @@ export class AwakeSessions {
     };
   }
 
-  /** The session, where it is awake or being woken up. */
-  async find(session: string): Promise<AwakeSession | undefined> {
-    return await this.#awake.get(session);
-  }
-
   /** @throws TurnlogError `RUNTIME_CLOSED`, `SESSION_DELETED`, and what reading the log throws */
   async wake(session: string, recovery?: RecoveryPolicy): Promise<AwakeSession> {
     let busy = this.#busy(session);

@@ -119,8 +119,10 @@ class OpenRuntime implements Runtime {
     check(openSessionShape, options, "session", { name: "options", session });
     const { createIfMissing = true } = options;
     const awake = this.#awake;
-    awake.assertOpen(session);
-    if (!createIfMissing) await checkPosition(this.log, session);
+    if (!createIfMissing) {
+      awake.assertOpen(session);
+      await checkPosition(this.log, session);
+    }
     await awake.wake(session);
     const opened = createSession(session, {
       log: this.log,

@@ -7,22 +7,12 @@ import { anyCommand } from "./commands.ts";
 import { goOnToTheEnd } from "./finale.ts";
 import { time } from "./held-time.ts";
 import { beginning } from "./situation.ts";
-import { Stage, type StageSettings } from "./stage.ts";
+import { Stage } from "./stage.ts";
+import { worlds } from "./worlds.ts";
 
 const long = process.env["TURNLOG_LONG"] !== undefined;
 const numRuns = long ? 2000 : 60;
 const seeds = long ? [1, 2, 3, 4, Date.now()] : [1, 2, 3];
-
-const worlds: readonly StageSettings[] = [
-  {
-    maxSteps: 2,
-    maxAttempts: 2,
-    toolConcurrency: 1,
-    lastStep: false,
-    stepSource: "language-model-call",
-  },
-  { maxSteps: 3, maxAttempts: 3, toolConcurrency: 8, lastStep: true, stepSource: "stream-text" },
-];
 
 beforeAll(() => time.hold());
 afterAll(() => time.release());

@@ -18,17 +18,7 @@ import { SESSION } from "./process.ts";
 import { plainAgent, replayedAgent } from "./replayed-agent.ts";
 import { beginning } from "./situation.ts";
 import { Stage, type StageSettings } from "./stage.ts";
-
-const worlds: readonly StageSettings[] = [
-  {
-    maxSteps: 2,
-    maxAttempts: 2,
-    toolConcurrency: 1,
-    lastStep: false,
-    stepSource: "language-model-call",
-  },
-  { maxSteps: 3, maxAttempts: 3, toolConcurrency: 8, lastStep: true, stepSource: "stream-text" },
-];
+import { worlds } from "./worlds.ts";
 
 /** A fork of one of the sessions that there are, at one of its positions. */
 interface Branch {

@@ -28,7 +28,7 @@ export interface AppenderOptions {
 export class Appender {
   readonly #options: AppenderOptions;
   /** Writers of which an append was refused, by session: what they had said behind it has lost its ground. */
-  readonly #without = new WeakMap<object, ReadonlyMap<string, unknown>>();
+  readonly #without = new WeakMap<object, Map<string, unknown>>();
   /** Appends in line that are not queued yet. */
   #waiting = 0;
   #settled: PromiseWithResolvers<void> | undefined;
@@ -65,10 +65,11 @@ export class Appender {
 
   /** Nothing more is taken of a writer in a session in which it was refused. */
   #refused(session: string, error: unknown, writer: object | undefined): unknown {
-    if (writer !== undefined && !this.#without.get(writer)?.has(session)) {
-      const others = this.#without.get(writer) ?? [];
-      this.#without.set(writer, new Map([...others, [session, error]]));
-    }
+    if (writer === undefined) return error;
+    const refusals = this.#without.get(writer) ?? new Map<string, unknown>();
+    this.#without.set(writer, refusals);
+    // The first is the reason of all others.
+    if (!refusals.has(session)) refusals.set(session, error);
     return error;
   }
 

@@ -34,6 +34,11 @@ export function base64Content(text: string): Uint8Array | undefined {
   return Buffer.from(text, "base64");
 }
 
+/** Content as base64, without a copy of it. */
+export function base64Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
+}
+
 /** Of binary content, so many characters of base64 have nearly all of its 64 letters. */
 const SAMPLE = 4096;
 const FEWEST_LETTERS = 40;

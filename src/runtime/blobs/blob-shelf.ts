@@ -15,6 +15,7 @@ import {
   type EventBody,
 } from "../../events/index.ts";
 import type { BlobsState, KnownBlob } from "../../projections/index.ts";
+import { base64Of } from "./base64-text.ts";
 import type { BlobRoom } from "./blob-room.ts";
 import { imageFault } from "./image-fault.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "./media-type.ts";
@@ -151,8 +152,7 @@ export class BlobShelf implements Disposable {
 }
 
 function asItIs(content: Uint8Array, mediaType: string): ShelvedContent {
-  const { buffer, byteOffset, byteLength } = content;
-  return { data: Buffer.from(buffer, byteOffset, byteLength).toString("base64"), mediaType };
+  return { data: base64Of(content), mediaType };
 }
 
 export function measured(content: Uint8Array, mediaType: string): BlobMeasures {

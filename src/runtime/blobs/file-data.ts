@@ -47,6 +47,11 @@ export function fileData(data: string, isBare = false): FileData {
   return { kind: "content", read, isTaken: true };
 }
 
+/** The name of a file behind the word for it, where it has one. */
+export function called(filename: string | undefined): string {
+  return filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
+}
+
 function broken(why: string): FileData {
   return { kind: "broken", why };
 }
@@ -71,10 +76,9 @@ export function assertSendable(session: string, message: StoredUserContent): voi
     if (part.type !== "file" || typeof part.data !== "string") continue;
     const found = fileData(part.data);
     if (found.kind !== "broken") continue;
-    const called = part.filename === undefined ? "" : ` ${JSON.stringify(part.filename)}`;
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Part ${index + 1} of a message to session ${session}, the file${called} (${part.mediaType}), cannot be sent: ${found.why}. Nothing was sent. Give its bytes, base64, a \`data:\` URL or an address.`,
+      `Part ${index + 1} of a message to session ${session}, the file${called(part.filename)} (${part.mediaType}), cannot be sent: ${found.why}. Nothing was sent. Give its bytes, base64, a \`data:\` URL or an address.`,
       { session, details: { part: index } },
     );
   }

@@ -13,9 +13,9 @@ import {
 import type { MediaLimits } from "../../context/index.ts";
 import type { BlobsState } from "../../projections/index.ts";
 import type { AddressContent } from "./address-content.ts";
-import type { FoundContent } from "./base64-text.ts";
+import { base64Of, type FoundContent } from "./base64-text.ts";
 import { measured } from "./blob-shelf.ts";
-import { fileData } from "./file-data.ts";
+import { called, fileData } from "./file-data.ts";
 import { isFull, mediaTypeOf, UNKNOWN_TYPE } from "./media-type.ts";
 import type { ScaledPicture } from "./scaled-picture.ts";
 import { noteOf, shownContent, type FoundFile, type Note, type Viewer } from "./shown-content.ts";
@@ -94,7 +94,7 @@ async function inTheEvent(
   const sent = await shownContent(file, expansion);
   if ("note" in sent) return sent;
   const isSame = sent.content === content && mediaType === part.mediaType;
-  return isSame && isTaken ? asItIs : base64Of(sent);
+  return isSame && isTaken ? asItIs : sentOf(sent);
 }
 
 async function addressed(url: URL, part: NamedFile, expansion: BlobExpansion): Promise<SentFile> {
@@ -117,20 +117,15 @@ async function addressed(url: URL, part: NamedFile, expansion: BlobExpansion): P
   }
 }
 
-function sentOf(shown: Awaited<ReturnType<typeof shownContent>>): SentFile {
-  return "note" in shown ? shown : base64Of(shown);
-}
-
-function base64Of({ content, mediaType }: ScaledPicture): SentFile {
-  const { buffer, byteOffset, byteLength } = content;
-  return { data: Buffer.from(buffer, byteOffset, byteLength).toString("base64"), mediaType };
+function sentOf(shown: ScaledPicture | Note): SentFile {
+  if ("note" in shown) return shown;
+  return { data: base64Of(shown.content), mediaType: shown.mediaType };
 }
 
 /** Of a file whose bytes nobody has. */
 function unsized({ mediaType, filename }: NamedFile, why: string, url?: URL): string {
-  const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
   const kind = mediaType === undefined ? "" : ` (${mediaType})`;
-  return `[The file${called}${kind} is not shown here: ${why}.${url === undefined ? "" : ` ${url.href}`}]`;
+  return `[The file${called(filename)}${kind} is not shown here: ${why}.${url === undefined ? "" : ` ${url.href}`}]`;
 }
 
 async function contentOf(

@@ -5,6 +5,7 @@
 
 import { SCALED_CHARACTERS, type MediaLimits } from "../../context/index.ts";
 import type { KnownBlob } from "../../projections/index.ts";
+import { called } from "./file-data.ts";
 import { whyNotShown } from "./media-taken.ts";
 import { isTextType, textIn } from "./media-type.ts";
 import type { ScaledPicture, ScalePicture } from "./scaled-picture.ts";
@@ -61,10 +62,6 @@ export async function shownContent(file: FoundFile, viewer: Viewer): Promise<Sca
 
 function inWords({ blob: { mediaType }, name }: FoundFile, text: string): string {
   return `[The file${called(name)} (${mediaType}):]\n\n${text}`;
-}
-
-function called(name: string | undefined): string {
-  return name === undefined ? "" : ` ${JSON.stringify(name)}`;
 }
 
 /** What stands in the place of a file that is not shown. */

@@ -6,7 +6,8 @@
 import { detectMediaType } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import type { JsonValue, ModelOutput } from "../../events/index.ts";
-import { fileData } from "../blobs/file-data.ts";
+import { base64Of } from "../blobs/base64-text.ts";
+import { called, fileData } from "../blobs/file-data.ts";
 import { UNKNOWN_TYPE } from "../blobs/media-type.ts";
 import type { ReadJson } from "./media-in-json.ts";
 import {
@@ -84,7 +85,7 @@ function filePart(data: string, mediaType: string, filename?: string): ContentPa
     case "content": {
       // Of base64 in lines, in the alphabet of addresses or in one, the form that every provider takes.
       const isPlain = found.isTaken && !/[\s_-]/.test(data);
-      const plain = isPlain ? data : Buffer.from(found.read().content).toString("base64");
+      const plain = isPlain ? data : base64Of(found.read().content);
       return { type: "file", mediaType, data: { type: "data", data: plain }, ...named };
     }
     case "reference":
@@ -92,8 +93,7 @@ function filePart(data: string, mediaType: string, filename?: string): ContentPa
       return { type: "file", mediaType, data: { type: "data", data }, ...named };
     default: {
       const why = found.kind === "broken" ? found.why : "it is no base64";
-      const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
-      return textPart(`[The file${called} (${mediaType}) is not shown here: ${why}.]`);
+      return textPart(`[The file${called(filename)} (${mediaType}) is not shown here: ${why}.]`);
     }
   }
 }

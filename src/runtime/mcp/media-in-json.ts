@@ -5,7 +5,7 @@
 
 import { detectMediaType } from "@ai-sdk/provider-utils";
 import { resemblesReference } from "../../events/index.ts";
-import { certainBase64, dataUrlContent } from "../blobs/base64-text.ts";
+import { base64Of, certainBase64, dataUrlContent } from "../blobs/base64-text.ts";
 import { isTextType, UNKNOWN_TYPE } from "../blobs/media-type.ts";
 
 interface FoundMedium {
@@ -47,5 +47,5 @@ function mediumIn(text: string): FoundMedium | undefined {
   const mediaType = found?.declared ?? detectMediaType({ data: content }) ?? UNKNOWN_TYPE;
   const isFile = shownKinds.test(mediaType) || text.length >= SHORTEST;
   if (!isFile || isTextType(mediaType)) return undefined;
-  return { mediaType, data: Buffer.from(content).toString("base64") };
+  return { mediaType, data: base64Of(content) };
 }

@@ -3,14 +3,12 @@ import type * as Files from "node:fs/promises";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { jsonSchema, tool } from "ai";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { folderBlobs } from "../../../src/events/blobs/index.ts";
-import { createRuntime, openMemoryLog } from "../../../src/index.ts";
-import { scriptedModel } from "../../../src/testing/index.ts";
+import { openMemoryLog } from "../../../src/index.ts";
 import { wrapLog } from "../../../src/testing/wrapped-log.ts";
+import { mediaTurn } from "../../support/media-turn.ts";
 import { png } from "../../support/media.ts";
-import { call } from "../../support/script.ts";
 import { blobContent } from "./blob-content.ts";
 
 const { power } = await vi.hoisted(async () => {
@@ -76,21 +74,7 @@ it("a power cut leaves the blobs of every event in the log: of messages, answers
       return log.append(session, expected, events);
     },
   });
-  const [sent, answered, made] = [1, 2, 3].map((seed) => png({ width: 90, height: 60, seed }));
-  const data = { type: "data", data: made?.toString("base64") ?? "" } as const;
-  const file = { type: "file", data, mediaType: "image/png" } as const;
-  const look = tool({
-    inputSchema: jsonSchema({}),
-    execute: () => ({ screen: answered?.toString("base64") }),
-  });
-  const parts = [{ type: "raw-part", part: file } as const, call("look", "1")];
-  const agent = { model: scriptedModel([{ parts }, "Done."]), tools: { look } };
-  const blobs = { store: folderBlobs(dir) };
-  await using runtime = await createRuntime({ log: watched, agent, blobs });
-  const session = await runtime.session("s");
-  const message = { type: "file", data: sent ?? "", mediaType: "image/png" } as const;
-  await (
-    await session.send([message])
-  ).result;
+  const pictures = [1, 2, 3].map((seed) => png({ width: 90, height: 60, seed }));
+  await mediaTurn(watched, folderBlobs(dir), pictures);
   expect(spared).toEqual([true, true, true]);
 });

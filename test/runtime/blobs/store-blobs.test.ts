@@ -3,7 +3,6 @@ import { hash } from "node:crypto";
 import { mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { jsonSchema, tool } from "ai";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { folderBlobs, memoryBlobs } from "../../../src/events/blobs/index.ts";
@@ -25,8 +24,8 @@ import { copyBlobs } from "../../../src/runtime/exchange/export-session.ts";
 import { collectBlobs, deleteSession, usedBlobs } from "../../../src/runtime/blobs/used-blobs.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 import { wrapLog } from "../../../src/testing/wrapped-log.ts";
+import { mediaTurn } from "../../support/media-turn.ts";
 import { png } from "../../support/media.ts";
-import { call } from "../../support/script.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-store-blobs-"));
 afterAll(() => rm(root, { recursive: true, force: true }));
@@ -275,7 +274,6 @@ describe("an import", () => {
 describe("a collection", () => {
   it("spares what is stored and has no event yet, of messages, answers and replies", async () => {
     await using log = await openMemoryLog();
-    const [sent, answered, made] = shots;
     let collected = 0;
     let before: Promise<unknown> = Promise.resolve();
     const slow = wrapLog(log, {
@@ -292,24 +290,7 @@ describe("a collection", () => {
         return appended;
       },
     });
-    const data = { type: "data", data: made?.toString("base64") ?? "" } as const;
-    const file = { type: "file", data, mediaType: "image/png" } as const;
-    const look = tool({
-      inputSchema: jsonSchema({}),
-      execute: () => ({ screen: answered?.toString("base64") }),
-    });
-    const parts = [{ type: "raw-part", part: file } as const, call("look", "1")];
-    const drawing = { model: scriptedModel([{ parts }, "Done."]), tools: { look } };
-    await using runtime = await createRuntime({
-      log: slow,
-      agent: drawing,
-      blobs: { store: log.blobs },
-    });
-    const session = await runtime.session("s");
-    const message = { type: "file", data: sent ?? "", mediaType: "image/png" } as const;
-    await (
-      await session.send([message])
-    ).result;
+    await mediaTurn(slow, log.blobs, shots);
     expect(collected).toBe(3);
     expect(await digestsIn(log.blobs)).toEqual(new Set(digests.slice(0, 3)));
     expect((await verifySession(log, "s")).problems).toEqual([]);

@@ -1,0 +1,14 @@
+/** The agents that random commands are tried on: one tool at a time and many, by either step source. */
+
+import type { StageSettings } from "./stage.ts";
+
+export const worlds: readonly StageSettings[] = [
+  {
+    maxSteps: 2,
+    maxAttempts: 2,
+    toolConcurrency: 1,
+    lastStep: false,
+    stepSource: "language-model-call",
+  },
+  { maxSteps: 3, maxAttempts: 3, toolConcurrency: 8, lastStep: true, stepSource: "stream-text" },
+];
