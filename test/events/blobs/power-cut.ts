@@ -13,6 +13,8 @@ export class PowerCut {
   readonly #dirty = new Set<string>();
   /** Names that their folders have not been synced with. */
   readonly #unnamed = new Set<string>();
+  /** Names that they have been synced with. */
+  readonly #named = new Set<string>();
 
   /** Whether a file would be there, with its bytes, under its name. */
   spares(path: string): boolean {
@@ -38,7 +40,8 @@ export class PowerCut {
       await real.rename(from, to);
       if (this.#dirty.delete(resolve(from))) this.#dirty.add(resolve(to));
       this.#unnamed.delete(resolve(from));
-      this.#unnamed.add(resolve(to));
+      // In the place of a name that is there to stay, there is one or the other whatever comes.
+      if (!this.#named.has(resolve(to))) this.#unnamed.add(resolve(to));
     };
     const open = async (path: string, flags?: string) => {
       const file = await real.open(path, flags);
@@ -54,7 +57,11 @@ export class PowerCut {
         sync: async () => {
           await sync();
           this.#dirty.delete(name);
-          for (const one of this.#unnamed) if (dirname(one) === name) this.#unnamed.delete(one);
+          for (const one of this.#unnamed) {
+            if (dirname(one) !== name) continue;
+            this.#unnamed.delete(one);
+            this.#named.add(one);
+          }
         },
       });
     };
