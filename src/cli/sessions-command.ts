@@ -15,7 +15,7 @@ const optionsSchema = z.object({
   limit: z.int().positive().optional(),
 });
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED` */
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW` */
 export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
   const { dir, keys, json, limit } = optionsSchema.parse(given);
   await using log = await openSessions({ dir, keys }, { withoutKey: "redact" });

@@ -27,6 +27,7 @@ export type TurnlogErrorCode =
   | "LOG_LOCKED"
   | "LOG_FOREIGN"
   | "LOG_DAMAGED"
+  | "LOG_TOO_NEW"
   | "LOG_FULL"
   | "LOG_READ_ONLY"
   | "LOG_FAILED"

@@ -8,6 +8,7 @@ import type { SessionEvent } from "./catalogue.ts";
 import { createCodec, type RowKey } from "./codec.ts";
 import { TurnlogError } from "./errors.ts";
 import { jsonOf } from "./json-line.ts";
+import { assertKnownFormat } from "./later-format.ts";
 import { jsonSchema } from "./json.ts";
 import { forkPointSchema, type ForkPoint } from "./session-events.ts";
 import { storedForm } from "./stored-form.ts";
@@ -65,21 +66,21 @@ export function headerLine(header: SessionFileHeader): string {
 
 /** @throws TurnlogError `INVALID_INPUT`, `EVENT_TOO_NEW` */
 export function parseHeaderLine(line: string): SessionFileHeader {
-  const header = headerSchema.safeParse(jsonOf(line));
+  const said = jsonOf(line);
+  if (isSessionFile(said)) assertKnownFormat("The file", said, FORMAT, { code: "EVENT_TOO_NEW" });
+  const header = headerSchema.safeParse(said);
   if (!header.success) {
     const what = "The first line is not the header of an exported session";
     throw new TurnlogError("INVALID_INPUT", `${what}: ${z.prettifyError(header.error)}`, {
       cause: header.error,
     });
   }
-  const { format, turnlog: _, ...rest } = header.data;
-  if (format > FORMAT) {
-    throw new TurnlogError(
-      "EVENT_TOO_NEW",
-      `The file is of format ${format}; this release of turnlog reads up to format ${FORMAT}. Import it with the release that wrote it, or a later one.`,
-    );
-  }
+  const { format: _, turnlog: __, ...rest } = header.data;
   return rest;
+}
+
+function isSessionFile(said: unknown): boolean {
+  return z.looseObject({ turnlog: z.literal("session") }).safeParse(said).success;
 }
 
 /** An event as a line, without its end: as it is stored, also where it was upcast or is unknown. */

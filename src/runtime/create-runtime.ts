@@ -40,7 +40,7 @@ import { compactLog, type CompactedLog, type CompactLogOptions } from "./thinnin
 
 /**
  * Opens a store and runs sessions of an agent on it.
- * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_READ_ONLY`
+ * @throws TurnlogError `INVALID_INPUT`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_READ_ONLY`
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   const options = checkedOptions(given);

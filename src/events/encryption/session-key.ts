@@ -5,6 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import { assertKnownFormat } from "../later-format.ts";
 import type { PositionRange } from "../session-events.ts";
 import { keyWrong } from "./key-errors.ts";
 import { jsonOf } from "./key-store.ts";
@@ -34,9 +35,12 @@ const range = { from: z.int(), to: z.int() };
 const partSchema = {
   nodes: z.array(z.tuple([z.int(), z.int(), seed])),
 };
+/** Raised when an earlier release could not read a key any more. */
+const FORMAT = 1;
+
 const schema = z.object({
   turnlog: z.literal("session-key"),
-  format: z.literal(1),
+  format: z.literal(FORMAT),
   session: z.string(),
   snapshots: seed,
   ...partSchema,
@@ -65,9 +69,11 @@ export class SessionKey {
     return new SessionKey(session, randomBytes(32), { positions });
   }
 
-  /** @throws TurnlogError `KEY_WRONG` where the text is no key of this session */
+  /** @throws TurnlogError `KEY_WRONG` where the text is no key of this session, `LOG_TOO_NEW` */
   static parse(session: string, text: string): SessionKey {
-    const read = schema.safeParse(jsonOf(text)).data;
+    const said = jsonOf(text);
+    assertKnownFormat(`The key of session ${session}`, said, FORMAT, { session });
+    const read = schema.safeParse(said).data;
     if (read === undefined || read.session !== session)
       throw keyWrong(
         session,
@@ -90,7 +96,7 @@ export class SessionKey {
   toString(): string {
     const saved = {
       turnlog: "session-key",
-      format: 1,
+      format: FORMAT,
       session: this.session,
       snapshots: this.#snapshots.toString("base64url"),
       ...savedPart(this.#own),

@@ -1,8 +1,12 @@
 /** Sessions of which keys are about to be erased, noted beside the keys until they are. */
 
 import { z } from "zod";
+import { assertKnownFormat } from "../later-format.ts";
 import { keyWrong } from "./key-errors.ts";
 import { jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
+
+/** Not written as long as it is the first. */
+const FORMAT = 1;
 
 const schema = z.object({
   turnlog: z.literal("unfinished-erasures"),
@@ -23,7 +27,9 @@ export class UnfinishedErasures {
   async load(): Promise<readonly string[]> {
     const text = await this.#keys.load(UNFINISHED);
     if (text === undefined) return [];
-    const read = schema.safeParse(jsonOf(text));
+    const said = jsonOf(text);
+    assertKnownFormat("The list of unfinished erasures among the keys", said, FORMAT);
+    const read = schema.safeParse(said);
     if (!read.success)
       throw keyWrong(UNFINISHED, undefined, "what is noted of unfinished erasures cannot be read");
     for (const session of read.data.sessions) this.#sessions.set(session, 1);

@@ -146,15 +146,6 @@ describe("a folder that is not a store", () => {
     await writeFile(join(dir, "log"), "mine");
     expect((await openRefusal("LOG_FOREIGN", dir)).details["path"]).toBe(join(dir, "log"));
   });
-
-  it("is refused when a later release wrote it", async () => {
-    const dir = await temporaryFolder();
-    await smallStore(dir);
-    const store = join(dir, "store.json");
-    await writeFile(store, (await readFile(store, "utf8")).replace('"format":1', '"format":2'));
-    const error = await openRefusal("LOG_FOREIGN", dir);
-    expect(error.details).toEqual({ format: 2 });
-  });
 });
 
 describe("a store that lost files", () => {

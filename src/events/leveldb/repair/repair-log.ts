@@ -29,7 +29,7 @@ import { surveyStore, type Survey } from "./survey.ts";
  * that is missing or altered; later ones are set aside in the store, under keys of their own.
  * Blobs that these events refer to are read: those that are not there are told, altered ones are set
  * aside and told too.
- * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED` (there is no log any
+ * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED` (there is no log any
  * more), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
 export async function repairLog({ dir }: { readonly dir: string }): Promise<RepairReport> {
@@ -50,7 +50,7 @@ export async function repairLog({ dir }: { readonly dir: string }): Promise<Repa
   }
 }
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN`, `LOG_DAMAGED` */
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED` */
 async function assertLog(paths: StorePaths): Promise<void> {
   const names = namesIn(paths.dir);
   assertFinished(paths, names);

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { TurnlogError } from "../../errors.ts";
 import { firstOf, rowAt, type Database } from "../database.ts";
 import { formatKey } from "../keys.ts";
-import { seal, unseal } from "../sealed-row.ts";
-import { assertFormat, FORMAT } from "./store-file.ts";
+import { seal, unsealed } from "../sealed-row.ts";
+import { assertStoreFormat, FORMAT } from "./store-file.ts";
 
 export interface Format {
   readonly format: number;
@@ -18,17 +18,19 @@ const formatSchema: z.ZodType<Format> = z.object({
   generation: z.int().positive(),
 });
 
-/** The format row of a database; `none` where it has no rows at all. */
+/**
+ * The format row of a database; `none` where it has no rows at all.
+ * @throws TurnlogError `LOG_TOO_NEW`
+ */
 export async function readFormat(
   database: Database,
   dir: string,
 ): Promise<Format | "none" | "foreign"> {
   const row = await rowAt(database, formatKey);
-  const format = row === undefined ? undefined : unseal(formatKey, row, formatSchema);
-  if (format !== undefined) {
-    assertFormat(format.format, dir);
-    return format;
-  }
+  const said = row === undefined ? undefined : unsealed(formatKey, row);
+  assertStoreFormat(said, dir);
+  const format = formatSchema.safeParse(said, { jitless: true }).data;
+  if (format !== undefined) return format;
   return (await firstOf(database.keys({ limit: 1 }))) === undefined ? "none" : "foreign";
 }
 

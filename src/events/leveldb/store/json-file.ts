@@ -5,10 +5,14 @@ import { promisify } from "node:util";
 import type { z } from "zod";
 import { hasCode } from "./store-paths.ts";
 
-/** What a file says; `none` when there is no file, `unreadable` when it says something else. */
+/**
+ * What a file says; `none` when there is no file, `unreadable` when it says something else.
+ * @param look - Sees the file's JSON before the schema does.
+ */
 export function readJsonFile<Value>(
   path: string,
   schema: z.ZodType<Value>,
+  look: (json: unknown) => void = () => {},
 ): Value | "none" | "unreadable" {
   let text: string;
   try {
@@ -18,8 +22,10 @@ export function readJsonFile<Value>(
     throw error;
   }
   try {
+    const json: unknown = JSON.parse(text);
+    look(json);
     // Read once in a process: compiling the schema for it would take longer.
-    return schema.safeParse(JSON.parse(text), { jitless: true }).data ?? "unreadable";
+    return schema.safeParse(json, { jitless: true }).data ?? "unreadable";
   } catch (error) {
     if (error instanceof SyntaxError) return "unreadable";
     throw error;

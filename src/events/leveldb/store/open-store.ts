@@ -50,7 +50,7 @@ interface Opened {
 /**
  * Opens the log of a store.
  * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false`), `LOG_LOCKED`, `LOG_FOREIGN`,
- * `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
+ * `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
  */
 export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   const { dir, durability = "sync", create = true } = options;

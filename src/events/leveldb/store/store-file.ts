@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { TurnlogError } from "../../errors.ts";
+import { assertKnownFormat } from "../../later-format.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
@@ -27,9 +28,9 @@ const storeSchema: z.ZodType<StoreFile> = z.object({
 
 export const newStore: StoreFile = { format: FORMAT, generation: 1, reached: chainStart };
 
-/** @throws TurnlogError `LOG_DAMAGED` when it cannot be read, `LOG_FOREIGN` for a later format */
+/** @throws TurnlogError `LOG_DAMAGED` when it cannot be read, `LOG_TOO_NEW` for a later format */
 export function readStoreFile({ store, dir }: StorePaths): StoreFile | undefined {
-  const file = readJsonFile(store, storeSchema);
+  const file = readJsonFile(store, storeSchema, (json) => assertStoreFormat(json, dir));
   if (file === "none") return undefined;
   if (file === "unreadable") {
     throw new TurnlogError(
@@ -37,17 +38,12 @@ export function readStoreFile({ store, dir }: StorePaths): StoreFile | undefined
       `${store} cannot be read. Run \`turnlog repair\`, which writes it anew from the log.`,
     );
   }
-  assertFormat(file.format, dir);
   return file;
 }
 
-export function assertFormat(format: number, dir: string): void {
-  if (format <= FORMAT) return;
-  throw new TurnlogError(
-    "LOG_FOREIGN",
-    `The store in ${dir} has format ${format}; this release of turnlog knows formats up to ${FORMAT}. Open it with the release that wrote it, or a later one.`,
-    { details: { format } },
-  );
+/** @throws TurnlogError `LOG_TOO_NEW` where `store.json` or the first row names a later format */
+export function assertStoreFormat(said: unknown, dir: string): void {
+  assertKnownFormat(`The store in ${dir}`, said, FORMAT);
 }
 
 /**
