@@ -3,6 +3,7 @@
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
 import { latestRequests, originalRequests, requestText } from "./request-text.ts";
+import { amounts } from "./strategy-options.ts";
 import { messageCount } from "./shown-units.ts";
 
 /** Where an agent writes down how its work stands, and what {@link checkpoint} makes of it. */
@@ -23,7 +24,7 @@ export interface CheckpointOptions {
  * in the place of all others. For agents that write down their plan and their results.
  */
 export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy {
-  const { keepMessages = 6 } = options;
+  const { keepMessages = 6 } = amounts("checkpoint", options, ["keepMessages"]);
   return {
     name: "checkpoint",
     plan(history, view, ground) {

@@ -3,6 +3,7 @@
 import { itemMessages } from "../projections/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptByDefault, keptWithin, type Cuttable } from "./cut.ts";
+import { amounts } from "./strategy-options.ts";
 import { latestRequests, requestText } from "./request-text.ts";
 
 /** Stands before the request of the turn that goes on, where it lies in the middle. */
@@ -18,6 +19,7 @@ export interface DropMiddleOptions {
 
 /** Keeps the beginning and the end of the prompt; a note in between says how many messages are not shown. */
 export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy {
+  amounts("dropMiddle", options, ["headTokens", "tailTokens"]);
   return {
     name: "drop-middle",
     plan(history, view, ground) {

@@ -1,13 +1,17 @@
 /** The plainest way of compacting: the model is no longer shown the oldest turns. */
 
 import type { CompactionStrategy } from "./compaction-strategy.ts";
+import { amounts, misused } from "./strategy-options.ts";
 import { beginsWithUser, covering, cuttable } from "./cut.ts";
 
 /**
  * Shows the newest `keepTurns` turns only, and one more where they do not begin with what a user
  * said (a turn that was resumed).
+ * @throws TurnlogError `INVALID_INPUT` without `keepTurns`, or where it is no number of turns
  */
-export function dropOldest({ keepTurns }: { readonly keepTurns: number }): CompactionStrategy {
+export function dropOldest(options: { readonly keepTurns: number }): CompactionStrategy {
+  const { keepTurns } = amounts("dropOldest", options ?? {}, ["keepTurns"]);
+  if (keepTurns === undefined) throw misused("dropOldest", "`keepTurns` is missing");
   return {
     name: "drop-oldest",
     plan(history, view, ground) {

@@ -10,6 +10,7 @@ import {
   tokensFrom,
   type Cuttable,
 } from "./cut.ts";
+import { amounts } from "./strategy-options.ts";
 import { latestRequests, requestText } from "./request-text.ts";
 
 /** Stands before what is kept of a turn whose request is not. */
@@ -29,7 +30,8 @@ export interface SlidingWindowOptions {
  * Shows the newest messages only. It begins where a user speaks if that leaves at least half of
  * what may be kept; within a long turn it begins anywhere, with the request of that turn repeated word by word.
  */
-export function slidingWindow({ tokens }: SlidingWindowOptions = {}): CompactionStrategy {
+export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStrategy {
+  const { tokens } = amounts("slidingWindow", options, ["tokens"]);
   return {
     name: "sliding-window",
     plan(history, view, ground) {

@@ -26,6 +26,7 @@ import {
   writerPrompt,
 } from "./summary-form.ts";
 import { unitText } from "./summary-transcript.ts";
+import { amounts } from "./strategy-options.ts";
 import { textTokens } from "./text-tokens.ts";
 
 /**
@@ -60,7 +61,7 @@ interface Covered {
  * asked for again, capped and then of the newest part only; a digest without a model is the last resort.
  */
 export function summarize(options: SummarizeOptions = {}): CompactionStrategy {
-  const { model } = options;
+  const { model } = amounts("summarize", options, ["keepTokens", "maxTokens"]);
   return {
     name: "summarize",
     plan(history, view, ground) {

@@ -65,8 +65,11 @@ export type {
 export { isSealedInLog } from "./stored-form.ts";
 export { digestIn, HashChain, type ChainEnd, type ChainLink } from "./hash-chain.ts";
 export {
+  isNestedDeeper,
   jsonObjectSchema,
   jsonSchema,
+  MOST_LEVELS,
+  storedErrorSchema,
   providerMetadataSchema,
   type JsonObject,
   type JsonValue,

@@ -14,6 +14,20 @@ export type JsonValue =
 /** An object of JSON. */
 export type JsonObject = Readonly<Record<string, JsonValue>>;
 
+/**
+ * Levels of lists and objects that a value in an event may have. Every walk over a stored value may go
+ * down by calling itself; a value that is nested more deeply is refused where it comes in.
+ */
+export const MOST_LEVELS = 500;
+
+/** Whether a value of JSON has more than so many levels of lists and objects. */
+export function isNestedDeeper(value: JsonValue, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const inner of Object.values(value)) if (isNestedDeeper(inner, levels - 1)) return true;
+  return false;
+}
+
 /** Accepts what `JSON.parse` returned: a walk over it would only prove what the parser guarantees. */
 export const jsonSchema: z.ZodType<JsonValue> = z.custom<JsonValue>((value) => value !== undefined);
 
@@ -37,6 +51,7 @@ export interface StoredError {
   readonly [field: string]: JsonValue;
 }
 
+/** Accepts {@link StoredError}. */
 export const storedErrorSchema: z.ZodType<StoredError> = z
   .object({ name: z.string(), message: z.string() })
   .catchall(jsonSchema);

@@ -2,7 +2,6 @@
 
 import type { EventBody, EventMap } from "../events/index.ts";
 import type { SessionContext } from "../machines/index.ts";
-import { toStoredError } from "./json-value.ts";
 import type { Execution } from "./tool-execution.ts";
 
 interface CallKey {
@@ -19,8 +18,7 @@ export function executed(key: CallKey, execution: Execution, context: SessionCon
       return { type: "tool.succeeded", data: { ...key, output, ...shown } };
     }
     case "failed": {
-      const { modelOutput } = execution;
-      const error = toStoredError(execution.error);
+      const { error, modelOutput } = execution;
       const shown = modelOutput === undefined ? {} : { modelOutput };
       return { type: "tool.failed", data: { ...key, error, ...shown } };
     }

@@ -32,6 +32,7 @@ import { checkedOptions } from "./border/runtime-shape.ts";
 import { checkedSession, redactedShape, redactShape } from "./border/session-border.ts";
 import { compactLogShape, deleteShape, openSessionShape } from "./border/store-shapes.ts";
 import { name } from "./border/shapes.ts";
+import { toStoredError } from "./json-value.ts";
 import { hasLog, openStore, type RuntimeOptions } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import { createSession } from "./session-handle.ts";
@@ -207,8 +208,14 @@ class OpenRuntime implements Runtime {
   }
 
   readonly #warn = (error: TurnlogError): void => {
-    const { onWarning = (told: TurnlogError): void => process.emitWarning(told) } = this.#options;
-    onWarning(error);
+    const { onWarning } = this.#options;
+    try {
+      if (onWarning !== undefined) return onWarning(error);
+    } catch (thrown) {
+      // What was to be told goes on, and must not fail of who is told.
+      process.emitWarning(`\`onWarning\` threw: ${toStoredError(thrown).message}`);
+    }
+    process.emitWarning(error);
   };
 
   #newId(): string {

@@ -1,8 +1,20 @@
-/** Brings whatever a tool, a provider or an error holds into JSON, so that the log can keep it. */
+/**
+ * Brings whatever a tool, a provider or an error holds into JSON, so that the log can keep it. A value
+ * may throw when it is read: {@link toJson} says so with a typed error, {@link toStoredError} never throws.
+ */
 
 import { serializeError } from "serialize-error";
 import { configure } from "safe-stable-stringify";
-import { jsonObjectSchema, jsonSchema, type JsonValue, type StoredError } from "../events/index.ts";
+import {
+  isNestedDeeper,
+  jsonObjectSchema,
+  jsonSchema,
+  MOST_LEVELS,
+  TurnlogError,
+  type JsonObject,
+  type JsonValue,
+  type StoredError,
+} from "../events/index.ts";
 
 // Property order is content to whoever reads a log; cycles and big integers must not throw.
 const stringify = configure({ deterministic: false, bigint: false, circularValue: "[Circular]" });
@@ -10,21 +22,39 @@ const stringify = configure({ deterministic: false, bigint: false, circularValue
 /**
  * The value as JSON would carry it: dates as text, `undefined` left out (alone: `null`),
  * big integers as decimal text, cycles as `"[Circular]"`.
+ * @throws TurnlogError `INVALID_INPUT` for a value that throws when it is read, that is nested more than
+ * {@link MOST_LEVELS} levels deep, or whose JSON is longer than a text can be
  */
 export function toJson(value: unknown): JsonValue {
   if (typeof value === "string") return value;
-  const text = stringifyQuickly(value) ?? stringifySafely(value);
-  return text === undefined ? null : jsonSchema.parse(JSON.parse(text));
+  const text = jsonText(value);
+  const json = text === undefined ? null : jsonSchema.parse(JSON.parse(text));
+  if (isNestedDeeper(json, MOST_LEVELS)) throw unkept(TOO_DEEP);
+  return json;
+}
+
+const TOO_DEEP = `it is nested more than ${MOST_LEVELS} levels deep`;
+
+function jsonText(value: unknown): string | undefined {
+  try {
+    return stringifyQuickly(value) ?? stringifySafely(value);
+  } catch (error) {
+    const said = readText(error, "message") ?? "what it throws cannot be read either";
+    throw unkept(said.includes("call stack") ? TOO_DEEP : `reading it failed: ${said}`);
+  }
+}
+
+function unkept(why: string): TurnlogError {
+  return new TurnlogError("INVALID_INPUT", `The value cannot be kept as JSON: ${why}.`);
 }
 
 /** Nearly everything is JSON as it stands; what is not takes the slow way. */
 function stringifyQuickly(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
-  } catch (error) {
-    // A cycle or a big integer.
-    if (error instanceof TypeError) return undefined;
-    throw error;
+  } catch {
+    // A cycle or a big integer; of all else the slow way says what is wrong.
+    return undefined;
   }
 }
 
@@ -36,6 +66,12 @@ function stringifySafely(value: unknown): string | undefined {
 
 // The request that failed is in the log already, as the prompt of its step.
 const omitted = new Set(["requestBodyValues"]);
+/** Levels that are read of an error: its own form takes some more. */
+const ERROR_LEVELS = MOST_LEVELS - 10;
+/** Errors of a chain of causes that are kept. */
+const MOST_CAUSES = 20;
+/** Characters of a message and of a stack that are kept. */
+const MESSAGE_CHARACTERS = 100_000;
 
 function withoutRequests(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutRequests);
@@ -47,16 +83,77 @@ function withoutRequests(value: JsonValue): JsonValue {
   );
 }
 
-/** An error as it is stored: own fields and the chain of causes included. Anything thrown will do. */
+/**
+ * An error as it is stored: own fields and the chain of causes included. Anything thrown will do. Of an
+ * error that throws when it is read, what can be read is kept; this function itself never throws.
+ */
 export function toStoredError(error: unknown): StoredError {
-  const json = withoutRequests(toJson(serializeError(error)));
+  try {
+    return storedError(error);
+  } catch {
+    return {
+      name: readText(error, "name") ?? "Error",
+      message:
+        readText(error, "message") ?? "A value was thrown that cannot be read: reading it throws.",
+    };
+  }
+}
+
+/** The error itself; in the place of one that throws when it is read, one that says what can be read of it. */
+export function readableError(error: unknown): unknown {
+  try {
+    storedError(error);
+    // The prototypes may throw too.
+    void (error instanceof Error);
+    return error;
+  } catch {
+    const { name, message } = toStoredError(error);
+    return Object.assign(new Error(message), { name });
+  }
+}
+
+function storedError(error: unknown): StoredError {
+  const json = withoutRequests(toJson(serializeError(error, { maxDepth: ERROR_LEVELS })));
   const parsed = jsonObjectSchema.safeParse(json);
   const fields = parsed.success ? parsed.data : { value: json };
-  const { name, message, ...rest } = fields;
+  return shortened(
+    {
+      ...fields,
+      name: typeof fields["name"] === "string" ? fields["name"] : "Error",
+      // Of an object that is no error, its content says more than "[object Object]".
+      message: typeof fields["message"] === "string" ? fields["message"] : JSON.stringify(fields),
+    },
+    MOST_CAUSES,
+  );
+}
+
+/** Cuts long texts and a long chain of causes. */
+function shortened<Fields extends JsonObject>(error: Fields, causes: number): Fields {
+  const { message, stack, cause } = error;
+  const inner = jsonObjectSchema.safeParse(cause);
+  const left = causes > 0 ? inner.data && shortened(inner.data, causes - 1) : MORE_CAUSES;
   return {
-    ...rest,
-    name: typeof name === "string" ? name : "Error",
-    // Of an object that is no error, its content says more than "[object Object]".
-    message: typeof message === "string" ? message : JSON.stringify(fields),
+    ...error,
+    ...(typeof message === "string" ? { message: cutText(message) } : {}),
+    ...(typeof stack === "string" ? { stack: cutText(stack) } : {}),
+    ...(inner.success ? { cause: left } : {}),
   };
+}
+
+const MORE_CAUSES = "[The causes before this one are left out.]";
+
+function cutText(text: string): string {
+  const left = text.length - MESSAGE_CHARACTERS;
+  if (left <= 0) return text;
+  return `${text.slice(0, MESSAGE_CHARACTERS)}\n[${left} of ${text.length} characters left out.]`;
+}
+
+/** A text of a value that may throw when it is read. */
+function readText(value: unknown, key: "name" | "message"): string | undefined {
+  try {
+    const text: unknown = Reflect.get(Object(value), key);
+    return typeof text === "string" ? cutText(text) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -72,8 +72,16 @@ const networkCodes = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** The kind of whatever a model call threw or streamed as an error. */
+/** The kind of whatever a model call threw or streamed as an error; `unknown` for a value that throws when it is read. */
 export function providerFailure(error: unknown, now: number): ProviderFailure {
+  try {
+    return failureOf(error, now);
+  } catch {
+    return { kind: "unknown", isRetryable: false, retryAfterMs: undefined };
+  }
+}
+
+function failureOf(error: unknown, now: number): ProviderFailure {
   const fields = errorSchema.safeParse(ownFields(error));
   if (!fields.success) return { kind: "unknown", isRetryable: false, retryAfterMs: undefined };
   const kind = kindOf(fields.data, error);
@@ -117,12 +125,13 @@ function kindOf(fields: ErrorFields, error: unknown): FailureKind {
   return isNetworkError(error) ? "network" : "unknown";
 }
 
+const MOST_CAUSES = 20;
+
 /** A connection that failed or broke: Node puts its code on the error or on a cause of it. */
 function isNetworkError(error: unknown): boolean {
-  const seen = new Set<unknown>();
   let cause = error;
-  while (cause instanceof Error && !seen.has(cause)) {
-    seen.add(cause);
+  // A chain of causes may have no end.
+  for (let causes = 0; cause instanceof Error && causes < MOST_CAUSES; causes++) {
     if ("code" in cause && typeof cause.code === "string" && networkCodes.has(cause.code))
       return true;
     if (cause instanceof TypeError && /fetch failed|terminated|network/i.test(cause.message))

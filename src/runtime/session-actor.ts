@@ -16,6 +16,7 @@ import type { Effect } from "../machines/index.ts";
 import type { PreparedAgent } from "./agent.ts";
 import type { SessionBlobs } from "./blobs/session-blobs.ts";
 import { withFullStop } from "./full-stop.ts";
+import { toStoredError } from "./json-value.ts";
 import { assertReadable } from "./readable-event.ts";
 import type { Ending, RecordedOrder } from "./recorded-order.ts";
 import { inFlight, isInTurn } from "./recovery.ts";
@@ -253,7 +254,7 @@ export class SessionActor implements SessionDoor {
     const { written } = this.#writer;
     this.#failure = new TurnlogError(
       "SESSION_FAILED",
-      `Session ${this.session} stopped at position ${written}: ${withFullStop(error instanceof Error ? error.message : String(error))} Everything up to there is in the log; open the session again to go on.`,
+      `Session ${this.session} stopped at position ${written}: ${withFullStop(toStoredError(error).message)} Everything up to there is in the log; open the session again to go on.`,
       { session: this.session, position: written, cause: error },
     );
     this.#effects.abort(this.#failure);

@@ -3,7 +3,7 @@
  * same engine, told that its stream is read once: the other face of it keeps all parts for a second reader.
  */
 
-import type { LanguageModelV4Middleware } from "@ai-sdk/provider";
+import type { LanguageModelV4Middleware, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import {
   experimental_streamTextLowMemory as streamText,
   isStepCount,
@@ -13,6 +13,7 @@ import {
   type ToolSet,
 } from "ai";
 import { callRequest } from "./call-request.ts";
+import { readableError } from "./json-value.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
 import type { StepOutput, StepRequest, StepSource } from "./step-source.ts";
@@ -100,12 +101,30 @@ function overheard(
   const middleware: LanguageModelV4Middleware = {
     specificationVersion: "v4",
     wrapStream: async ({ doStream }) => {
-      const answer = await doStream();
-      hear(answer.response?.headers?.["content-type"]);
-      return answer;
+      try {
+        const answer = await doStream();
+        hear(answer.response?.headers?.["content-type"]);
+        return { ...answer, stream: ReadableStream.from(withReadableErrors(answer.stream)) };
+      } catch (error) {
+        throw readableError(error);
+      }
     },
   };
   return wrapLanguageModel({ model, middleware });
+}
+
+type ModelPart = LanguageModelV4StreamPart;
+
+/** Of an error that throws when it is read, the SDK leaves a rejection that nobody handles: it ends the process. */
+async function* withReadableErrors(
+  stream: ReadableStream<ModelPart>,
+): AsyncGenerator<ModelPart, void, void> {
+  try {
+    for await (const part of stream)
+      yield part?.type === "error" ? { ...part, error: readableError(part.error) } : part;
+  } catch (error) {
+    throw readableError(error);
+  }
 }
 
 /** The same tools, to be called but neither run nor approved by the SDK. */

@@ -5,7 +5,12 @@
 
 import { executeTool, isExecutableTool } from "@ai-sdk/provider-utils";
 import type { ModelMessage, Tool } from "ai";
-import { modelOutputSchema, type JsonValue, type ModelOutput } from "../events/index.ts";
+import {
+  modelOutputSchema,
+  type JsonValue,
+  type ModelOutput,
+  type StoredError,
+} from "../events/index.ts";
 import type { CallPart } from "../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { defer, onAbort } from "./defer.ts";
@@ -39,7 +44,7 @@ export type Execution =
     }
   | {
       readonly kind: "failed";
-      readonly error: unknown;
+      readonly error: StoredError;
       /** Undefined where the model is given the error's message. */
       readonly modelOutput?: ModelOutput | undefined;
     }
@@ -54,7 +59,7 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
   if (signal.aborted) {
     // What an attempt before a restart has done is not known.
     if (identity.attempt > 1) return { kind: "unknown", reason: "cancelled" };
-    return { kind: "failed", error: new Error(NOT_RUN) };
+    return failed(new Error(NOT_RUN));
   }
   const stop = new AbortController();
   const leave = Promise.withResolvers<Execution>();
@@ -87,7 +92,7 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
 async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {
   const { tool, call, identity, input, messages, onProgress } = run;
   if (!isExecutableTool(tool)) {
-    return { kind: "failed", error: new Error(`The tool ${call.toolName} cannot be run.`) };
+    return failed(new Error(`The tool ${call.toolName} cannot be run.`));
   }
   try {
     let output: unknown;
@@ -111,8 +116,14 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
     const json = toJson(output);
     return { kind: "succeeded", output: json, modelOutput: await modelOutput(run, output, json) };
   } catch (error) {
-    return { kind: "failed", error, modelOutput: failureOutput(error) };
+    return failed(error);
   }
+}
+
+/** Whatever was thrown is read here, once: it may throw when it is read. */
+function failed(thrown: unknown): Execution {
+  const error = toStoredError(thrown);
+  return { kind: "failed", error, modelOutput: failureOutput(error) };
 }
 
 /** What the model is shown of an output, by the SDK's rules: `toModelOutput`, else text or JSON. */

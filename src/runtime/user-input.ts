@@ -11,7 +11,7 @@ import {
 } from "../events/index.ts";
 import { attach, type FileSource } from "./attachment.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
-import { check } from "./border/check.ts";
+import { check, unreadable } from "./border/check.ts";
 import { options, text, thing } from "./border/shapes.ts";
 import { toJson } from "./json-value.ts";
 
@@ -80,7 +80,9 @@ export async function receiveInput(
   input: UserInput,
   attachments: AttachmentOptions,
 ): Promise<StoredUserContent> {
-  if (!hasFiles(input)) return toStoredContent(session, input);
+  const isWithFiles = (given: UserInput): given is MessageWithFiles =>
+    readInput(session, () => hasFiles(given));
+  if (!isWithFiles(input)) return toStoredContent(session, input);
   check(filesShape, input, "send", { name: "message", session });
   const { text: words = "", files } = input;
   const attached = await attach(session, files, attachments);
@@ -90,7 +92,7 @@ export async function receiveInput(
 }
 
 /** Types bind nobody who calls without them. */
-function hasFiles(input: UserInput): input is MessageWithFiles {
+function hasFiles(input: UserInput): boolean {
   const given: unknown = input;
   return typeof given === "object" && given !== null && "files" in given;
 }
@@ -124,7 +126,9 @@ const sentSchema: z.ZodType<StoredUserContent> = userContentSchema.refine(
 
 /** @throws TurnlogError `INVALID_INPUT` when it is empty or not user content. */
 export function toStoredContent(session: string, input: SaidInput): StoredUserContent {
-  const stored = sentSchema.safeParse(isParts(input) ? toJson(input.map(storedPart)) : input);
+  const stored = readInput(session, () =>
+    sentSchema.safeParse(isParts(input) ? toJson(input.map(storedPart)) : input),
+  );
   if (stored.success && saysSomething(stored.data)) return stored.data;
   throw new TurnlogError(
     "INVALID_INPUT",
@@ -133,4 +137,13 @@ export function toStoredContent(session: string, input: SaidInput): StoredUserCo
       : `A message to session ${session} must be text, the AI SDK's text and file parts, or text with \`files\`: ${z.prettifyError(stored.error)}`,
     { session, cause: stored.error },
   );
+}
+
+/** @throws TurnlogError `INVALID_INPUT` also where a message throws when it is read, or is nested too deeply */
+function readInput<Read>(session: string, read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    throw unreadable(`A message to session ${session}`, error, session);
+  }
 }

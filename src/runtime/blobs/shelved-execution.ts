@@ -1,6 +1,6 @@
 /** What a tool's execution came to, with its media moved beside the log: also those of a failure that shows some. */
 
-import { toStoredError } from "../json-value.ts";
+import { storedErrorSchema } from "../../events/index.ts";
 import type { Execution } from "../tool-execution.ts";
 import type { SessionBlobs, Shelved } from "./session-blobs.ts";
 
@@ -20,9 +20,12 @@ export function shelvedExecution(
       const { error, modelOutput } = execution;
       if (modelOutput === undefined) return undefined;
       // The error holds the result too that the model is shown.
-      return blobs.answer({ output: toStoredError(error), modelOutput })?.then((shelved) => {
+      return blobs.answer({ output: error, modelOutput })?.then((shelved) => {
         const { output, modelOutput: shown } = shelved.content;
-        return { ...shelved, content: { ...execution, error: output, modelOutput: shown } };
+        return {
+          ...shelved,
+          content: { ...execution, error: storedErrorSchema.parse(output), modelOutput: shown },
+        };
       });
     }
   }

@@ -6,6 +6,7 @@
 
 import type { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
+import { toStoredError } from "../json-value.ts";
 
 /**
  * @param who What was asked for, as `createRuntime`.
@@ -17,9 +18,14 @@ export function check(
   who: string,
   place: { readonly name?: string; readonly session?: string } = {},
 ): void {
-  const parsed = schema.safeParse(given);
-  if (parsed.success) return;
   const { name, session } = place;
+  let parsed: z.ZodSafeParseResult<unknown>;
+  try {
+    parsed = schema.safeParse(given);
+  } catch (error) {
+    throw unreadable(`${who}: \`${name ?? "what it is given"}\``, error, session);
+  }
+  if (parsed.success) return;
   const [issue] = parsed.error.issues;
   const path = issue?.path ?? [];
   const named = [...(name === undefined ? [] : [name]), ...path].map(String).join(".");
@@ -27,6 +33,16 @@ export function check(
     "INVALID_INPUT",
     `${who}: ${named === "" ? "what it is given" : `\`${named}\``} must be ${issue?.message ?? "something else"}, not ${shown(valueAt(given, path))}.`,
     { cause: parsed.error, ...(session === undefined ? {} : { session }) },
+  );
+}
+
+/** Of a value that throws when it is read, as a proxy may. */
+export function unreadable(what: string, error: unknown, session?: string): TurnlogError {
+  const { message } = toStoredError(error);
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `${what} cannot be read: reading it throws (${message}).`,
+    session === undefined ? {} : { session },
   );
 }
 

@@ -9,6 +9,7 @@ import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { appendImported, type Imported } from "./import-session.ts";
 import { faultWords, misfitWords } from "./misfit.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
+import { readableError } from "../json-value.ts";
 import { withPlainData } from "./plain-messages.ts";
 
 /** What the session of imported messages is called, and when it is to have been. */
@@ -75,7 +76,7 @@ async function transcriptOf(
   at: number,
 ): Promise<MessageTranscript> {
   const { modelMessageSchema } = await import("ai");
-  const plain = withPlainData(messages);
+  const plain = plainMessages(what, messages);
   const parsed = z.array(modelMessageSchema).safeParse(plain);
   if (parsed.success) return transcribe(parsed.data, at);
   const faults = listed(plain).map((message) => modelMessageSchema.safeParse(message).error);
@@ -88,6 +89,7 @@ export async function transcriptOfUIMessages(
   at: number,
 ): Promise<MessageTranscript> {
   const { convertToModelMessages, safeValidateUIMessages } = await import("ai");
+  plainMessages("UI messages", messages);
   const valid = await safeValidateUIMessages({ messages });
   if (!valid.success) {
     const faults: unknown[] = [];
@@ -105,6 +107,15 @@ export async function transcriptOfUIMessages(
     throw notMessages("UI messages", [], error);
   }
   return await transcriptOf("UI messages", converted, at);
+}
+
+/** @throws TurnlogError `INVALID_INPUT` also where a value throws when it is read */
+function plainMessages(what: string, messages: unknown): unknown {
+  try {
+    return withPlainData(messages);
+  } catch (error) {
+    throw notMessages(what, [], readableError(error));
+  }
 }
 
 function listed(messages: unknown): readonly unknown[] {

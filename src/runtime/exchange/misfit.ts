@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { toStoredError } from "../json-value.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -23,7 +24,7 @@ export function misfitWords(faults: readonly unknown[]): string | undefined {
 export function faultWords(fault: unknown): string {
   const issue = fault instanceof z.ZodError ? fault.issues[0] : undefined;
   if (issue !== undefined) return issueWords(issue, []);
-  const text = fault instanceof Error ? fault.message : String(fault);
+  const text = toStoredError(fault).message;
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }
 

@@ -2,22 +2,33 @@
 
 import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
 import type { AssistantContent } from "ai";
-import { fileElsewhere, TurnlogError, type FileReference } from "../../events/index.ts";
+import {
+  fileElsewhere,
+  MOST_LEVELS,
+  TurnlogError,
+  type FileReference,
+} from "../../events/index.ts";
 import { toJson } from "../json-value.ts";
 
 /** One part of what the model said. */
 export type ReplyPart = Exclude<AssistantContent, string>[number];
 
-/** Everything binary in a value as base64, and URLs as text. */
-export function withPlainData(value: unknown): unknown {
+/**
+ * Everything binary in a value as base64, and URLs as text.
+ * @throws TurnlogError `INVALID_INPUT` for a value that is nested too deeply, or within itself
+ */
+export function withPlainData(value: unknown, levels: number = MOST_LEVELS): unknown {
   if (value instanceof URL) return value.href;
   if (value instanceof ArrayBuffer) return convertUint8ArrayToBase64(new Uint8Array(value));
   if (value instanceof Uint8Array) return convertUint8ArrayToBase64(value);
-  if (Array.isArray(value)) return value.map(withPlainData);
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, withPlainData(inner)]),
-  );
+  if (levels === 0) {
+    const what = `A value in the messages is nested more than ${MOST_LEVELS} levels deep`;
+    throw new TurnlogError("INVALID_INPUT", what);
+  }
+  const plain = (inner: unknown): unknown => withPlainData(inner, levels - 1);
+  if (Array.isArray(value)) return value.map(plain);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
 }
 
 /**
