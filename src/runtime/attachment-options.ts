@@ -5,11 +5,17 @@ export interface AttachmentOptions {
   /** The most bytes that one file may have. Default 20 MiB, which is what providers take at most. */
   readonly maxBytes?: number;
   /**
-   * Fetches what an address names, in the place of the global `fetch`. The AI SDK refuses addresses of
-   * this machine and of private networks, and any redirect to them; it does not resolve names, which
-   * only a transport of your own can do.
+   * Hosts and networks that may be read although they are not public: host names (`files.internal`), IP
+   * addresses and CIDR ranges (`10.1.0.0/16`). Else only public addresses are read: a name is resolved,
+   * all its addresses are checked, and the connection uses one of these; so is each redirect.
+   */
+  readonly allow?: readonly string[];
+  /**
+   * Fetches what an address names, one request at a time and without following redirects, in the place
+   * of a connection to the address that was checked. A proxy needs it. Names are its own to resolve: of
+   * an address only its words are checked, and of each redirect.
    */
   readonly fetch?: typeof globalThis.fetch;
-  /** Milliseconds that a download may take. Default 60,000. */
+  /** Milliseconds that a download may take, with its redirects. Default 60,000. */
   readonly timeoutMs?: number;
 }

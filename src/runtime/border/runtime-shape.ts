@@ -1,5 +1,6 @@
 /** What `createRuntime` takes, and the functions in it that are asked for figures later. */
 
+import { isIP } from "node:net";
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 import type { RuntimeOptions } from "../runtime-options.ts";
@@ -53,7 +54,15 @@ const shape = options(
     recovery: oneOf("stop", "continue"),
     maxRecoveries: many,
     hashChain: flag,
-    attachments: options({ maxBytes: amount, fetch: code, timeoutMs: milliseconds }),
+    attachments: options({
+      maxBytes: amount,
+      fetch: code,
+      timeoutMs: milliseconds,
+      allow: thing(
+        "a list of host names, IP addresses and CIDR ranges, such as `10.1.0.0/16`",
+        (value) => Array.isArray(value) && value.every(isHostOrRange),
+      ),
+    }),
     encryption: options({}, { keys: options({}) }),
     stepSource: oneOf("language-model-call", "stream-text"),
     idleAfterMs: milliseconds,
@@ -67,6 +76,16 @@ const shape = options(
   },
   { agent: thing("an agent, which is an object with a `model`", isObject) },
 );
+
+/** What else could be meant (an address with its `https://`, a pattern) would never allow anything. */
+function isHostOrRange(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  const [address = "", bits, ...more] = value.split("/");
+  const version = isIP(address);
+  if (bits === undefined) return version !== 0 || /^(?=.*[a-z])[\w-]+(\.[\w-]+)*\.?$/i.test(value);
+  const most = version === 4 ? 32 : 128;
+  return version !== 0 && more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
 
 function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null;

@@ -1,0 +1,119 @@
+/**
+ * One HTTP request that connects to the very address that was checked: the name is resolved once, each
+ * address that it has is checked, and the socket is given these and asks nobody again. The global
+ * `fetch` cannot be told to do so. Follows no redirect.
+ */
+
+import { lookup } from "node:dns";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { Readable } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import type { AddressRule } from "./address-rule.ts";
+
+export interface PinnedRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** @throws what the connection throws; an error with a sentence where an address may not be reached */
+export function pinnedFetch(
+  url: URL,
+  { headers, signal }: PinnedRequest,
+  rule: AddressRule,
+): Promise<Response> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const isChecked = !rule.allowsHost(host);
+  // A socket looks up names only.
+  if (isChecked && isIP(host) !== 0 && !rule.allowsAddress(host)) throw notPublic(host);
+  const checkedLookup: LookupFunction = (name, { all }, callback) => {
+    lookup(name, { all: true }, (error, addresses) => {
+      // The declared type is wrong: with an error there are no addresses.
+      const [first] = error === null ? addresses : [];
+      if (first === undefined) {
+        callback(error ?? new Error(`${name} has no address`), []);
+      } else if (isChecked && !addresses.every(({ address }) => rule.allowsAddress(address))) {
+        callback(notPublic(host), []);
+      } else if (all === true) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };
+  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise((settle, fail) => {
+    // An agent of its own: a socket that is used again was opened for another check.
+    const sent = request(url, {
+      agent: false,
+      lookup: checkedLookup,
+      headers: { ...headers },
+      signal,
+    });
+    sent.on("error", fail);
+    sent.on("response", (message) => {
+      try {
+        settle(responseOf(message));
+      } catch (error) {
+        message.destroy();
+        fail(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    sent.end();
+  });
+}
+
+/** Its addresses are not named: the model may read this, and could map a network by asking. */
+function notPublic(host: string): Error {
+  return new Error(
+    `${host} leads to an address that is not public: add it or its range to \`attachments.allow\` if it may be read`,
+  );
+}
+
+/** Statuses that `Response` takes no body for. */
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+
+function responseOf(message: IncomingMessage): Response {
+  const { statusCode: status = 0, statusMessage: statusText = "" } = message;
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(message.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  if (bodiless.has(status)) {
+    message.resume();
+    return new Response(null, { status, statusText, headers });
+  }
+  const body = decoded(message, headers);
+  return new Response(Readable.toWeb(body) as ReadableStream<Uint8Array<ArrayBuffer>>, {
+    status,
+    statusText,
+    headers,
+  });
+}
+
+/** Nothing else is asked for than the content itself; some servers compress nevertheless. */
+function decoded(message: IncomingMessage, headers: Headers): Readable {
+  const coding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+  const decoder = decoderOf(coding);
+  if (decoder === undefined) return message;
+  // The length is that of the compressed bytes.
+  headers.delete("content-length");
+  message.on("error", (error) => decoder.destroy(error));
+  decoder.on("close", () => message.destroy());
+  return message.pipe(decoder);
+}
+
+function decoderOf(coding: string): (Readable & NodeJS.ReadWriteStream) | undefined {
+  switch (coding) {
+    case "identity":
+    case "":
+      return undefined;
+    case "gzip":
+    case "x-gzip":
+      return createGunzip();
+    case "deflate":
+      return createInflate();
+    case "br":
+      return createBrotliDecompress();
+    default:
+      throw new Error(`it is compressed by ${coding}, which nobody asked for`);
+  }
+}
