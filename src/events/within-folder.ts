@@ -2,6 +2,7 @@
 
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { hasCode } from "./has-code.ts";
 
 /** The folder itself counts. Neither has to be there yet. */
 export function isWithin(folder: string, path: string): boolean {
@@ -33,8 +34,4 @@ function targetOf(path: string): string | undefined {
     if (hasCode(error, "EINVAL", "ENOENT", "ENOTDIR", "UNKNOWN")) return undefined;
     throw error;
   }
-}
-
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
 }

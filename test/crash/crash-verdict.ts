@@ -30,7 +30,9 @@ export async function crashVerdict(
 ): Promise<Verdict> {
   const { session, recovery, durability } = plan;
   const works = join(scratch, "works");
-  await cp(plan.store, join(scratch, "store"), { recursive: true });
+  // The killed process has left its socket, which cannot be copied.
+  const filter = (path: string): boolean => !path.endsWith(".sock");
+  await cp(plan.store, join(scratch, "store"), { recursive: true, filter });
   if (existsSync(plan.works)) await copyFile(plan.works, works);
   await using log = await openLog({ dir: join(scratch, "store"), durability });
   const left = await replayLog(log, session);

@@ -35,6 +35,8 @@ export interface CommitterOptions {
   readonly checked: ChainMark;
   /** Which index rows are behind. */
   readonly index: IndexRows;
+  /** Called before each write; throws when the store is another owner's by now. */
+  readonly assertOwned: () => void;
   /** Called when a batch is written, after those who wait for it were told. */
   readonly onWritten: () => void;
   /** Called when a write failed, before anybody is told: what is in memory may not be in the store. */
@@ -182,6 +184,7 @@ export class Committer {
   async #commit(batch: Batch): Promise<void> {
     let end: ChainMark;
     try {
+      this.#options.assertOwned();
       end = this.#finish(batch);
       await batch.rows.write({ sync: this.#options.sync });
     } catch (error) {

@@ -55,6 +55,8 @@ export interface LevelLogOptions {
   readonly checked: ChainMark;
   /** Takes deleted rows out of the files; left out where there are none. */
   readonly eraser?: Eraser;
+  /** Throws when the store is another owner's by now; left out where there is no other. */
+  readonly assertOwned?: () => void;
   /** Called once when everything is written: puts the end on record and closes the database. */
   readonly release: (committer: Committer) => Promise<void>;
 }
@@ -83,7 +85,7 @@ export class LevelLog implements StoreLog {
 
   constructor(
     given: Database,
-    { dir, sync, blobs, end, checked, release, eraser }: LevelLogOptions,
+    { dir, sync, blobs, end, checked, release, eraser, assertOwned = () => {} }: LevelLogOptions,
   ) {
     this.dir = dir;
     this.blobs = blobs;
@@ -100,6 +102,7 @@ export class LevelLog implements StoreLog {
       end,
       checked,
       index: this.#index,
+      assertOwned,
       onWritten: () => this.#following.wake(),
       onFailed: () => this.#forget(),
     });

@@ -1,7 +1,7 @@
 /**
  * A process of its own that works on a store, for tests that kill it, lock it out or starve it.
  *
- *   child.ts hold <dir>                     opens, prints `open`, closes when stdin ends
+ *   child.ts hold <dir>                     opens, prints `open`, closes when stdin ends; or prints the error as JSON
  *   child.ts append <dir> <durability> <n> [size]
  *                                           appends n events at a time, prints each revision when it is told of it
  *   child.ts fork <dir>                     makes forks of forks, prints how many when it is told of each
@@ -155,7 +155,8 @@ async function fill(log: EventLog): Promise<void> {
 
 switch (command) {
   case "hold": {
-    const log = await openLog({ dir });
+    const log = await openLog({ dir }).catch((error: unknown) => print(asJson(error)));
+    if (log === undefined) break;
     print("open");
     process.stdin.on("end", () => void log.close()).resume();
     break;

@@ -6,7 +6,7 @@
 import { mkdir, open, rm, rmdir } from "node:fs/promises";
 import { TurnlogError } from "../../errors.ts";
 import { isWithin } from "../../within-folder.ts";
-import { takeLock, type StoreLock } from "../store/store-lock.ts";
+import { ownStore, type Ownership } from "../store/own-store.ts";
 import { hasCode, namesIn, type StorePaths } from "../store/store-paths.ts";
 
 export interface BackupFolder {
@@ -15,6 +15,9 @@ export interface BackupFolder {
   /** Removes all that was written. */
   discard(): Promise<void>;
 }
+
+/** What is in the folder by then: by who has claimed it. */
+const OWN: ReadonlySet<string> = new Set(["lock", "backup.unfinished", "owner.sock"]);
 
 const NOTE = "This backup was not finished. Delete this folder and make the backup again.\n";
 
@@ -33,30 +36,30 @@ export async function claimFolder(paths: StorePaths): Promise<BackupFolder> {
   } catch (error) {
     throw hasCode(error, "EEXIST") ? notEmpty(dir, "another backup") : error;
   }
-  let lock: StoreLock | undefined;
+  let ownership: Ownership | undefined;
   try {
-    lock = await takeLock(paths);
-    const others = namesIn(dir).filter((name) => !["lock", "backup.unfinished"].includes(name));
+    ownership = await ownStore(paths);
+    const others = namesIn(dir).filter((name) => !OWN.has(name));
     if (others[0] !== undefined) throw notEmpty(dir, others[0]);
   } catch (error) {
     // Whatever else is there now is somebody else's.
-    await lock?.release();
+    await ownership?.release();
     await rm(unfinished, { force: true });
     throw error;
   }
-  return folderOf(paths, lock, made);
+  return folderOf(paths, ownership, made);
 }
 
-function folderOf(paths: StorePaths, lock: StoreLock, made: boolean): BackupFolder {
+function folderOf(paths: StorePaths, ownership: Ownership, made: boolean): BackupFolder {
   const { dir, log, blobs, store, unfinished } = paths;
   return {
     finish: async () => {
       await rm(unfinished);
       await syncFolder(dir);
-      await lock.release();
+      await ownership.release();
     },
     discard: async () => {
-      await lock.release();
+      await ownership.release();
       for (const path of [log, blobs, paths.lock, store, `${store}.new`])
         await rm(path, { recursive: true, force: true });
       await rm(unfinished, { force: true });

@@ -3,6 +3,7 @@
  * The damaged files are kept beside it. A store with nothing wrong is not touched.
  */
 
+import { realpathSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { TurnlogError } from "../../errors.ts";
@@ -20,9 +21,15 @@ import { putRepaired, settle, takeBack } from "../store/open-guard.ts";
 import { reportOf, type RepairReport } from "./repair-report.ts";
 import { FORMAT, readStoreFile, writeStoreFile, type StoreFile } from "../store/store-file.ts";
 import { assertFinished, assertThere, foreign, hasEvents, logGone } from "../store/store-files.ts";
-import { takeLock } from "../store/store-lock.ts";
+import { ownStore, type OwnOptions, type Ownership } from "../store/own-store.ts";
+import { claim } from "../store/owner.ts";
 import { namesIn, storePaths, type StorePaths } from "../store/store-paths.ts";
 import { surveyStore, type Survey } from "./survey.ts";
+
+/** Which store is repaired. */
+export interface RepairOptions extends OwnOptions {
+  readonly dir: string;
+}
 
 /**
  * Mends what can be mended and says what is gone. Each session keeps its events up to the first
@@ -32,11 +39,13 @@ import { surveyStore, type Survey } from "./survey.ts";
  * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED` (there is no log any
  * more), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
-export async function repairLog({ dir }: { readonly dir: string }): Promise<RepairReport> {
-  const paths = storePaths(dir);
-  await assertLog(paths);
+export async function repairLog({ dir, takeOver = false }: RepairOptions): Promise<RepairReport> {
+  await assertLog(storePaths(dir));
+  const paths = storePaths(realpathSync.native(dir));
   const hadLock = namesIn(paths.lock).length > 0;
-  const lock = await takeLock(paths);
+  const ownership = await owned(paths, { takeOver });
+  // Other machines read it: a repair is at work.
+  const claimed = claim(paths, "sync");
   try {
     await settle(paths);
     await takeBack(paths);
@@ -45,8 +54,17 @@ export async function repairLog({ dir }: { readonly dir: string }): Promise<Repa
     throw storeFailure(error, dir, "repaired");
   } finally {
     await rm(paths.repairing, { recursive: true, force: true });
-    await lock.release();
+    await claimed.discard();
+    await ownership.release();
     if (!hadLock && !namesIn(dir).includes("store.json")) await rm(paths.lock, { recursive: true });
+  }
+}
+
+async function owned(paths: StorePaths, options: OwnOptions): Promise<Ownership> {
+  try {
+    return await ownStore(paths, options);
+  } catch (error) {
+    throw storeFailure(error, paths.dir, "repaired");
   }
 }
 

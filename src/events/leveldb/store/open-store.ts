@@ -1,30 +1,29 @@
 /**
- * Opens a store on disk: looks, locks, reads the files, guards them, opens, checks the chain.
- * Whatever is refused is left as it was.
+ * Opens a store on disk to write to it: looks, owns, reads the files, guards them, opens, checks the
+ * chain. Whatever is refused is left as it was.
  */
 
-import { mkdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { realpathSync } from "node:fs";
 import { folderBlobs } from "../../blobs/index.ts";
-import { checkChain, type CheckedChain } from "../chain-check.ts";
-import { chainStart, type ChainMark } from "../commit-record.ts";
+import { makePrivateFolder } from "../../private-folder.ts";
 import { eraseLeft, type Eraser } from "../erasure.ts";
 import type { Committer } from "../committer.ts";
 import { storeFailure } from "../failures.ts";
 import { catchUpIndex } from "../index-catch-up.ts";
 import { checkFiles } from "./file-check.ts";
-import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import { checkedKey } from "../keys.ts";
+import { checkRows, type CheckedRows } from "./checked-rows.ts";
 import { flush, levelAt, type LevelDb } from "./level.ts";
 import { LevelLog } from "../level-log.ts";
 import type { StoreLog } from "../store-log.ts";
 import { liveFiles } from "./log-folder.ts";
 import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
+import { ownStore, type Ownership } from "./own-store.ts";
 import { claim, disclaim, type Durability } from "./owner.ts";
+import type { JsonDraft } from "./json-file.ts";
 import { seal } from "../sealed-row.ts";
 import { FORMAT, newStore, readStoreFile, writeStoreFile, type StoreFile } from "./store-file.ts";
 import { assertOurs, assertThere, isUnused } from "./store-files.ts";
-import { takeLock, type StoreLock } from "./store-lock.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
 import { sumTables, type TableSums } from "./table-sums.ts";
 
@@ -36,13 +35,16 @@ export interface OpenLogOptions {
   readonly durability?: Durability;
   /** Whether a store is made where there is none. Default true; who only reads says false. */
   readonly create?: boolean;
+  /**
+   * Opens a store whose last owner was on another machine and did not close it. Whether that owner
+   * lives cannot be seen from here: make sure that it does not. Default false.
+   */
+  readonly takeOver?: boolean;
 }
 
 /** A database that was opened and checked. */
-interface Opened {
+interface Opened extends CheckedRows {
   readonly database: LevelDb;
-  readonly generation: number;
-  readonly chain: CheckedChain;
   /** Sums of tables that are known. */
   readonly tables: TableSums;
 }
@@ -53,26 +55,28 @@ interface Opened {
  * `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
  */
 export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
-  const { dir, durability = "sync", create = true } = options;
-  const paths = storePaths(dir);
-  let lock: StoreLock | undefined;
+  const { dir, durability = "sync", create = true, takeOver = false } = options;
+  let ownership: Ownership | undefined;
   try {
-    assertOurs(paths);
-    if (!create) assertThere(paths);
-    mkdirSync(dir, { recursive: true });
-    lock = await takeLock(paths);
-    await settle(paths);
-    const opened = await openLocked(paths, durability);
+    const given = storePaths(dir);
+    assertOurs(given);
+    if (!create) assertThere(given);
+    makePrivateFolder(dir);
+    // LevelDB opens files by name all the time: the folder is the same one wherever links lead later.
+    const paths = storePaths(realpathSync.native(dir));
+    ownership = await ownStore(paths, { takeOver });
+    const opened = await openOwned(paths, durability);
     return new LevelLog(opened.database, {
-      dir: resolve(dir),
+      dir: paths.dir,
       eraser: eraserOf(opened.database),
       sync: durability === "sync",
       blobs: folderBlobs(paths.blobs, { sync: durability === "sync" }),
       ...opened.chain,
-      release: closer(paths, lock, opened),
+      assertOwned: ownership.assertHeld,
+      release: closer(paths, ownership, opened),
     });
   } catch (error) {
-    await lock?.release();
+    await ownership?.release();
     throw storeFailure(error, dir);
   }
 }
@@ -84,11 +88,21 @@ function eraserOf(database: LevelDb): Eraser {
   };
 }
 
-async function openLocked(paths: StorePaths, durability: Durability): Promise<Opened> {
+async function openOwned(paths: StorePaths, durability: Durability): Promise<Opened> {
+  // Before anything is changed. On the disk while the files are looked at, and in its place when the log is open.
+  const claimed = claim(paths, durability);
+  try {
+    await settle(paths);
+    return await openClaimed(paths, claimed);
+  } catch (error) {
+    await claimed.discard();
+    throw error;
+  }
+}
+
+async function openClaimed(paths: StorePaths, claimed: JsonDraft): Promise<Opened> {
   const store = readStoreFile(paths) ?? (await newStoreFile(paths));
   let guard = inheritedGuard(paths);
-  // Put on the disk while the files are looked at, and in its place when the log is open.
-  const claimed = claim(paths, durability);
   let database: LevelDb | undefined;
   let opened: Opened;
   try {
@@ -100,13 +114,12 @@ async function openLocked(paths: StorePaths, durability: Durability): Promise<Op
     }
     database = levelAt(paths.log, unused);
     await database.open();
-    opened = { database, tables: store.tables ?? {}, ...(await check(database, paths, store)) };
+    opened = { database, tables: store.tables ?? {}, ...(await checkRows(database, paths, store)) };
     // As long as the files can be put back as they were.
     await catchUpIndex(database, opened.chain.since);
   } catch (error) {
     await database?.close();
     await guard?.restore();
-    await claimed.discard();
     throw error;
   }
   try {
@@ -125,29 +138,16 @@ async function newStoreFile(paths: StorePaths): Promise<StoreFile> {
   return newStore;
 }
 
-async function check(
-  database: LevelDb,
-  { dir }: StorePaths,
-  store: StoreFile,
-): Promise<Omit<Opened, "database" | "tables">> {
-  let format = await readFormat(database, dir);
-  if (format === "foreign" || (format === "none" && store.reached.position > 0))
-    throw formatDamage(dir);
-  if (format === "none") format = await writeFormat(database, store.generation);
-  const { generation } = format;
-  const known: ChainMark = generation === store.generation ? store.reached : chainStart;
-  return { generation, chain: await checkChain(database, known) };
-}
-
 /** Puts on record how far the log has come, and empties LevelDB's log file, which is its weak spot. */
 function closer(
   paths: StorePaths,
-  lock: StoreLock,
+  ownership: Ownership,
   { database, generation, chain, tables: known }: Opened,
 ): (committer: Committer) => Promise<void> {
   return async (committer) => {
     const { failure, written } = committer;
-    const moved = failure === undefined && written.position > chain.checked.position;
+    const isHeld = ownership.isHeld();
+    const moved = isHeld && failure === undefined && written.position > chain.checked.position;
     try {
       if (moved) {
         const batch = database.batch();
@@ -166,12 +166,13 @@ function closer(
         const tables = await sumTables(files, known);
         await writeStoreFile(paths, { format: FORMAT, generation, reached: written, tables });
       }
-      await disclaim(paths);
+      // Another owner's is not ours to take away.
+      if (isHeld) await disclaim(paths);
     } catch (error) {
       throw storeFailure(error, paths.dir, "closed");
     } finally {
       await database.close();
-      await lock.release();
+      await ownership.release();
     }
   };
 }

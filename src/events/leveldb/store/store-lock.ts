@@ -27,7 +27,7 @@ async function openLock(paths: StorePaths, mayClear: boolean): Promise<LevelDb> 
     await database.open();
     return database;
   } catch (error) {
-    if (isLocked(error)) throw lockedError(paths, error);
+    if (isLocked(error)) throw lockedError(paths, { cause: error });
     const failure = storeFailure(error, paths.dir);
     if (failure.code !== "LOG_DAMAGED" || !mayClear) throw failure;
     await clearLock(paths);

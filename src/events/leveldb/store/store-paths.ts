@@ -3,9 +3,12 @@
  *
  *   store.json        says that the folder is ours, and what the log had certainly reached
  *   backup.unfinished as long as a backup is written into the folder, or after one was killed
- *   owner.json        who has it open
+ *   owner.json        who writes to it
+ *   owner.sock        who has it open listens here (owner-<n>.sock: about to be put there)
  *   lock/             an empty LevelDB of which only the file lock matters
  *   log/              the events
+ *   log.new           an empty file as long as the log is made, and nothing is in it
+ *   log.reading/      links to the files of the log, for who only reads
  *   blobs/            large content, each once, under its digest
  *   blobs.damaged/    altered ones that repair found, kept for good
  *   log.before-open/  links to the files of log/ as they were, until opening has succeeded
@@ -16,14 +19,20 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { hasCode } from "../../has-code.ts";
+
+export { hasCode } from "../../has-code.ts";
 
 export interface StorePaths {
   readonly dir: string;
   readonly store: string;
   readonly owner: string;
+  readonly socket: string;
   readonly unfinished: string;
   readonly lock: string;
   readonly log: string;
+  readonly young: string;
+  readonly reading: string;
   readonly blobs: string;
   readonly damagedBlobs: string;
   readonly beforeOpen: string;
@@ -38,9 +47,12 @@ export function storePaths(dir: string): StorePaths {
     dir,
     store: join(dir, "store.json"),
     owner: join(dir, "owner.json"),
+    socket: join(dir, "owner.sock"),
     unfinished: join(dir, "backup.unfinished"),
     lock: join(dir, "lock"),
     log: join(dir, "log"),
+    young: join(dir, "log.new"),
+    reading: join(dir, "log.reading"),
     blobs: join(dir, "blobs"),
     damagedBlobs: join(dir, "blobs.damaged"),
     beforeOpen: join(dir, "log.before-open"),
@@ -69,9 +81,4 @@ export function namesIn(folder: string): readonly string[] {
 export function nextDamaged({ dir }: StorePaths): string {
   const numbers = namesIn(dir).map((name) => Number(/^log\.damaged-(\d+)$/.exec(name)?.[1] ?? 0));
   return join(dir, `log.damaged-${Math.max(0, ...numbers) + 1}`);
-}
-
-/** Whether an error of the file system has a code, as `ENOENT`. */
-export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
 }

@@ -1,0 +1,74 @@
+/**
+ * Claims a folder in this process and on this machine, without touching any file: by a registry of
+ * the process, and by a name in the kernel that only one process can listen on.
+ */
+
+import type { Server } from "node:net";
+import type { Greeting } from "./greeting.ts";
+import { askAt, listenAt } from "./owner-socket.ts";
+import { kernelAddress } from "./socket-address.ts";
+
+export interface FolderClaim {
+  /** Whether the kernel keeps every other process of this machine out. */
+  readonly isInKernel: boolean;
+  release(): void;
+}
+
+/** The owner that was found in place of the claim; its greeting may be late. */
+export interface OtherOwner {
+  readonly owner: Greeting | undefined;
+}
+
+const registry = Symbol.for("turnlog.stores");
+const shared: typeof globalThis & { [registry]?: Map<string, Greeting> } = globalThis;
+
+/** Folders that this thread owns, by their ids: also those of another copy of this package. */
+function owned(): Map<string, Greeting> {
+  return (shared[registry] ??= new Map());
+}
+
+/** @param id - Of the folder, as `folderId` makes it. */
+export async function claimFolder(
+  id: string,
+  greeting: Greeting,
+): Promise<FolderClaim | OtherOwner> {
+  const taken = owned().get(id);
+  if (taken !== undefined) return { owner: taken };
+  // In the same moment: of two openings of this thread one is refused.
+  owned().set(id, greeting);
+  try {
+    const server = await listenInKernel(id, greeting);
+    if (server === "taken") {
+      owned().delete(id);
+      const answer = await askAt(kernelAddress(id) ?? "");
+      return { owner: answer.kind === "alive" ? answer.greeting : undefined };
+    }
+    return {
+      isInKernel: server !== undefined,
+      release: () => {
+        server?.close();
+        owned().delete(id);
+      },
+    };
+  } catch (error) {
+    owned().delete(id);
+    throw error;
+  }
+}
+
+async function listenInKernel(
+  id: string,
+  greeting: Greeting,
+): Promise<Server | "taken" | undefined> {
+  const address = kernelAddress(id);
+  if (address === undefined) return undefined;
+  try {
+    return await listenAt(address, greeting);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) throw error;
+    if (error.code === "EADDRINUSE") return "taken";
+    // A sandbox may forbid such names: the socket in the folder is left, and LevelDB's lock.
+    if (error.code === "EACCES" || error.code === "EPERM") return undefined;
+    throw error;
+  }
+}

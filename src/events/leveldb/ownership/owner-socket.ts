@@ -1,0 +1,70 @@
+/**
+ * A listening socket that says who owns a store. It ends with its process, whatever else the process
+ * reads, copies or closes. It does not keep the process alive.
+ */
+
+import { createServer, connect, type Server } from "node:net";
+import { greetingLine, readGreeting, type Greeting } from "./greeting.ts";
+
+/** `none`: nothing is there. `refused`: a socket is there, and no process of this kernel listens on it. */
+export type Answer =
+  | { readonly kind: "none" | "refused" }
+  /** Without a greeting where the owner is too busy to send one. */
+  | { readonly kind: "alive"; readonly greeting: Greeting | undefined };
+
+/** Milliseconds that a busy owner has for its greeting. It is alive without it too. */
+const PATIENCE = 1000;
+const LONGEST_GREETING = 4096;
+
+/** @throws the system's error, `EADDRINUSE` where somebody listens already */
+export async function listenAt(address: string, greeting: Greeting): Promise<Server> {
+  const line = greetingLine(greeting);
+  const server = createServer((socket) => {
+    // Nobody waits for a reader that is gone.
+    socket.on("error", () => {});
+    socket.unref();
+    socket.end(line);
+  });
+  server.unref();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    // `exclusive`: workers of `cluster` would share one socket, and each would think that it owns the store.
+    server.listen({ path: address, exclusive: true }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  return server;
+}
+
+/** @throws the system's error where it cannot tell whether somebody listens */
+export async function askAt(address: string): Promise<Answer> {
+  return await new Promise((resolve, reject) => {
+    const socket = connect(address);
+    let text = "";
+    let isConnected = false;
+    const end = (): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve({ kind: "alive", greeting: readGreeting(text.split("\n", 1)[0] ?? "") });
+    };
+    const timer = setTimeout(end, PATIENCE);
+    socket.setEncoding("utf8");
+    socket.on("connect", () => {
+      isConnected = true;
+    });
+    socket.on("data", (piece: string) => {
+      text += piece;
+      if (text.includes("\n") || text.length > LONGEST_GREETING) end();
+    });
+    socket.on("end", end);
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      // The line of those who wait to be accepted is full: somebody listens.
+      if (isConnected || error.code === "EAGAIN") end();
+      else if (error.code === "ENOENT") resolve({ kind: "none" });
+      else if (error.code === "ECONNREFUSED") resolve({ kind: "refused" });
+      else reject(error);
+    });
+  });
+}
