@@ -5,10 +5,10 @@ import { z } from "zod";
 import { DONE, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openStore, storeOptions } from "./store-folder.ts";
 import { amount, figure } from "./wording.ts";
 
-const optionsSchema = z.object({ dir: z.string(), json: z.boolean().default(false) });
+const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
 /** How often progress is told where no terminal shows it in place. */
 const STEP = 100_000;
@@ -23,8 +23,11 @@ export async function backup(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, json } = optionsSchema.parse(given);
-  await using log = await openStore(dir, inTheOtherProcess);
+  const { dir, takeOver, json } = optionsSchema.parse(given);
+  await using log = await openStore(
+    { dir, takeOver },
+    { readOnly: true, elsewhere: inTheOtherProcess },
+  );
   return await unlessInterrupted(async (signal) => {
     let told = 0;
     let telling: Promise<void> = Promise.resolve();

@@ -19,12 +19,11 @@ import { receiveInput } from "../runtime/index.ts";
 import type { Output } from "./output.ts";
 import { isAddress, isFile } from "./chat/mentioned-files.ts";
 import { newSessionName } from "./chat/session-name.ts";
-import { openStore } from "./store-folder.ts";
+import { openStore, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   debug: z.boolean().default(false),
   session: z.string().optional(),
@@ -77,7 +76,7 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   if (at !== undefined && step !== undefined)
     throw new UsageError("--at and --step both say where to begin: give one of them.");
   // Nothing is made where there is no store.
-  await (await openStore(options.dir)).close();
+  await (await openStore(options, { readOnly: true })).close();
   const settings = await settingsOf(options, output);
   const fork = sessionName(as);
   const again = { session: fork, isNamed: as !== undefined, message: undefined };

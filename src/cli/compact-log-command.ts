@@ -4,14 +4,14 @@ import { z } from "zod";
 import { compactLog, type CompactedLog } from "../runtime/index.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "./exit-code.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openStore, storeOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount, figure } from "./wording.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
 const optionsSchema = z.object({
-  dir: z.string(),
+  ...storeOptions,
   json: z.boolean().default(false),
   drop: z.enum(["boundaries", "reasoning"]),
   keepSteps: z.int().nonnegative().exactOptional(),
@@ -30,7 +30,8 @@ export async function compactStoredLog(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, json, drop, keepSteps, before, shown, dryRun, yes } = optionsSchema.parse(given);
+  const { dir, takeOver, json, drop, keepSteps, before, shown, dryRun, yes } =
+    optionsSchema.parse(given);
   if (shown && drop !== "reasoning")
     throw new UsageError(
       "--shown is about reasoning: the boundaries of deltas are shown to no model.",
@@ -47,7 +48,10 @@ export async function compactStoredLog(
       `Nothing was dropped: nobody can be asked whether the ${drop} of ${session} are to go. Say --yes, or --dry-run to see what would.`,
     );
   }
-  await using log = await openStore(dir, inTheOtherProcess);
+  await using log = await openStore(
+    { dir, takeOver },
+    { readOnly: false, elsewhere: inTheOtherProcess },
+  );
   if (!dryRun && !yes) {
     const would = await compactLog(log, session, { ...options, dryRun: true });
     if (would.events > 0 && !(await isMeant(would))) {

@@ -7,19 +7,18 @@ import { agentParts } from "./chat/chat-agent.ts";
 import { contextLines } from "./context-drawing.ts";
 import { readEnvironment } from "./environment.ts";
 import { shown, writeLines, type Output } from "./output.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   at: z.int().positive().optional(),
 });
 
 /** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function context(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, keys, json, at } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, keys });
+  const { dir, keys, takeOver, json, at } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
   const found = await readContext(log, session, {
     ...(at === undefined ? {} : { at }),
     agents: ownAgents(dir),

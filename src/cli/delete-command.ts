@@ -5,13 +5,12 @@ import { TurnlogError, type EventLog } from "../events/index.ts";
 import { deleteSession as deleteWithBlobs, waitsForApproval } from "../runtime/index.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "./exit-code.ts";
 import { writeLine, type Output } from "./output.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   yes: z.boolean().default(false),
   cancel: z.boolean().default(false),
@@ -27,14 +26,17 @@ export async function deleteSession(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, json, yes, cancel, forks } = optionsSchema.parse(given);
+  const { dir, keys, takeOver, json, yes, cancel, forks } = optionsSchema.parse(given);
   const canAsk = process.stdin.isTTY && progress.isTerminal;
   if (!yes && !canAsk) {
     throw new UsageError(
       `Nothing was deleted: nobody can be asked whether ${session} is to go. Say --yes.`,
     );
   }
-  await using log = await openSessions({ dir, keys }, { elsewhere: inTheOtherProcess });
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: false, elsewhere: inTheOtherProcess },
+  );
   if (!cancel && (await waitsForApproval(log, session))) throw waiting(session);
   if (!yes && !(await isMeant(log, session))) {
     await writeLine(progress, "Nothing was deleted.");

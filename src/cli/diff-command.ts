@@ -5,12 +5,11 @@ import type { PromptChange } from "../projections/index.ts";
 import { diffSession, type SessionDiff } from "../runtime/index.ts";
 import { writeLines, type Channel, type Output, type Style } from "./output.ts";
 import { messageLines } from "./show/show-prompt.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
 });
 
@@ -21,8 +20,8 @@ export async function diff(
   given: unknown,
   { data }: Output,
 ): Promise<void> {
-  const { dir, keys, json } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, keys });
+  const { dir, keys, takeOver, json } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
   const found = await diffSession(log, session, before, after);
   await writeLines(data, json ? [JSON.stringify(found)] : diffLines(found, data));
 }

@@ -8,12 +8,11 @@ import { folderBlobs } from "../events/blobs/index.ts";
 import { copyBlobs, exportFixture, exportSession } from "../runtime/index.ts";
 import { namedFile } from "./named-file.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   sealed: z.boolean().default(false),
   out: z.string().exactOptional(),
   fixture: z.union([z.literal(true), z.string()]).exactOptional(),
@@ -33,7 +32,7 @@ export async function exportTo(
   const { data, progress } = output;
   const options = optionsSchema.parse(given);
   const { session, redact } = exported(words, options);
-  const { dir, keys, sealed, fixture, blobs } = options;
+  const { dir, keys, takeOver, sealed, fixture, blobs } = options;
   if (typeof fixture === "string" && options.out !== undefined) {
     throw new UsageError(
       `--fixture ${fixture} and --out ${options.out} both name a file: give one of them.`,
@@ -56,7 +55,7 @@ export async function exportTo(
     lost.push(`Left out: ${message}`);
   };
   const file = out === undefined ? undefined : await namedFile(out, output);
-  await using log = await openSessions({ dir, keys });
+  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
   const lines =
     fixture === undefined
       ? exportSession(sealed ? log.stored : log, session, {

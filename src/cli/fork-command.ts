@@ -4,11 +4,10 @@ import { z } from "zod";
 import { forkSession } from "../runtime/index.ts";
 import { forkName } from "./chat/session-name.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   at: z.int().positive().exactOptional(),
   as: z.string().exactOptional(),
@@ -20,8 +19,11 @@ export async function fork(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { dir, keys, json, at, as = forkName(session) } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, keys }, { withoutKey: "redact" });
+  const { dir, keys, takeOver, json, at, as = forkName(session) } = optionsSchema.parse(given);
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: false, withoutKey: "redact" },
+  );
   const forked = await forkSession(log, session, { as, ...(at === undefined ? {} : { at }) });
   await writeLines(data, [json ? JSON.stringify(forked) : forked.session]);
   if (json) return;

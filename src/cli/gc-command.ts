@@ -4,18 +4,21 @@ import { z } from "zod";
 import { collectBlobs } from "../runtime/index.ts";
 import { DONE, type ExitCode } from "./exit-code.ts";
 import { writeLine, type Output } from "./output.ts";
-import { openStore } from "./store-folder.ts";
+import { openStore, storeOptions } from "./store-folder.ts";
 import { amount, figure } from "./wording.ts";
 
-const optionsSchema = z.object({ dir: z.string(), json: z.boolean().default(false) });
+const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
 const inTheOtherProcess =
   "The blobs of a store that is in use are collected by the process that has it: `runtime.collectBlobs()` in a program.";
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_DAMAGED`: then nothing is taken */
 export async function collectGarbage(given: unknown, { data }: Output): Promise<ExitCode> {
-  const { dir, json } = optionsSchema.parse(given);
-  await using log = await openStore(dir, inTheOtherProcess);
+  const { dir, takeOver, json } = optionsSchema.parse(given);
+  await using log = await openStore(
+    { dir, takeOver },
+    { readOnly: false, elsewhere: inTheOtherProcess },
+  );
   const collected = await collectBlobs(log, log.blobs);
   const { removed, bytes } = collected;
   const told = `${amount(removed, "blob")} of no session, ${figure(bytes)} bytes, taken away.`;

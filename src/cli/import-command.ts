@@ -20,10 +20,10 @@ import { shown, writeLine, type Output } from "./output.ts";
 import { readSource, type ReadSource } from "./read-source.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
+import { sessionOptions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   as: z.string().exactOptional(),
   verify: z.boolean().default(true),
@@ -44,8 +44,9 @@ export async function importFrom(
   const options = optionsSchema.parse(given);
   const source = await readSource(file);
   const { session, events, instructions } = await read(source, options);
-  const keys = keysIn(options.keys, options.dir);
-  await using log = encryptedLog(await openLog({ dir: resolve(options.dir) }), keys);
+  const { dir, takeOver } = options;
+  const keys = keysIn(options.keys, dir);
+  await using log = encryptedLog(await openLog({ dir: resolve(dir), takeOver }), keys);
   const hasBlobs = events.some(({ type }) => type === "blob.stored");
   // Its blobs are read when there is a store to put them into.
   const imported = hasBlobs

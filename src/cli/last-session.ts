@@ -2,14 +2,14 @@
 
 import { TurnlogError } from "../events/index.ts";
 import { listSessions } from "../runtime/index.ts";
-import { openSessions, type StoreFolder } from "./store-folder.ts";
+import { openSessions, type SessionsFolder } from "./store-folder.ts";
 
 /**
  * The one of the store that was written to last, of those that are not closed.
  * @throws TurnlogError `SESSION_NOT_FOUND` where there is none, and as `openSessions`
  */
-export async function lastSession(folder: StoreFolder): Promise<string> {
-  await using log = await openSessions(folder, { withoutKey: "redact" });
+export async function lastSession(folder: SessionsFolder): Promise<string> {
+  await using log = await openSessions(folder, { readOnly: true, withoutKey: "redact" });
   const found = await Array.fromAsync(listSessions(log));
   const [last] = found
     .filter(({ status }) => status !== "closed")

@@ -1,7 +1,7 @@
 /**
  * `turnlog log`: the events of all sessions in the order in which they were written. Following, it
  * reads what is there and lets go of the store until a process that had it has closed it again:
- * LevelDB lets nobody read beside the one that writes, and who holds it keeps everybody else out.
+ * a store has one owner at a time, for reading too.
  */
 
 import { resolve } from "node:path";
@@ -19,11 +19,10 @@ import { DONE, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, writeLines, type Channel, type Output } from "./output.ts";
 import { eventLine } from "./show/show-events.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   follow: z.boolean().default(false),
   session: z.string().exactOptional(),
@@ -32,7 +31,7 @@ const optionsSchema = z.object({
 type Options = z.infer<typeof optionsSchema>;
 
 const inTheOtherProcess =
-  "LevelDB lets one process at a time read a store. Its events are followed live in the process that has it: `runtime.log.subscribeAll()` in a program.";
+  "A store has one owner at a time. Its events are followed live in the process that has it: `runtime.log.subscribeAll()` in a program.";
 
 /** Milliseconds between two looks at `store.json`, which is written when a store is closed. */
 const LOOK_EVERY = 500;
@@ -63,6 +62,7 @@ async function print(
   { data, progress }: Pick<Output, "data" | "progress">,
 ): Promise<number> {
   await using log = await openSessions(options, {
+    readOnly: true,
     elsewhere: inTheOtherProcess,
     // One session that is encrypted shall not hide all others.
     withoutKey: "redact",

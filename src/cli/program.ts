@@ -57,6 +57,10 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
         "encrypt what sessions say, with keys in this folder, and read what is encrypted",
       ).env("TURNLOG_KEYS"),
     )
+    .option(
+      "--take-over",
+      "open a store that was left open on another machine: make sure that nothing there has it",
+    )
     .option("--json", "print data as JSON, one value a line")
     .option("--debug", "print the stack of an error")
     .configureHelp({ showGlobalOptions: true })

@@ -5,13 +5,12 @@ import type { PositionRange } from "../events/index.ts";
 import { redactSession } from "../runtime/index.ts";
 import { DONE, INTERRUPTED, type ExitCode } from "./exit-code.ts";
 import { writeLine, type Output } from "./output.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   yes: z.boolean().default(false),
   reason: z.string().exactOptional(),
@@ -27,14 +26,17 @@ export async function redact(
   given: unknown,
   { data, progress }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, json, yes, ...options } = optionsSchema.parse(given);
+  const { dir, keys, takeOver, json, yes, ...options } = optionsSchema.parse(given);
   const canAsk = process.stdin.isTTY && progress.isTerminal;
   if (!yes && !canAsk) {
     throw new UsageError(
       `Nothing was redacted: nobody can be asked whether that is to go from ${session}. Say --yes.`,
     );
   }
-  await using log = await openSessions({ dir, keys }, { elsewhere: inTheOtherProcess });
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: false, elsewhere: inTheOtherProcess },
+  );
   if (!yes && !(await isMeant(session, positions))) {
     await writeLine(progress, "Nothing was redacted.");
     return INTERRUPTED;

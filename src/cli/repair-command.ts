@@ -5,13 +5,14 @@ import { z } from "zod";
 import { repairLog, type RepairReport } from "../events/leveldb/index.ts";
 import { writeLines, type Output } from "./output.ts";
 import { amount } from "./wording.ts";
+import { storeOptions } from "./store-folder.ts";
 
-const optionsSchema = z.object({ dir: z.string(), json: z.boolean().default(false) });
+const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, and what `repairLog` throws */
 export async function repair(given: unknown, { data }: Output): Promise<void> {
-  const { dir, json } = optionsSchema.parse(given);
-  const report = await repairLog({ dir: resolve(dir) });
+  const { dir, takeOver, json } = optionsSchema.parse(given);
+  const report = await repairLog({ dir: resolve(dir), takeOver });
   await writeLines(data, json ? [JSON.stringify(report)] : reportLines(report));
 }
 

@@ -13,13 +13,12 @@ import { readEnvironment } from "./environment.ts";
 import { DONE, FAILED, type ExitCode } from "./exit-code.ts";
 import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, type Output } from "./output.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   pace: z.union([z.enum(["at-once", "recorded"]), z.number().positive()]),
   maxGap: z.number().nonnegative().exactOptional(),
@@ -36,7 +35,7 @@ export async function replaySession(
 ): Promise<ExitCode> {
   const options = optionsSchema.parse(given);
   assertUsed(options);
-  await using log = await openSessions(options);
+  await using log = await openSessions(options, { readOnly: true });
   // Says that there is no such session.
   await viewSession(log, session, 1);
   return await unlessInterrupted((signal) =>

@@ -6,19 +6,21 @@ import { listSessions, viewSession, type ListedSession } from "../runtime/index.
 import { askedTools } from "./asked-tools.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { sessionTable, type SessionRow } from "./session-table.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   limit: z.int().positive().optional(),
 });
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW` */
 export async function sessions(given: unknown, { data, progress }: Output): Promise<void> {
-  const { dir, keys, json, limit } = optionsSchema.parse(given);
-  await using log = await openSessions({ dir, keys }, { withoutKey: "redact" });
+  const { dir, keys, takeOver, json, limit } = optionsSchema.parse(given);
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: true, withoutKey: "redact" },
+  );
   const found = await Array.fromAsync(listSessions(log));
   const newest = found.toSorted((one, other) => other.updatedAt - one.updatedAt).slice(0, limit);
   const rows = await Promise.all(newest.map((session) => withQuestions(log, session)));

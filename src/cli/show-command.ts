@@ -13,12 +13,11 @@ import { fullLengths, usualLengths, type Lengths } from "./show/lengths.ts";
 import { stateLines, stateValue } from "./show/show-state.ts";
 import { timelineLines } from "./show/show-timeline.ts";
 import { usageLines, usageValue } from "./show/show-usage.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   at: z.int().positive().optional(),
   view: z.enum(["events", "history", "prompt", "state", "usage", "timeline"]),
@@ -28,10 +27,10 @@ const optionsSchema = z.object({
 
 /** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, keys, at, view: shown, json, step, full } = optionsSchema.parse(given);
+  const { dir, keys, takeOver, at, view: shown, json, step, full } = optionsSchema.parse(given);
   if (step !== undefined && shown !== "timeline")
     throw new UsageError("--step is of the timeline: add --view timeline.");
-  await using log = await openSessions({ dir, keys });
+  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
   const view = await viewSession(log, session, at);
   if (shown === "timeline") {
     const timelines = await timelinesOf(log, view, step);

@@ -1,18 +1,55 @@
-/** The store that a command reads. Never makes one: who only looks changes nothing. */
+/** The store that a command opens. Never makes one: a command that only looks changes nothing. */
 
 import { resolve } from "node:path";
+import { z } from "zod";
 import { encryptedLog, type EncryptedLog } from "../events/encryption/index.ts";
 import { TurnlogError } from "../events/index.ts";
 import { openLog, type StoreLog } from "../events/leveldb/index.ts";
 import { keysIn } from "./key-folder.ts";
 
-/**
- * @param elsewhere - What to do where another process has the store, beside closing it there.
- * @throws TurnlogError `LOG_NOT_FOUND`, and what `openLog` throws
- */
-export async function openStore(dir: string, elsewhere?: string): Promise<StoreLog> {
+/** The options of every command that opens a store. */
+export const storeOptions: {
+  readonly dir: z.ZodString;
+  readonly takeOver: z.ZodDefault<z.ZodBoolean>;
+} = { dir: z.string(), takeOver: z.boolean().default(false) };
+
+/** The same, where it reads or writes what sessions say. */
+export const sessionOptions: typeof storeOptions & {
+  readonly keys: z.ZodOptional<z.ZodString>;
+} = { ...storeOptions, keys: z.string().optional() };
+
+export interface StoreFolder {
+  /** The folder of the store. */
+  readonly dir: string;
+  /** Whether it is opened although it was left open on another machine. */
+  readonly takeOver: boolean;
+}
+
+export interface SessionsFolder extends StoreFolder {
+  /** The folder of the keys of encrypted sessions. */
+  readonly keys?: string | undefined;
+}
+
+export interface StoreUse {
+  /** Whether the command leaves the store as it is. */
+  readonly readOnly: boolean;
+  /** What to do where another process has the store, beside closing it there. */
+  readonly elsewhere?: string;
+}
+
+export interface SessionsUse extends StoreUse {
+  /** What is read of an encrypted session where its key is not at hand. Default `refuse`. */
+  readonly withoutKey?: "refuse" | "redact";
+}
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, and what `openLog` throws */
+export async function openStore(
+  { dir, takeOver }: StoreFolder,
+  { readOnly, elsewhere }: StoreUse,
+): Promise<StoreLog> {
   try {
-    return await openLog({ dir: resolve(dir), create: false });
+    const folder = { dir: resolve(dir), takeOver };
+    return await openLog(readOnly ? { ...folder, readOnly } : { ...folder, create: false });
   } catch (error) {
     const isLocked = TurnlogError.isInstance(error) && error.code === "LOG_LOCKED";
     if (!isLocked || elsewhere === undefined) throw error;
@@ -21,30 +58,16 @@ export async function openStore(dir: string, elsewhere?: string): Promise<StoreL
   }
 }
 
-export interface StoreFolder {
-  /** The folder of the store. */
-  readonly dir: string;
-  /** The folder of the keys of encrypted sessions. */
-  readonly keys?: string | undefined;
-}
-
-export interface ReadingOptions {
-  /** As {@link openStore} says it. */
-  readonly elsewhere?: string;
-  /** What is read of an encrypted session where its key is not at hand. Default `refuse`. */
-  readonly withoutKey?: "refuse" | "redact";
-}
-
 /**
- * The same, for who reads or writes what sessions say.
+ * The same, for a command that reads or writes what sessions say.
  * @throws UsageError, and as {@link openStore}
  */
 export async function openSessions(
-  { dir, keys }: StoreFolder,
-  { elsewhere, withoutKey = "refuse" }: ReadingOptions = {},
+  folder: SessionsFolder,
+  { withoutKey = "refuse", ...use }: SessionsUse,
 ): Promise<EncryptedLog> {
-  const kept = keysIn(keys, dir);
-  const log = encryptedLog(await openStore(dir, elsewhere), kept, { withoutKey });
+  const kept = keysIn(folder.keys, folder.dir);
+  const log = encryptedLog(await openStore(folder, use), kept, { withoutKey });
   await log.settled();
   return log;
 }

@@ -4,13 +4,12 @@ import { z } from "zod";
 import { verifyLog, verifySession, type LogVerification } from "../runtime/index.ts";
 import { DONE, FAILED, type ExitCode } from "./exit-code.ts";
 import { shown, writeLines, type Channel, type Output } from "./output.ts";
-import { openSessions } from "./store-folder.ts";
+import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
 
 const optionsSchema = z.object({
-  dir: z.string(),
-  keys: z.string().optional(),
+  ...sessionOptions,
   json: z.boolean().default(false),
   every: z.int().positive().exactOptional(),
   chain: z.string().exactOptional(),
@@ -27,12 +26,15 @@ export async function verify(
   given: unknown,
   { data }: Output,
 ): Promise<ExitCode> {
-  const { dir, keys, json, chain, ...options } = optionsSchema.parse(given);
+  const { dir, keys, takeOver, json, chain, ...options } = optionsSchema.parse(given);
   const noted = chain === undefined ? {} : { chain: chainEnd(chain) };
   if (chain !== undefined && session === undefined) {
     throw new UsageError("--chain is about one session: name it.");
   }
-  await using log = await openSessions({ dir, keys }, { withoutKey: "redact" });
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: true, withoutKey: "redact" },
+  );
   const found: LogVerification =
     session === undefined
       ? await verifyLog(log, options)

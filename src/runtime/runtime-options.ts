@@ -18,6 +18,8 @@ export type StoreOptions =
       readonly dir: string;
       /** `sync` (default) survives a power cut, `os` the death of the process. */
       readonly durability?: "sync" | "os";
+      /** As `openLog` has it: for a store that was left open on another machine. */
+      readonly takeOver?: boolean;
     }
   | { readonly memory: true }
   /** A log of your own; the runtime does not close it. */
@@ -100,8 +102,8 @@ export function hasLog<Options extends StoreOptions>(
 
 export async function openStore(options: Exclude<StoreOptions, OwnLog>): Promise<StoreLog> {
   if ("dir" in options && options.dir !== undefined) {
-    const { dir, durability = "sync" } = options;
-    return await openLog({ dir, durability });
+    const { dir, durability = "sync", takeOver = false } = options;
+    return await openLog({ dir, durability, takeOver });
   }
   return await openMemoryLog();
 }

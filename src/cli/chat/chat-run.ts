@@ -33,6 +33,7 @@ import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 export interface ChatRun {
   /** The folder of the store, as it was written. */
   readonly dir: string;
+  readonly takeOver: boolean;
   readonly durability: "sync" | "os";
   readonly hashChain: boolean;
   /** The folder of the keys, as it was written; undefined where nothing is to be encrypted. */
@@ -95,6 +96,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   await using runtime = await createRuntime({
     dir,
     durability,
+    takeOver: run.takeOver,
     hashChain: run.hashChain,
     ...(keys === undefined ? {} : { encryption: { keys } }),
     agent,

@@ -52,4 +52,6 @@ export type LogWithBlobs = EventLog & {
   readonly blobs?: BlobStore | undefined;
   /** The folder of its store, where it has one. */
   readonly dir?: string | undefined;
+  /** Whether it was opened to be read: then keys are not changed either. */
+  readonly readOnly?: boolean;
 };

@@ -32,6 +32,18 @@ export function memoryKeys(): KeyStore {
   };
 }
 
+/** Keys over others, which are read and never changed: what is saved and erased here is so in memory alone. */
+export function unsavedKeys(keys: KeyStore): KeyStore {
+  const changed = new Map<string, string | undefined>();
+  return {
+    ...(keys.folder === undefined ? {} : { folder: keys.folder }),
+    load: async (session) =>
+      changed.has(session) ? changed.get(session) : await keys.load(session),
+    save: async (session, key) => void changed.set(session, key),
+    erase: async (session) => void changed.set(session, undefined),
+  };
+}
+
 /** What is kept is JSON; undefined where it is not. */
 export function jsonOf(text: string): unknown {
   try {

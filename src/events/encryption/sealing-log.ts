@@ -29,7 +29,7 @@ import { keyMissing } from "./key-errors.ts";
 import { ForksUnderWay } from "./forks-under-way.ts";
 import { assertKeysOutside } from "./keys-outside.ts";
 import { KeyRing } from "./key-ring.ts";
-import type { KeyStore } from "./key-store.ts";
+import { unsavedKeys, type KeyStore } from "./key-store.ts";
 import type { SessionKey } from "./session-key.ts";
 import { mapped, Opener, type OpeningOptions, type WithoutKey } from "./opened-events.ts";
 import { inForm } from "./sealed-event.ts";
@@ -52,7 +52,9 @@ export function encryptedLog(
   { withoutKey = "refuse" }: EncryptedLogOptions = {},
 ): EncryptedLog {
   if (keys !== undefined) assertKeysOutside(keys, log.dir);
-  return new SealingLog(log, keys, withoutKey);
+  // Erasures that were cut short are finished in memory, where nothing is written.
+  const used = keys !== undefined && log.readOnly === true ? unsavedKeys(keys) : keys;
+  return new SealingLog(log, used, withoutKey);
 }
 
 class SealingLog implements EncryptedLog {

@@ -39,6 +39,7 @@ import type { LiveTail } from "./live-tail.ts";
 import { ScannedDatabase } from "./scans.ts";
 import { listSessions } from "./session-list.ts";
 import { assertWhole, Reading } from "./reading.ts";
+import { readOnlyError } from "./read-only.ts";
 import { SnapshotReader, snapshotRow } from "./snapshots.ts";
 import type { StoreLog, ThinnedSession, ThinOptions } from "./store-log.ts";
 import { Thinning } from "./thinning.ts";
@@ -46,6 +47,8 @@ import { Thinning } from "./thinning.ts";
 export interface LevelLogOptions {
   /** The folder of the store, where it has one. */
   readonly dir?: string;
+  /** Whether all that would change the store is refused. Default false. */
+  readonly readOnly?: boolean;
   readonly sync: boolean;
   /** What lies beside it. */
   readonly blobs: BlobStore;
@@ -63,6 +66,7 @@ export interface LevelLogOptions {
 
 export class LevelLog implements StoreLog {
   readonly dir: string | undefined;
+  readonly readOnly: boolean;
   readonly blobs: BlobStore;
   readonly #database: ScannedDatabase;
   readonly #release: LevelLogOptions["release"];
@@ -83,11 +87,11 @@ export class LevelLog implements StoreLog {
   readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
-  constructor(
-    given: Database,
-    { dir, sync, blobs, end, checked, release, eraser, assertOwned = () => {} }: LevelLogOptions,
-  ) {
+  constructor(given: Database, options: LevelLogOptions) {
+    const { dir, sync, blobs, end, checked, release, eraser } = options;
+    const { assertOwned = () => {}, readOnly = false } = options;
     this.dir = dir;
+    this.readOnly = readOnly;
     this.blobs = blobs;
     const database = new ScannedDatabase(given);
     this.#database = database;
@@ -145,7 +149,7 @@ export class LevelLog implements StoreLog {
     options?: AppendOptions,
   ): Promise<Appended> {
     try {
-      this.#assertOpen();
+      this.#assertWritable();
       return this.#appender.append(session, expected, events, options);
     } catch (error) {
       return rejected(error);
@@ -154,7 +158,7 @@ export class LevelLog implements StoreLog {
 
   fork(session: string, events: ForkEvents): Promise<Appended> {
     try {
-      this.#assertOpen();
+      this.#assertWritable();
       return this.#appender.fork(session, events);
     } catch (error) {
       return rejected(error);
@@ -212,7 +216,7 @@ export class LevelLog implements StoreLog {
   }
 
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
-    this.#assertOpen();
+    this.#assertWritable();
     const { key, row } = snapshotRow(parseSessionId(session), snapshot);
     let head = this.#heads.staying(session);
     for (; head === undefined; head = this.#heads.staying(session)) {
@@ -234,7 +238,7 @@ export class LevelLog implements StoreLog {
   }
 
   async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
-    this.#assertOpen();
+    this.#assertWritable();
     return await this.#deletion.delete(session, options);
   }
 
@@ -253,7 +257,7 @@ export class LevelLog implements StoreLog {
   }
 
   async thin(session: string, options: ThinOptions): Promise<ThinnedSession> {
-    this.#assertOpen();
+    this.#assertWritable();
     return await this.#thinning.thin(session, options);
   }
 
@@ -286,6 +290,11 @@ export class LevelLog implements StoreLog {
 
   #assertOpen(): void {
     if (this.#closed !== undefined) throw closedError();
+  }
+
+  #assertWritable(): void {
+    this.#assertOpen();
+    if (this.readOnly) throw readOnlyError(this.dir);
   }
 
   /** Lets go of what is only in memory: the store knows what was written. */

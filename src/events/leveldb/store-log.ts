@@ -34,6 +34,8 @@ export interface ThinnedSession {
 export interface StoreLog extends EventLog {
   /** The folder of the store; undefined for one in memory. */
   readonly dir: string | undefined;
+  /** Whether it was opened to be read: all that would change the store is refused with `LOG_READ_ONLY`. */
+  readonly readOnly: boolean;
   /** What lies beside the log: in the folder `blobs` of the store, or in memory with it. */
   readonly blobs: BlobStore;
   /**

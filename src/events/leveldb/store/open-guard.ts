@@ -20,7 +20,7 @@ export interface OpenGuard {
 /** Puts right what a process left that died while it opened or repaired. Only under the lock. */
 export async function settle(paths: StorePaths): Promise<void> {
   const names = new Set(namesIn(paths.dir));
-  for (const name of ["log.discard", "log.linking", "log.repairing"]) {
+  for (const name of ["log.discard", "log.linking", "log.repairing", "log.reading"]) {
     if (names.has(name)) await rm(join(paths.dir, name), { recursive: true, force: true });
   }
   if (names.has("log.repaired")) await putRepaired(paths, names.has("log"));

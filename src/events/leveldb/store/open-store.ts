@@ -1,10 +1,11 @@
 /**
- * Opens a store on disk to write to it: looks, owns, reads the files, guards them, opens, checks the
+ * Opens a store on disk: looks, owns, and to write to it reads the files, guards them, opens, checks the
  * chain. Whatever is refused is left as it was.
  */
 
 import { realpathSync } from "node:fs";
 import { folderBlobs } from "../../blobs/index.ts";
+import { TurnlogError } from "../../errors.ts";
 import { makePrivateFolder } from "../../private-folder.ts";
 import { eraseLeft, type Eraser } from "../erasure.ts";
 import type { Committer } from "../committer.ts";
@@ -21,6 +22,7 @@ import { guardLog, inheritedGuard, settle } from "./open-guard.ts";
 import { ownStore, type Ownership } from "./own-store.ts";
 import { claim, disclaim, type Durability } from "./owner.ts";
 import type { JsonDraft } from "./json-file.ts";
+import { openForReading } from "./open-reading.ts";
 import { seal } from "../sealed-row.ts";
 import { FORMAT, newStore, readStoreFile, writeStoreFile, type StoreFile } from "./store-file.ts";
 import { assertOurs, assertThere, isUnused } from "./store-files.ts";
@@ -28,18 +30,35 @@ import { storePaths, type StorePaths } from "./store-paths.ts";
 import { sumTables, type TableSums } from "./table-sums.ts";
 
 /** Which store is opened, and how. */
-export interface OpenLogOptions {
-  /** The store's folder; created when there is none. */
+export type OpenLogOptions = OpenToWrite | OpenToRead;
+
+interface WhichStore {
+  /** The store's folder. */
   readonly dir: string;
-  /** What a resolved append means, for the whole store. Default `sync`. */
-  readonly durability?: Durability;
-  /** Whether a store is made where there is none. Default true; who only reads says false. */
-  readonly create?: boolean;
   /**
    * Opens a store whose last owner was on another machine and did not close it. Whether that owner
    * lives cannot be seen from here: make sure that it does not. Default false.
    */
   readonly takeOver?: boolean;
+}
+
+/** A store that is written to; its folder is made where there is none. */
+interface OpenToWrite extends WhichStore {
+  readonly readOnly?: false;
+  /** What a resolved append means, for the whole store. Default `sync`. */
+  readonly durability?: Durability;
+  /** Whether a store is made where there is none. Default true. */
+  readonly create?: boolean;
+}
+
+/**
+ * A store that is left as it is: nothing in it is made, appended, mended or erased, and whoever tries is
+ * refused with `LOG_READ_ONLY`. It has one owner at a time all the same.
+ */
+interface OpenToRead extends WhichStore {
+  readonly readOnly: true;
+  readonly durability?: never;
+  readonly create?: never;
 }
 
 /** A database that was opened and checked. */
@@ -51,34 +70,55 @@ interface Opened extends CheckedRows {
 
 /**
  * Opens the log of a store.
- * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false`), `LOG_LOCKED`, `LOG_FOREIGN`,
+ * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false` or `readOnly`), `LOG_LOCKED`, `LOG_FOREIGN`,
  * `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
  */
 export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
-  const { dir, durability = "sync", create = true, takeOver = false } = options;
+  const { dir, readOnly = false, durability = "sync", create = !readOnly, takeOver } = options;
+  assertMeant(options);
   let ownership: Ownership | undefined;
   try {
     const given = storePaths(dir);
     assertOurs(given);
     if (!create) assertThere(given);
-    makePrivateFolder(dir);
+    if (!readOnly) makePrivateFolder(dir);
     // LevelDB opens files by name all the time: the folder is the same one wherever links lead later.
     const paths = storePaths(realpathSync.native(dir));
     ownership = await ownStore(paths, { takeOver });
-    const opened = await openOwned(paths, durability);
-    return new LevelLog(opened.database, {
-      dir: paths.dir,
-      eraser: eraserOf(opened.database),
-      sync: durability === "sync",
-      blobs: folderBlobs(paths.blobs, { sync: durability === "sync" }),
-      ...opened.chain,
-      assertOwned: ownership.assertHeld,
-      release: closer(paths, ownership, opened),
-    });
+    return readOnly
+      ? await openForReading(paths, ownership)
+      : await openForWriting(paths, ownership, durability);
   } catch (error) {
     await ownership?.release();
     throw storeFailure(error, dir);
   }
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for options that would do nothing */
+function assertMeant({ readOnly, durability, create }: OpenLogOptions): void {
+  if (readOnly !== true || (durability === undefined && create === undefined)) return;
+  const what = durability === undefined ? "create" : "durability";
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `openLog: \`${what}\` is for a store that is written to. Leave it out, or leave out \`readOnly\`.`,
+  );
+}
+
+async function openForWriting(
+  paths: StorePaths,
+  ownership: Ownership,
+  durability: Durability,
+): Promise<StoreLog> {
+  const opened = await openOwned(paths, durability);
+  return new LevelLog(opened.database, {
+    dir: paths.dir,
+    eraser: eraserOf(opened.database),
+    sync: durability === "sync",
+    blobs: folderBlobs(paths.blobs, { sync: durability === "sync" }),
+    ...opened.chain,
+    assertOwned: ownership.assertHeld,
+    release: closer(paths, ownership, opened),
+  });
 }
 
 /** Deleted rows leave the files when their tables are merged; old files go when a table is made. */

@@ -29,7 +29,7 @@ import { hasCode, namesIn, type StorePaths } from "./store-paths.ts";
 /** How a store is owned. */
 export interface OwnOptions {
   /** Opens a store whose last owner was on another machine and did not close it. Default false. */
-  readonly takeOver?: boolean;
+  readonly takeOver?: boolean | undefined;
 }
 
 export interface Ownership {
