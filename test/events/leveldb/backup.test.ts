@@ -138,7 +138,7 @@ describe("a backup that does not come to its end", () => {
     let moment = 0;
     const copies: Promise<void>[] = [];
     await log.backup(to, {
-      onProgress: () => copies.push(copyStore(to, join(root, String(moment++)))),
+      onProgress: () => copies.push(copyStore(to, join(root, String(moment++)), true)),
     });
     await Promise.all(copies);
     expect(moment).toBeGreaterThan(5);

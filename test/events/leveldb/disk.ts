@@ -1,5 +1,6 @@
 /** Real stores in temporary folders: what is in them, copies of them, and damage done to them. */
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import {
   copyFile,
   mkdir,
@@ -63,14 +64,22 @@ export async function openRefusal(code: TurnlogErrorCode, dir: string): Promise<
   return error;
 }
 
-/** What a power cut or a kill at this moment would leave; the store may be open, but must not be writing. */
-export async function copyStore(from: string, to: string): Promise<void> {
+/**
+ * What a power cut or a kill at this moment would leave; the store may be open, but must not be writing.
+ * @param isWritten - Whether it is all the same: files that are gone by then are left out.
+ */
+export async function copyStore(from: string, to: string, isWritten = false): Promise<void> {
   for (const entry of await readdir(from, { withFileTypes: true, recursive: true })) {
     if (!entry.isFile()) continue;
     const folder = join(to, entry.parentPath.slice(from.length));
     await mkdir(folder, { recursive: true });
     if (entry.name === "LOCK") await writeFile(join(folder, "LOCK"), "");
-    else await copyFile(join(entry.parentPath, entry.name), join(folder, entry.name));
+    else {
+      const path = join(entry.parentPath, entry.name);
+      await copyFile(path, join(folder, entry.name)).catch((error: unknown) => {
+        if (!isWritten || existsSync(path)) throw error;
+      });
+    }
   }
 }
 
