@@ -20,7 +20,8 @@ import { checkPosition } from "../session-view.ts";
 import { fixtureNames } from "./fixture-names.ts";
 import { FIXTURE, fixtureSessions } from "./fixture-sessions.ts";
 import { readSessionFile } from "./import-session.ts";
-import { redaction, type Redaction } from "./redaction.ts";
+import { redactedValue } from "./redacted-value.ts";
+import { Redaction } from "./redaction.ts";
 
 /** What is taken out of a fixture beside what always is. */
 export interface FixtureOptions {
@@ -45,9 +46,14 @@ export async function exportFixture(
 ): Promise<readonly string[]> {
   await checkPosition(log, session);
   const recorded = unchained(await Array.fromAsync(log.read(session)));
-  const rules = redaction(redact, home);
-  const events = withDigests(placed(redacted(named(recorded), rules)));
-  const fixture = { redacted: [...rules.applied].toSorted() };
+  const { secretRules } = await import("./secrets/index.ts");
+  const redaction = new Redaction({ rules: await secretRules(), own: redact, home });
+  const renamed = named(recorded);
+  // Twice: what has a name beside it in one place may have none in another.
+  redacted(renamed, redaction);
+  redaction.rememberFound();
+  const events = withDigests(placed(redacted(renamed, redaction)));
+  const fixture = { redacted: [...redaction.applied].toSorted() };
   const header = headerLine({ session: FIXTURE, events: events.length, fixture });
   const lines = [header, ...events.map(eventLine)];
   try {
@@ -92,18 +98,13 @@ function named(events: readonly SessionEvent[]): readonly SessionEvent[] {
   });
 }
 
-/** Fields that say what a thing is, and not what was said. */
-const structural: ReadonlySet<string> = new Set(["digest", "promptDigest", "effectId", "sha256"]);
-
 function redacted(
   events: readonly SessionEvent[],
-  rules: Redaction,
+  redaction: Redaction,
 ): readonly (SessionEvent | undefined)[] {
-  const texts = redactedTexts(events, rules);
+  const texts = redactedTexts(events, redaction);
   return events.map((event) => {
-    const data = mapped(withoutCircumstances(event.data), (text, field) =>
-      structural.has(field) ? text : rules.named(field, text),
-    );
+    const data = redactedValue(withoutCircumstances(event.data), redaction);
     const text = texts.get(event.seq);
     if (text === undefined) return withData(event, data);
     // All that it said was taken out with the piece before it.
@@ -116,7 +117,7 @@ function redacted(
 /** The deltas that are not what they were, by position: what is taken out may lie across several of them. */
 function redactedTexts(
   events: readonly SessionEvent[],
-  rules: Redaction,
+  redaction: Redaction,
 ): ReadonlyMap<number, string> {
   const blocks = new Map<string, { readonly seq: number; readonly text: string }[]>();
   let attempt = 0;
@@ -132,7 +133,7 @@ function redactedTexts(
   }
   return new Map(
     [...blocks.values()].flatMap((block) => {
-      const texts = rules.pieces(block.map(({ text }) => text));
+      const texts = redaction.pieces(block.map(({ text }) => text));
       return block.flatMap(({ seq, text }, index): [number, string][] =>
         texts[index] === text ? [] : [[seq, texts[index] ?? ""]],
       );
@@ -186,16 +187,12 @@ function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
   });
 }
 
-/** Every string of a value by what `change` makes of it; it is told the field that has it. */
-function mapped(
-  value: unknown,
-  change: (text: string, field: string) => string,
-  field = "",
-): unknown {
-  if (typeof value === "string") return change(value, field);
-  if (Array.isArray(value)) return value.map((inner: unknown) => mapped(inner, change, field));
+/** Every string of a value by what `change` makes of it. */
+function mapped(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((inner: unknown) => mapped(inner, change));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, mapped(inner, change, name)]),
+    Object.entries(value).map(([name, inner]) => [name, mapped(inner, change)]),
   );
 }

@@ -153,3 +153,86 @@ describe("a fixture", () => {
     await expect(broken).rejects.toThrow(/makes no fixture/);
   });
 });
+
+describe("a session that leaks in every place", () => {
+  const SECRETS = {
+    password: "correct horse battery",
+    header: "q8Zr2LmX7vKp4TnB9sYd",
+    pair: "x7Kd0pQ2mW9vTz4LbN1r",
+    argument: "hunter2hunter2",
+    key: "glpat-aB3dE5gH7jK9mN1pQ3sT",
+    query: "Zk3v9TqLw8YhB2nXr5Md",
+    file: "s3cr3t-in-a-file",
+    name: "ghp_a1B2c3D4e5F6g7H8i9J0a1B2c3D4e5F6g7H8",
+  };
+
+  function agent(): Agent {
+    const json = z.json();
+    return {
+      model: scriptedModel([
+        {
+          parts: [
+            {
+              ...call("request", "1", {
+                headers: [{ name: "X-Api-Key", value: SECRETS.header }],
+                pair: ["Authorization", `Bearer ${SECRETS.pair}`],
+                args: ["--password", SECRETS.argument, "--verbose"],
+                login: { user: "ada", password: SECRETS.password },
+                url: `https://a.example/?a=1&access_token=${SECRETS.query}`,
+                [SECRETS.key]: true,
+              }),
+            },
+          ],
+        },
+        {
+          parts: [{ type: "text", deltas: ["I said ", ...SECRETS.password.split(""), " to it."] }],
+        },
+      ]),
+      tools: {
+        request: tool({
+          inputSchema: z.record(z.string(), json),
+          execute: async () => ({
+            stdout: JSON.stringify({ config: { client_secret: SECRETS.file } }),
+            content: Buffer.from(`[db]\npassword=${SECRETS.file}\n`).toString("base64"),
+            files: [`backup-${SECRETS.name}.tar`],
+            [SECRETS.name]: "a",
+          }),
+        }),
+      },
+    };
+  }
+
+  it("makes a fixture without any of it, that replays", async () => {
+    await using log = await openMemoryLog();
+    await using runtime = await createRuntime({ log, agent: agent() });
+    const session = await runtime.session("s");
+    const text = Buffer.from(`aws_secret_access_key = ${"aB3/".repeat(10)}`);
+    const turn = await session.send([
+      { type: "text", text: "Look at it." },
+      {
+        type: "file",
+        data: text.toString("base64"),
+        mediaType: "text/plain",
+        filename: `${SECRETS.key}.txt`,
+      },
+    ]);
+    expect(await turn.result).toMatchObject({ finishReason: "stop" });
+    const lines = await exportFixture(log, "s");
+    const { events } = await readSessionFile(lines);
+    const said = events
+      .map(({ type, data }) => (type === "part.text-delta" ? data.text : ""))
+      .join("");
+    const whole = lines.join("\n") + said;
+    for (const [where, secret] of Object.entries(SECRETS)) {
+      expect(whole, where).not.toContain(secret);
+      expect(whole, where).not.toContain(Buffer.from(secret).toString("base64").slice(2, 12));
+    }
+    // It had a name once, and none when it was said again.
+    expect(said).toBe("I said [secret] to it.");
+    const output = events.find(({ type }) => type === "tool.succeeded");
+    const encoded = /"content":"([\w+/=]+)"/.exec(JSON.stringify(output))?.[1] ?? "";
+    expect(Buffer.from(encoded, "base64").toString()).toBe("[db]\npassword=[secret]\n");
+    const { difference } = await replay(events, agent());
+    expect(difference && differenceText(difference)).toBeUndefined();
+  });
+});

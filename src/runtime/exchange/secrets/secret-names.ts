@@ -1,0 +1,62 @@
+/** What a name says about the value beside it. Pure. */
+
+/**
+ * - `secret`: whatever is there is secret, also an ordinary word (`password`, `client_secret`)
+ * - `token`: secret if it could be a token, and not a word (`access_token`, `session`)
+ * - `key`: secret if it is random (`cache_key` has other values too)
+ */
+export type NameKind = "secret" | "token" | "key";
+
+const SECRET =
+  /(?:password|passwd|passphrase|passcode|passwort|kennwort|contrase[nñ]a|motdepasse|senha|пароль|密码|密碼|パスワード|비밀번호|secret|pwd|mnemonic|credentials?|zugangsdaten|masterkey|privatekey|secretkey|secretaccesskey|accountkey|sharedaccesskey|clientsecret|storagekey|seedphrase|recoverycodes?|backupcodes?|securestring|pgpassword)$/;
+const TOKEN =
+  /(?:token|jwt|bearer|authorization|cookie|apikey|accesskey|accesskeyid|authkey|signingkey|encryptionkey|licen[cs]ekey|subscriptionkey|sharedkey|servicekey|deploykey|writekey|readkey|adminkey|appkey|applicationkey|webhookurl|webhook|connectionstring|connstr|sharedaccesssignature|xamzsignature|xamzcredential|xgoogsignature|clientassertion|hmac|authcode|verificationcode|sonarlogin|jsessionid|phpsessid|sessionid|sessid)$/;
+
+/** Whole words at the end of a name, too short to be looked for in others. */
+const secretWords: ReadonlySet<string> = new Set([
+  "pass",
+  "pw",
+  "pin",
+  "otp",
+  "totp",
+  "passwords",
+  "secrets",
+]);
+const tokenWords: ReadonlySet<string> = new Set([
+  "auth",
+  "session",
+  "sid",
+  "dsn",
+  "sas",
+  "sig",
+  "creds",
+  "cred",
+  "csrf",
+  "xsrf",
+]);
+
+/** `DB_PASSWORD`, `dbPassword` and `db-password` are words of the same name. */
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\d]+/u)
+    .filter((word) => word !== "");
+}
+
+export function nameKind(name: string): NameKind | undefined {
+  const words = wordsOf(name);
+  // `API_KEY_1`, `token2`, `password_value`.
+  while (
+    words.length > 1 &&
+    /^(?:\d+|value|old|new|prod|production|dev|test|staging|live|base64|b64|hash|plaintext|raw)$/.test(
+      words.at(-1) ?? "",
+    )
+  )
+    words.pop();
+  const last = (words.at(-1) ?? "").replace(/\d+$/, "");
+  const whole = words.join("").replace(/\d+$/, "");
+  if (SECRET.test(whole) || secretWords.has(last)) return "secret";
+  if (TOKEN.test(whole) || tokenWords.has(last)) return "token";
+  return last === "key" || last === "keys" || last === "salt" ? "key" : undefined;
+}
