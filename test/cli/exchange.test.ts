@@ -66,6 +66,24 @@ describe("export and import", () => {
     expect(await readdir(folder.path)).toEqual(["broken.jsonl"]);
   });
 
+  it("take a session that breaks a law by --no-verify, under the name that --as gives it", async () => {
+    await using folder = await folderWith("one", await events());
+    const { stdout } = await run(["export", "one"], { cwd: folder.path });
+    const broken = stdout.replaceAll('"stop"', '"length"').replace('"turn":1', '"turn":7');
+    await folder.write("broken.jsonl", broken);
+    const two = ["import", "broken.jsonl", "--as", "two"];
+    const refused = await run(two, { cwd: folder.path });
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toMatch(/--no-verify.*\[EVENT_INVALID\]/);
+    expect(await run([...two, "--no-verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
+    const listed = await run(["sessions", "--json"], { cwd: folder.path });
+    expect(listed.stdout.match(/"session":"\w+"/g)?.toSorted()).toEqual([
+      '"session":"one"',
+      '"session":"two"',
+    ]);
+    expect(await run(["verify", "two"], { cwd: folder.path })).toMatchObject({ code: 1 });
+  });
+
   it("leave a session alone that has the name already, and a file that was there when nothing can be exported", async () => {
     await using folder = await folderWith("one", await events());
     await run(["export", "one", "--out", "one.jsonl"], { cwd: folder.path });

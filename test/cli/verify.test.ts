@@ -48,6 +48,22 @@ describe("verify", () => {
     ]);
   });
 
+  it("ends with 1 when it is the store that has a problem, and every session is sound", async () => {
+    await using folder = await folderWithStore();
+    {
+      await using store = new Level(join(folder.at(".turnlog"), "log"));
+      // Of a session that was deleted, it is known how many places it leaves empty: this one is none.
+      await store.put("d/none", "not what anybody wrote");
+    }
+    const { code, stdout } = await run(["verify"], { cwd: folder.path });
+    expect(stdout).toMatch(/^the store: /m);
+    expect(stdout.match(/: sound$/gm)).toHaveLength(2);
+    expect(code).toBe(1);
+    const json = await run(["verify", "--json"], { cwd: folder.path });
+    expect(json.code).toBe(1);
+    expect(jsonLines(json.stdout)[0]).toMatchObject({ problems: [{ position: 0 }] });
+  });
+
   it("refuses a session that there is not, and a sample of nothing", async () => {
     await using folder = await folderWithStore();
     const nobody = await run(["verify", "nobody"], { cwd: folder.path });

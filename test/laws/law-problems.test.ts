@@ -38,6 +38,20 @@ function restarted(more: { readonly attempt?: number; readonly effectId?: string
   };
 }
 
+/** Starts the last tool that was started once more, counted as another attempt, though nobody died. */
+const startedAgain: Change = (events) =>
+  restarted({})(events).filter(({ type }) => type !== "session.recovered");
+
+/** Numbers the attempts of a step in another way: of all but the first, so many later. */
+function attemptsLater(by: number): Change {
+  return (events) =>
+    events.map((event) =>
+      event.type === "step.started" && event.data.attempt > 1
+        ? { ...event, data: { ...event.data, attempt: event.data.attempt + by } }
+        : event,
+    );
+}
+
 /** Has the first message say something else. */
 function reworded(events: readonly SessionEvent[]): readonly EventBody[] {
   const first = events.find((event) => event.type === "message.queued");
@@ -64,6 +78,12 @@ describe("a log in which", () => {
       twice("tool.started"),
       "is started again although nobody died",
     ],
+    [
+      "a tool is started twice, as another attempt",
+      "long-talk",
+      startedAgain,
+      "is started again although nobody died",
+    ],
     ["an attempt is left out", "long-talk", restarted({ attempt: 3 }), "is started as attempt 3"],
     [
       "an attempt has another effect",
@@ -82,6 +102,8 @@ describe("a log in which", () => {
     ["a message was never accepted", "tools", without("message.queued"), "was never accepted"],
     ["a turn does not end", "long-talk", without("turn.ended"), "has not ended"],
     ["a turn ends twice", "tools", twice("turn.ended"), "it had not begun"],
+    ["an attempt at a step is left out", "retries", attemptsLater(1), "attempt 3 after 1"],
+    ["an attempt at a step is counted twice", "retries", attemptsLater(-1), "after step"],
     ["a step ends twice", "tools", twice("step.finished"), "it had ended"],
     ["a step's end is missing", "tools", without("step.finished"), "has not ended"],
     ["a prompt is not the one that was sent", "tools", reworded, "cannot be rebuilt"],

@@ -1,5 +1,5 @@
 /** What the log does when the database beneath it fails, delays, or has other rows than were written. */
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import {
   TurnlogError,
   type SessionEvent,
@@ -41,16 +41,26 @@ const failures: readonly (readonly [string, TurnlogErrorCode])[] = [
 it.each(failures)(
   "answers %j with %s, to that batch and to everything behind it",
   async (text, code) => {
-    const { log, database } = await openFaultyLog();
+    const gate = Promise.withResolvers<void>();
+    let isHeld = false;
+    const { log, database } = await openFaultyLog((operation) =>
+      operation === "write" && isHeld ? gate.promise : Promise.resolve(),
+    );
     await log.append("s", "none", numberedUpTo(3));
+    isHeld = true;
     database.fail("write", levelError(text));
     const cause = log.append("s", 3, [numbered(4)]);
+    // It is under way: what follows is in batches behind it, of which one is full.
+    await vi.waitUntil(() => database.writing === 1);
+    const large = { ...alone(5), data: { id: "5", text: "x".repeat(1024 * 1024) } };
     const behind = [
-      log.append("s", 4, [numbered(5)]),
+      log.append("s", 4, [large]),
+      log.append("s", 5, [numbered(6)]),
       log.append("t", "any", [numbered(1)]),
       log.append("u", "any", [numbered(1, "id")]),
       log.saveSnapshot("s", { projection: "p", version: 1, position: 4, state: null }),
     ];
+    gate.resolve();
     const error: unknown = await cause.catch((failure: unknown) => failure);
     expect(error).toMatchObject({
       code,

@@ -124,6 +124,17 @@ describe("an import", () => {
     );
   });
 
+  it.each(fixtureNames)("is refused without its last lines, also unchecked: %s", async (name) => {
+    const lines = await linesOf(await readFixture(name));
+    for (const left of [lines.length - 1, lines.length - 2, 2, 1]) {
+      for (const verify of [true, false]) {
+        const error = await refusal(lines.slice(0, left), { verify });
+        expect([left, verify, error.code]).toEqual([left, verify, "INVALID_INPUT"]);
+        expect(error.message).toContain("its header says");
+      }
+    }
+  });
+
   it.each<[string, (lines: readonly string[]) => readonly string[], object]>([
     ["is empty", () => [], { code: "INVALID_INPUT" }],
     ["has no header", (lines) => lines.slice(1), { code: "INVALID_INPUT" }],

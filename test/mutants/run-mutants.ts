@@ -1,0 +1,150 @@
+/**
+ * `npm run test:mutants -- [--sample 40] [--seed 1] [--folder projections] [--file queue.ts]`: plants
+ * mutants one at a time, in memory, runs the tests that are near, and tells which nobody noticed. Each
+ * folder has a sample of its own; without `--sample` all of its mutants are planted, which takes hours.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { createVitest, type TestRunResult, type Vitest } from "vitest/node";
+import { seededRandom } from "../support/random.ts";
+import { mutantsOf, planted, type Mutant } from "./mutants.ts";
+
+interface Folder {
+  /** Files or folders below `src`. */
+  readonly sources: readonly string[];
+  /** Tests below `test`, the nearest first: each group runs when those before have noticed nothing. */
+  readonly tests: readonly (readonly string[])[];
+}
+
+const recordings = ["laws/recorded-sessions.test.ts"];
+
+const folders: Readonly<Record<string, Folder>> = {
+  machines: {
+    sources: ["machines"],
+    tests: [["machines"], recordings, ["runtime/limits", "runtime/queue", "runtime/approvals"]],
+  },
+  projections: {
+    sources: ["projections"],
+    tests: [["projections"], recordings, ["laws/folds", "context/call-ids", "runtime/fork-"]],
+  },
+  context: {
+    sources: ["context"],
+    tests: [["context"], recordings, ["runtime/compacting", "runtime/overflowing"]],
+  },
+  codec: {
+    sources: ["events/codec.ts", "events/upcasters.ts", "events/stored-form.ts"],
+    tests: [["events/codec"], ["events/leveldb/event-row"]],
+  },
+};
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+interface Planted {
+  readonly file: string;
+  readonly text: string;
+  readonly mutant: Mutant;
+}
+
+const { values } = parseArgs({
+  options: {
+    sample: { type: "string" },
+    seed: { type: "string", default: "1" },
+    folder: { type: "string" },
+    file: { type: "string" },
+  },
+});
+
+/** What stands in the place of a file. */
+let now: { readonly file: string; readonly text: string } | undefined;
+
+const vitest = await createVitest(
+  "test",
+  {
+    watch: false,
+    fsModuleCache: false,
+    reporters: [{}],
+    bail: 1,
+    maxWorkers: 1,
+    testTimeout: 20_000,
+  },
+  {
+    root,
+    plugins: [
+      { name: "mutant", enforce: "pre", load: (id) => (id === now?.file ? now.text : undefined) },
+    ],
+  },
+);
+await vitest.standalone();
+const rows: object[] = [];
+for (const [name, folder] of Object.entries(folders)) {
+  if (values.folder !== undefined && values.folder !== name) continue;
+  rows.push(await tried(vitest, name, folder));
+}
+console.table(rows);
+await vitest.close();
+
+async function tried(running: Vitest, name: string, folder: Folder): Promise<object> {
+  const groups = await testsOf(running, folder);
+  if (!(await passes(running, groups.flat())))
+    throw new Error(`The tests of ${name} fail as it is.`);
+  const chosen = sampled(folder.sources.flatMap(planting));
+  let killed = 0;
+  for (const { file, text, mutant } of chosen) {
+    now = { file, text: planted(text, mutant) };
+    running.invalidateFile(file);
+    let survives = true;
+    for (const group of groups) survives &&= await passes(running, group);
+    now = undefined;
+    running.invalidateFile(file);
+    if (survives) console.log(`survived: ${told(file, text, mutant)}`);
+    else killed++;
+  }
+  const share = `${Math.round((1000 * killed) / Math.max(1, chosen.length)) / 10} %`;
+  return { folder: name, mutants: chosen.length, killed, share };
+}
+
+type Group = Parameters<Vitest["runTestSpecifications"]>[0];
+
+async function testsOf(running: Vitest, { tests }: Folder): Promise<readonly Group[]> {
+  const all = await running.globTestSpecifications();
+  return tests.map((group) =>
+    all.filter(({ moduleId }) => group.some((one) => moduleId.startsWith(join(root, "test", one)))),
+  );
+}
+
+async function passes(running: Vitest, group: Group): Promise<boolean> {
+  const { testModules, unhandledErrors }: TestRunResult =
+    await running.runTestSpecifications(group);
+  return unhandledErrors.length === 0 && testModules.every((module) => module.ok());
+}
+
+function planting(source: string): readonly Planted[] {
+  const path = join(root, "src", source);
+  const files = source.endsWith(".ts") ? [path] : readdirSync(path).map((file) => join(path, file));
+  return files
+    .filter((file) => file.endsWith(values.file ?? ".ts"))
+    .flatMap((file) => {
+      const text = readFileSync(file, "utf8");
+      return mutantsOf(file, text).map((mutant) => ({ file, text, mutant }));
+    });
+}
+
+function sampled(all: readonly Planted[]): readonly Planted[] {
+  const { sample, seed } = values;
+  if (sample === undefined) return all;
+  const random = seededRandom(seed);
+  return all
+    .map((one) => ({ one, place: random.next() }))
+    .toSorted((left, right) => left.place - right.place)
+    .slice(0, Number(sample))
+    .map(({ one }) => one);
+}
+
+function told(file: string, text: string, mutant: Mutant): string {
+  const { start, end, by } = mutant;
+  const line = text.slice(0, start).split("\n").length;
+  return `${file.slice(root.length)}:${line} ${JSON.stringify(text.slice(start, end))} → ${JSON.stringify(by)}`;
+}
