@@ -61,7 +61,6 @@ const { values } = parseArgs({
 let now: { readonly file: string; readonly text: string } | undefined;
 
 const vitest = await createVitest(
-  "test",
   {
     watch: false,
     fsModuleCache: false,

@@ -257,7 +257,9 @@ describe("an address that the provider does not fetch", () => {
     async (stepSource) => {
       const asked = Promise.withResolvers<void>();
       await using web = await webOf(() => asked.resolve());
-      const options = { attachments: web.attachments, stepSource };
+      // It would be waited for for ever.
+      const attachments = { ...web.attachments, timeoutMs: Number.POSITIVE_INFINITY };
+      const options = { attachments, stepSource };
       await using open = await openSession({ model: scriptedModel(["Hello."]) }, options);
       const data = new URL("http://files.example/never.png");
       const turn = await open.session.send([{ type: "file", data, mediaType: "image/png" }]);

@@ -37,7 +37,8 @@ it("deletes a session that is idle, and its handles and its name are of no use a
   await (
     await (await runtime.session("other")).send("Go.")
   ).result;
-  expect((await verifyLog(log)).problems).toEqual([]);
+  const verified = await verifyLog(log);
+  expect([...verified.problems, ...verified.sessions.flatMap((one) => one.problems)]).toEqual([]);
   expect(warnings).toEqual([]);
 });
 
@@ -100,7 +101,26 @@ it("deletes a session that a dead process left in the middle of a turn", async (
   expect(await runtime.delete("left")).toMatchObject({ session: "left", repeated: false });
 });
 
-it("keeps forks at work when the session that they branch off is deleted", async () => {
+it("lets a fork finish the turn that it is in when the session that it branches off is deleted", async () => {
+  const hold = gate();
+  const model = scriptedModel(["One.", saying("Two ", hold, "and on.")]);
+  await using runtime = await createRuntime({ memory: true, agent: { model } });
+  const session = await runtime.session("s");
+  await (
+    await session.send("Go.")
+  ).result;
+  const fork = await session.fork({ id: "f" });
+  const turn = await fork.send("And you?");
+  await hold.reached;
+  expect(await runtime.delete("s", { forks: "copy" })).toMatchObject({ forks: ["f"] });
+  hold.open();
+  expect(await turn.result).toMatchObject({ text: "Two and on.", finishReason: "stop" });
+  expect(JSON.stringify((await fork.view()).prompt)).toMatch(/Go\..*One\..*And you.*Two and on\./);
+  const { sessions, problems } = await verifyLog(runtime.log);
+  expect([...problems, ...sessions.flatMap((one) => one.problems)]).toEqual([]);
+});
+
+it("keeps forks when the session that they branch off is deleted", async () => {
   const model = scriptedModel(["One.", "Two.", "Three."]);
   await using runtime = await createRuntime({ memory: true, agent: { model } });
   const session = await runtime.session("s");

@@ -12,9 +12,9 @@ import {
   summarize,
   type CompactionStrategy,
 } from "../../src/index.ts";
-import { promptProblems } from "../../src/testing/index.ts";
+import { gate, promptProblems, scriptedModel } from "../../src/testing/index.ts";
 import { billingModel } from "../support/billing-model.ts";
-import { call, calling } from "../support/script.ts";
+import { call, calling, saying } from "../support/script.ts";
 import { summariser } from "../support/summarisers.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 
@@ -37,6 +37,10 @@ async function talk(open: OpenSession, turns: number): Promise<void> {
       await open.session.send("Go on with the work.")
     ).result;
   }
+}
+
+function long(name: string): string {
+  return `Answer ${name}: ${"and so it goes on and on. ".repeat(60)}`;
 }
 
 const ways: readonly [string, CompactionStrategy][] = [
@@ -97,7 +101,7 @@ describe("undoing", () => {
     );
   });
 
-  it("is refused where there is nothing to undo, and while a turn runs", async () => {
+  it("is refused where there is nothing to undo", async () => {
     await using open = await openSession({ model: worker(), tools: { write } });
     await talk(open, 1);
     for (const position of [1, 3, 9999]) {
@@ -105,6 +109,27 @@ describe("undoing", () => {
         code: "COMMAND_REFUSED",
       });
     }
+  });
+
+  it("is refused while a turn runs, also of what can be undone, and changes nothing", async () => {
+    const hold = gate();
+    const model = scriptedModel([..."12345".split("").map(long), saying("Wait ", hold)]);
+    await using open = await openSession({ model });
+    await talk(open, 5);
+    const { seq } = await open.session.compact(slidingWindow({ tokens: 300 }));
+    const before = await prompt(open);
+    const turn = await open.session.send("Go on.");
+    await hold.reached;
+    for (const position of [seq, undefined]) {
+      const refused = open.session.restore(position);
+      await expect(refused).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+      await expect(refused).rejects.toThrow("it is running a turn");
+    }
+    hold.open();
+    await turn.result;
+    expect(await open.types()).not.toContain("context.restored");
+    await open.session.restore(seq);
+    expect((await prompt(open)).length).toBeGreaterThan(2 * before.length);
   });
 });
 
