@@ -2,7 +2,7 @@
 
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
-import { latestRequests, originalRequests, requestText } from "./request-text.ts";
+import { latestRequests, originalRequests, requestTexts } from "./request-text.ts";
 import { amounts } from "./strategy-options.ts";
 import { messageCount } from "./shown-units.ts";
 
@@ -31,18 +31,18 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
       const prompt = cuttable(history, view, ground);
       const original = originalRequests(history.items);
       if (original.length === 0) return undefined;
-      const summary = (first: number): string => {
-        const before = prompt.units[first - 1]?.to ?? 0;
+      const summary = (kept: number): string => {
+        const before = prompt.units[kept - 1]?.to ?? 0;
         // Those that are kept are seen anyway.
         const latest = latestRequests(history.items, before).filter(
           (one) => !original.includes(one),
         );
+        const texts = requestTexts([...original, ...latest], history.turn, ground);
+        const [first, last] = [texts.slice(0, original.length), texts.slice(original.length)];
         return [
           "[This conversation was cut down to what is needed to go on. Earlier messages are no longer shown.]",
-          `The original request:\n\n${original.map(requestText).join("\n\n")}`,
-          ...(latest.length === 0
-            ? []
-            : [`The latest request:\n\n${latest.map(requestText).join("\n\n")}`]),
+          `The original request:\n\n${first.join("\n\n")}`,
+          ...(last.length === 0 ? [] : [`The latest request:\n\n${last.join("\n\n")}`]),
           whereabouts(options),
         ].join("\n\n");
       };

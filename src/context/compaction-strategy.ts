@@ -23,6 +23,8 @@ export interface PlanningGround {
   readonly factor: number;
   /** Tokens that messages may have before the next compaction: the limit without instructions and tools. */
   readonly messageTokens?: number;
+  /** Tokens that messages may have at most: the model takes no more beside instructions and tools. */
+  readonly windowTokens?: number;
 }
 
 /**

@@ -16,7 +16,7 @@ export interface CompactionWhen {
 const WARN_AT = 0.9;
 
 /** What the window has beside the reply. */
-function usable({ room }: ContextEstimate): number | undefined {
+export function usable({ room }: ContextEstimate): number | undefined {
   return room === undefined ? undefined : room.window - room.outputBuffer;
 }
 

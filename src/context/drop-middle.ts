@@ -27,7 +27,7 @@ export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy 
       const kept = keptByDefault(ground);
       const headTokens = options.headTokens ?? kept / 4;
       const tail = keptWithin(prompt, options.tailTokens ?? kept - headTokens);
-      const head = headEnd(prompt, headTokens);
+      const head = headEnd(prompt, headTokens, (ground?.windowTokens ?? Infinity) / 2);
       if (head >= tail) return undefined;
       const hidden = prompt.units
         .slice(head, tail)
@@ -44,10 +44,13 @@ export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy 
   };
 }
 
-/** After the first piece, as far as the tokens reach, and never past what was covered before. */
-function headEnd({ units, tokens }: Cuttable, most: number): number {
+/**
+ * After the first piece, unless that is too long for a window, as far as the tokens reach, and never
+ * past what was covered before.
+ */
+function headEnd({ units, tokens }: Cuttable, most: number, longest: number): number {
   let sum = tokens[0] ?? 0;
-  let end = units[0]?.kind === "summary" ? 0 : 1;
+  let end = units[0]?.kind === "summary" || sum > longest ? 0 : 1;
   while (end > 0 && end < units.length && units[end]?.kind !== "summary") {
     sum += tokens[end] ?? 0;
     if (sum > most) break;

@@ -16,10 +16,12 @@ export {
   overflow,
   threshold,
   tokens,
+  usable,
   type CompactionWhen,
 } from "./compaction-when.ts";
 export { dropMiddle, type DropMiddleOptions } from "./drop-middle.ts";
 export { dropOldest } from "./drop-oldest.ts";
+export { newestTokens, onlyThisTurn, unsentMessages } from "./last-resort.ts";
 export { DEFAULT_LOOP_LIMITS, isLooping, type LoopLimits } from "./loop-guard.ts";
 export { estimateContext, type ContextEstimate, type EstimateInput } from "./context-estimate.ts";
 export { sessionCost, type Cost, type SessionCost } from "./cost.ts";

@@ -1,6 +1,14 @@
 /** What users asked for, as text that can stand for their messages. */
 
-import type { HistoryItem, UserItem } from "../projections/index.ts";
+import { cutText, type HistoryItem, type UserItem } from "../projections/index.ts";
+import type { PlanningGround } from "./compaction-strategy.ts";
+
+/** Of what messages may have at most, what requests may take that are repeated word by word. */
+const WHOLE_SHARE = 0.5;
+/** Of the same, what longer ones are cut to, all together. */
+const CUT_SHARE = 0.25;
+/** Of a text that is cut, what is its beginning. */
+const HEAD_SHARE = 0.75;
 
 /** The words of a message; files by their names. */
 export function requestText({ content }: UserItem): string {
@@ -10,6 +18,40 @@ export function requestText({ content }: UserItem): string {
       part.type === "text" ? part.text : `[file: ${part.filename ?? part.mediaType}]`,
     )
     .join("\n");
+}
+
+/**
+ * The words of several messages, to be repeated: word by word, unless they were said before the turn
+ * that runs and the model has no room for them beside it. Then they are shown by beginning and end.
+ */
+export function requestTexts(
+  requests: readonly UserItem[],
+  running: number,
+  ground: PlanningGround | undefined,
+): readonly string[] {
+  const { windowTokens } = ground ?? {};
+  const old = requests.filter(({ turn }) => turn !== running).map(requestText);
+  if (ground === undefined || windowTokens === undefined || old.length === 0)
+    return requests.map(requestText);
+  const size = ground.meter.text(old.join("\n")).text * ground.factor;
+  const isShort = size <= WHOLE_SHARE * windowTokens;
+  const share = isShort ? Infinity : (CUT_SHARE * windowTokens) / old.length;
+  return requests.map((one) =>
+    one.turn === running ? requestText(one) : textWithin(requestText(one), share, ground),
+  );
+}
+
+/** A text by its beginning and its end, where it has more tokens than it may. */
+export function textWithin(
+  text: string,
+  most: number,
+  { meter, factor }: Pick<PlanningGround, "meter" | "factor">,
+): string {
+  const size = meter.text(text).text * factor;
+  if (size <= most) return text;
+  const characters = Math.floor((text.length * most) / size);
+  const head = Math.floor(characters * HEAD_SHARE);
+  return cutText(text, { head, tail: characters - head, call: "" });
 }
 
 /** What the session began with: one message, or those that were delivered together. */

@@ -10,8 +10,8 @@ import {
   tokensFrom,
   type Cuttable,
 } from "./cut.ts";
+import { latestRequests, requestTexts } from "./request-text.ts";
 import { amounts } from "./strategy-options.ts";
-import { latestRequests, requestText } from "./request-text.ts";
 
 /** Stands before what is kept of a turn whose request is not. */
 const REQUEST_NOTE =
@@ -45,7 +45,10 @@ export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStr
       }
       const note = (before: number): string => {
         const to = prompt.units[before - 1]?.to ?? 0;
-        return [REQUEST_NOTE, ...latestRequests(history.items, to).map(requestText)].join("\n\n");
+        return [
+          REQUEST_NOTE,
+          ...requestTexts(latestRequests(history.items, to), history.turn, ground),
+        ].join("\n\n");
       };
       const behind = tokens === undefined ? keptBehind(prompt, ground, note(first)) : first;
       const kept = Math.max(first, behind);

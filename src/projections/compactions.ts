@@ -37,7 +37,7 @@ function unscaled({ scale: _, ...state }: CompactionsState): CompactionsState {
 /** Folds how compactions went. */
 export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
   name: "compactions",
-  version: 2,
+  version: 3,
   schema: z.object({
     attempts: z.int().nonnegative(),
     overflows: z.int().nonnegative(),
@@ -63,7 +63,11 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
       const settled = Math.max(ended.settled ?? 0, usage.inputTokens);
       return { ...ended, settled, isGuess: false };
     },
-    "context.overflowed": (state) => ({ ...state, overflows: state.overflows + 1 }),
+    // What was tried before was not for this refusal.
+    "context.overflowed": ({ trigger: _, outcome: __, ...state }) => ({
+      ...state,
+      overflows: state.overflows + 1,
+    }),
     "context.compaction-started": (state, { data: { trigger } }) => {
       const { outcome: _, ...rest } = state;
       return { ...rest, attempts: state.attempts + 1, trigger };

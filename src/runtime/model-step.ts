@@ -27,6 +27,8 @@ export interface ModelStep {
   readonly signal: AbortSignal;
   /** Told the inputs of tool calls as their schemas made them. */
   readonly onInput: (callId: string, input: unknown) => void;
+  /** Whether a prompt that was refused as too long may be sent once more, shorter. */
+  readonly mayBeShorter: () => boolean;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
@@ -126,7 +128,7 @@ async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise
 
 /** The events with which the call ends; before a retry, the calls of the attempt are given up. */
 function ending(
-  { door, agent, signal, clock, random }: ModelStep,
+  { door, agent, signal, mayBeShorter, clock, random }: ModelStep,
   step: number,
   { end, error, said }: Streamed,
 ): readonly EventBody[] {
@@ -140,7 +142,7 @@ function ending(
   const failure = error === undefined ? brokenStream : providerFailure(error, clock());
   const { kind } = failure;
   const stored = toStoredError(cause);
-  if (kind === "context-overflow" && !said && door.state.compactions.overflows === 0) {
+  if (kind === "context-overflow" && !said && mayBeShorter()) {
     return [{ type: "context.overflowed", data: { step, error: stored } }];
   }
   const delayMs = stopping === undefined ? retryDelayMs(failure, attempt, random()) : undefined;

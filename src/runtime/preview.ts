@@ -3,9 +3,9 @@
 import type { ModelMessage } from "ai";
 import type { CompactionPlan, CompactionStrategy } from "../context/index.ts";
 import { contextView, promptMessages } from "../projections/index.ts";
-import { compaction, inContextTokens } from "./compactor.ts";
+import { compaction, inContextTokens } from "./compaction-end.ts";
 import { plainTokens, type ContextGround } from "./context-figures.ts";
-import { compactionGround } from "./prompt-room.ts";
+import { compactionGround } from "./prompt-limits.ts";
 import type { SessionState } from "./session-state.ts";
 
 /** Which compaction is looked at, and where. */

@@ -8,7 +8,7 @@ import {
   type StepItem,
 } from "../projections/index.ts";
 import { nextEstimate, type ContextGround } from "./context-figures.ts";
-import { stepGround } from "./prompt-room.ts";
+import { stepGround } from "./prompt-limits.ts";
 import type { ReadRequest } from "./reader-tool.ts";
 import type { SessionState } from "./session-state.ts";
 

@@ -181,6 +181,7 @@ export class SessionEffects implements Disposable {
       messages: this.#messages,
       signal: this.#stop.signal,
       onInput: (callId, input) => inputs.set(callId, input),
+      mayBeShorter: () => this.#prompts.mayBeShorter(),
       clock,
       timer,
       random,

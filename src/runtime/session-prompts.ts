@@ -3,7 +3,7 @@
  * through the session's door; the actor says when.
  */
 
-import type { CompactionStrategy } from "../context/index.ts";
+import { unsentMessages, type CompactionStrategy } from "../context/index.ts";
 import { runCompaction, type CompactionRun } from "./compactor.ts";
 import {
   contextFigures,
@@ -12,18 +12,19 @@ import {
   type ContextGround,
   type EstimatedPrompt,
 } from "./context-figures.ts";
-import { compactionHow } from "./context-options.ts";
-import {
-  afterOverflow,
-  compactionNow,
-  cutsAfterOverflow,
-  cutsNow,
-  omissionAfterRefusal,
-  omissionNow,
-  stepGround,
-} from "./prompt-room.ts";
+import { canBeShorter } from "./fitting-compaction.ts";
+import { compactionChoice, compactionHow } from "./context-options.ts";
+import { stepGround } from "./prompt-limits.ts";
+import { compactionNow, cutsNow, omissionNow } from "./prompt-room.ts";
 import { previewCompaction, type CompactionPreview } from "./preview.ts";
 import { PruningWatch } from "./pruning-watch.ts";
+import {
+  afterOverflow,
+  cutsAfterOverflow,
+  MOST_REFUSALS,
+  omissionAfterRefusal,
+  refusedPrompt,
+} from "./refused-prompt.ts";
 import type { Agent } from "./agent.ts";
 import { bindReader } from "./reader-tool.ts";
 import { readResult } from "./result-reading.ts";
@@ -104,10 +105,18 @@ export class SessionPrompts {
 
   /** Runs the compaction that has begun. */
   async compact(signal: AbortSignal): Promise<void> {
-    const strategy = this.#asked ?? this.#usual();
-    this.#asked = undefined;
     const trigger = this.#around.door.state.compactions.trigger ?? "asked";
+    const strategy = this.#asked ?? (trigger === "asked" ? this.#usual() : this.#own());
+    this.#asked = undefined;
     await runCompaction({ ...this.#around, ground: this.#ground, strategy, trigger, signal });
+  }
+
+  /** Whether a prompt that was refused may be sent once more: the second time only if there is more to leave out. */
+  mayBeShorter(): boolean {
+    const { door, clock } = this.#around;
+    const { overflows } = door.state.compactions;
+    if (overflows === 0 || overflows >= MOST_REFUSALS) return overflows === 0;
+    return canBeShorter({ door, ground: this.#ground, strategy: this.#own(), clock });
   }
 
   /** After a prompt that was too long: whether it is sent once more, shorter. Records what is done else. */
@@ -123,10 +132,19 @@ export class SessionPrompts {
       door.record(shorter.cut);
       if (this.next().estimate.tokens <= shorter.limit) return true;
     }
-    const next = afterOverflow(door.state, this.#ground.prepared.agent.context);
+    const next = afterOverflow(
+      door.state,
+      this.#ground.prepared.agent.context,
+      refusedPrompt(door.state, this.#ground, clock()),
+    );
     if (next === "retry") return true;
     door.record(next);
     return false;
+  }
+
+  /** How it is compacted without being asked for. */
+  #own(): CompactionStrategy {
+    return compactionChoice(this.#ground.prepared.agent.context)?.how ?? unsentMessages;
   }
 
   #usual(): CompactionStrategy {

@@ -1,7 +1,8 @@
 /** What `send` answers: the events of the turn that takes the message up, and how it ended. */
 
-import type { EventLog, SessionEvent } from "../events/index.ts";
+import type { EventLog, SessionEvent, StoredError } from "../events/index.ts";
 import { TurnlogError } from "../events/index.ts";
+import { isTooLarge, overflowOf } from "../projections/index.ts";
 import { withFullStop } from "./full-stop.ts";
 import type { TurnOutcome, TurnResult } from "./turn-outcome.ts";
 
@@ -57,7 +58,7 @@ async function result({ session, messageId, outcome }: TurnOptions): Promise<Tur
     case "failed":
       throw new TurnlogError(
         "TURN_FAILED",
-        `Turn ${ended.result.turn} of session ${session} failed: ${withFullStop(ended.error.message)} What came before is kept; send again to go on.`,
+        `Turn ${ended.result.turn} of session ${session} failed: ${withFullStop(ended.error.message)} ${nextStep(ended.error)}`,
         { session, cause: ended.error, details: { result: ended.result } },
       );
     case "withdrawn":
@@ -67,6 +68,12 @@ async function result({ session, messageId, outcome }: TurnOptions): Promise<Tur
         { session },
       );
   }
+}
+
+function nextStep(error: StoredError): string {
+  if (overflowOf(error) === undefined && !isTooLarge(error))
+    return "What came before is kept; send again to go on.";
+  return "The prompt is longer than the model takes, whatever else is left out. What came before is kept; send a shorter message to go on: what could not be sent is left out then.";
 }
 
 async function* turnEvents({

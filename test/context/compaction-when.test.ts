@@ -69,7 +69,12 @@ describe("when", () => {
     const measure = meter(defaultEstimator, gpt);
     const made = estimateOf(60_000);
     const ground = planningGround(threshold(0.5), made, measure);
-    expect(ground).toEqual({ meter: measure, factor: 1, messageTokens: 50_000 });
+    expect(ground).toEqual({
+      meter: measure,
+      factor: 1,
+      messageTokens: 50_000,
+      windowTokens: 80_000,
+    });
     expect(planningGround(overflow(), unknown(9), measure).messageTokens).toBeUndefined();
   });
 

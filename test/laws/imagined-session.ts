@@ -10,8 +10,8 @@ import type { EventBody, FinishReason, SessionEvent, TokenUsage } from "../../sr
 import type { Effect } from "../../src/machines/index.ts";
 import { noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/index.ts";
-import { afterOverflow } from "../../src/runtime/prompt-room.ts";
-import { compaction } from "../../src/runtime/compactor.ts";
+import { afterOverflow } from "../../src/runtime/refused-prompt.ts";
+import { compaction } from "../../src/runtime/compaction-end.ts";
 import { inFlight, settlement } from "../../src/runtime/recovery.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
 import type { Choices } from "./choices.ts";

@@ -57,7 +57,7 @@ describe("a prompt that the provider refuses as too long", () => {
     },
   );
 
-  it("fails for good when the second one is refused too, and says of which kind the failure is", async () => {
+  it("is sent with nothing but its turn when the second one is refused too, and then fails for good", async () => {
     const model = scriptedModel((_, index) =>
       index < 3 ? `Answer ${index}.` : { failure: tooLong(9000, 8000) },
     );
@@ -67,11 +67,17 @@ describe("a prompt that the provider refuses as too long", () => {
     const turn = await open.session.send("And now?");
     await expect(turn.result).rejects.toMatchObject({ code: "TURN_FAILED" });
     const types = await open.types();
-    expect(types.filter((type) => type === "context.overflowed")).toHaveLength(1);
-    expect(types.filter((type) => type === "context.compacted")).toHaveLength(1);
+    expect(types.filter((type) => type === "context.overflowed")).toHaveLength(2);
+    const by = (await open.events()).flatMap((event) =>
+      event.type === "context.compacted" ? [event.data.strategy] : [],
+    );
+    expect(by).toEqual(["sliding-window", "only-this-turn"]);
     const failed = (await open.events()).find((event) => event.type === "step.failed");
     expect(failed?.data).toMatchObject({ kind: "context-overflow" });
-    expect(model.calls).toHaveLength(5);
+    expect(model.calls).toHaveLength(6);
+    expect(model.calls.at(-1)?.prompt.slice(1)).toMatchObject([
+      { role: "user", content: [{ text: "And now?" }] },
+    ]);
   });
 
   it.each<[string, CompactionChoice | false]>([

@@ -26,8 +26,13 @@ export interface BillingModel extends ScriptedModel {
 }
 
 export function tooLong(tokens: number, window: number): APICallError {
+  return refusal(`prompt is too long: ${tokens} tokens > ${window} maximum`);
+}
+
+/** As of providers that give no figures. */
+function refusal(message: string): APICallError {
   return new APICallError({
-    message: `prompt is too long: ${tokens} tokens > ${window} maximum`,
+    message,
     url: "https://provider.test",
     requestBodyValues: {},
     statusCode: 400,
@@ -40,7 +45,13 @@ export function billingModel(
   {
     window = Number.POSITIVE_INFINITY,
     modelId = "billing",
-  }: { readonly window?: number; readonly modelId?: string } = {},
+    isSilent = false,
+  }: {
+    readonly window?: number;
+    readonly modelId?: string;
+    /** Whether its refusals give no figures. */
+    readonly isSilent?: boolean;
+  } = {},
 ): BillingModel {
   const taken: number[] = [];
   let refused = 0;
@@ -48,7 +59,11 @@ export function billingModel(
     const input = billedTokens(options);
     if (input > window) {
       refused += 1;
-      return { failure: tooLong(input, window) };
+      return {
+        failure: isSilent
+          ? refusal("Your input exceeds the context window of this model.")
+          : tooLong(input, window),
+      };
     }
     const index = taken.push(input) - 1;
     const given = typeof script === "function" ? await script(options, index) : script[index];

@@ -4,8 +4,8 @@ import type { Replay } from "./replay.ts";
 
 /** Of the prompt before, what may remain. */
 const LARGEST_REMAINDER = 0.9;
-/** Compactions that the runtime may begin by itself for one step. */
-const MOST_ATTEMPTS = 2;
+/** Compactions that the runtime may begin by itself for one step: two, and one behind a second refusal. */
+const MOST_ATTEMPTS = 3;
 
 export function compactionProblems({ events }: Replay): readonly string[] {
   const problems: string[] = [];

@@ -1,0 +1,138 @@
+/**
+ * What is left out where a prompt would not fit the model whatever its strategy does: messages that
+ * were never answered, as they are too long, and at last everything before the turn that runs. So no
+ * message ends a session: the one after it can be sent.
+ */
+
+import {
+  isTooLarge,
+  overflowOf,
+  type ContextView,
+  type HistoryState,
+  type UserItem,
+} from "../projections/index.ts";
+import type { CompactionPlan, CompactionStrategy, PlanningGround } from "./compaction-strategy.ts";
+import { cuttable, tokensFrom, type Cuttable } from "./cut.ts";
+import { latestRequests, requestText, textWithin } from "./request-text.ts";
+import { messageCount } from "./shown-units.ts";
+
+/** Tokens of what is repeated of messages that are left out, at most. */
+const QUOTED_TOKENS = 300;
+/** Of what messages may have at most, the same. */
+const QUOTED_SHARE = 1 / 16;
+/** Messages of which the beginning is repeated, the newest ones. */
+const MOST_QUOTED = 3;
+
+/**
+ * Leaves out what users said in earlier turns and no model has answered, where that is too long for
+ * the window beside what was said since, or was refused as such.
+ */
+export const unsentMessages: CompactionStrategy = {
+  name: "unsent-messages",
+  plan(history, view, ground) {
+    const prompt = cuttable(history, view, ground);
+    const end = startOfTurn(prompt, history.turn);
+    const most = (ground?.windowTokens ?? Number.POSITIVE_INFINITY) - tokensFrom(prompt, end);
+    const isTooLong = (index: number): boolean =>
+      isUnanswered(prompt, index) &&
+      ((prompt.tokens[index] ?? 0) > most || wasRefused(history, prompt.units[index]?.turn));
+    let last = end - 1;
+    while (last >= 0 && !isTooLong(last)) last--;
+    if (last < 0) return undefined;
+    let first = last;
+    for (let index = last - 1; saysNothing(prompt, index); index--) {
+      if (isTooLong(index)) first = index;
+    }
+    // What came of it is no message: a step without a word, the end of its turn.
+    while (last + 1 < end && !isUser(prompt, last + 1) && saysNothing(prompt, last + 1)) last++;
+    const asked = usersIn(prompt, first, last + 1);
+    const which = asked.length === 1 ? "A message of the user is" : `${asked.length} messages are`;
+    const note = `[${which} not shown here: the prompt was too long, and no reply was given.`;
+    return covering(prompt, first, last + 1, `${note}${quoted(asked, ground)}`);
+  },
+};
+
+/** Leaves out everything before the turn that runs. */
+export const onlyThisTurn: CompactionStrategy = {
+  name: "only-this-turn",
+  plan(history, view, ground) {
+    const prompt = cuttable(history, view, ground);
+    const end = startOfTurn(prompt, history.turn);
+    if (end === 0) return undefined;
+    const asked = latestRequests(history.items, prompt.units[end - 1]?.to ?? 0);
+    const note = "[Earlier messages are not shown any more: they do not fit beside what follows.";
+    return covering(prompt, 0, end, `${note}${quoted(asked, ground)}`);
+  },
+};
+
+/** Tokens of messages that no compaction can take away: the newest piece, and what is not over. */
+export function newestTokens(
+  history: HistoryState,
+  view: ContextView,
+  ground: PlanningGround,
+): number {
+  const { tokens, openTokens } = cuttable(history, view, ground);
+  return openTokens > 0 ? openTokens : (tokens.at(-1) ?? 0);
+}
+
+/** The first piece that has anything of a turn. */
+function startOfTurn({ units }: Cuttable, turn: number): number {
+  const found = units.findIndex(({ items }) => items.some((item) => item.turn === turn));
+  return found === -1 ? units.length : found;
+}
+
+/** Whether no model has said anything in a piece: it is what users said, or shows nothing. */
+function saysNothing({ units }: Cuttable, index: number): boolean {
+  const unit = units[index];
+  if (unit === undefined || unit.kind === "summary") return false;
+  return unit.kind === "user" || messageCount(unit) === 0;
+}
+
+function isUser({ units }: Cuttable, index: number): boolean {
+  return units[index]?.kind === "user";
+}
+
+/** Whether a piece is what users said in a turn in which no model has said anything since. */
+function isUnanswered(prompt: Cuttable, index: number): boolean {
+  if (!isUser(prompt, index)) return false;
+  const turn = prompt.units[index]?.turn;
+  for (let next = index + 1; prompt.units[next]?.turn === turn; next++) {
+    if (!saysNothing(prompt, next)) return false;
+  }
+  return true;
+}
+
+/** Whether a turn failed since its prompt was too long. */
+function wasRefused({ items }: HistoryState, turn: number | undefined): boolean {
+  const end = items.findLast((item) => item.kind === "turn-end" && item.turn === turn);
+  if (end?.kind !== "turn-end" || end.error === undefined) return false;
+  return overflowOf(end.error) !== undefined || isTooLarge(end.error);
+}
+
+function usersIn({ units }: Cuttable, first: number, end: number): readonly UserItem[] {
+  return units
+    .slice(first, end)
+    .flatMap(({ items }) => items)
+    .filter((item): item is UserItem => item.kind === "user");
+}
+
+/** The rest of a note: how the newest of some messages begin and end. */
+function quoted(asked: readonly UserItem[], ground: PlanningGround | undefined): string {
+  const newest = asked.slice(-MOST_QUOTED);
+  if (newest.length === 0 || ground === undefined) return "]";
+  const most = Math.min(QUOTED_TOKENS, QUOTED_SHARE * (ground.windowTokens ?? Infinity));
+  const texts = newest.map((one) => textWithin(requestText(one), most / newest.length, ground));
+  const which = newest.length === asked.length ? "" : `The last ${newest.length}, `;
+  return ` ${which}in part:]\n\n${texts.join("\n\n")}`;
+}
+
+/** What was compacted before may be covered once more, whatever it is. */
+function covering(
+  { units }: Cuttable,
+  first: number,
+  end: number,
+  summary: string,
+): CompactionPlan | undefined {
+  const [from, to] = [units[first]?.from, units[end - 1]?.to];
+  return from === undefined || to === undefined ? undefined : { covers: { from, to }, summary };
+}
