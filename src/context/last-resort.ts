@@ -77,8 +77,8 @@ export function newestTokens(
 
 /** The first piece that has anything of a turn. */
 function startOfTurn({ units }: Cuttable, turn: number): number {
-  const found = units.findIndex(({ items }) => items.some((item) => item.turn === turn));
-  return found === -1 ? units.length : found;
+  const last = units.findLastIndex(({ items }) => (items.at(-1)?.turn ?? 0) < turn);
+  return last + 1;
 }
 
 /** Whether no model has said anything in a piece: it is what users said, or shows nothing. */

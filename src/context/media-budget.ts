@@ -5,8 +5,10 @@
 
 import type { ModelName, OmittedMedia } from "../events/index.ts";
 import {
+  coveredBy,
   itemMedia,
   itemMessages,
+  itemRuns,
   omittedIn,
   omittedNote,
   shownItem,
@@ -140,13 +142,18 @@ function itemsOf({ items, open }: HistoryState): readonly HistoryItem[] {
 type Found = Pick<Shown, "item" | "index" | "medium" | "isNew">;
 
 /** Oldest first. What was compacted, cleared or left out before is shown no more. */
-function shownMedia(history: HistoryState, view: ContextView): readonly Found[] {
-  const items = itemsOf(history);
+function shownMedia({ items, open }: HistoryState, view: ContextView): readonly Found[] {
   const omitted = view.omissions.at(-1)?.omitted;
-  const answered = items.findLast((item) => item.kind === "step" && itemMessages(item).length > 0);
-  return items.flatMap((item): readonly Found[] => {
+  const hasAnswer = (item: HistoryItem): boolean =>
+    item.kind === "step" && itemMessages(item).length > 0;
+  const answered = open !== undefined && hasAnswer(open) ? open : items.findLast(hasAnswer);
+  const uncovered = itemRuns(items, view.compactions).flatMap(({ start, end, by }) =>
+    by === undefined ? items.slice(start, end) : [],
+  );
+  const isShown = open !== undefined && coveredBy(view.compactions, open.position) === undefined;
+  return [...uncovered, ...(isShown ? [open] : [])].flatMap((item): readonly Found[] => {
     const media = itemMedia(item);
-    if (media.length === 0 || isCovered(item, view)) return [];
+    if (media.length === 0) return [];
     const parts = new Set(itemMedia(shownItem(item, view)).map(({ part }) => part));
     const gone = omittedIn(item, omitted);
     const isNew = item.position >= (answered?.position ?? 0);
@@ -154,10 +161,6 @@ function shownMedia(history: HistoryState, view: ContextView): readonly Found[] 
       index >= gone && parts.has(medium.part) ? [{ item, index, medium, isNew }] : [],
     );
   });
-}
-
-function isCovered({ position }: HistoryItem, { compactions }: ContextView): boolean {
-  return compactions.some(({ from, to }) => from <= position && position <= to);
 }
 
 function weighed(

@@ -56,8 +56,15 @@ export function textWithin(
 
 /** What the session began with: one message, or those that were delivered together. */
 export function originalRequests(items: readonly HistoryItem[]): readonly UserItem[] {
-  const asked = items.filter((item) => item.kind === "user");
-  return asked.filter(({ position }) => position === asked[0]?.position);
+  const first = items.findIndex(isUser);
+  const position = items[first]?.position;
+  const requests: UserItem[] = [];
+  for (let index = first; index >= 0; index++) {
+    const item = items[index];
+    if (item?.position !== position) break;
+    if (item !== undefined && isUser(item)) requests.push(item);
+  }
+  return requests;
 }
 
 /**
@@ -68,9 +75,18 @@ export function latestRequests(
   items: readonly HistoryItem[],
   position: number,
 ): readonly UserItem[] {
-  const asked = items.filter(
-    (item): item is UserItem => item.kind === "user" && item.position <= position,
-  );
-  const turn = asked.at(-1)?.turn;
-  return asked.filter((item) => item.turn === turn);
+  const requests: UserItem[] = [];
+  let turn = 0;
+  for (let index = items.length - 1; index >= 0; index--) {
+    const item = items[index];
+    if (item === undefined || item.turn < turn) break;
+    if (!isUser(item) || item.position > position) continue;
+    turn = item.turn;
+    requests.push(item);
+  }
+  return requests.toReversed();
+}
+
+function isUser(item: HistoryItem): item is UserItem {
+  return item.kind === "user";
 }

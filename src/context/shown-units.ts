@@ -7,7 +7,7 @@
 
 import {
   itemMessages,
-  type Compaction,
+  itemRuns,
   type ContextView,
   type HistoryItem,
   type HistoryState,
@@ -26,41 +26,49 @@ export interface ShownUnit {
 }
 
 /** Everything that is over, in pieces, oldest first. The step that runs is in none of them. */
-export function shownUnits(history: HistoryState, view: ContextView): readonly ShownUnit[] {
-  const units: ShownUnit[] = [];
-  let lastBy: Compaction | undefined;
-  for (const item of history.items) {
-    const by = view.compactions.findLast(
-      ({ from, to }) => from <= item.position && item.position <= to,
-    );
-    const last = units.at(-1);
-    // A compacted stretch is one piece; the end of a turn shows nothing and goes with what it ends;
-    // messages that were delivered together have one position, and a cut lies between positions.
-    const belongs =
-      by === lastBy && (by !== undefined || item.kind === "turn-end" || item.position === last?.to);
-    if (last !== undefined && belongs) {
-      units[units.length - 1] = { ...last, to: item.position, items: [...last.items, item] };
-    } else {
-      units.push(newUnit(item, by?.summary));
-    }
-    lastBy = by;
-  }
+export function shownUnits({ items }: HistoryState, view: ContextView): readonly ShownUnit[] {
+  const units = itemRuns(items, view.compactions).flatMap(({ start, end, by }) => {
+    const run = items.slice(start, end);
+    return by === undefined ? plainUnits(run) : compactedUnit(run, by.summary);
+  });
   return joined(units);
 }
 
-function newUnit(item: HistoryItem, summary: string | undefined): ShownUnit {
-  const { position, turn } = item;
-  const kind = item.kind === "user" ? "user" : "step";
-  const unit = { kind, from: position, to: position, turn, items: [item] } as const;
-  return summary === undefined ? unit : { ...unit, kind: "summary", summary };
+/** A compacted stretch is one piece. */
+function compactedUnit(items: readonly HistoryItem[], summary: string): readonly ShownUnit[] {
+  const [first, last] = [items[0], items.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const { position: from, turn } = first;
+  return [{ kind: "summary", from, to: last.position, turn, items, summary }];
+}
+
+/**
+ * The end of a turn shows nothing and goes with what it ends; messages that were delivered together
+ * have one position, and a cut lies between positions.
+ */
+function plainUnits(items: readonly HistoryItem[]): readonly ShownUnit[] {
+  const units: ShownUnit[] = [];
+  for (const item of items) {
+    const last = units.at(-1);
+    if (last !== undefined && (item.kind === "turn-end" || item.position === last.to)) {
+      units[units.length - 1] = { ...last, to: item.position, items: [...last.items, item] };
+    } else {
+      const { position, turn } = item;
+      const kind = item.kind === "user" ? "user" : "step";
+      units.push({ kind, from: position, to: position, turn, items: [item] });
+    }
+  }
+  return units;
 }
 
 /** Ids of the provider's own calls, or of the results that it gave. */
 function providerIds(
-  { items }: ShownUnit,
+  unit: ShownUnit,
   kind: "provider-call" | "provider-result",
 ): readonly string[] {
-  return items.flatMap((item) =>
+  // Cuts part no call from its result: what a compaction covers has both, or its turn is over.
+  if (unit.kind === "summary") return [];
+  return unit.items.flatMap((item) =>
     item.kind === "step"
       ? item.parts.flatMap((part) => (part.kind === kind ? [part.callId] : []))
       : [],

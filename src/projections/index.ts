@@ -79,6 +79,7 @@ export {
 } from "./prompt.ts";
 export { bindingOf } from "./provider-bound.ts";
 export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
+export { coveredBy, itemRuns } from "./covered.ts";
 export { cutGap, cutText, partsPair, resultText, type Gap, type ResultMark } from "./result-cut.ts";
 export { itemMedia, omittedIn, omittedNote, type Medium } from "./shown-media.ts";
 export { callName, cutItem, PRUNED_PLACEHOLDER, shownItem, sightedItem } from "./shown-item.ts";

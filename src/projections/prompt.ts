@@ -6,6 +6,7 @@
 import type { ModelMessage, UserContent } from "ai";
 import type { ModelName, StoredUserPart } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
+import { coveredBy, itemRuns } from "./covered.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { isThinned, stepMessages } from "./prompt-step.ts";
 import { shownItem, showsEverything } from "./shown-item.ts";
@@ -47,7 +48,7 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
 
 /** Whether the prompt would be another one if no reasoning had been taken out of the log. */
 export function isPromptThinned(history: HistoryState, view: ContextView): boolean {
-  return shownItems(itemsFrom(history, 0), view).some(
+  return shownItems(history, view).some(
     (shown) => !isCompaction(shown) && shown.kind === "step" && isThinned(shown),
   );
 }
@@ -67,10 +68,9 @@ function gather(
   view: ContextView,
   tell?: (message: ModelMessage, shown: Shown) => void,
 ): readonly ModelMessage[] {
-  const items = itemsFrom(history, 0);
   const messages: ModelMessage[] = [];
   let reply: Shown | undefined;
-  for (const shown of shownItems(items, view)) {
+  for (const shown of shownItems(history, view)) {
     for (const message of messagesOf(shown)) {
       const isReply = message.role === "assistant";
       if (isReply && reply !== undefined) {
@@ -83,7 +83,7 @@ function gather(
     }
   }
   // A prompt never ends with the model's own words.
-  if (reply !== undefined && wasCutOff(items)) {
+  if (reply !== undefined && wasCutOff(history)) {
     messages.push(cutOffNote);
     tell?.(cutOffNote, reply);
   }
@@ -115,25 +115,17 @@ export function messagesSince(
   after: number,
 ): readonly ModelMessage[] {
   const first = history.items.findLastIndex((item) => item.position <= after);
-  return shownItems(itemsFrom(history, Math.max(0, first)), view).flatMap((shown) => {
+  const rest = { ...history, items: history.items.slice(Math.max(0, first)) };
+  return shownItems(rest, view).flatMap((shown) => {
     const messages = messagesOf(shown);
     if (isCompaction(shown) || shown.position > after) return messages;
     return shown.position === after ? messages.filter(({ role }) => role === "tool") : [];
   });
 }
 
-/** Everything from an index on: what is over, the step that is open, what is said to the model at the end. */
-function itemsFrom({ items, open, note }: HistoryState, index: number): readonly HistoryItem[] {
-  return [
-    ...(index === 0 ? items : items.slice(index)),
-    ...(open === undefined ? [] : [open]),
-    ...(note === undefined ? [] : [note]),
-  ];
-}
-
-function wasCutOff(items: readonly HistoryItem[]): boolean {
-  const last = items.findLast((item) => item.kind === "step");
-  return last?.status === "interrupted" || last?.status === "failed";
+function wasCutOff({ items, open }: HistoryState): boolean {
+  const last = open ?? items.findLast((item) => item.kind === "step");
+  return last?.kind === "step" && (last.status === "interrupted" || last.status === "failed");
 }
 
 /** An item; or a compaction in the place of those that it covers. */
@@ -143,19 +135,33 @@ function isCompaction(shown: Shown): shown is Compaction {
   return "summary" in shown;
 }
 
-/** The items that a compaction covers give way to its summary, at the place of the first of them. */
-function shownItems(items: readonly HistoryItem[], view: ContextView): readonly Shown[] {
-  const { compactions } = view;
-  if (showsEverything(view)) return items;
-  const told = new Set<number>();
-  return items.flatMap((item): readonly Shown[] => {
-    // The newest wins: a later compaction reads the summary of the one before it.
-    const by = compactions.findLast(({ from, to }) => from <= item.position && item.position <= to);
-    if (by === undefined) return [shownItem(item, view)];
-    if (told.has(by.position)) return [];
-    told.add(by.position);
-    return [by];
-  });
+/**
+ * What is over, the step that is open, what is said to the model at the end. The items that a
+ * compaction covers give way to its summary, at the place of the first of them.
+ */
+function shownItems(
+  { items, open, note }: Pick<HistoryState, "items" | "open" | "note">,
+  view: ContextView,
+): readonly Shown[] {
+  const rest = [...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
+  if (showsEverything(view)) return [...items, ...rest];
+  const told = new Set<Compaction>();
+  const shown: Shown[] = [];
+  const tell = (by: Compaction): void => {
+    if (!told.has(by)) shown.push(by);
+    told.add(by);
+  };
+  for (const { start, end, by } of itemRuns(items, view.compactions)) {
+    if (by === undefined) {
+      for (const item of items.slice(start, end)) shown.push(shownItem(item, view));
+    } else tell(by);
+  }
+  for (const item of rest) {
+    const by = coveredBy(view.compactions, item.position);
+    if (by === undefined) shown.push(shownItem(item, view));
+    else tell(by);
+  }
+  return shown;
 }
 
 function messagesOf(shown: Shown): readonly ModelMessage[] {

@@ -1,0 +1,83 @@
+/**
+ * Which runs of the history give way to which compaction. Where two cover the same, the newer wins.
+ * Costs what is shown and a search for each stretch: what is covered is never looked at.
+ */
+
+import type { Compaction } from "./context-view.ts";
+import type { HistoryItem } from "./history-item.ts";
+
+/** A stretch of the log (positions, both included) that one compaction stands for. */
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly by: Compaction;
+}
+
+/** Items in a row, by their indexes: from `start` up to and without `end`. */
+export interface ItemRun {
+  readonly start: number;
+  readonly end: number;
+  /** What stands for them; absent where they are shown. */
+  readonly by?: Compaction;
+}
+
+type Compactions = readonly Compaction[];
+
+const known = new WeakMap<Compactions, readonly Stretch[]>();
+
+/** In the order of the log, none of them in another. Made once for each view, as a view never changes. */
+function stretchesOf(compactions: Compactions): readonly Stretch[] {
+  const found = known.get(compactions);
+  if (found !== undefined) return found;
+  const made: Stretch[] = [];
+  for (const by of compactions.toReversed()) {
+    let { from } = by;
+    for (const newer of made.slice()) {
+      if (newer.to < from || newer.from > by.to) continue;
+      if (newer.from > from) made.push({ from, to: newer.from - 1, by });
+      from = newer.to + 1;
+    }
+    if (from <= by.to) made.push({ from, to: by.to, by });
+    made.sort((one, other) => one.from - other.from);
+  }
+  known.set(compactions, made);
+  return made;
+}
+
+/** The compaction that stands for what is at a position. */
+export function coveredBy(compactions: Compactions, position: number): Compaction | undefined {
+  return stretchesOf(compactions).find(({ from, to }) => from <= position && position <= to)?.by;
+}
+
+/** All items, in runs that are shown or covered. */
+export function itemRuns(
+  items: readonly HistoryItem[],
+  compactions: Compactions,
+): readonly ItemRun[] {
+  const runs: ItemRun[] = [];
+  let index = 0;
+  for (const { from, to, by } of stretchesOf(compactions)) {
+    const start = firstFrom(items, from, index);
+    const end = firstFrom(items, to + 1, start);
+    if (start === end) continue;
+    if (start > index) runs.push({ start: index, end: start });
+    const last = runs.at(-1);
+    // What parted it covers nothing.
+    if (last?.by === by) runs[runs.length - 1] = { ...last, end };
+    else runs.push({ start, end, by });
+    index = end;
+  }
+  if (index < items.length) runs.push({ start: index, end: items.length });
+  return runs;
+}
+
+/** The index of the first item at a position or behind it. */
+function firstFrom(items: readonly HistoryItem[], position: number, first: number): number {
+  let [low, high] = [first, items.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((items[middle]?.position ?? position) < position) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
