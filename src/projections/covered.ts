@@ -46,7 +46,15 @@ function stretchesOf(compactions: Compactions): readonly Stretch[] {
 
 /** The compaction that stands for what is at a position. */
 export function coveredBy(compactions: Compactions, position: number): Compaction | undefined {
-  return stretchesOf(compactions).find(({ from, to }) => from <= position && position <= to)?.by;
+  const stretches = stretchesOf(compactions);
+  let [low, high] = [0, stretches.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((stretches[middle]?.to ?? position) < position) low = middle + 1;
+    else high = middle;
+  }
+  const found = stretches[low];
+  return found !== undefined && found.from <= position ? found.by : undefined;
 }
 
 /** All items, in runs that are shown or covered. */
@@ -72,7 +80,7 @@ export function itemRuns(
 }
 
 /** The index of the first item at a position or behind it. */
-function firstFrom(items: readonly HistoryItem[], position: number, first: number): number {
+export function firstFrom(items: readonly HistoryItem[], position: number, first = 0): number {
   let [low, high] = [first, items.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -5,6 +5,7 @@
 
 import type { ModelMessage } from "ai";
 import type { ContextView } from "./context-view.ts";
+import { coveredBy, firstFrom } from "./covered.ts";
 import type { HistoryItem, HistoryState } from "./history-item.ts";
 import { itemMedia, omittedIn } from "./shown-media.ts";
 import { promptEntries, type PromptEntry, type PromptOrigin } from "./prompt.ts";
@@ -78,6 +79,11 @@ interface Prompt extends PromptSource {
   readonly entries: readonly PromptEntry[];
   /** Where the message of an origin stands. */
   readonly places: ReadonlyMap<string, number>;
+  /** The last position of the history. */
+  readonly reached: number;
+  /** How many calls of each step are pruned, and how often any of them was cut. */
+  readonly pruned: ReadonlyMap<number, number>;
+  readonly cut: ReadonlyMap<number, number>;
 }
 
 /** Compares the prompts that a step would send here and there. */
@@ -96,7 +102,34 @@ export function promptDiff(before: PromptSource, after: PromptSource): PromptDif
 function promptOf(source: PromptSource): Prompt {
   const entries = promptEntries(source.history, source.view);
   const places = new Map(entries.map(({ origin }, index) => [keyOf(origin), index]));
-  return { ...source, entries, places };
+  const { items, open, note } = source.history;
+  const { prunings, cuts } = source.view;
+  return {
+    ...source,
+    entries,
+    places,
+    reached: Math.max(0, ...[items.at(-1), open, note].map((item) => item?.position ?? 0)),
+    pruned: callsByStep([prunings.flatMap(({ calls }) => calls)]),
+    // One that is cut again, shorter, counts again.
+    cut: callsByStep(cuts.filter(({ undone }) => undone !== true).map(({ calls }) => calls)),
+  };
+}
+
+/** Of each step, how many of its calls are in each list, all together. */
+function callsByStep(lists: readonly (readonly StepCall[])[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const calls of lists) {
+    for (const [step, ofStep] of Map.groupBy(calls, ({ step }) => step)) {
+      const different = new Set(ofStep.map(({ callId }) => callId)).size;
+      counts.set(step, (counts.get(step) ?? 0) + different);
+    }
+  }
+  return counts;
+}
+
+interface StepCall {
+  readonly step: number;
+  readonly callId: string;
 }
 
 /** Two messages with the same key stand for the same thing. */
@@ -173,34 +206,33 @@ function whyRemoved(origin: PromptOrigin, after: Prompt): PromptChangeReason {
 
 function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): PromptChangeReason {
   const [old, item] = [itemAt(before, origin), itemAt(after, origin)];
-  const [wasPruned, isPruned] = [
-    callsOf(before.view.prunings, old),
-    callsOf(after.view.prunings, item),
-  ];
+  const [wasPruned, isPruned] = [countOf(before.pruned, old), countOf(after.pruned, item)];
   if (isPruned !== wasPruned) return isPruned > wasPruned ? "pruned" : "restored";
-  const [wasCut, isCut] = [cutsOf(before, old), cutsOf(after, item)];
+  const [wasCut, isCut] = [countOf(before.cut, old), countOf(after.cut, item)];
   if (isCut !== wasCut) return isCut > wasCut ? "cut" : "restored";
   const [wasLeftOut, isLeftOut] = [omittedOf(before, old), omittedOf(after, item)];
   if (isLeftOut !== wasLeftOut) return isLeftOut > wasLeftOut ? "media-omitted" : "restored";
   return isCutOff(item) && !isCutOff(old) ? "cut-off" : "continued";
 }
 
-function itemsOf({ history: { items, open, note } }: Prompt): readonly HistoryItem[] {
-  return [...items, ...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
-}
-
-function itemAt(prompt: Prompt, origin: PromptOrigin): HistoryItem | undefined {
-  return itemsOf(prompt).find(
-    (item) =>
-      item.position === origin.position &&
-      // Several messages may be delivered at once.
-      (item.kind !== "user" || origin.kind !== "user" || item.id === origin.id),
-  );
+/** Items have their positions in order; several messages may be delivered at once. */
+function itemAt({ history }: Prompt, origin: PromptOrigin): HistoryItem | undefined {
+  const { items, open, note } = history;
+  const { position } = origin;
+  if (open?.position === position) return open;
+  if (note?.position === position) return note;
+  const isIt = (item: HistoryItem): boolean =>
+    item.kind !== "user" || origin.kind !== "user" || item.id === origin.id;
+  for (let index = firstFrom(items, position); items[index]?.position === position; index++) {
+    const item = items[index];
+    if (item !== undefined && isIt(item)) return item;
+  }
+  return undefined;
 }
 
 /** Whether a prompt is of a time when this, or something later, had been said. */
-function hasReached(prompt: Prompt, { position }: PromptOrigin): boolean {
-  return itemsOf(prompt).some((item) => item.position >= position);
+function hasReached({ reached }: Prompt, { position }: PromptOrigin): boolean {
+  return reached >= position;
 }
 
 function isCutOff(item: HistoryItem | undefined): boolean {
@@ -212,14 +244,7 @@ function hasCompaction({ view }: Prompt, { position }: PromptOrigin): boolean {
 }
 
 function isCovered({ view }: Prompt, { position }: PromptOrigin): boolean {
-  return view.compactions.some(({ from, to }) => from <= position && position <= to);
-}
-
-/** Calls of a step that were cut: one that is cut again, shorter, counts again. */
-function cutsOf({ view }: Prompt, item: HistoryItem | undefined): number {
-  return view.cuts
-    .filter(({ undone }) => undone !== true)
-    .reduce((sum, cut) => sum + callsOf([cut], item), 0);
+  return coveredBy(view.compactions, position) !== undefined;
 }
 
 function omittedOf({ view }: Prompt, item: HistoryItem | undefined): number {
@@ -227,14 +252,7 @@ function omittedOf({ view }: Prompt, item: HistoryItem | undefined): number {
   return item === undefined ? 0 : Math.min(omittedIn(item, omitted), itemMedia(item).length);
 }
 
-/** How many calls of a step are among those that a view does not show in full. */
-function callsOf(
-  changes: readonly {
-    readonly calls: readonly { readonly step: number; readonly callId: string }[];
-  }[],
-  item: HistoryItem | undefined,
-): number {
-  if (item?.kind !== "step") return 0;
-  const calls = changes.flatMap((change) => change.calls);
-  return new Set(calls.flatMap((call) => (call.step === item.step ? [call.callId] : []))).size;
+/** What is counted for a step. */
+function countOf(counts: ReadonlyMap<number, number>, item: HistoryItem | undefined): number {
+  return item?.kind === "step" ? (counts.get(item.step) ?? 0) : 0;
 }

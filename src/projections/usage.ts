@@ -115,8 +115,11 @@ export function ownBeside({ beside, inherited }: UsageState): readonly SideUsage
 }
 
 /** The sum over the session's own steps of one turn. */
-export function turnUsage(state: UsageState, turn: number): TokenUsage {
-  return sumOf(ownSteps(state).filter((step) => step.turn === turn));
+export function turnUsage({ steps, inherited }: UsageState, turn: number): TokenUsage {
+  const last = steps.findLastIndex((step) => step.turn <= turn);
+  const first = steps.findLastIndex((step, index) => index <= last && step.turn < turn) + 1;
+  const own = steps.slice(first, last + 1).filter(({ step }) => step > (inherited?.step ?? 0));
+  return sumOf(own);
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import type { EventLog } from "../events/index.ts";
 import { promptDiff, type PromptDiff } from "../projections/index.ts";
+import { EVENTS_PER_SNAPSHOT } from "./folded-states.ts";
 import { checkPosition, foldOnwards, readSessionState } from "./session-view.ts";
 
 /** What the model is shown at one position and not at another. */
@@ -25,9 +26,10 @@ export async function diffSession(
   await checkPosition(log, session, before);
   await checkPosition(log, session, after);
   const one = await readSessionState(log, session, before);
-  const other =
-    after < before
-      ? await readSessionState(log, session, after)
-      : await foldOnwards(log, session, one, after);
+  // What is far ahead has a stored state that is nearer.
+  const isNear = after >= before && after - before < EVENTS_PER_SNAPSHOT;
+  const other = isNear
+    ? await foldOnwards(log, session, one, after)
+    : await readSessionState(log, session, after);
   return { session, before, after, ...promptDiff(one, other) };
 }

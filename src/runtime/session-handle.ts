@@ -14,7 +14,7 @@ import type { SessionActor } from "./session-actor.ts";
 import { diffSession } from "./session-diff.ts";
 import { stateAt, viewOf, viewSession } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
-import { turnOutcome, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
+import { outcomeOf, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
 import { receiveInput } from "./user-input.ts";
 
 /** What the runtime lends to its sessions. */
@@ -67,8 +67,9 @@ export function createSession(id: string, host: SessionHost): Session {
   }
 
   function turnOf(messageId: string, position: number, queued: boolean): Turn {
+    const outcomeIn = outcomeOf(messageId);
     const outcome = async (): Promise<TurnOutcome> =>
-      await host.watch(({ state }) => turnOutcome(state, messageId));
+      await host.watch(({ state }) => outcomeIn(state));
     return createTurn({ session: id, messageId, queued, position, log, outcome });
   }
 

@@ -1,7 +1,14 @@
 /** How the turn ended that a message was delivered to, read from the session's state. Pure. */
 
 import { byId, type StoredError, type TokenUsage, type TurnEndReason } from "../events/index.ts";
-import { turnUsage, type HistoryState, type ToolCall } from "../projections/index.ts";
+import {
+  turnUsage,
+  type HistoryItem,
+  type HistoryState,
+  type StepItem,
+  type ToolCall,
+  type TurnEndItem,
+} from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
 
 /** How a turn ended, and what it said and cost. */
@@ -19,26 +26,51 @@ export type TurnOutcome =
   | { readonly kind: "failed"; readonly result: TurnResult; readonly error: StoredError }
   | { readonly kind: "withdrawn" };
 
-/** The outcome for a message, or undefined while it waits or its turn runs. */
-export function turnOutcome(state: SessionState, messageId: string): TurnOutcome | undefined {
-  const { history, queue, usage } = state;
-  const message = history.items.findLast((item) => item.kind === "user" && item.id === messageId);
-  if (message === undefined) {
+/**
+ * Finds the outcome for a message, or undefined while it waits or its turn runs. It remembers which
+ * turn took the message up: a look after each event costs the same in a session of any length.
+ */
+export function outcomeOf(messageId: string): (state: SessionState) => TurnOutcome | undefined {
+  let turn: number | undefined;
+  return (state) => {
+    const { history, queue, usage } = state;
+    const isClosed = state.machine.matches("closed");
     // In a closed session nothing is delivered any more.
-    const waits =
-      !state.machine.matches("closed") && queue.waiting.some((waiting) => waiting.id === messageId);
-    return waits || byId(queue.accepted, messageId) === undefined
-      ? undefined
-      : { kind: "withdrawn" };
+    if (!isClosed && byId(history.waiting, messageId) !== undefined) return undefined;
+    const accepted = byId(queue.accepted, messageId);
+    if (accepted === undefined) return undefined;
+    turn ??= turnOf(history, messageId, accepted);
+    if (turn === undefined) return { kind: "withdrawn" };
+    const end = endOf(history, turn);
+    if (end === undefined) return undefined;
+    const text = lastText(history, turn);
+    const result = { turn, text, finishReason: end.reason, usage: turnUsage(usage, turn) };
+    return end.error === undefined
+      ? { kind: "ended", result }
+      : { kind: "failed", result, error: end.error };
+  };
+}
+
+/** The turn that a message was delivered to, which was accepted at a position. */
+function turnOf({ items }: HistoryState, id: string, accepted: number): number | undefined {
+  for (let index = items.length - 1; index >= 0; index--) {
+    const item = items[index];
+    if (item === undefined || item.position < accepted) return undefined;
+    if (item.kind === "user" && item.id === id) return item.turn;
   }
-  const { turn } = message;
-  const end = history.items.findLast((item) => item.kind === "turn-end" && item.turn === turn);
-  if (end?.kind !== "turn-end") return undefined;
-  const text = lastText(history, turn);
-  const result = { turn, text, finishReason: end.reason, usage: turnUsage(usage, turn) };
-  return end.error === undefined
-    ? { kind: "ended", result }
-    : { kind: "failed", result, error: end.error };
+  return undefined;
+}
+
+/** The end of a turn, which is the last that it has. */
+function endOf({ items }: HistoryState, turn: number): TurnEndItem | undefined {
+  const last = items[lastIndexOf(items, turn)];
+  return last?.kind === "turn-end" ? last : undefined;
+}
+
+/** The index of the last item of a turn; -1 where it has none. */
+function lastIndexOf(items: readonly HistoryItem[], turn: number): number {
+  const last = items.findLastIndex((item) => item.turn <= turn);
+  return items[last]?.turn === turn ? last : -1;
 }
 
 /** What is kept of a turn that was stopped; nothing of no turn. */
@@ -50,18 +82,25 @@ export function turnRemains(
   readonly kept: { readonly text: string; readonly calls: readonly ToolCall[] };
 } {
   if (turn === undefined) return { ended: undefined, kept: { text: "", calls: [] } };
-  const end = history.items.findLast((item) => item.kind === "turn-end" && item.turn === turn);
-  const last = history.items.findLast((item) => item.kind === "step" && item.turn === turn);
-  const calls = toolCalls.ended.filter((call) => last?.kind === "step" && call.step === last.step);
+  const last = lastStep(history, turn);
+  const calls = toolCalls.ended.filter((call) => call.step === last?.step);
   return {
-    ended: end?.kind === "turn-end" ? end.reason : undefined,
+    ended: endOf(history, turn)?.reason,
     kept: { text: lastText(history, turn), calls },
   };
 }
 
+function lastStep({ items }: HistoryState, turn: number): StepItem | undefined {
+  for (let index = lastIndexOf(items, turn); index >= 0; index--) {
+    const item = items[index];
+    if (item?.turn !== turn) return undefined;
+    if (item.kind === "step") return item;
+  }
+  return undefined;
+}
+
 /** The text of a turn's last step. */
-function lastText({ items }: HistoryState, turn: number): string {
-  const last = items.findLast((item) => item.kind === "step" && item.turn === turn);
-  if (last?.kind !== "step") return "";
-  return last.parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
+function lastText(history: HistoryState, turn: number): string {
+  const { parts = [] } = lastStep(history, turn) ?? {};
+  return parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
 }
