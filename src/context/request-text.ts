@@ -57,14 +57,10 @@ export function textWithin(
 /** What the session began with: one message, or those that were delivered together. */
 export function originalRequests(items: readonly HistoryItem[]): readonly UserItem[] {
   const first = items.findIndex(isUser);
+  if (first === -1) return [];
   const position = items[first]?.position;
-  const requests: UserItem[] = [];
-  for (let index = first; index >= 0; index++) {
-    const item = items[index];
-    if (item?.position !== position) break;
-    if (item !== undefined && isUser(item)) requests.push(item);
-  }
-  return requests;
+  const end = items.findIndex((item, index) => index > first && item.position !== position);
+  return items.slice(first, end === -1 ? undefined : end).filter(isUser);
 }
 
 /**
