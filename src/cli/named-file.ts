@@ -1,6 +1,6 @@
 /**
  * A file that the user names to be written. A regular one is replaced as a whole, where its links
- * lead to and with the mode that it had; into anything else (a pipe, a device) it is written straight:
+ * lead to and with the mode that it had; a new one is for its owner alone; into anything else (a pipe, a device) it is written straight:
  * a file in its place would destroy it.
  */
 
@@ -99,7 +99,7 @@ async function replace(
 ): Promise<void> {
   const unfinished = `${path}.${process.pid}.part`;
   try {
-    const mode = before === undefined ? 0o666 : Number(before.mode) & 0o777;
+    const mode = before === undefined ? 0o600 : Number(before.mode) & 0o777;
     await pipeline(ended(lines), createWriteStream(unfinished, { flush: true, mode }));
     if (before !== undefined) await makeAlike(unfinished, before);
     await rename(unfinished, path);

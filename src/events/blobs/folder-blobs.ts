@@ -18,6 +18,7 @@ import type {
   PutOptions,
 } from "../blob-store.ts";
 import { assertDigest, damaged, folderFailure, missing, tooLarge } from "./blob-failures.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from "../private-folder.ts";
 import { BlobHolds } from "./blob-holds.ts";
 
 /** How durable a folder of blobs is. */
@@ -29,6 +30,8 @@ export interface FolderBlobsOptions {
 /** Tells what this process writes from what a dead one has left behind; a pid may come again. */
 const PROCESS = randomUUID();
 let files = 0;
+/** Of the folders that are made. */
+const PRIVATE = { recursive: true, mode: PRIVATE_FOLDER } as const;
 
 /** The blobs of a folder, which is made when the first one is put. */
 export function folderBlobs(dir: string, { sync = true }: FolderBlobsOptions = {}): BlobStore {
@@ -151,8 +154,8 @@ class FolderBlobs implements BlobStore {
     const digest = createHash("sha256");
     let bytes = 0;
     const folder = dirname(path);
-    await mkdir(folder, { recursive: true });
-    const file = await open(path, "wx");
+    await mkdir(folder, PRIVATE);
+    const file = await open(path, "wx", PRIVATE_FILE);
     try {
       for await (const chunk of source instanceof Uint8Array ? [source] : source) {
         signal?.throwIfAborted();
@@ -172,7 +175,7 @@ class FolderBlobs implements BlobStore {
   async #name(incoming: string, { sha256 }: BlobEntry): Promise<void> {
     const path = this.#pathOf(sha256);
     const folder = dirname(path);
-    const made = await mkdir(folder, { recursive: true });
+    const made = await mkdir(folder, PRIVATE);
     // In the place of one that is there: it has the same bytes, or is damaged.
     await rename(incoming, path);
     if (made !== undefined) this.#syncedFolders.delete(folder);
@@ -205,14 +208,7 @@ class FolderBlobs implements BlobStore {
   }
 
   async #syncFolder(path: string): Promise<void> {
-    // Windows cannot open a folder; there it has nothing like it either.
-    if (!this.#sync || process.platform === "win32") return;
-    const folder = await open(path, "r");
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
+    if (this.#sync) await syncFolder(path);
   }
 
   /** Removes what killed processes were writing, once. */

@@ -3,9 +3,11 @@
  * backups go: who has both can read what was redacted since.
  */
 
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { TurnlogError } from "../errors.ts";
+import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../private-folder.ts";
 import { parseSessionId } from "../session-id.ts";
 import { UNFINISHED, type KeyStore } from "./key-store.ts";
 
@@ -42,9 +44,11 @@ export function folderKeys(folder: string): KeyStore {
     },
     save: (session, key) =>
       inLine(session, async (path) => {
-        await mkdir(dir, { recursive: true, mode: 0o700 });
+        const made = makePrivateFolder(dir);
         await replace(path, key);
         await syncFolder(dir);
+        // Without its folder a key is lost, and what it opens too.
+        if (made !== undefined) await syncAbove(dir, dirname(made));
       }),
     erase: (session) =>
       inLine(session, async (path) => {
@@ -53,7 +57,7 @@ export function folderKeys(folder: string): KeyStore {
         await rm(`${path}.new`, { force: true });
         await overwrite(path);
         await rm(path, { force: true });
-        await syncFolder(dir);
+        if (existsSync(dir)) await syncFolder(dir);
       }),
   };
 }
@@ -68,7 +72,7 @@ function fileName(session: string): string {
 async function replace(path: string, key: string): Promise<void> {
   const draft = `${path}.new`;
   await rm(draft, { force: true });
-  const file = await open(draft, "wx", 0o600);
+  const file = await open(draft, "wx", PRIVATE_FILE);
   try {
     await file.writeFile(key);
     await file.sync();
@@ -110,23 +114,6 @@ async function opened(
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;
-  }
-}
-
-async function syncFolder(dir: string): Promise<void> {
-  // Windows knows no such thing.
-  if (process.platform === "win32") return;
-  let folder;
-  try {
-    folder = await open(dir, "r");
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
-  }
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
 

@@ -1,11 +1,11 @@
-/** Starts `child.ts`, reads what it prints, and ends it. */
+/** Starts `child.ts` or another script, reads what it prints, and ends it. */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-const script = fileURLToPath(new URL("child.ts", import.meta.url));
+const usual = fileURLToPath(new URL("child.ts", import.meta.url));
 
 export interface Child {
   readonly process: ChildProcess;
@@ -22,11 +22,13 @@ export interface Child {
 export interface ChildOptions extends SpawnOptions {
   /** A shell command that sets limits before the process starts. */
   readonly limits?: string;
+  /** What it runs. Default: `child.ts`. */
+  readonly script?: string;
 }
 
 export function startChild(
   args: readonly string[],
-  { limits, ...options }: ChildOptions = {},
+  { limits, script = usual, ...options }: ChildOptions = {},
 ): Child {
   const command = [process.execPath, script, ...args];
   const child =

@@ -3,8 +3,16 @@
  * finished, opening and repair refuse it: what a killed backup left is no store.
  */
 
-import { mkdir, open, rm, rmdir } from "node:fs/promises";
+import { open, rm, rmdir } from "node:fs/promises";
 import { TurnlogError } from "../../errors.ts";
+import {
+  keepFilesPrivate,
+  keepPrivate,
+  makePrivateFolder,
+  PRIVATE_FILE,
+  syncAbove,
+  syncFolder,
+} from "../../private-folder.ts";
 import { isWithin } from "../../within-folder.ts";
 import { ownStore, type Ownership } from "../store/own-store.ts";
 import { hasCode, namesIn, type StorePaths } from "../store/store-paths.ts";
@@ -24,12 +32,12 @@ const NOTE = "This backup was not finished. Delete this folder and make the back
 /** @throws TurnlogError `INVALID_INPUT` when there is anything in the folder, `LOG_LOCKED` */
 export async function claimFolder(paths: StorePaths): Promise<BackupFolder> {
   const { dir, unfinished } = paths;
-  const made = (await mkdirOf(dir)) !== undefined;
+  const made = madeFolder(dir);
   const [first] = namesIn(dir);
   if (first !== undefined) throw notEmpty(dir, first);
   try {
     // `wx`: of two backups into the same folder one is refused.
-    const file = await open(unfinished, "wx");
+    const file = await open(unfinished, "wx", PRIVATE_FILE);
     await file.writeFile(NOTE);
     await file.sync();
     await file.close();
@@ -54,8 +62,11 @@ function folderOf(paths: StorePaths, ownership: Ownership, made: boolean): Backu
   const { dir, log, blobs, store, unfinished } = paths;
   return {
     finish: async () => {
+      for (const folder of [log, paths.lock]) keepFilesPrivate(folder);
+      await syncFolder(log);
       await rm(unfinished);
       await syncFolder(dir);
+      await syncAbove(dir);
       await ownership.release();
     },
     discard: async () => {
@@ -78,24 +89,15 @@ export function assertOutside(store: string, dir: string): void {
   );
 }
 
-async function mkdirOf(dir: string): Promise<string | undefined> {
+/** Whether the folder was made. */
+function madeFolder(dir: string): boolean {
   try {
-    return await mkdir(dir, { recursive: true });
+    const made = makePrivateFolder(dir) !== undefined;
+    keepPrivate(dir);
+    return made;
   } catch (error) {
     if (hasCode(error, "EEXIST", "ENOTDIR")) throw notEmpty(dir, "a file in its place");
     throw error;
-  }
-}
-
-/** What was renamed and deleted in it outlives a power cut. */
-async function syncFolder(dir: string): Promise<void> {
-  // Windows cannot open a folder; there it has nothing like it either.
-  if (process.platform === "win32") return;
-  const folder = await open(dir, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
 

@@ -37,6 +37,11 @@ export async function listenAt(address: string, greeting: Greeting): Promise<Ser
   return server;
 }
 
+/** Somebody listens: too many wait to be accepted, or the owner closed its socket in this moment. */
+function isAnswer({ code }: NodeJS.ErrnoException): boolean {
+  return code === "EAGAIN" || code === "ECONNRESET" || code === "EPIPE";
+}
+
 /** @throws the system's error where it cannot tell whether somebody listens */
 export async function askAt(address: string): Promise<Answer> {
   return await new Promise((resolve, reject) => {
@@ -60,8 +65,7 @@ export async function askAt(address: string): Promise<Answer> {
     socket.on("end", end);
     socket.on("error", (error: NodeJS.ErrnoException) => {
       clearTimeout(timer);
-      // The line of those who wait to be accepted is full: somebody listens.
-      if (isConnected || error.code === "EAGAIN") end();
+      if (isConnected || isAnswer(error)) end();
       else if (error.code === "ENOENT") resolve({ kind: "none" });
       else if (error.code === "ECONNREFUSED") resolve({ kind: "refused" });
       else reject(error);

@@ -3,10 +3,11 @@
  * set aside, so that it is missing and no longer something else than it says it is.
  */
 
-import { mkdir, rename } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { folderBlobs } from "../../blobs/index.ts";
 import { TurnlogError } from "../../errors.ts";
+import { makePrivateFolder } from "../../private-folder.ts";
 import { blobsIn, type StoredBlob } from "../blob-rows.ts";
 import { allRows, type Database } from "../database.ts";
 import { under } from "../keys.ts";
@@ -74,7 +75,7 @@ export async function surveyBlobs(
 }
 
 async function setAside({ blobs, damagedBlobs }: StorePaths, sha256: string): Promise<string> {
-  await mkdir(damagedBlobs, { recursive: true });
+  makePrivateFolder(damagedBlobs);
   const before = namesIn(damagedBlobs).filter((name) => name.startsWith(sha256)).length;
   const aside = join(damagedBlobs, before === 0 ? sha256 : `${sha256}-${before + 1}`);
   await rename(join(blobs, sha256.slice(0, 2), sha256), aside);

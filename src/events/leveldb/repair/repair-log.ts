@@ -4,9 +4,10 @@
  */
 
 import { realpathSync } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { TurnlogError } from "../../errors.ts";
+import { keepFilesPrivate, makePrivateFolder, syncFolder } from "../../private-folder.ts";
 import type { StoredBlob } from "../blob-rows.ts";
 import { checkChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
@@ -19,11 +20,18 @@ import { mend } from "./mending.ts";
 import { linkFolder, liveFiles } from "../store/log-folder.ts";
 import { putRepaired, settle, takeBack } from "../store/open-guard.ts";
 import { reportOf, type RepairReport } from "./repair-report.ts";
-import { FORMAT, readStoreFile, writeStoreFile, type StoreFile } from "../store/store-file.ts";
+import {
+  FORMAT,
+  newStore,
+  readStoreFile,
+  writeStoreFile,
+  type StoreFile,
+} from "../store/store-file.ts";
 import { assertFinished, assertThere, foreign, hasEvents, logGone } from "../store/store-files.ts";
 import { ownStore, type OwnOptions, type Ownership } from "../store/own-store.ts";
 import { claim } from "../store/owner.ts";
 import { namesIn, storePaths, type StorePaths } from "../store/store-paths.ts";
+import { isUnfinished } from "../store/young-log.ts";
 import { surveyStore, type Survey } from "./survey.ts";
 
 /** Which store is repaired. */
@@ -72,6 +80,7 @@ async function owned(paths: StorePaths, options: OwnOptions): Promise<Ownership>
 async function assertLog(paths: StorePaths): Promise<void> {
   const names = namesIn(paths.dir);
   assertFinished(paths, names);
+  if (isUnfinished(paths, newStore)) throw neverUsed(paths);
   if (names.includes("store.json") && !hasEvents(paths)) {
     const store = await storeOf(paths, []);
     if (store === undefined || store.reached.position > 0) throw logGone(paths, store);
@@ -106,6 +115,7 @@ async function repairLocked(paths: StorePaths): Promise<RepairReport> {
   const { survey, blobs: stored, end, generation } = await rebuild(paths, store);
   const damaged = await putRepaired(paths, true);
   await writeStoreFile(paths, { format: FORMAT, generation, reached: end });
+  await syncFolder(paths.dir);
   const blobs = await surveyBlobs(paths, stored);
   const reached = store?.reached.position ?? 0;
   return reportOf(paths.dir, { survey, blobs, findings, reached }, damaged);
@@ -137,7 +147,7 @@ async function examine(
   findings: string[],
 ): Promise<Surveyed | undefined> {
   const copy = join(paths.repairing, "copy");
-  await mkdir(paths.repairing);
+  makePrivateFolder(paths.repairing);
   linkFolder(paths.log, copy, liveFiles(paths.log));
   const database = levelAt(copy, false);
   try {
@@ -168,7 +178,7 @@ interface Rebuilt extends Surveyed {
 /** Makes a new log from all rows that can still be read, and leaves it at `log.repaired`. */
 async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise<Rebuilt> {
   const to = join(paths.repairing, "to");
-  await mkdir(paths.repairing);
+  makePrivateFolder(paths.repairing);
   const source = levelAt(join(paths.repairing, "from"), true);
   const target = levelAt(to, true);
   let rebuilt: Rebuilt;
@@ -190,6 +200,8 @@ async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise
     await source.close();
     await target.close();
   }
+  keepFilesPrivate(to);
+  await syncFolder(to);
   await rename(to, paths.repaired);
   return rebuilt;
 }

@@ -3,6 +3,7 @@
 import { closeSync, fsync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { promisify } from "node:util";
 import type { z } from "zod";
+import { PRIVATE_FILE } from "../../private-folder.ts";
 import { hasCode } from "./store-paths.ts";
 
 /**
@@ -69,7 +70,7 @@ export async function writeJsonFile(path: string, value: unknown): Promise<void>
 const synced = promisify(fsync);
 
 async function writeSynced(path: string, text: string): Promise<void> {
-  const file = openSync(path, "w");
+  const file = openSync(path, "w", PRIVATE_FILE);
   try {
     writeSync(file, text);
     await synced(file);

@@ -2,6 +2,7 @@
 
 import { Level } from "level";
 
+import { makePrivateFolder } from "../../private-folder.ts";
 import type { Span } from "../spare-rows.ts";
 
 interface Flushable {
@@ -11,6 +12,8 @@ interface Flushable {
 export type LevelDb = Level;
 
 export function levelAt(location: string, createIfMissing: boolean): LevelDb {
+  // LevelDB would make a folder that everybody can read.
+  if (createIfMissing) makePrivateFolder(location);
   return new Level(location, { createIfMissing });
 }
 

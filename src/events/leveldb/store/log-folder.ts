@@ -5,7 +5,6 @@ import {
   copyFileSync,
   fstatSync,
   linkSync,
-  mkdirSync,
   openSync,
   read,
   readdirSync,
@@ -15,6 +14,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { makePrivateFolder } from "../../private-folder.ts";
 import { readManifest } from "../format/manifest.ts";
 import { hasCode, namesIn } from "./store-paths.ts";
 
@@ -94,7 +94,7 @@ export function linkFolder(from: string, to: string, { tables, logs }: LiveFiles
 
 function copyFolder(from: string, to: string, linked: ReadonlySet<string>): void {
   rmSync(to, { recursive: true, force: true });
-  mkdirSync(to);
+  makePrivateFolder(to);
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const source = join(from, entry.name);
     const target = join(to, entry.name);

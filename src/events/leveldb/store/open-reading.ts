@@ -20,6 +20,7 @@ import type { Ownership } from "./own-store.ts";
 import { newStore, readStoreFile } from "./store-file.ts";
 import { isUnused } from "./store-files.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
+import { isUnfinished } from "./young-log.ts";
 
 /** @throws TurnlogError `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED` */
 export async function openForReading(paths: StorePaths, ownership: Ownership): Promise<StoreLog> {
@@ -28,7 +29,7 @@ export async function openForReading(paths: StorePaths, ownership: Ownership): P
   await removeCopy();
   const store = readStoreFile(paths) ?? newStore;
   const source = { ...paths, log: logToRead(paths) };
-  const isNew = isUnused(source, store);
+  const isNew = isUnfinished(paths, store) || isUnused(source, store);
   try {
     if (isNew) makePrivateFolder(paths.reading);
     else {

@@ -3,10 +3,12 @@
  * chain. Whatever is refused is left as it was.
  */
 
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { folderBlobs } from "../../blobs/index.ts";
 import { TurnlogError } from "../../errors.ts";
-import { makePrivateFolder } from "../../private-folder.ts";
+import { keepFilesPrivate, keepPrivate, makePrivateFolder } from "../../private-folder.ts";
 import { eraseLeft, type Eraser } from "../erasure.ts";
 import type { Committer } from "../committer.ts";
 import { storeFailure } from "../failures.ts";
@@ -27,6 +29,7 @@ import { seal } from "../sealed-row.ts";
 import { FORMAT, newStore, readStoreFile, writeStoreFile, type StoreFile } from "./store-file.ts";
 import { assertOurs, assertThere, isUnused } from "./store-files.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
+import { beginLog, finishLog, isUnfinished } from "./young-log.ts";
 import { sumTables, type TableSums } from "./table-sums.ts";
 
 /** Which store is opened, and how. */
@@ -81,13 +84,16 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
     const given = storePaths(dir);
     assertOurs(given);
     if (!create) assertThere(given);
-    if (!readOnly) makePrivateFolder(dir);
+    const made = readOnly ? undefined : makePrivateFolder(dir);
     // LevelDB opens files by name all the time: the folder is the same one wherever links lead later.
     const paths = storePaths(realpathSync.native(dir));
     ownership = await ownStore(paths, { takeOver });
     return readOnly
       ? await openForReading(paths, ownership)
-      : await openForWriting(paths, ownership, durability);
+      : await openForWriting(paths, ownership, {
+          durability,
+          above: dirname(made === undefined ? paths.dir : realpathSync.native(made)),
+        });
   } catch (error) {
     await ownership?.release();
     throw storeFailure(error, dir);
@@ -104,12 +110,22 @@ function assertMeant({ readOnly, durability, create }: OpenLogOptions): void {
   );
 }
 
+/** How a store is written to. */
+interface Writing {
+  readonly durability: Durability;
+  /** The lowest folder that was there before the store's own was made. */
+  readonly above: string;
+}
+
 async function openForWriting(
   paths: StorePaths,
   ownership: Ownership,
-  durability: Durability,
+  { durability, above }: Writing,
 ): Promise<StoreLog> {
-  const opened = await openOwned(paths, durability);
+  for (const folder of [paths.dir, paths.log, paths.lock, paths.blobs]) {
+    if (existsSync(folder)) keepPrivate(folder);
+  }
+  const opened = await openOwned(paths, { durability, above });
   return new LevelLog(opened.database, {
     dir: paths.dir,
     eraser: eraserOf(opened.database),
@@ -128,26 +144,28 @@ function eraserOf(database: LevelDb): Eraser {
   };
 }
 
-async function openOwned(paths: StorePaths, durability: Durability): Promise<Opened> {
+async function openOwned(paths: StorePaths, { durability, above }: Writing): Promise<Opened> {
   // Before anything is changed. On the disk while the files are looked at, and in its place when the log is open.
   const claimed = claim(paths, durability);
   try {
     await settle(paths);
-    return await openClaimed(paths, claimed);
+    return await openClaimed(paths, claimed, above);
   } catch (error) {
     await claimed.discard();
     throw error;
   }
 }
 
-async function openClaimed(paths: StorePaths, claimed: JsonDraft): Promise<Opened> {
+async function openClaimed(paths: StorePaths, claimed: JsonDraft, above: string): Promise<Opened> {
   const store = readStoreFile(paths) ?? (await newStoreFile(paths));
   let guard = inheritedGuard(paths);
   let database: LevelDb | undefined;
   let opened: Opened;
+  if (isUnfinished(paths, store)) await rm(paths.log, { recursive: true, force: true });
+  const unused = isUnused(paths, store);
   try {
-    const unused = isUnused(paths, store);
-    if (!unused) {
+    if (unused) await beginLog(paths, above);
+    else {
       const files = liveFiles(paths.log);
       await checkFiles(paths, files, store.tables ?? {});
       guard ??= guardLog(paths, files);
@@ -165,6 +183,7 @@ async function openClaimed(paths: StorePaths, claimed: JsonDraft): Promise<Opene
   try {
     guard?.keep();
     await claimed.put();
+    if (unused) await finishLog(paths);
     await eraseLeft(database, eraserOf(database));
   } catch (error) {
     await database.close();
@@ -201,6 +220,7 @@ function closer(
         await flush(database, spare);
       }
       await database.close();
+      for (const folder of [paths.log, paths.lock]) keepFilesPrivate(folder);
       if (moved) {
         const { tables: files } = liveFiles(paths.log);
         const tables = await sumTables(files, known);
