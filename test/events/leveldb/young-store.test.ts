@@ -1,5 +1,6 @@
 /** A store that was just made survives a power cut on a file system that keeps only names that were synced. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import type * as files from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { encryptedLog, folderKeys } from "../../../src/events/encryption/index.ts";
@@ -12,7 +13,7 @@ import { StrictFolder } from "./strict-folder.ts";
 let onSync: (path: string, isDone: boolean) => void = () => {};
 
 vi.mock("node:fs/promises", async (load) => {
-  const real = await load<typeof import("node:fs/promises")>();
+  const real = await load<typeof files>();
   const open: typeof real.open = async (path, ...how) => {
     const file = await real.open(path, ...how);
     if (!(await file.stat()).isDirectory()) return file;
@@ -72,17 +73,19 @@ describe("a store that was just made", () => {
       cut();
       expect(moment).toBeGreaterThan(8);
       const openings = new Set<number>();
+      const findings: string[] = [];
       for (const { path, acknowledged: told } of left) {
         const store = join(path, "deep", "store");
         await using again = await openLog({ dir: store });
         const { length } = await Array.fromAsync(again.read("s"));
         expect(length, path).toBe(told);
-        if (told === 4) expect(await again.blobs.has(blob.sha256), path).toBe(true);
+        expect(told < 4 || (await again.blobs.has(blob.sha256)), path).toBe(true);
         openings.add(told);
         await again.append("s", told, [numbered(told + 1)]);
         await again.close();
-        if (told > 0) expect((await repairLog({ dir: store })).findings, path).toEqual([]);
+        if (told > 0) findings.push(...(await repairLog({ dir: store })).findings);
       }
+      expect(findings).toEqual([]);
       expect([...openings]).toEqual([0, 3, 4]);
       await log.close();
     },
