@@ -1,6 +1,6 @@
 /** Folders that only their owner can enter, and whose entries outlive a power cut. */
 
-import { chmodSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hasCode } from "./has-code.ts";
@@ -26,9 +26,12 @@ export function keepPrivate(folder: string): void {
 
 /** Takes the rights of others to the files right in a folder away. Their folder should be private before. */
 export function keepFilesPrivate(folder: string): void {
+  // Whoever deletes files meanwhile has made them private enough.
+  if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    if (entry.isFile()) tighten(path, lstatSync(path).mode, PRIVATE_FILE);
+    const found = entry.isFile() ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
+    if (found !== undefined) tighten(path, found.mode, PRIVATE_FILE);
   }
 }
 

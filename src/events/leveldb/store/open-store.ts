@@ -220,7 +220,7 @@ function closer(
         await flush(database, spare);
       }
       await database.close();
-      for (const folder of [paths.log, paths.lock]) keepFilesPrivate(folder);
+      if (isHeld) for (const folder of [paths.log, paths.lock]) keepFilesPrivate(folder);
       if (moved) {
         const { tables: files } = liveFiles(paths.log);
         const tables = await sumTables(files, known);
