@@ -50,6 +50,6 @@ export function resemblesReference(text: string): boolean {
 /** What a part of a message says of the blob that it refers to, where it does. */
 export function measuresIn(part: object): BlobMeasures | undefined {
   return "blob" in part && part.blob !== undefined
-    ? blobMeasuresSchema.parse(part.blob)
+    ? blobMeasuresSchema.safeParse(part.blob).data
     : undefined;
 }

@@ -103,6 +103,12 @@ export interface AppendOptions {
    * waiting for each other would else have a gap in what it said, where somebody else wrote meanwhile.
    */
   readonly writer?: object;
+  /**
+   * Where the events come from, if not from a program. `recorded`: from a session's recorder, which has
+   * checked each of them: the log does not check them again. `copied`: from another log or a file; they
+   * may be of types that this release does not know, or say what an earlier release let them say.
+   */
+  readonly origin?: "recorded" | "copied";
 }
 
 /**
@@ -118,8 +124,9 @@ export interface EventLog extends AsyncDisposable {
    * them are there, the append is refused.
    * A write that fails, fails everything queued behind it too; an implementation may then refuse
    * all further appends with the same code until its store is opened again. Reading goes on.
-   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `SESSION_DELETED`, `EVENT_INVALID` (data
-   * that is not JSON), `INVALID_INPUT` (session id, no events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`,
+   * Events are checked as `assertAppendable` does it, unless `origin` says that they were.
+   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `SESSION_DELETED`, `EVENT_INVALID` (an event
+   * that could not be read again, or that no prompt can contain), `INVALID_INPUT` (session id, no events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`,
    * `LOG_FAILED`, `LOG_CLOSED`
    */
   append(

@@ -7,7 +7,7 @@ import { z } from "zod";
 export type FileReference = FileDataReference;
 
 /** The names of a file, by provider: one at least. */
-const providerReferenceSchema: z.ZodType<ProviderReference> = z.custom<ProviderReference>(
+export const providerReferenceSchema: z.ZodType<ProviderReference> = z.custom<ProviderReference>(
   isProviderReference,
   "is no reference to a file: a name for each provider that has it, and one at least",
 );

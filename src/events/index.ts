@@ -90,6 +90,9 @@ export {
   type FixtureNote,
   type SessionFileHeader,
 } from "./session-file.ts";
+export { assertAppendable } from "./appendable.ts";
+export { contentFault, sendableContent, sendableMetadata } from "./content-fault.ts";
+export { outputFault, sendableOutput } from "./model-output.ts";
 export { isRedacted, REDACTED } from "./redacted.ts";
 export { asRun, renumbered, unchained } from "./renumbered.ts";
 export { isDelta } from "./delta.ts";

@@ -21,7 +21,7 @@ export type JsonObject = Readonly<Record<string, JsonValue>>;
 export const MOST_LEVELS = 500;
 
 /** Whether a value of JSON has more than so many levels of lists and objects. */
-export function isNestedDeeper(value: JsonValue, levels: number): boolean {
+export function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
   for (const inner of Object.values(value)) if (isNestedDeeper(inner, levels - 1)) return true;

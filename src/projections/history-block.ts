@@ -1,6 +1,6 @@
 /** Text and reasoning blocks of the open step: they start, grow and end, several side by side. */
 
-import { REDACTED, type ProviderMetadata } from "../events/index.ts";
+import { REDACTED, sendableMetadata, type ProviderMetadata } from "../events/index.ts";
 import type { BlockPart, StepItem } from "./history-item.ts";
 
 interface BlockData {
@@ -51,7 +51,9 @@ function withText(block: BlockPart, { redacted }: BlockData, text: string): stri
 /** The newest metadata of a block replaces what came before, as in the AI SDK. */
 function metadata({ providerMetadata, dropped }: BlockData): Omit<BlockData, "id"> {
   return {
-    ...(providerMetadata === undefined ? {} : { providerMetadata }),
+    ...(providerMetadata === undefined
+      ? {}
+      : { providerMetadata: sendableMetadata(providerMetadata) }),
     ...(dropped === undefined ? {} : { dropped }),
   };
 }

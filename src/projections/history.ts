@@ -3,7 +3,13 @@
  * the prompt is made from it. Deltas grow the open step; what is over never changes again.
  */
 
-import { byId, type SessionEvent } from "../events/index.ts";
+import {
+  byId,
+  sendableContent,
+  sendableMetadata,
+  sendableOutput,
+  type SessionEvent,
+} from "../events/index.ts";
 import { withBlockDelta, withBlockEnd, withBlockStart } from "./history-block.ts";
 import { withOutcome } from "./history-call.ts";
 import {
@@ -64,20 +70,26 @@ function delivered(state: HistoryState, event: SessionEvent<"message.delivered">
 function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
   readonly providerMetadata?: HistoryMetadata;
 } {
-  return data.providerMetadata === undefined ? {} : { providerMetadata: data.providerMetadata };
+  const { providerMetadata } = data;
+  return providerMetadata === undefined
+    ? {}
+    : { providerMetadata: sendableMetadata(providerMetadata) };
 }
 type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["providerMetadata"]>;
 
 /** Folds everything that was said and done. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
-  version: 2,
+  version: 3,
   schema: historySchema,
   initial,
   on: {
     "message.queued": (state, { data }) => ({
       ...state,
-      waiting: { ...state.waiting, [data.id]: { content: data.content, delivery: data.delivery } },
+      waiting: {
+        ...state.waiting,
+        [data.id]: { content: sendableContent(data.content), delivery: data.delivery },
+      },
     }),
     "message.rescheduled": (state, { data }) => {
       const message = byId(state.waiting, data.id);
@@ -199,9 +211,10 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
         ...metadataOf(data),
       });
     },
-    "part.file": (state, { data }) => withPart(state, { kind: "file", ...data }),
+    "part.file": (state, { data }) =>
+      withPart(state, { kind: "file", ...data, ...metadataOf(data) }),
     "part.reasoning-file": (state, { data }) =>
-      withPart(state, { kind: "reasoning-file", ...data }),
+      withPart(state, { kind: "reasoning-file", ...data, ...metadataOf(data) }),
     "part.custom": (state, { data }) =>
       withPart(state, { kind: "custom", customKind: data.kind, ...metadataOf(data) }),
     "part.source": (state, { data }) => withPart(state, { kind: "source", source: data }),
@@ -228,7 +241,9 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
       withOutcome(state, data, {
         status: "failed",
         error: data.error,
-        ...(data.modelOutput === undefined ? {} : { modelOutput: data.modelOutput }),
+        ...(data.modelOutput === undefined
+          ? {}
+          : { modelOutput: sendableOutput(data.modelOutput) }),
       }),
     "tool.denied": (state, { data }) =>
       withOutcome(state, data, {

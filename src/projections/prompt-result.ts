@@ -3,7 +3,7 @@
  * since a model that takes "unknown" for "failed" repeats a payment.
  */
 
-import type { JsonValue, ModelOutput } from "../events/index.ts";
+import { isNestedDeeper, MOST_LEVELS, type JsonValue, type ModelOutput } from "../events/index.ts";
 import type { CallPart } from "./history-item.ts";
 
 /** The result of one of our own tools, at whatever point it stands. */
@@ -52,10 +52,26 @@ function why(reason: string): string {
 
 /** The result of a tool that the provider ran, by the AI SDK's rules. */
 export function providerOutput(output: JsonValue, isError: boolean): ModelOutput {
-  return isError ? { type: "error-json", value: output } : plainOutput(output);
+  return isError && !isTooDeep(output)
+    ? { type: "error-json", value: output }
+    : plainOutput(output);
+}
+
+const checked = new WeakMap<object, boolean>();
+
+/** No client of a provider comes to the end of such a value: each writes it as JSON again. */
+function isTooDeep(output: JsonValue): boolean {
+  if (typeof output !== "object" || output === null) return false;
+  const known = checked.get(output) ?? isNestedDeeper(output, MOST_LEVELS);
+  checked.set(output, known);
+  return known;
 }
 
 function plainOutput(output: JsonValue): ModelOutput {
+  if (isTooDeep(output)) {
+    const value = `The result cannot be shown: it is nested more than ${MOST_LEVELS} levels deep.`;
+    return { type: "error-text", value };
+  }
   return typeof output === "string"
     ? { type: "text", value: output }
     : { type: "json", value: output };

@@ -3,7 +3,7 @@
  * answered and not where: whoever stores a history need not store a long result a second time.
  */
 
-import type { SessionEvent } from "../events/index.ts";
+import { sendableOutput, type SessionEvent } from "../events/index.ts";
 import type { CallOutcome } from "./history-item.ts";
 
 const positions = new WeakMap<CallOutcome, number>();
@@ -17,7 +17,7 @@ export function succeeded({
   const outcome: CallOutcome =
     modelOutput === undefined
       ? { status: "succeeded", output }
-      : { status: "succeeded", output, modelOutput };
+      : { status: "succeeded", output, modelOutput: sendableOutput(modelOutput) };
   positions.set(outcome, seq);
   return outcome;
 }

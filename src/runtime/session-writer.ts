@@ -112,7 +112,8 @@ export class SessionWriter {
     if (this.#failure !== undefined) return;
     const { session, log, onFailure } = this.#options;
     const last = events.at(-1)?.seq ?? this.#recorded;
-    const appended = log.append(session, last - events.length, events, { writer: this });
+    const options = { writer: this, origin: "recorded" } as const;
+    const appended = log.append(session, last - events.length, events, options);
     this.#lastAppend = appended;
     const answered = appended.then(
       () => {

@@ -5,17 +5,13 @@
 
 import { executeTool, isExecutableTool } from "@ai-sdk/provider-utils";
 import type { ModelMessage, Tool } from "ai";
-import {
-  modelOutputSchema,
-  type JsonValue,
-  type ModelOutput,
-  type StoredError,
-} from "../events/index.ts";
+import type { JsonValue, ModelOutput, StoredError } from "../events/index.ts";
 import type { CallPart } from "../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { defer, onAbort } from "./defer.ts";
 import { toJson, toStoredError } from "./json-value.ts";
 import { failureOutput } from "./mcp/mcp-output.ts";
+import { recordedOutput } from "./recorded-output.ts";
 import type { Timer } from "./timer.ts";
 
 export interface ToolExecution {
@@ -138,9 +134,8 @@ async function modelOutput(
     return becameText ? { type: "json", value: json } : undefined;
   }
   try {
-    return modelOutputSchema.parse(
-      toJson(await tool.toModelOutput({ toolCallId: call.callId, input, output })),
-    );
+    const given: unknown = await tool.toModelOutput({ toolCallId: call.callId, input, output });
+    return recordedOutput(given);
   } catch (error) {
     // The tool has done its work: only how it is told to the model went wrong.
     const { message } = toStoredError(error);

@@ -1,7 +1,7 @@
 /** What an event log promises of `append`. */
 
 import assert from "node:assert/strict";
-import type { JsonValue } from "../events/index.ts";
+import type { JsonValue, NewEvent } from "../events/index.ts";
 import {
   appendInTurn,
   fails,
@@ -11,6 +11,49 @@ import {
   stored,
   type Promised,
 } from "./log-samples.ts";
+
+const step = { step: 1, callId: "c" };
+
+/** What no log may take, each in words. */
+const notEvents: readonly (readonly [what: string, event: unknown])[] = [
+  ["no object", 5],
+  ["nothing", null],
+  ["no time", { type: "part.text-delta", data: { id: "0", text: "" } }],
+  ["a time that is no number", { ...numbered(1), at: Number.NaN }],
+  ["a time without an end", { ...numbered(1), at: Infinity }],
+  ["an id that is no text", { ...numbered(1), id: 5 }],
+  ["a field that no event has", { ...numbered(1), session: "t" }],
+  ["no data", { type: "part.text-delta", at: 1 }],
+  ["a type that nobody knows", { type: "turn.begun", at: 1, data: {} }],
+  ["a type of every object", { type: "constructor", at: 1, data: {} }],
+  ["data of another type", { ...numbered(1), data: { turn: 1, maxSteps: 1 } }],
+  ["data that are no JSON", { type: "part.raw", at: 1, data: { rawValue: 1n } }],
+  ["data that JSON leaves out", { type: "part.raw", at: 1, data: { rawValue: () => 1 } }],
+  [
+    "numbers that JSON does not have",
+    { type: "turn.started", at: 1, data: { turn: 1, maxSteps: Infinity } },
+  ],
+  [
+    "an answer of a kind that there is not",
+    { type: "tool.succeeded", at: 1, data: { ...step, output: 1, modelOutput: { type: "smell" } } },
+  ],
+  [
+    "an answer that no prompt can contain",
+    { type: "tool.succeeded", at: 1, data: { ...step, output: 1, modelOutput: { type: "text" } } },
+  ],
+  [
+    "data that throw when they are read",
+    {
+      type: "part.raw",
+      at: 1,
+      data: {
+        get rawValue() {
+          throw new Error("no");
+        },
+      },
+    },
+  ],
+];
 
 export const appendContract: readonly Promised[] = [
   [
@@ -139,6 +182,47 @@ export const appendContract: readonly Promised[] = [
       await Promise.all([before, refused, behind]);
       const texts = (await Array.fromAsync(log.read("s"))).map(({ at }) => at - 1000);
       assert.deepEqual(texts, [1, 3]);
+    },
+  ],
+  [
+    "refuses what is no event, or could not be read again, and writes nothing of that append",
+    async (log) => {
+      await log.append("s", "none", [numbered(1)]);
+      for (const [what, event] of notEvents) {
+        const appended = (): unknown =>
+          // As a program without types does it.
+          Reflect.apply(log.append.bind(log), log, ["s", "any", [numbered(2), event]]);
+        const error = await fails("EVENT_INVALID", appended);
+        assert.equal(error.session, "s", what);
+        assert.equal(error.position, 3, what);
+        assert.equal(await log.revision("s"), 1, what);
+      }
+      assert.equal((await log.append("s", 1, [numbered(2)])).revision, 2);
+      assert.deepEqual(await Array.fromAsync(log.read("s")), stored(numberedUpTo(2)));
+    },
+  ],
+  [
+    "takes an event of a type that it does not know only where it is copied, and then only if it is one",
+    async (log) => {
+      const later = (data: object): NewEvent[] => [
+        numbered(2),
+        // As a program without types does it.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        { type: "unknown", at: 1, data } as NewEvent,
+      ];
+      const known = { type: "later.happened", version: 3, data: { any: "thing" } };
+      await fails("EVENT_INVALID", () => log.append("s", "any", later(known)));
+      const copied = { origin: "copied" } as const;
+      for (const data of [
+        { ...known, type: "turn.started" },
+        { ...known, version: 0 },
+        { ...known, more: 1 },
+        { type: "later.happened", version: 1 },
+      ])
+        await fails("EVENT_INVALID", () => log.append("s", "any", later(data), copied));
+      assert.equal(await log.revision("s"), 0);
+      await log.append("s", "none", later(known), copied);
+      assert.deepEqual(await Array.fromAsync(log.read("s")), stored(later(known)));
     },
   ],
   [

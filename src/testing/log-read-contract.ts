@@ -37,7 +37,7 @@ export const readContract: readonly Promised[] = [
   [
     "gives back exactly what was appended, also what this release does not know",
     async (log) => {
-      await log.append("s", "none", odd);
+      await log.append("s", "none", odd, { origin: "copied" });
       assert.deepEqual(await Array.fromAsync(log.read("s")), stored(odd));
       assert.deepEqual(
         (await Array.fromAsync(log.readAll())).map(({ event }) => event),
@@ -87,7 +87,7 @@ export const readContract: readonly Promised[] = [
           String(positions),
         );
       }
-      await log.append("t", "none", odd);
+      await log.append("t", "none", odd, { origin: "copied" });
       assert.deepEqual(await log.readAt("t", [4, 3, 2, 1]), stored(odd).toReversed());
       assert.deepEqual(await log.readAt("u", [1]), []);
       await fails("INVALID_INPUT", () => log.readAt("s", [1.5]));

@@ -22,7 +22,7 @@ import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 async function folderWith(session: string, events: readonly NewEvent[]): Promise<TemporaryFolder> {
   const folder = await temporaryFolder();
   await using log = await openLog({ dir: folder.at(".turnlog"), durability: "os" });
-  await log.append(session, "none", events);
+  await log.append(session, "none", events, { origin: "copied" });
   return folder;
 }
 
@@ -190,7 +190,7 @@ describe("an import that is killed", () => {
     const large = [...recorded.slice(0, last), ...deltas, ...recorded.slice(last)];
     length = large.length;
     await using log = await openMemoryLog();
-    await log.append("large", "none", large);
+    await log.append("large", "none", large, { origin: "copied" });
     const lines = await Array.fromAsync(exportSession(log, "large"));
     file = `${lines.join("\n")}\n`;
   });

@@ -29,11 +29,16 @@ beforeEach(async () => {
   {
     await using log = await openLog({ dir });
     const first = { id: "m", content: "x", delivery: "follow-up" } as const;
-    await log.append("r", 0, [
-      { type: "message.queued", at: 2, data: first },
-      broken as unknown as Omit<SessionEvent<"turn.started">, "seq">,
-      { type: "session.resumed", at: 4, data: {} },
-    ]);
+    await log.append(
+      "r",
+      0,
+      [
+        { type: "message.queued", at: 2, data: first },
+        broken as unknown as Omit<SessionEvent<"turn.started">, "seq">,
+        { type: "session.resumed", at: 4, data: {} },
+      ],
+      { origin: "recorded" },
+    );
     const kept = await log.blobs.put(new TextEncoder().encode("of nobody"));
     kept[Symbol.dispose]();
   }
@@ -69,7 +74,9 @@ it("`sessions` lists it beside all others", async () => {
 it("`sessions` lists it beside all others also where its turn has not ended", async () => {
   {
     await using log = await openLog({ dir: folder.at(".turnlog") });
-    await log.append("r", 3, [{ type: "turn.started", at: 5, data: { turn: 1, maxSteps: 1 } }]);
+    await log.append("r", 3, [{ type: "turn.started", at: 5, data: { turn: 1, maxSteps: 1 } }], {
+      origin: "recorded",
+    });
   }
   const { code, stdout } = await run(["sessions"], { cwd });
   expect(code).toBe(0);

@@ -184,9 +184,12 @@ export async function playUnknown(ground: StoreGround): Promise<void> {
   }
   const log = readable(ground);
   const said = { type: "notes.taken", version: 3, data: { note: "of a later release" } };
-  await log.append("unknown-event", await log.revision("unknown-event"), [
-    { type: "unknown", at: Date.UTC(2026, 0, 2), data: said },
-  ]);
+  await log.append(
+    "unknown-event",
+    await log.revision("unknown-event"),
+    [{ type: "unknown", at: Date.UTC(2026, 0, 2), data: said }],
+    { origin: "copied" },
+  );
 }
 
 /** Long steps, so that their boundaries and their reasoning can be dropped. */

@@ -4,6 +4,7 @@
  * a key is loaded, and where event ids may make a repetition of it.
  */
 
+import { assertAppendable } from "../appendable.ts";
 import type { NewEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import type { Appended, AppendOptions, EventLog, ExpectedRevision } from "../event-log.ts";
@@ -110,7 +111,7 @@ export class AppendLines {
     const at = typeof expected === "number" ? expected : expected === "none" ? 0 : revision;
     let sealed: readonly NewEvent[];
     try {
-      sealed = this.#sealed(key, at, events);
+      sealed = this.#sealed(key, at, events, options);
     } catch (error) {
       return rejected(error);
     }
@@ -125,9 +126,15 @@ export class AppendLines {
     return handed;
   }
 
-  #sealed(key: SessionKey, at: number, events: readonly NewEvent[]): readonly NewEvent[] {
+  #sealed(
+    key: SessionKey,
+    at: number,
+    events: readonly NewEvent[],
+    options: AppendOptions | undefined,
+  ): readonly NewEvent[] {
     return events.map((event, index) => {
       const position = at + 1 + index;
+      assertAppendable(key.session, position, event, options);
       try {
         return inForm(event, this.#sealing.formOf(key, position, event));
       } catch (error) {
@@ -144,7 +151,8 @@ export class AppendLines {
     options: AppendOptions | undefined,
   ): Promise<Appended> {
     try {
-      return await this.#log.append(session, expected, sealed, options);
+      // What is encrypted was checked before.
+      return await this.#log.append(session, expected, sealed, { ...options, origin: "recorded" });
     } catch (error) {
       // Its name is used up, and its key was made in vain.
       if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")

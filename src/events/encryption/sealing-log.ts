@@ -5,6 +5,7 @@
  */
 
 import type { BlobStore } from "../blob-store.ts";
+import { assertAppendable } from "../appendable.ts";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import type {
@@ -113,6 +114,8 @@ class SealingLog implements EncryptedLog {
         const seal = (event: NewEvent, index: number): NewEvent =>
           inForm(event, this.#sealing.formOf(key, from.position + 1 + index, event));
         try {
+          for (const [index, event] of rest.entries())
+            assertAppendable(session, from.position + 2 + index, event, { origin: "copied" });
           const sealed = rest.map((event, index) => seal(event, index + 1));
           return await this.stored.fork(session, [first, ...sealed]);
         } catch (error) {
@@ -249,7 +252,7 @@ class SealingLog implements EncryptedLog {
     const sealed = inForm(said, this.#sealing.formOf(key, revision + 1, said));
     let appended: Appended;
     try {
-      appended = await this.stored.append(session, revision, [sealed]);
+      appended = await this.stored.append(session, revision, [sealed], { origin: "recorded" });
     } finally {
       this.#lines?.forget(session);
     }

@@ -3,6 +3,7 @@
  * are queued at once; those of a session that is not known yet, or with event ids, wait in line.
  */
 
+import { assertAppendable } from "../appendable.ts";
 import type { NewEvent } from "../catalogue.ts";
 import type { Codec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
@@ -41,13 +42,14 @@ export class Appender {
     session: string,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
-    { writer }: AppendOptions = {},
+    options: AppendOptions = {},
   ): Promise<Appended> {
+    const { writer } = options;
     const head = this.#options.heads.of(session);
     const direct = head.ready && head.waiting === 0 && !hasIds(events);
     if (direct) {
       try {
-        return this.#queue(head, expected, events, { writer });
+        return this.#queue(head, expected, events, options);
       } catch (error) {
         throw this.#refused(session, error, writer);
       }
@@ -56,7 +58,7 @@ export class Appender {
       try {
         const repeated = await findIds(this.#options, head, events);
         // Wrapped, so that the line goes on when the append is queued, not when it is written.
-        return repeated ?? { appended: this.#queue(head, expected, events, { writer }) };
+        return repeated ?? { appended: this.#queue(head, expected, events, options) };
       } catch (error) {
         throw this.#refused(session, error, writer);
       }
@@ -89,7 +91,7 @@ export class Appender {
       if (head.isDeleted) throw deletedError(session);
       checkRevision(head, "none");
       checkForkPoint(parent, link, session);
-      return { appended: this.#queue(head, "none", events, { link }) };
+      return { appended: this.#queue(head, "none", events, { link, origin: "copied" }) };
     });
   }
 
@@ -110,7 +112,7 @@ export class Appender {
     head: Head,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
-    { link, writer }: { readonly link?: ForkPoint; readonly writer?: object | undefined },
+    { link, writer, origin }: AppendOptions & { readonly link?: ForkPoint },
   ): Promise<Appended> {
     const { committer } = this.#options;
     if (committer.failure !== undefined) throw committer.failure;
@@ -120,6 +122,8 @@ export class Appender {
     checkRevision(head, expected);
     if (events.length === 0) throw nothingToAppend(head);
     const revision = link?.position ?? head.revision;
+    for (const [index, event] of events.entries())
+      assertAppendable(head.session, revision + 1 + index, event, { ...(origin && { origin }) });
     const rows = this.#encode(head.session, revision, events);
     if (link !== undefined) Object.assign(head, { link, revision });
     return committer.append(head, rows);

@@ -176,9 +176,10 @@ export async function appendImported(
       const encrypted = asEncrypted(log);
       await assertOpens(encrypted, session, events);
       // It is stored as it was, and read with the key that it had.
-      await (encrypted?.stored ?? log).append(session, "none", events);
+      await (encrypted?.stored ?? log).append(session, "none", events, { origin: "copied" });
     } else {
-      await log.append(session, "none", events.map(await relinkedFor(log, session)));
+      const relinked = events.map(await relinkedFor(log, session));
+      await log.append(session, "none", relinked, { origin: "copied" });
     }
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
@@ -234,7 +235,8 @@ function invalid(session: string, why: string): TurnlogError {
 }
 
 function assertLawful(session: string, findings: ReturnType<Inspection["end"]>): void {
-  const [finding] = findings;
+  // What no prompt can contain is shown in other words: the session goes on as it did where it comes from.
+  const finding = findings.find(({ rule }) => rule !== "contents");
   if (finding === undefined) return;
   const { position, rule, what } = finding;
   throw new TurnlogError(

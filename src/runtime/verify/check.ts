@@ -10,6 +10,7 @@ import type { SessionState } from "../session-state.ts";
  * - `messages`: an accepted message is delivered once, withdrawn once, or still waiting (law 5).
  * - `calls`: every tool call ends, once, in one of five ways (law 6).
  * - `figures`: the tokens of the steps add up to those of turns and session (law 7).
+ * - `contents`: a prompt can contain what each event says, and is made of that alone.
  * - `prompts`: every prompt that was sent can be rebuilt from the log (law 11).
  * - `thinned`: what was taken out of the log later is what an event says.
  * - `chain`: every link of a hash chain says the digest of the events that it covers.
@@ -23,6 +24,7 @@ export type LogRule =
   | "messages"
   | "calls"
   | "figures"
+  | "contents"
   | "prompts"
   | "thinned"
   | "chain"

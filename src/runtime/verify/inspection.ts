@@ -5,6 +5,7 @@ import { foldSession, initialSessionState, type SessionState } from "../session-
 import { callCheck } from "./call-check.ts";
 import { chainCheck } from "./chain-check.ts";
 import type { Check, LogRule } from "./check.ts";
+import { contentCheck } from "./content-check.ts";
 import { figureCheck } from "./figure-check.ts";
 import { messageCheck } from "./message-check.ts";
 import { orderCheck } from "./order-check.ts";
@@ -26,7 +27,8 @@ export interface CheckedChain extends ChainEnd {
 export class Inspection {
   #state: SessionState = initialSessionState;
   readonly #chain = new HashChain();
-  readonly #prompts = promptCheck();
+  readonly #contents = contentCheck();
+  readonly #prompts = promptCheck(() => this.#contents.hasFound);
   readonly #checks: readonly Check[];
 
   /** @param noted - A link of the session's hash chain that was noted somewhere else. */
@@ -36,6 +38,7 @@ export class Inspection {
       messageCheck(),
       callCheck(),
       figureCheck(),
+      this.#contents,
       this.#prompts,
       thinnedCheck(),
       chainCheck(this.#chain, noted),

@@ -49,7 +49,7 @@ export interface SessionVerification {
   readonly events: number;
   /** How many prompts were made again and compared by their digests. */
   readonly prompts: number;
-  /** How many could not be, since reasoning that they had was dropped (`compactLog`); absent for none. */
+  /** How many could not be, since reasoning that they had was dropped (`compactLog`), or since they had what no prompt can contain; absent for none. */
   readonly lostPrompts?: number;
   /** Where something was redacted, how much, and how many of the prompts cannot be compared for it. */
   readonly redacted?: RedactedContent;

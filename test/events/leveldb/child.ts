@@ -44,7 +44,9 @@ async function append(log: EventLog, count: number, size?: number): Promise<void
   let before: Promise<unknown> = Promise.resolve();
   for (;;) {
     const appends = Array.from({ length: count }, async () => {
-      const { revision } = await log.append("s", number, [event(++number, size)]);
+      const { revision } = await log.append("s", number, [event(++number, size)], {
+        origin: "copied",
+      });
       print(String(revision));
     });
     // Two rounds are under way at any moment, so that a batch is always being written.
@@ -56,11 +58,11 @@ async function append(log: EventLog, count: number, size?: number): Promise<void
 /** Appends to the youngest session and branches off it, several under way at any moment. */
 async function fork(log: EventLog): Promise<void> {
   let parent = "s-0";
-  let revision = (await log.append(parent, "none", [event(1)])).revision;
+  let revision = (await log.append(parent, "none", [event(1)], { origin: "copied" })).revision;
   let made = 0;
   const pending = new Set<Promise<void>>();
   for (let number = 1; ; number++) {
-    void log.append(parent, revision, [event(number), event(number + 1)]);
+    void log.append(parent, revision, [event(number), event(number + 1)], { origin: "copied" });
     revision += 2;
     const at = revision - (number % 3);
     const from = { session: parent, position: at };
@@ -87,7 +89,7 @@ async function deleteAll(log: EventLog): Promise<void> {
       const data = { type: "secret.told", version: 1, data: `secret of ${name}! ${index}` };
       return { type: "unknown", at: index + 1, data };
     });
-    await log.append(name, "none", texts);
+    await log.append(name, "none", texts, { origin: "copied" });
     const from = { session: name, position: 5 };
     if (number % 2 === 0)
       await log.fork(`f-${number}`, [{ type: "session.forked", at: 9, data: { from } }]);
@@ -101,7 +103,7 @@ async function thinAll(log: StoreLog): Promise<void> {
   for (let number = 0; ; number++) {
     const name = `s-${number}`;
     const events = talk(name);
-    await log.append(name, "none", events);
+    await log.append(name, "none", events, { origin: "copied" });
     for (const drop of ["reasoning", "boundaries"] as const) {
       const expected = await log.revision(name);
       const data = { drop, spans: [{ from: 1, to: events.length }] };
@@ -121,7 +123,7 @@ async function redactAll(log: EventLog, keys: string): Promise<void> {
       at: 1,
       data: { id, content: `secret of ${name}! ${id}`, delivery: "steer" },
     });
-    await encrypted.append(name, "none", [told("stays"), told("goes")]);
+    await encrypted.append(name, "none", [told("stays"), told("goes")], { origin: "copied" });
     const from = { session: name, position: 2 };
     if (number % 2 === 0)
       await encrypted.fork(`f-${number}`, [{ type: "session.forked", at: 9, data: { from } }]);
@@ -136,14 +138,14 @@ async function fill(log: EventLog): Promise<void> {
   try {
     for (;;) {
       const large: NewEvent = { type: "part.text-delta", at: 0, data: { id: "0", text } };
-      acknowledged = (await log.append("s", acknowledged, [large])).revision;
+      acknowledged = (await log.append("s", acknowledged, [large], { origin: "copied" })).revision;
     }
   } catch (error) {
     print(String(acknowledged));
     print(asJson(error));
   }
   try {
-    await log.append("t", "any", [event(1)]);
+    await log.append("t", "any", [event(1)], { origin: "copied" });
     print("appended after a failure");
   } catch (error) {
     print(asJson(error));
@@ -191,13 +193,13 @@ switch (command) {
     for (;;) {
       const log = await openLog({ dir });
       print("open");
-      await log.append("s", "any", [event(0)]);
+      await log.append("s", "any", [event(0)], { origin: "copied" });
       await log.close();
     }
   case "try":
     try {
       const log = await openLog({ dir });
-      await log.append("s", "any", [event(0)]);
+      await log.append("s", "any", [event(0)], { origin: "copied" });
       await log.close();
       print("ok");
     } catch (error) {

@@ -120,14 +120,16 @@ export async function repairDamaged(
     sessions: (await Array.fromAsync(log.list())).length,
   });
   for (const [session, { seq: _, ...event }] of ids) {
-    const { position, revision, repeated } = await log.append(session, "any", [event]);
+    const { position, revision, repeated } = await log.append(session, "any", [event], {
+      origin: "copied",
+    });
     expect([repeated, all[position - 1]?.session, all[position - 1]?.event.seq]).toEqual([
       true,
       session,
       revision,
     ]);
   }
-  await log.append("session-0", "any", [numbered(1)]);
+  await log.append("session-0", "any", [numbered(1)], { origin: "copied" });
   await log.close();
   expect(await repairLog({ dir })).toMatchObject({ changed: false, findings: [] });
   return { ...report, sums };

@@ -34,15 +34,17 @@ describe("the bytes of a deleted session", () => {
     for (let round = 0; round < 3; round++) {
       await using log = await openLog({ dir, durability: "os" });
       for (let number = 0; number < 200; number++) {
-        await log.append("gone", "any", [secret(`planted-${round}-${number}`)]);
-        await log.append("stays", "any", [secret(`kept-${round}-${number}`)]);
+        await log.append("gone", "any", [secret(`planted-${round}-${number}`)], {
+          origin: "copied",
+        });
+        await log.append("stays", "any", [secret(`kept-${round}-${number}`)], { origin: "copied" });
       }
       await log.append("gone", "any", numberedUpTo(400));
       const state = `snapshot-${round}`;
       await log.saveSnapshot("gone", { projection: "p", version: 1, position: 1, state });
     }
     await using log = await openLog({ dir, durability: "os" });
-    await log.append("gone", "any", [secret("planted-last")]);
+    await log.append("gone", "any", [secret("planted-last")], { origin: "copied" });
     const planted = /planted-(?:0-7|2-199|last)\b|snapshot-2/;
     expect(await traces(dir, planted)).toEqual([
       "planted-0-7",
@@ -64,8 +66,9 @@ describe("the bytes of a deleted session", () => {
       "stays",
       "none",
       numberedUpTo(3000, 1, (at) => secret(`kept-${at}`, at)),
+      { origin: "copied" },
     );
-    await log.append("gone", "none", [secret("planted")]);
+    await log.append("gone", "none", [secret("planted")], { origin: "copied" });
     const reading = log.read("stays")[Symbol.asyncIterator]();
     await take(reading);
     expect(await log.delete("gone")).toMatchObject({ erased: false });
@@ -83,7 +86,7 @@ describe("the bytes of a deleted session", () => {
     for (let turn = 0; turn < 4; turn++) {
       const log = await openLog({ dir, durability: "os" });
       const name = `gone-${turn}`;
-      await log.append(name, "none", [secret(`planted-${turn}`)]);
+      await log.append(name, "none", [secret(`planted-${turn}`)], { origin: "copied" });
       const deleting = log.delete(name);
       for (let ticks = 40 * turn; ticks > 0; ticks--) await Promise.resolve();
       await log.close();
@@ -100,8 +103,9 @@ describe("the bytes of a deleted session", () => {
       "stays",
       "none",
       numberedUpTo(3000, 1, (at) => secret(`kept-${at}`, at)),
+      { origin: "copied" },
     );
-    await log.append("gone", "none", [secret("planted")]);
+    await log.append("gone", "none", [secret("planted")], { origin: "copied" });
     const reading = log.read("stays")[Symbol.asyncIterator]();
     await take(reading);
     expect(await log.delete("gone")).toMatchObject({ erased: false });
@@ -192,7 +196,9 @@ describe("repair", () => {
   it("does not bring back what was deleted, and keeps everybody else's place", async () => {
     const dir = await temporaryFolder();
     const log = await openLog({ dir });
-    await log.append("gone", "none", [secret("planted", 1), secret("planted", 2)]);
+    await log.append("gone", "none", [secret("planted", 1), secret("planted", 2)], {
+      origin: "copied",
+    });
     await log.append("a", "none", numberedUpTo(3));
     await log.fork("f", [forked("a", 2), numbered(9, "id")]);
     await log.delete("a", { forks: "copy" });

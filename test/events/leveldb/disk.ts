@@ -153,7 +153,9 @@ export async function fill(
       events.push({ ...event, seq: events.length + 1 });
       const place = `${session}:${events.length}`;
       appends.push(
-        log.append(session, "any", [event]).then(({ position }) => (order[position - 1] = place)),
+        log
+          .append(session, "any", [event], { origin: "copied" })
+          .then(({ position }) => (order[position - 1] = place)),
       );
     }
     await Promise.all(appends);

@@ -74,12 +74,12 @@ export class Grove {
       this.sessions.push({ name, events });
       const added = this.#new(4);
       this.#write(name, events, added);
-      await log.append(name, "none", added);
+      await log.append(name, "none", added, { origin: "copied" });
     } else if (next.do === "append") {
       const added = this.#new(next.count, next.id);
       const { length } = found.events;
       this.#write(found.name, found.events, added);
-      await log.append(found.name, length, added);
+      await log.append(found.name, length, added, { origin: "copied" });
     } else if (next.do === "delete") {
       this.sessions.splice(this.sessions.indexOf(found), 1);
       this.order = this.order.filter((place) => !place.startsWith(`${found.name}:`));
@@ -118,7 +118,7 @@ export async function expectGrove(
     const repeated = events.findLast(({ id }) => id !== undefined);
     if (repeated !== undefined) {
       const { seq, ...event } = repeated;
-      const again = await log.append(name, "any", [event]);
+      const again = await log.append(name, "any", [event], { origin: "copied" });
       expect(again).toMatchObject({ repeated: true, revision: seq });
     }
   }

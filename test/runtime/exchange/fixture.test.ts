@@ -21,7 +21,7 @@ import { call } from "../../support/script.ts";
 
 async function logWith(events: readonly SessionEvent[]): Promise<EventLog> {
   const log = await openMemoryLog();
-  await log.append("s", "none", events);
+  await log.append("s", "none", events, { origin: "copied" });
   return log;
 }
 

@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: patience });
 
 async function logOf(events: readonly NewEvent[], session = "s"): Promise<EventLog> {
   const log = await openMemoryLog();
-  await log.append(session, "none", events);
+  await log.append(session, "none", events, { origin: "copied" });
   return log;
 }
 
@@ -84,7 +84,9 @@ describe("a session that was exported", () => {
       { ...fromLater, seq: events.length - 1 },
       { ...fromLater, seq: events.length, id: "once" },
     ]);
-    expect((await log.append("s", "any", [{ ...fromLater, id: "once" }])).repeated).toBe(true);
+    expect(
+      (await log.append("s", "any", [{ ...fromLater, id: "once" }], { origin: "copied" })).repeated,
+    ).toBe(true);
   });
 
   it("says in its first line what it is, in which format, and how long", async () => {
@@ -98,7 +100,7 @@ describe("a session that was exported", () => {
     const before = await log.revision("s");
     const lines = exportSession(log, "s");
     const header = await lines.next();
-    await log.append("s", "any", [fromLater]);
+    await log.append("s", "any", [fromLater], { origin: "copied" });
     expect(JSON.parse(String(header.value))).toMatchObject({ events: before });
     expect(await Array.fromAsync(lines)).toHaveLength(before);
   });
@@ -187,7 +189,7 @@ describe("an import", () => {
     const counted = wrapLog(log, {
       append: (session, expected, batch) => {
         appends.push(batch.length);
-        return log.append(session, expected, batch);
+        return log.append(session, expected, batch, { origin: "copied" });
       },
     });
     await importSession(counted, await linesOf(events));
@@ -198,7 +200,7 @@ describe("an import", () => {
 it("of a fork is a whole session, whose header says where it branched off, also when it is exported again", async () => {
   await using log = await openMemoryLog();
   const events = await readFixture("tools");
-  await log.append("p", "none", events);
+  await log.append("p", "none", events, { origin: "copied" });
   const at = events.findLast(({ type }) => type === "turn.ended")?.seq ?? 0;
   await forkSession(log, "p", { as: "f", at, now: 5 });
   const lines = await Array.fromAsync(exportSession(log, "f"));

@@ -28,7 +28,7 @@ beforeAll(async () => {
     const events = await readFixture(name);
     // Runs of deltas, and events that came alone.
     for (let at = 0; at < events.length; at += 1 + (at % 5)) {
-      await log.append(name, "any", events.slice(at, at + 1 + (at % 5)));
+      await log.append(name, "any", events.slice(at, at + 1 + (at % 5)), { origin: "recorded" });
     }
   }
   truth = await contentOf(log);

@@ -50,7 +50,8 @@ beforeAll(async () => {
     ]);
     const agent = { model, tools: { echo } };
     await using log = await openLog({ dir, durability: "os" });
-    for (const name of fixtureNames) await log.append(name, "none", await readFixture(name));
+    for (const name of fixtureNames)
+      await log.append(name, "none", await readFixture(name), { origin: "recorded" });
     await using runtime = await createRuntime({ log, hashChain: true, agent });
     const live = await runtime.session("live");
     await (
@@ -124,7 +125,7 @@ describe("a change by somebody who makes the checksums anew", () => {
         const { session, events, chain } = pick(sessions, random);
         const { name, forged } = forge(events, random);
         await using log = await openMemoryLog();
-        await log.append("s", "none", forged);
+        await log.append("s", "none", forged, { origin: "recorded" });
         const broken = await rulesBroken(verifySession(log, "s", { chain }));
         expect(broken, `${name} in ${session}`).not.toEqual([]);
         if (broken.includes("chain")) found.byChain += 1;

@@ -24,7 +24,7 @@ vi.setConfig({ testTimeout: patience });
 
 async function logOf(events: readonly NewEvent[], session = "s"): Promise<EventLog> {
   const log = await openMemoryLog();
-  await log.append(session, "none", events);
+  await log.append(session, "none", events, { origin: "recorded" });
   return log;
 }
 
@@ -169,7 +169,7 @@ describe("the lists of a store", () => {
   it("are held against each other: a session that one of them has lost is found", async () => {
     const events = await readFixture("tools");
     await using log = await logOf(events);
-    await log.append("t", "none", events.slice(0, 5));
+    await log.append("t", "none", events.slice(0, 5), { origin: "recorded" });
     const lost = wrapLog(log, {
       async *list() {
         for await (const entry of log.list()) if (entry.session !== "t") yield entry;
