@@ -181,6 +181,7 @@ export {
   type ImportSessionOptions,
   type KeptSteps,
   type ListedSession,
+  type SessionProblem,
   type LogProblem,
   type LogRule,
   type LoggedContext,

@@ -39,7 +39,8 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
     const facts = rest.join("  ");
     const taken = (widths[0] ?? 0) + facts.length + 4;
     const room = columns === undefined ? 80 : Math.max(20, columns - taken);
-    const title = excerpt(shown(data, found[index]?.title ?? ""), room);
+    const { title: said = "", problem } = found[index] ?? {};
+    const title = excerpt(shown(data, problem?.message ?? said), room);
     const told = `${data.style("dim", facts)}  ${title}`.trimEnd();
     const name = data.style("bold", id);
     // Never cut: a name is there to be copied.
@@ -49,7 +50,8 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
   });
 }
 
-function statusOf({ status, lastEnd, awaitingApproval = [] }: SessionRow): string {
+function statusOf({ status, lastEnd, problem, awaitingApproval = [] }: SessionRow): string {
+  if (problem !== undefined) return "unreadable";
   if (awaitingApproval.length > 0) return `waits for approval: ${awaitingApproval.join(", ")}`;
   switch (status) {
     case "closed":

@@ -1,8 +1,8 @@
 /** `turnlog sessions`: what sessions a store has, the newest first. Reads the list, and events only of turns that were left. */
 
 import { z } from "zod";
-import { TurnlogError, type EventLog } from "../events/index.ts";
-import { listSessions, viewSession, type ListedSession } from "../runtime/index.ts";
+import type { EventLog } from "../events/index.ts";
+import { listSessions, problemOf, viewSession, type ListedSession } from "../runtime/index.ts";
 import { askedTools } from "./asked-tools.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { sessionTable, type SessionRow } from "./session-table.ts";
@@ -41,7 +41,6 @@ async function withQuestions(log: EventLog, session: ListedSession): Promise<Ses
     return awaitingApproval.length === 0 ? session : { ...session, awaitingApproval };
   } catch (error) {
     // One session's defect is not to hide the list of all; nobody can be asked about it either.
-    if (TurnlogError.isInstance(error) && error.code === "EVENT_INVALID") return session;
-    throw error;
+    return { ...session, problem: problemOf(error) };
   }
 }

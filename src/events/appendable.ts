@@ -66,6 +66,12 @@ function isTooNew(error: unknown): boolean {
   }
 }
 
+/** The id of an event, which may be none: it is asked for before the event is checked. */
+export function idOf(event: unknown): string | undefined {
+  if (typeof event !== "object" || event === null || !("id" in event)) return undefined;
+  return typeof event.id === "string" ? event.id : undefined;
+}
+
 function faultOf(
   session: string,
   position: number,

@@ -53,7 +53,14 @@ export { rerunPoint, type RerunPlace } from "./rerun.ts";
 export { forkSession, type ForkedSession, type ForkSessionOptions } from "./fork-session.ts";
 export { diffSession, type SessionDiff } from "./session-diff.ts";
 export { foldSession, initialSessionState, type SessionState } from "./session-state.ts";
-export { listSessions, viewSession, type ListedSession, type SessionView } from "./session-view.ts";
+export {
+  listSessions,
+  problemOf,
+  viewSession,
+  type ListedSession,
+  type SessionProblem,
+  type SessionView,
+} from "./session-view.ts";
 export { compactLog, type CompactedLog, type CompactLogOptions } from "./thinning/compact-log.ts";
 export type { KeptSteps } from "./thinning/old-steps.ts";
 export type { ApprovalAnswer } from "./approval-answer.ts";

@@ -1,7 +1,13 @@
 /** A session as it stood at a position, for people and programs that look at it. */
 
 import type { ModelMessage } from "ai";
-import { readableEvents, TurnlogError, type EventLog } from "../events/index.ts";
+import {
+  readableEvents,
+  TurnlogError,
+  type EventLog,
+  type SessionEntry,
+  type TurnlogErrorCode,
+} from "../events/index.ts";
 import type { MachineState } from "../machines/index.ts";
 import {
   promptMessages,
@@ -124,6 +130,16 @@ export interface ListedSession extends SessionSummary {
   /** Epoch milliseconds of the first and of the last event. */
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** Why not all of it could be read: the summary says what the rest does. Absent where all could. */
+  readonly problem?: SessionProblem;
+}
+
+/** Why a session, or a part of it, cannot be read. */
+export interface SessionProblem {
+  readonly code: TurnlogErrorCode;
+  readonly message: string;
+  /** The position concerned, where there is one. */
+  readonly position?: number;
 }
 
 /** The summary of a session at its last position. Reads what came after the one that is stored. */
@@ -131,6 +147,7 @@ export async function readSummary(
   log: EventLog,
   session: string,
   revision: number,
+  leftOut: (error: TurnlogError) => void = () => {},
 ): Promise<SessionSummary> {
   const snapshot = await log.loadSnapshot(session, sessionSummary.name);
   const stored =
@@ -141,16 +158,47 @@ export async function readSummary(
   let summary = stored?.success === true ? stored.data : sessionSummary.initial;
   if (from > revision) return summary;
   // One session's defect is not to hide the list of all.
-  for await (const event of readableEvents(log, session, { from, to: revision }, () => {})) {
+  for await (const event of readableEvents(log, session, { from, to: revision }, leftOut)) {
     summary = sessionSummary.fold(summary, event);
   }
   return summary;
 }
 
-/** All sessions of a log by name. Reads of each only what came after its last stored summary. */
+/** Of the whole store, or of nobody any more: a row of a list cannot say it. */
+const ofTheStore: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
+  "LOG_CLOSED",
+  "LOG_FAILED",
+  "RUNTIME_CLOSED",
+]);
+
+/** The problem of one session; any error that is not one session's own is thrown on. */
+export function problemOf(error: unknown): SessionProblem {
+  if (!TurnlogError.isInstance(error) || ofTheStore.has(error.code)) throw error;
+  const { code, message, position } = error;
+  return { code, message, ...(position === undefined ? {} : { position }) };
+}
+
+async function readRow(log: EventLog, entry: SessionEntry): Promise<ListedSession> {
+  let problem: SessionProblem | undefined;
+  let summary = sessionSummary.initial;
+  try {
+    summary = await readSummary(log, entry.session, entry.revision, (error) => {
+      problem ??= problemOf(error);
+    });
+  } catch (error) {
+    problem = problemOf(error);
+  }
+  return { ...entry, ...summary, ...(problem === undefined ? {} : { problem }) };
+}
+
+/**
+ * All sessions of a log by name. Reads of each only what came after its last stored summary. A session
+ * that cannot be read is a row with its `problem`.
+ */
 export async function* listSessions(log: EventLog): AsyncGenerator<ListedSession> {
   for await (const entry of log.list()) {
-    const summary = await readSummary(log, entry.session, entry.revision);
-    yield { ...entry, ...summary };
+    const row = await readRow(log, entry);
+    // It was deleted since its name was read.
+    if (row.problem?.code !== "SESSION_DELETED") yield row;
   }
 }

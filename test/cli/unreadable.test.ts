@@ -65,10 +65,18 @@ it("`log` tells all others, and which it leaves out", async () => {
   expect(one.stderr).not.toContain("r:2");
 });
 
-it("`sessions` lists it beside all others", async () => {
+it("`sessions` lists it beside all others, with what is wrong with it", async () => {
   const { code, stdout } = await run(["sessions"], { cwd });
   expect(code).toBe(0);
   for (const session of ["before", "r", "later"]) expect(stdout).toContain(session);
+  expect(stdout).toMatch(/^r +.*unreadable.*r:2/m);
+  const { stdout: lines } = await run(["sessions", "--json"], { cwd });
+  const rows = z
+    .array(z.object({ session: z.string(), problem: z.unknown().optional() }))
+    .parse(jsonLines(lines));
+  const problem = { code: "EVENT_INVALID", position: 2 };
+  expect(rows.find(({ session }) => session === "r")).toMatchObject({ problem });
+  expect(rows.filter((row) => row.problem === undefined)).toHaveLength(2);
 });
 
 it("`sessions` lists it beside all others also where its turn has not ended", async () => {
@@ -81,7 +89,7 @@ it("`sessions` lists it beside all others also where its turn has not ended", as
   const { code, stdout } = await run(["sessions"], { cwd });
   expect(code).toBe(0);
   for (const session of ["before", "r", "later"]) expect(stdout).toContain(session);
-  expect(stdout).toContain("cut off");
+  expect(stdout).toContain("unreadable");
 });
 
 it("`gc` takes what no session has", async () => {

@@ -4,7 +4,7 @@
  * a key is loaded, and where event ids may make a repetition of it.
  */
 
-import { assertAppendable } from "../appendable.ts";
+import { assertAppendable, idOf } from "../appendable.ts";
 import type { NewEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import type { Appended, AppendOptions, EventLog, ExpectedRevision } from "../event-log.ts";
@@ -43,7 +43,7 @@ export class AppendLines {
   ): Promise<Appended> {
     const line = this.#line(session);
     const key = this.#ring.known(session);
-    const ids = events.some(({ id }) => id !== undefined);
+    const ids = events.some((event) => idOf(event) !== undefined);
     if (line.waiting === 0 && line.revision !== undefined && key !== undefined && !ids)
       return this.#hand(line, key, expected, events, options);
     const inLine = this.alone(session, async (revision) => {

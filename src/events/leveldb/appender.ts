@@ -3,7 +3,7 @@
  * are queued at once; those of a session that is not known yet, or with event ids, wait in line.
  */
 
-import { assertAppendable } from "../appendable.ts";
+import { assertAppendable, idOf } from "../appendable.ts";
 import type { NewEvent } from "../catalogue.ts";
 import type { Codec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
@@ -182,7 +182,7 @@ function refusedBefore(session: string, cause: unknown): TurnlogError {
 }
 
 function hasIds(events: readonly NewEvent[]): boolean {
-  for (const event of events) if (event.id !== undefined) return true;
+  for (const event of events) if (idOf(event) !== undefined) return true;
   return false;
 }
 

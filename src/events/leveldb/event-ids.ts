@@ -1,5 +1,6 @@
 /** Makes appends idempotent: finds out whether events with these ids are in the session already. */
 
+import { idOf } from "../appendable.ts";
 import { z } from "zod";
 import type { NewEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
@@ -40,7 +41,7 @@ export async function findIds(
   events: readonly NewEvent[],
   link?: ForkPoint,
 ): Promise<{ readonly appended: Promise<Appended> } | undefined> {
-  const ids = events.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  const ids = events.flatMap((event) => idOf(event) ?? []);
   if (ids.length === 0) return undefined;
   if (new Set(ids).size < ids.length)
     throw conflict(head, "one id is used for several events", ids);
