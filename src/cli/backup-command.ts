@@ -7,6 +7,7 @@ import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, type Output } from "./output.ts";
 import { openStore, storeOptions } from "./store-folder.ts";
 import { amount, figure } from "./wording.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
@@ -41,7 +42,7 @@ export async function backup(
     };
     const made = await log.backup(resolve(folder), { onProgress, signal });
     await telling;
-    if (json) await writeLine(data, JSON.stringify(made));
+    if (json) await writeLine(data, jsonText(made));
     else {
       const blobs = made.blobs === 0 ? "" : ` and ${amount(made.blobs, "blob")}`;
       const held = `${amount(made.sessions, "session")} with ${amount(made.events, "event")}${blobs}`;

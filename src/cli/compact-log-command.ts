@@ -7,6 +7,7 @@ import { writeLine, writeLines, type Output } from "./output.ts";
 import { openStore, storeOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount, figure } from "./wording.ts";
+import { jsonText } from "./visible-text.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -60,7 +61,7 @@ export async function compactStoredLog(
     }
   }
   const done = await compactLog(log, session, { ...options, dryRun });
-  await writeLines(data, json ? [JSON.stringify(done)] : lines(done));
+  await writeLines(data, json ? [jsonText(done)] : lines(done));
   return DONE;
 }
 

@@ -6,7 +6,8 @@ import { readContext, type LoggedContext } from "../runtime/index.ts";
 import { agentParts } from "./chat/chat-agent.ts";
 import { contextLines } from "./context-drawing.ts";
 import { readEnvironment } from "./environment.ts";
-import { shown, writeLines, type Output } from "./output.ts";
+import { writeLines, type Output } from "./output.ts";
+import { jsonText, visibleName } from "./visible-text.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
 
 const optionsSchema = z.object({
@@ -23,7 +24,7 @@ export async function context(session: string, given: unknown, { data }: Output)
     ...(at === undefined ? {} : { at }),
     agents: ownAgents(dir),
   });
-  await writeLines(data, json ? [JSON.stringify(found)] : textLines(found, data));
+  await writeLines(data, json ? [jsonText(found)] : textLines(found, data));
 }
 
 /** The agents of a chat in this folder: they tell instructions and tools apart, if one of them ran it. */
@@ -43,5 +44,5 @@ function ownAgents(dir: string): readonly ReturnType<typeof agentParts>[] {
 function textLines(found: LoggedContext, data: Output["data"]): readonly string[] {
   const title = `${found.session} at ${found.position}`;
   const lines = contextLines(found, data.columns ?? 80);
-  return [data.style("bold", title), ...lines.map((line) => shown(data, line))];
+  return [data.style("bold", title), ...lines.map(visibleName)];
 }

@@ -8,6 +8,7 @@ import { writeLine, type Output } from "./output.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -49,7 +50,7 @@ export async function deleteSession(
   const deleted = await deleteWithBlobs(log, log.blobs, session, { forks }, warn);
   for (const warning of warnings) await writeLine(progress, warning);
   if (json) {
-    await writeLine(data, JSON.stringify(deleted));
+    await writeLine(data, jsonText(deleted));
     return DONE;
   }
   const copies =

@@ -7,6 +7,7 @@ import { writeLines, type Channel, type Output, type Style } from "./output.ts";
 import { messageLines } from "./show/show-prompt.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
 import { amount } from "./wording.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -23,7 +24,7 @@ export async function diff(
   const { dir, keys, takeOver, json } = optionsSchema.parse(given);
   await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
   const found = await diffSession(log, session, before, after);
-  await writeLines(data, json ? [JSON.stringify(found)] : diffLines(found, data));
+  await writeLines(data, json ? [jsonText(found)] : diffLines(found, data));
 }
 
 function diffLines(found: SessionDiff, data: Channel): readonly string[] {

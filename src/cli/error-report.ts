@@ -2,7 +2,8 @@
 
 import { inspect } from "node:util";
 import { FAILED, USED_WRONGLY, type ExitCode } from "./exit-code.ts";
-import { shown, writeLine, type Channel } from "./output.ts";
+import { writeLine, type Channel } from "./output.ts";
+import { visibleText } from "./visible-text.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** @param debug - Whether the stack and the causes are told too. */
@@ -20,13 +21,18 @@ export async function reportError(
   const message = error instanceof Error ? error.message : String(error);
   const label = progress.style("red", "error:");
   const suffix = code === undefined ? "" : ` ${progress.style("dim", `[${code}]`)}`;
-  await writeLine(progress, `${label} ${shown(progress, message)}${suffix}`);
+  await writeLine(progress, `${label} ${indentedMore(message)}${suffix}`);
   if (debug) {
-    await writeLine(progress, shown(progress, inspect(error, { depth: 4 })));
+    await writeLine(progress, visibleText(inspect(error, { depth: 4 })));
   } else if (code === undefined && !(error instanceof UsageError)) {
     await writeLine(progress, "This should not have happened; --debug tells where it did.");
   }
   return error instanceof UsageError ? USED_WRONGLY : FAILED;
+}
+
+/** Further lines are seen to be of the message, and not of another one. */
+function indentedMore(message: string): string {
+  return visibleText(message).replaceAll("\n", "\n  ");
 }
 
 interface Suppressed {

@@ -7,7 +7,7 @@ import type { TurnlogError } from "../events/index.ts";
 import { folderBlobs } from "../events/blobs/index.ts";
 import { copyBlobs, exportFixture, exportSession } from "../runtime/index.ts";
 import { namedFile } from "./named-file.ts";
-import { writeLine, writeLines, type Output } from "./output.ts";
+import { writeData, writeLine, writeLines, type Output } from "./output.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -67,7 +67,7 @@ export async function exportTo(
   if (blobs !== undefined && log.blobs !== undefined) {
     await copyBlobs(log, session, log.blobs, folderBlobs(resolve(blobs)), onLost);
   }
-  await (file === undefined ? writeLines(data, lines) : file.write(lines));
+  await (file === undefined ? writeData(data, lines) : file.write(lines));
   await writeLines(progress, lost);
   if (out === undefined) return;
   await writeLine(progress, `Session ${session} is in ${out}.`);

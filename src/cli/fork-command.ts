@@ -5,6 +5,7 @@ import { forkSession } from "../runtime/index.ts";
 import { forkName } from "./chat/session-name.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -25,7 +26,7 @@ export async function fork(
     { readOnly: false, withoutKey: "redact" },
   );
   const forked = await forkSession(log, session, { as, ...(at === undefined ? {} : { at }) });
-  await writeLines(data, [json ? JSON.stringify(forked) : forked.session]);
+  await writeLines(data, [json ? jsonText(forked) : forked.session]);
   if (json) return;
   const { from } = forked;
   await writeLine(

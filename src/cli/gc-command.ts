@@ -6,6 +6,7 @@ import { DONE, type ExitCode } from "./exit-code.ts";
 import { writeLine, type Output } from "./output.ts";
 import { openStore, storeOptions } from "./store-folder.ts";
 import { amount, figure } from "./wording.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
@@ -22,6 +23,6 @@ export async function collectGarbage(given: unknown, { data }: Output): Promise<
   const collected = await collectBlobs(log, log.blobs);
   const { removed, bytes } = collected;
   const told = `${amount(removed, "blob")} of no session, ${figure(bytes)} bytes, taken away.`;
-  await writeLine(data, json ? JSON.stringify(collected) : told);
+  await writeLine(data, json ? jsonText(collected) : told);
   return DONE;
 }

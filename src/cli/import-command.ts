@@ -16,7 +16,8 @@ import {
   type SessionFile,
 } from "../runtime/index.ts";
 import { keysIn } from "./key-folder.ts";
-import { shown, writeLine, type Output } from "./output.ts";
+import { writeLine, type Output } from "./output.ts";
+import { jsonText, visibleText } from "./visible-text.ts";
 import { readSource, type ReadSource } from "./read-source.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
@@ -52,12 +53,12 @@ export async function importFrom(
   const imported = hasBlobs
     ? await importSession(log, source.lines(), importOptions(options))
     : await appendImported(log, session, events);
-  if (options.json) return await writeLine(data, JSON.stringify(imported));
+  if (options.json) return await writeLine(data, jsonText(imported));
   const size = amount(imported.events, "event");
   await writeLine(progress, `Session ${session} is here, with ${size}.`);
   if (instructions === "") return;
   const what = "The system messages are no part of a session; its agent's instructions should say:";
-  await writeLine(progress, `${what}\n${shown(progress, instructions)}`);
+  await writeLine(progress, `${what}\n${visibleText(instructions)}`);
 }
 
 interface Read extends SessionFile {

@@ -20,6 +20,7 @@ import { unlessInterrupted } from "./interrupted.ts";
 import { writeLine, writeLines, type Channel, type Output } from "./output.ts";
 import { eventLine } from "./show/show-events.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -77,7 +78,7 @@ async function print(
     for await (const placed of allReadableEvents(log, from, leftOut)) {
       next = placed.position + 1;
       if (options.session === undefined || options.session === placed.session)
-        yield options.json ? JSON.stringify(placed) : line(placed, data);
+        yield options.json ? jsonText(placed) : line(placed, data);
     }
   };
   await writeLines(data, lines());

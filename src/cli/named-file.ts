@@ -9,7 +9,7 @@ import { chmod, chown, open, readlink, rename, rm, stat } from "node:fs/promises
 import { dirname, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { hasCode } from "./folder/folder-error.ts";
-import { writeLines, type Output } from "./output.ts";
+import { writeData, type Output } from "./output.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface NamedFile {
@@ -23,7 +23,7 @@ const LINKS = 40;
 export async function namedFile(named: string, output: Output): Promise<NamedFile> {
   const path = await followed(resolve(named));
   const channel = channelAt(path, output);
-  if (channel !== undefined) return { write: (lines) => writeLines(channel, lines) };
+  if (channel !== undefined) return { write: (lines) => writeData(channel, lines) };
   const found = await statusOf(path);
   if (found?.isDirectory() === true)
     throw new UsageError(`${named} is a folder: name the file in it that is to be written.`);

@@ -1,12 +1,12 @@
 /**
  * Where a command's words go: data to stdout, everything else to stderr. Nothing else in `cli`
- * writes to either. Colours only where a terminal shows them and NO_COLOR does not forbid them.
+ * writes to either, and lines are made safe here, whoever put them together. Colours only where a terminal shows them and NO_COLOR does not forbid them.
  */
 
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import { styleText } from "node:util";
-import { visibleText } from "./visible-text.ts";
+import { safeJson, visibleText } from "./visible-text.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -68,13 +68,28 @@ function isPipe(descriptor: number): boolean {
   return found.isFIFO() || found.isSocket();
 }
 
-/** What came from a model, a tool or a user, safe to be shown: a terminal obeys some characters. */
-export function shown(channel: Channel, text: string): string {
-  return channel.isTerminal ? visibleText(text) : text;
+/**
+ * What a model says, which is the answer that was asked for: a file has it as it is. Who reads a pipe
+ * may show it on a terminal, which obeys some characters.
+ */
+export function spoken({ isTerminal, isPipe }: Channel, text: string): string {
+  return isTerminal || isPipe ? visibleText(text) : text;
+}
+
+/** What our own styles are made of; nothing else may steer a terminal. */
+// oxlint-disable-next-line no-control-regex
+const look = /(\u001B\[(?:0|1|2|22|3[1-6]|39)m)/;
+
+/** Lines that were made of names and contents, whoever put them together. */
+function safeLine(line: string): string {
+  return line
+    .split(look)
+    .map((part, index) => (index % 2 === 1 ? part : visibleText(part)))
+    .join("");
 }
 
 export async function writeLine(channel: Channel, line: string): Promise<void> {
-  await channel.write(`${line}\n`);
+  await channel.write(`${safeLine(line)}\n`);
 }
 
 const CHUNK = 65_536;
@@ -84,15 +99,34 @@ export async function writeLines(
   channel: Channel,
   lines: Iterable<string> | AsyncIterable<string>,
 ): Promise<void> {
+  await writeChunks(channel, lines, safeLine);
+}
+
+/** Lines of JSON that are asked for as data: exact, but on a terminal, where they are the same values. */
+export async function writeData(
+  channel: Channel,
+  lines: Iterable<string> | AsyncIterable<string>,
+): Promise<void> {
+  await writeChunks(channel, lines, channel.isTerminal ? safeJson : (line) => line);
+}
+
+async function writeChunks(
+  channel: Channel,
+  lines: Iterable<string> | AsyncIterable<string>,
+  safe: (line: string) => string,
+): Promise<void> {
   let chunk = "";
   for await (const line of lines) {
-    chunk += `${line}\n`;
+    chunk += `${safe(line)}\n`;
     if (chunk.length < CHUNK) continue;
     await channel.write(chunk);
     chunk = "";
   }
   if (chunk !== "") await channel.write(chunk);
 }
+
+/** The screen that questions are drawn on, by who draws them; what they show is made visible before. */
+export const questionScreen: NodeJS.WriteStream = process.stderr;
 
 /** Whether an error says that whoever read our output has gone, as `head` does when it has enough. */
 export function isReaderGone(error: unknown): boolean {

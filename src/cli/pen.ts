@@ -4,7 +4,8 @@
  * of events. What a call writes is decided before it waits, so calls come out in their order.
  */
 
-import { shown, type Channel, type Output, type Style } from "./output.ts";
+import { spoken, type Channel, type Output, type Style } from "./output.ts";
+import { visibleText } from "./visible-text.ts";
 
 /** What the model says is in blocks; several can be open side by side. */
 export interface Block {
@@ -40,7 +41,7 @@ export class Pen {
     this.#hasWritten = true;
     if (kind === "text") {
       this.#hasText = true;
-      writes.push(this.#output.data.write(shown(this.#output.data, text)));
+      writes.push(this.#output.data.write(spoken(this.#output.data, text)));
     } else {
       writes.push(this.#progress(this.#styled("dim", text)));
     }
@@ -73,7 +74,7 @@ export class Pen {
   }
 
   #styled(style: Style, text: string): string {
-    return this.#output.progress.style(style, shown(this.#output.progress, text));
+    return this.#output.progress.style(style, visibleText(text));
   }
 
   #channelOf(kind: Block["kind"]): Channel {

@@ -8,6 +8,7 @@ import { writeLine, type Output } from "./output.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -43,7 +44,7 @@ export async function redact(
   }
   const { ranges, summaries, ...redacted } = await redactSession(log, session, positions, options);
   if (json) {
-    await writeLine(data, JSON.stringify({ ...redacted, ranges, summaries }));
+    await writeLine(data, jsonText({ ...redacted, ranges, summaries }));
     return DONE;
   }
   const events = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);

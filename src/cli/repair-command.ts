@@ -6,6 +6,7 @@ import { repairLog, type RepairReport } from "../events/leveldb/index.ts";
 import { writeLines, type Output } from "./output.ts";
 import { amount } from "./wording.ts";
 import { storeOptions } from "./store-folder.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
@@ -13,7 +14,7 @@ const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(fals
 export async function repair(given: unknown, { data }: Output): Promise<void> {
   const { dir, takeOver, json } = optionsSchema.parse(given);
   const report = await repairLog({ dir: resolve(dir), takeOver });
-  await writeLines(data, json ? [JSON.stringify(report)] : reportLines(report));
+  await writeLines(data, json ? [jsonText(report)] : reportLines(report));
 }
 
 function reportLines(report: RepairReport): readonly string[] {

@@ -16,6 +16,7 @@ import { writeLine, type Output } from "./output.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -95,7 +96,7 @@ async function dueTimes(
 }
 
 function toldAsJson({ data }: Output): (event: SessionEvent) => Promise<void> {
-  return (event) => writeLine(data, JSON.stringify(event));
+  return (event) => writeLine(data, jsonText(event));
 }
 
 async function toldAsChat(
@@ -133,7 +134,7 @@ async function check(
   const { difference } = await replay(events, agent, { pace });
   const same = difference === undefined ? events.length : difference.position - 1;
   if (json) {
-    await writeLine(data, JSON.stringify({ session, events: same, difference }));
+    await writeLine(data, jsonText({ session, events: same, difference }));
   } else if (difference === undefined) {
     await writeLine(data, `Session ${session} happens again as it was: ${amount(same, "event")}.`);
   } else await writeLine(data, differenceText(difference));

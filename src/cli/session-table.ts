@@ -1,7 +1,8 @@
 /** The sessions of a store as a table, a row each. Pure. */
 
 import type { ListedSession } from "../runtime/index.ts";
-import { shown, type Channel } from "./output.ts";
+import type { Channel } from "./output.ts";
+import { visibleName, visibleText } from "./visible-text.ts";
 import { amount, dateAndTime, excerpt, figure } from "./wording.ts";
 
 /** With the tools for whose calls it waits for a person. */
@@ -16,7 +17,7 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
   const rows = found.map((session) => [
     session.session,
     dateAndTime(session.updatedAt),
-    shown(data, statusOf(session)),
+    visibleName(statusOf(session)),
     amount(session.turns, "turn"),
     `${figure(session.total.inputTokens + session.total.outputTokens)} tokens`,
   ]);
@@ -40,7 +41,7 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
     const taken = (widths[0] ?? 0) + facts.length + 4;
     const room = columns === undefined ? 80 : Math.max(20, columns - taken);
     const { title: said = "", problem } = found[index] ?? {};
-    const title = excerpt(shown(data, problem?.message ?? said), room);
+    const title = excerpt(visibleText(problem?.message ?? said), room);
     const told = `${data.style("dim", facts)}  ${title}`.trimEnd();
     const name = data.style("bold", id);
     // Never cut: a name is there to be copied.

@@ -7,6 +7,7 @@ import { askedTools } from "./asked-tools.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { sessionTable, type SessionRow } from "./session-table.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -27,7 +28,7 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
   if (json)
     await writeLines(
       data,
-      rows.map((session) => JSON.stringify(session)),
+      rows.map((session) => jsonText(session)),
     );
   else if (rows.length === 0) await writeLine(progress, `The store in ${dir} has no sessions yet.`);
   else await writeLines(data, sessionTable(rows, data));

@@ -15,6 +15,7 @@ import { timelineLines } from "./show/show-timeline.ts";
 import { usageLines, usageValue } from "./show/show-usage.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
+import { jsonText } from "./visible-text.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -35,7 +36,7 @@ export async function show(session: string, given: unknown, { data }: Output): P
   if (shown === "timeline") {
     const timelines = await timelinesOf(log, view, step);
     const lines = json
-      ? timelines.map((timeline) => JSON.stringify(timeline))
+      ? timelines.map((timeline) => jsonText(timeline))
       : timelineLines(timelines, data);
     return await writeLines(data, lines);
   }
@@ -88,7 +89,7 @@ async function* eventLines(
   full: boolean,
 ): AsyncGenerator<string> {
   for await (const event of log.read(session, { to: position })) {
-    yield data === undefined ? JSON.stringify(event) : eventLine(event, data, full);
+    yield data === undefined ? jsonText(event) : eventLine(event, data, full);
   }
 }
 
@@ -96,13 +97,13 @@ async function* eventLines(
 function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
   switch (shown) {
     case "history":
-      return view.history.map((item) => JSON.stringify(item));
+      return view.history.map((item) => jsonText(item));
     case "prompt":
-      return view.prompt.map((message) => JSON.stringify(message));
+      return view.prompt.map((message) => jsonText(message));
     case "state":
-      return [JSON.stringify(stateValue(view))];
+      return [jsonText(stateValue(view))];
     case "usage":
-      return [JSON.stringify(usageValue(view))];
+      return [jsonText(usageValue(view))];
   }
 }
 

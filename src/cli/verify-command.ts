@@ -3,7 +3,8 @@
 import { z } from "zod";
 import { verifyLog, verifySession, type LogVerification } from "../runtime/index.ts";
 import { DONE, FAILED, type ExitCode } from "./exit-code.ts";
-import { shown, writeLines, type Channel, type Output } from "./output.ts";
+import { writeLines, type Channel, type Output } from "./output.ts";
+import { jsonText, visibleText } from "./visible-text.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
 import { UsageError } from "./usage-error.ts";
 import { amount } from "./wording.ts";
@@ -46,12 +47,12 @@ export async function verify(
 
 /** One session a line; before them what is wrong with the store, where there is anything. */
 function jsonLines({ sessions, problems }: LogVerification): readonly string[] {
-  const store = problems.length === 0 ? [] : [JSON.stringify({ problems })];
-  return [...store, ...sessions.map((one) => JSON.stringify(one))];
+  const store = problems.length === 0 ? [] : [jsonText({ problems })];
+  return [...store, ...sessions.map((one) => jsonText(one))];
 }
 
 function textLines({ sessions, problems }: LogVerification, data: Channel): readonly string[] {
-  const store = problems.map(({ what }) => data.style("red", shown(data, `the store: ${what}`)));
+  const store = problems.map(({ what }) => data.style("red", visibleText(`the store: ${what}`)));
   if (sessions.length === 0 && store.length === 0) return ["The store has no sessions."];
   return [...store, ...sessions.flatMap((one) => sessionLines(one, data))];
 }
@@ -69,7 +70,7 @@ function sessionLines(found: Verified, data: Channel): readonly string[] {
     ...(redacted === undefined ? [] : [redactedLine(redacted)]),
     ...(chain === undefined ? [] : [chainLine(chain)]),
     ...problems.map(
-      ({ position, rule, what }) => `  at ${position}, ${rule}: ${shown(data, what)}`,
+      ({ position, rule, what }) => `  at ${position}, ${rule}: ${visibleText(what)}`,
     ),
   ];
 }

@@ -1,8 +1,10 @@
 /** Asks the person at the terminal about a call. Loads the prompts, so only who asks loads this file's imports. */
 
 import { isCancel, selectKey, settings, text } from "@clack/prompts";
+import { questionScreen } from "../output.ts";
 import type { Answer } from "./chat-line.ts";
 import type { AskApproval, Asked } from "./turn-view.ts";
+import { visibleName } from "../visible-text.ts";
 
 // Escape is pressed by mistake, Ctrl-D to leave: the prompts see it the other way round.
 settings.aliases.delete("escape");
@@ -17,16 +19,16 @@ const answers = {
 
 /** Yes, no and why, always or never for the tool in this session. */
 export const askApproval: AskApproval = async ({ call, toolName }, signal) => {
-  const common = { withGuide: false, output: process.stderr, signal };
+  const common = { withGuide: false, output: questionScreen, signal };
   const key = await selectKey<keyof typeof answers>({
     ...common,
-    message: `Run ${call} ?`,
+    message: `Run ${visibleName(call)} ?`,
     initialValue: "n",
     options: [
       { value: "y", label: "yes" },
       { value: "n", label: "no" },
-      { value: "a", label: `always run ${toolName} in this session` },
-      { value: "v", label: `never run ${toolName} in this session` },
+      { value: "a", label: `always run ${visibleName(toolName)} in this session` },
+      { value: "v", label: `never run ${visibleName(toolName)} in this session` },
     ],
   });
   if (isCancel(key)) return { kind: "left" };

@@ -4,7 +4,7 @@ import type { Style } from "../output.ts";
 import { cutToCells, rowsOfWords } from "../terminal/cells.ts";
 import { draftRow, type Draft } from "../terminal/draft.ts";
 import type { Panel } from "../terminal/live-screen.ts";
-import { visibleText } from "../visible-text.ts";
+import { visibleName, visibleText } from "../visible-text.ts";
 import { amount, contentText } from "../wording.ts";
 import { questionsOf, runningCalls, type ConversationState } from "./conversation-state.ts";
 import { callLabel } from "./tool-line.ts";
@@ -56,7 +56,7 @@ function questionRow(state: ConversationState, cells: number): string | undefine
   const [question] = questions;
   if (question === undefined) return undefined;
   const more = questions.length > 1 ? ` (1 of ${questions.length})` : "";
-  const label = visibleText(callLabel(question.toolName, question.input, 400));
+  const label = visibleName(callLabel(question.toolName, question.input, 400));
   return `${cutToCells(`? Run ${label}`, cells - more.length - 1)}?${more}`;
 }
 
@@ -102,7 +102,7 @@ function pressable(state: ConversationState): readonly string[] {
     return [
       "y yes",
       "n no, n <why>",
-      `a always, v never ${visibleText(question.toolName)}`,
+      `a always, v never ${visibleName(question.toolName)}`,
       "Tab steers",
       "Esc cancels",
     ];
@@ -114,7 +114,7 @@ function doing(state: ConversationState): string {
   const running = runningCalls(state);
   const [first] = running;
   if (running.length > 1) return `Running ${amount(running.length, "tool")}`;
-  if (first !== undefined) return `Running ${visibleText(first.toolName)}`;
+  if (first !== undefined) return `Running ${visibleName(first.toolName)}`;
   if (state.activity === "retrying") return "Waiting to try again";
   return state.activity === "compacting" ? "Compacting" : "Working";
 }

@@ -2,6 +2,7 @@
 
 import type { Session } from "../../runtime/index.ts";
 import { holdKeyboard } from "../terminal/keyboard.ts";
+import { questionScreen } from "../output.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 
 /**
@@ -12,22 +13,22 @@ export async function converse(options: ChatOptions): Promise<Session> {
   const { interrupts } = options;
   const chat = new Chat(options);
   const redraw = (): void => chat.redraw();
-  const { stdin, stderr } = process;
+  const { stdin } = process;
   using _ = holdKeyboard({
     input: stdin,
     onKey: (key) => {
       if (key.kind === "press" && key.name === "ctrl-c") interrupts.press();
       else chat.press(key);
     },
-    tell: (sequence) => stderr.write(sequence),
+    tell: (sequence) => questionScreen.write(sequence),
   });
-  stderr.on("resize", redraw);
+  questionScreen.on("resize", redraw);
   try {
     return await interrupts.during(
       () => chat.interrupt(),
       () => chat.run(),
     );
   } finally {
-    stderr.off("resize", redraw);
+    questionScreen.off("resize", redraw);
   }
 }

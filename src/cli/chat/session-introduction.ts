@@ -1,7 +1,8 @@
 /** What is said before the first turn: which session this is, how to come back to it, where it stood. */
 
 import type { SessionView } from "../../runtime/index.ts";
-import { shown, writeLine, type Channel } from "../output.ts";
+import { writeLine, type Channel } from "../output.ts";
+import { visibleText } from "../visible-text.ts";
 import { lastMessages, standing } from "./resumed-session.ts";
 
 export interface SessionIntroduction {
@@ -35,10 +36,7 @@ export async function introduceSession(
   if (view === undefined) return;
   if (recall) {
     for (const { who, text } of lastMessages(view)) {
-      await writeLine(
-        progress,
-        `${progress.style("bold", who.padEnd(5))}  ${shown(progress, text)}`,
-      );
+      await writeLine(progress, `${progress.style("bold", who.padEnd(5))}  ${visibleText(text)}`);
     }
   }
   for (const sentence of standing(view)) {

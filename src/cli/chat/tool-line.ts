@@ -2,6 +2,7 @@
 
 import { jsonObjectSchema, type JsonObject, type JsonValue } from "../../events/index.ts";
 import { amount, excerpt, figure } from "../wording.ts";
+import { visibleName } from "../visible-text.ts";
 
 /** `search_files query="zod" pattern="*.ts"` */
 export function callLabel(toolName: string, input: JsonValue, length: number): string {
@@ -12,7 +13,7 @@ export function callLabel(toolName: string, input: JsonValue, length: number): s
       : Object.entries(fields)
           .map(([name, value]) => `${name}=${excerpt(JSON.stringify(value), 60)}`)
           .join(" ");
-  return `${toolName} ${excerpt(words, length)}`.trimEnd();
+  return `${visibleName(toolName)} ${excerpt(words, length)}`.trimEnd();
 }
 
 /** What an output holds, in the words of its own fields: `12 matches`, `text 3,201 characters`. */

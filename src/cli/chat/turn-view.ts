@@ -5,6 +5,7 @@ import type { Answer } from "./chat-line.ts";
 import type { OpenCall } from "./conversation-state.ts";
 import { writeLine, type Output } from "../output.ts";
 import { TurnScreen } from "./turn-screen.ts";
+import { jsonText } from "../visible-text.ts";
 
 export interface TurnView {
   show(event: SessionEvent): Promise<void>;
@@ -55,7 +56,7 @@ export function textView(
 /** Nothing but events of the session on stdout: for programs, which cannot be asked. */
 export function jsonView({ data, progress }: Output, session: string): TurnView {
   return {
-    show: (event) => writeLine(data, JSON.stringify({ session, ...event })),
+    show: (event) => writeLine(data, jsonText({ session, ...event })),
     cancelling: () => writeLine(progress, CANCELLING),
   };
 }

@@ -1,7 +1,8 @@
 /** One event on one line, for people. Pure. */
 
 import type { SessionEvent } from "../../events/index.ts";
-import { shown, type Channel } from "../output.ts";
+import type { Channel } from "../output.ts";
+import { visibleName, visibleText } from "../visible-text.ts";
 import { contextWords } from "../context-words.ts";
 import { figure, timeOfDay } from "../wording.ts";
 
@@ -13,7 +14,7 @@ export function eventLine(event: SessionEvent, data: Channel, full = false): str
   const type = event.type === "unknown" ? event.data.type : event.type;
   const content = event.type === "unknown" ? event.data.data : event.data;
   const place = `${String(event.seq).padStart(6)}  ${timeOfDay(event.at)}  `;
-  const name = type.padEnd(24);
+  const name = visibleName(type).padEnd(24);
   const words = contextWords(event);
   const json =
     words === undefined ? JSON.stringify(content) : `${words} ${JSON.stringify(content)}`;
@@ -23,7 +24,7 @@ export function eventLine(event: SessionEvent, data: Channel, full = false): str
       : Math.max(20, data.columns - place.length - 25);
   const size = `… [${figure(json.length)}]`;
   const text = json.length > room ? `${json.slice(0, room - size.length)}${size}` : json;
-  return `${data.style("dim", place)}${data.style(styleOf(type), name)} ${shown(data, text)}`;
+  return `${data.style("dim", place)}${data.style(styleOf(type), name)} ${visibleText(text)}`;
 }
 
 function styleOf(type: string): "dim" | "red" | "cyan" | "yellow" {

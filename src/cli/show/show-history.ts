@@ -10,7 +10,8 @@ import type {
 } from "../../projections/index.ts";
 import type { SessionView } from "../../runtime/index.ts";
 import type { ContextNotice } from "../context-notices.ts";
-import { shown, type Channel } from "../output.ts";
+import type { Channel } from "../output.ts";
+import { visibleName, visibleText } from "../visible-text.ts";
 import { callLabel, outcomeLabel } from "../chat/tool-line.ts";
 import { usualLengths, type Lengths } from "./lengths.ts";
 import {
@@ -44,7 +45,7 @@ export function historyLines(
     }),
     ...view.queue.flatMap(({ delivery, content }) => [
       data.style("bold", `Waiting (${delivery})`),
-      ...indented(shown(data, contentText(content))),
+      ...indented(visibleText(contentText(content))),
       "",
     ]),
   ];
@@ -61,7 +62,7 @@ function noticeLines(
     .filter(({ event }) => event.seq >= from && event.seq < before)
     .flatMap(({ event, text }) => [
       `${data.style("bold", "Context")}${data.style("dim", ` · ${event.seq} · ${dateAndTime(event.at)}`)}`,
-      ...indented(shown(data, text)),
+      ...indented(visibleText(text)),
       "",
     ]);
 }
@@ -72,18 +73,18 @@ function itemLines(item: HistoryItem, data: Channel, lengths: Lengths): readonly
     case "user":
       return [
         `${data.style("bold", "You")}${where}`,
-        ...indented(shown(data, shortened(contentText(item.content), lengths.text))),
+        ...indented(visibleText(shortened(contentText(item.content), lengths.text))),
       ];
     case "step":
       return [
-        `${data.style("bold", item.model.modelId)} step ${item.step}${endOf(item)}${where}`,
+        `${data.style("bold", visibleName(item.model.modelId))} step ${item.step}${endOf(item)}${where}`,
         ...item.parts.flatMap((part) => partLines(part, data, lengths)),
-        ...(item.error === undefined ? [] : [errorLine(item.error, data)]),
+        ...(item.error === undefined ? [] : [errorLine(item.error)]),
       ];
     case "note":
       return [
         `${data.style("bold", "Told to the model")}${where}`,
-        ...indented(shown(data, shortened(item.text, lengths.text))),
+        ...indented(visibleText(shortened(item.text, lengths.text))),
       ];
     case "turn-end":
       return [data.style("dim", `Turn ${item.turn} ended: ${item.reason}`)];
@@ -101,29 +102,29 @@ function endOf({ status, finishReason, attempt }: StepItem): string {
 function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly string[] {
   switch (part.kind) {
     case "text":
-      return indented(shown(data, shortened(part.text, lengths.text)));
+      return indented(visibleText(shortened(part.text, lengths.text)));
     case "reasoning":
       if (part.dropped === true) return [data.style("dim", "  [reasoning dropped]")];
-      return indented(shown(data, shortened(part.text, lengths.text))).map((line) =>
+      return indented(visibleText(shortened(part.text, lengths.text))).map((line) =>
         data.style("dim", line),
       );
     case "call":
       return callLines(part, data, lengths);
     case "provider-call":
-      return [`  ${shown(data, labelOf(part))} (run by the provider)`];
+      return [`  ${visibleText(labelOf(part))} (run by the provider)`];
     case "provider-result": {
       const output = jsonExcerpt(part.output, 100);
-      return [`  ${shown(data, `${part.toolName} → ${part.isError ? "failed: " : ""}${output}`)}`];
+      return [`  ${visibleName(`${part.toolName} → ${part.isError ? "failed: " : ""}${output}`)}`];
     }
     case "file":
     case "reasoning-file":
-      return [`  [${shown(data, fileText(part))}]`];
+      return [`  [${visibleName(fileText(part))}]`];
     case "custom":
-      return [`  [${shown(data, part.customKind)}]`];
+      return [`  [${visibleName(part.customKind)}]`];
     case "source":
-      return [`  source: ${shown(data, jsonExcerpt(part.source, 120))}`];
+      return [`  source: ${visibleText(jsonExcerpt(part.source, 120))}`];
     case "error":
-      return [errorLine(part.error, data)];
+      return [errorLine(part.error)];
   }
 }
 
@@ -131,7 +132,7 @@ function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly
 function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly string[] {
   const { input, outcome } = part;
   const style = outcome.status === "succeeded" ? "cyan" : "yellow";
-  const line = `  ${data.style(style, shown(data, `${labelOf(part)} → ${callEnd(part)}`))}`;
+  const line = `  ${data.style(style, visibleText(`${labelOf(part)} → ${callEnd(part)}`))}`;
   if (lengths.value !== Number.POSITIVE_INFINITY) return [line];
   const values = [`input: ${shortenedJson(input, lengths.value)}`];
   if (outcome.status === "succeeded") {
@@ -139,7 +140,7 @@ function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly st
   } else if (outcome.status === "failed") values.push(`error: ${outcome.error.message}`);
   return [
     line,
-    ...values.flatMap((value) => indented(shown(data, value)).map((one) => `  ${one}`)),
+    ...values.flatMap((value) => indented(visibleText(value)).map((one) => `  ${one}`)),
   ];
 }
 
@@ -147,8 +148,8 @@ function labelOf({ toolName, input }: CallPart | ProviderCallPart): string {
   return callLabel(toolName, input, 100);
 }
 
-function errorLine({ message }: StoredError, data: Channel): string {
-  return `  error: ${shown(data, excerpt(message, 200))}`;
+function errorLine({ message }: StoredError): string {
+  return `  error: ${visibleText(excerpt(message, 200))}`;
 }
 
 function callEnd({ outcome, input }: CallPart): string {

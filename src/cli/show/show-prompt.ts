@@ -1,7 +1,8 @@
 /** The messages that the next step would send, for people. Pure. */
 
 import type { SessionView } from "../../runtime/index.ts";
-import { shown, type Channel } from "../output.ts";
+import type { Channel } from "../output.ts";
+import { visibleName, visibleText } from "../visible-text.ts";
 import { amount, indented, shortened, shortenedJson } from "../wording.ts";
 import { usualLengths, type Lengths } from "./lengths.ts";
 
@@ -32,7 +33,7 @@ export function messageLines(
     typeof content === "string"
       ? shortened(content, lengths.text)
       : content.map((part) => partText(part, lengths)).join("\n");
-  return indented(shown(data, text));
+  return indented(visibleText(text));
 }
 
 function partText(part: Part, { text, value }: Lengths): string {
@@ -42,9 +43,9 @@ function partText(part: Part, { text, value }: Lengths): string {
     case "reasoning":
       return `(reasoning) ${shortened(part.text, text)}`;
     case "tool-call":
-      return `(call ${part.toolCallId}) ${part.toolName} ${shortenedJson(part.input, value)}`;
+      return `(call ${visibleName(part.toolCallId)}) ${visibleName(part.toolName)} ${shortenedJson(part.input, value)}`;
     case "tool-result":
-      return `(result ${part.toolCallId}) ${part.toolName} ${shortenedJson(part.output, value)}`;
+      return `(result ${visibleName(part.toolCallId)}) ${visibleName(part.toolName)} ${shortenedJson(part.output, value)}`;
     default:
       return `(${part.type}) ${shortenedJson(part, value)}`;
   }

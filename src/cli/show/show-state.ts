@@ -2,6 +2,7 @@
 
 import type { SessionView } from "../../runtime/index.ts";
 import { contentText, excerpt } from "../wording.ts";
+import { visibleName } from "../visible-text.ts";
 
 /** The state with the messages and calls that it is about. */
 export function stateValue({ session, position, state, queue, toolCalls }: SessionView): object {
@@ -25,9 +26,11 @@ export function stateLines({ session, position, state, queue }: SessionView): re
     const most = maxSteps < Number.MAX_SAFE_INTEGER ? `at most ${maxSteps}` : "any number of";
     lines.push(`${stepsInTurn} of ${most} steps in this turn`);
   }
-  if (finishReason !== undefined) lines.push(`the last step finished: ${finishReason}`);
+  if (finishReason !== undefined)
+    lines.push(`the last step finished: ${visibleName(finishReason)}`);
   if (stopping !== undefined) lines.push(`the turn is stopping: ${stopping}`);
-  for (const [callId, call] of Object.entries(context.calls)) lines.push(`call ${callId}: ${call}`);
+  for (const [callId, call] of Object.entries(context.calls))
+    lines.push(`call ${visibleName(callId)}: ${call}`);
   for (const { delivery, content } of queue) {
     lines.push(`waiting (${delivery}): ${excerpt(contentText(content), 80)}`);
   }

@@ -1,7 +1,8 @@
 /** What each step spent its time on, as bars on one time scale a step. Pure. */
 
 import type { SpanKind, StepTimeline, TimelineSpan } from "../../projections/index.ts";
-import { shown, type Channel, type Style } from "../output.ts";
+import type { Channel, Style } from "../output.ts";
+import { visibleName, visibleText } from "../visible-text.ts";
 import { amount, duration, excerpt, figure, timeOfDay } from "../wording.ts";
 
 /** Of a line; what is not a terminal has room for that many. */
@@ -31,7 +32,7 @@ function stepLines(timeline: StepTimeline, data: Channel): readonly string[] {
   const { turn, step, attempts, model, startedAt, outcome = "running" } = timeline;
   const again = attempts > 1 ? `, attempt ${attempts}` : "";
   const end = outcome === "finished" ? "" : `, ${outcome}`;
-  const head = `${shown(data, model.modelId)} step ${step}${again}${end}`;
+  const head = `${visibleName(model.modelId)} step ${step}${again}${end}`;
   return [
     `${data.style("bold", head)}${data.style("dim", ` · turn ${turn} · ${timeOfDay(startedAt)}`)}`,
     ...timeline.spans.map((span) => spanLine(span, timeline, data)),
@@ -41,7 +42,7 @@ function stepLines(timeline: StepTimeline, data: Channel): readonly string[] {
 
 function spanLine(span: TimelineSpan, { totalMs }: StepTimeline, data: Channel): string {
   const { kind, label, from, to, outcome } = span;
-  const name = shown(data, excerpt(label === undefined ? kind : `${kind} ${label}`, NAME_COLUMNS));
+  const name = visibleText(excerpt(label === undefined ? kind : `${kind} ${label}`, NAME_COLUMNS));
   const room = (data.columns ?? COLUMNS) - NAME_COLUMNS - TIME_COLUMNS - 6;
   const bar = barOf(span, totalMs, Math.max(10, room));
   const time = to === undefined ? "no end" : duration(to - from);

@@ -3,6 +3,7 @@
 import type { SessionView } from "../../runtime/index.ts";
 import { ownSteps } from "../../projections/index.ts";
 import { amount, figure, tokens } from "../wording.ts";
+import { visibleName } from "../visible-text.ts";
 
 export function usageValue({ session, position, usage }: SessionView): object {
   return { session, position, ...usage };
@@ -14,7 +15,7 @@ export function usageLines({ usage }: SessionView): readonly string[] {
   return [
     ...steps.map(
       ({ turn, step, model, usage: spent }) =>
-        `turn ${turn}  step ${step}  ${tokens(spent)}  ${model.provider}:${model.modelId}`,
+        `turn ${turn}  step ${step}  ${tokens(spent)}  ${visibleName(`${model.provider}:${model.modelId}`)}`,
     ),
     ...(running === undefined
       ? []
