@@ -9,6 +9,7 @@ import {
   TurnlogError,
   type RowKey,
 } from "../../src/events/index.ts";
+import { storedForm } from "../../src/events/stored-form.ts";
 import { eventData, eventOf, knownTypes } from "./event-arbitraries.ts";
 
 const codec = createCodec();
@@ -176,6 +177,22 @@ describe("versions", () => {
     expect(steps.decode(row(["message.queued", 1, 1, { old: true }]), place).data).toMatchObject({
       content: '{"old":true}',
     });
+  });
+
+  it("writes an event of an old version as it was stored, and reads it again from a row of its own", () => {
+    const old = row(["message.queued", 1, 1, { id: "m", text: "x", delivery: "steer" }, "id"]);
+    const event = codec.decode(old, place);
+    expect(event).toMatchObject({ id: "id", data: { content: "x" } });
+    expect(codec.encode(event, place)).toBe(old);
+    expect(codec.decodeOwn(old, place)).toEqual(event);
+    expect(codec.encode(codec.decodeOwn(old, place), place)).toBe(old);
+    // Only what was upcast remembers another form.
+    const copied = codec.encode({ ...event, data: event.data } as typeof event, place);
+    expect(copied.slice(7)).toBe(
+      '["message.queued",2,1,{"id":"m","delivery":"steer","content":"x"},"id"]',
+    );
+    const now = codec.decode(copied, place);
+    expect(storedForm(now)).toEqual({ type: "message.queued", version: 2, data: now.data });
   });
 
   it("refuses what a later release wrote, and what there is no way from", () => {
