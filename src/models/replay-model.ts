@@ -101,17 +101,20 @@ function errorOf({ end }: RecordedCall, { data }: SessionEvent<"part.error">): E
 }
 
 /** A stream that was cancelled, was late or was cut off with its process hangs until it is again. */
-function hangs({ end, endsAt }: RecordedCall): boolean {
-  if (end !== undefined && wasLate(end)) return true;
+function hangs({ end, endsAt, parts }: RecordedCall): boolean {
+  if (end !== undefined && wasLate(end, parts)) return true;
   // Calls that were given up are the first of an end to which its process did not come.
   const isGivenUp = endsAt !== end?.seq;
   return (end === undefined || end.type === "step.interrupted") && !isGivenUp;
 }
 
-/** Whether it was not the provider that ended the call, but a limit on its time. */
-function wasLate(end: StepEnd): boolean {
+/** Whether a limit on its time ended the call. A provider's own error of that name is one of its parts. */
+function wasLate(end: StepEnd, parts: readonly SessionEvent[]): boolean {
   const isFailure = end.type === "step.failed" || end.type === "step.retrying";
-  return isFailure && end.data.kind === "timeout" && end.data.error.name === "TimeoutError";
+  if (!isFailure || end.data.kind !== "timeout" || end.data.error.name !== "TimeoutError")
+    return false;
+  const last = parts.findLast((part) => part.type === "part.error");
+  return last?.data.error.message !== end.data.error.message;
 }
 
 /** The name is part of what an agent is. */

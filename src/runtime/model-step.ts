@@ -5,7 +5,12 @@
 
 import type { ModelMessage } from "ai";
 import { estimateSpent } from "../context/index.ts";
-import { TurnlogError, type EventBody, type TokenUsage } from "../events/index.ts";
+import {
+  TurnlogError,
+  type EventBody,
+  type StoredError,
+  type TokenUsage,
+} from "../events/index.ts";
 import { DEFAULT_MAX_ATTEMPTS, type Agent } from "./agent.ts";
 import { recordShelved, type SessionBlobs } from "./blobs/session-blobs.ts";
 import { CallWatch } from "./call-limits.ts";
@@ -39,7 +44,7 @@ type End = Extract<StepOutput, { readonly kind: "end" }>;
 /** How the stream went: `error` is what the provider threw or streamed, or that it took too long. */
 interface Streamed {
   readonly end: End | undefined;
-  readonly error: unknown;
+  readonly error: StoredError | undefined;
   readonly said: boolean;
 }
 
@@ -61,7 +66,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
   using watch = new CallWatch(agent.timeLimits ?? {}, run);
   const { signal } = watch;
   let end: End | undefined;
-  let error: unknown;
+  let error: StoredError | undefined;
   let said = false;
   let contentType: string | undefined;
   const { messages } = run;
@@ -73,7 +78,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
         next = await outputs.next();
       } catch (thrown) {
         // By the provider: what recording throws goes on to whoever runs the step.
-        error = thrown ?? new Error("The provider failed without an error.");
+        error = toStoredError(thrown ?? new Error("The provider failed without an error."));
         break;
       }
       if (next.done === true || signal.aborted) break;
@@ -87,7 +92,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
         continue;
       }
       const { part, parsedInput } = output;
-      if (part.type === "part.error") error = output.error;
+      if (part.type === "part.error") ({ error } = part.data);
       else if (part.type !== "part.start-step") {
         said = true;
         watch.token();
@@ -110,11 +115,14 @@ async function stream(run: ModelStep): Promise<Streamed> {
     const empty = emptyReply(end, contentType);
     if (empty !== undefined) {
       // As any error of a provider: a replay hears of it again.
-      door.record({ type: "part.error", data: { error: toStoredError(empty) } });
-      return { end: undefined, error: empty, said };
+      error = toStoredError(empty);
+      door.record({ type: "part.error", data: { error } });
+      return { end: undefined, error, said };
     }
   }
-  return { end, error: end === undefined ? (watch.lateness ?? error) : error, said };
+  const { lateness } = watch;
+  if (end === undefined && lateness !== undefined) error = toStoredError(lateness);
+  return { end, error, said };
 }
 
 async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise<void> {
@@ -138,10 +146,9 @@ function ending(
   if (signal.aborted) {
     return [{ type: "step.interrupted", data: { step, reason: "cancelled", usage } }];
   }
-  const cause = error ?? brokenOff(step);
   const failure = error === undefined ? brokenStream : providerFailure(error, clock());
   const { kind } = failure;
-  const stored = toStoredError(cause);
+  const stored = error ?? toStoredError(brokenOff(step));
   if (kind === "context-overflow" && !said && mayBeShorter()) {
     return [{ type: "context.overflowed", data: { step, error: stored } }];
   }

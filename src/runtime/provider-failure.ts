@@ -1,14 +1,19 @@
 /**
  * Tells the errors of providers apart: what kind they are, and whether trying again may help.
  * Reads what the AI SDK's errors carry (status, type, code, headers); never the text alone where
- * the provider says more. Pure.
+ * the provider says more. Reads the stored form only, so that a replay decides as the live session did. Pure.
  */
 
 import { z } from "zod";
-import type { FailureKind } from "../events/index.ts";
+import {
+  jsonObjectSchema,
+  type FailureKind,
+  type JsonObject,
+  type JsonValue,
+  type StoredError,
+} from "../events/index.ts";
 import { isTooLarge, overflowOf } from "../projections/index.ts";
 import { EMPTY_REPLY, isStreamType } from "./empty-reply.ts";
-import { toStoredError } from "./json-value.ts";
 
 export interface ProviderFailure {
   readonly kind: FailureKind;
@@ -72,46 +77,25 @@ const networkCodes = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** The kind of whatever a model call threw or streamed as an error; `unknown` for a value that throws when it is read. */
-export function providerFailure(error: unknown, now: number): ProviderFailure {
-  try {
-    return failureOf(error, now);
-  } catch {
-    return { kind: "unknown", isRetryable: false, retryAfterMs: undefined };
-  }
-}
-
-function failureOf(error: unknown, now: number): ProviderFailure {
-  const fields = errorSchema.safeParse(ownFields(error));
-  if (!fields.success) return { kind: "unknown", isRetryable: false, retryAfterMs: undefined };
-  const kind = kindOf(fields.data, error);
+/** The kind of an error that a model call threw or streamed, as it is stored. */
+export function providerFailure(error: StoredError, now: number): ProviderFailure {
+  const fields = errorSchema.parse(error);
+  const kind = kindOf(fields, error);
   return {
     kind,
     // A kind that we know decides; otherwise the SDK may know better.
-    isRetryable: kind === "unknown" ? fields.data.isRetryable === true : retryable[kind],
-    retryAfterMs: retryAfterMs(fields.data.responseHeaders ?? {}, now),
+    isRetryable: kind === "unknown" ? fields.isRetryable === true : retryable[kind],
+    retryAfterMs: retryAfterMs(fields.responseHeaders ?? {}, now),
   };
 }
 
-/** An error's fields are its own, its name and message its prototype's. */
-function ownFields(error: unknown): unknown {
-  return error instanceof Error
-    ? Object.assign({}, error, { name: error.name, message: error.message })
-    : typeof error === "string"
-      ? { message: error }
-      : error;
-}
-
-function kindOf(fields: ErrorFields, error: unknown): FailureKind {
+function kindOf(fields: ErrorFields, error: StoredError): FailureKind {
   const { statusCode, name } = fields;
   const said = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
   const says = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(said));
   if (name === "TimeoutError") return "timeout";
   if (name === EMPTY_REPLY) return isStreamType(fields.contentType) ? "network" : "not-a-model";
-  const stored = toStoredError(error);
-  if (overflowOf(stored) !== undefined || isTooLarge(stored)) {
-    return "context-overflow";
-  }
+  if (overflowOf(error) !== undefined || isTooLarge(error)) return "context-overflow";
   if (says(quotaPatterns) || statusCode === 402) return "quota";
   if (says(filterPatterns)) return "content-filter";
   if (statusCode === 429 || says([/rate_limit/, /RESOURCE_EXHAUSTED/])) return "rate-limit";
@@ -125,20 +109,19 @@ function kindOf(fields: ErrorFields, error: unknown): FailureKind {
   return isNetworkError(error) ? "network" : "unknown";
 }
 
-const MOST_CAUSES = 20;
-
 /** A connection that failed or broke: Node puts its code on the error or on a cause of it. */
-function isNetworkError(error: unknown): boolean {
-  let cause = error;
-  // A chain of causes may have no end.
-  for (let causes = 0; cause instanceof Error && causes < MOST_CAUSES; causes++) {
-    if ("code" in cause && typeof cause.code === "string" && networkCodes.has(cause.code))
-      return true;
-    if (cause instanceof TypeError && /fetch failed|terminated|network/i.test(cause.message))
-      return true;
-    cause = cause.cause;
+function isNetworkError(error: StoredError): boolean {
+  for (let cause: JsonValue | undefined = error; isObject(cause); cause = cause["cause"]) {
+    const { name, message, code } = cause;
+    if (typeof code === "string" && networkCodes.has(code)) return true;
+    if (name !== "TypeError" || typeof message !== "string") continue;
+    if (/fetch failed|terminated|network/i.test(message)) return true;
   }
   return false;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return jsonObjectSchema.safeParse(value).success;
 }
 
 /** From `retry-after-ms`, or `retry-after` in seconds or as a date. */

@@ -1,9 +1,10 @@
 /** One call of the model that writes a summary. Nothing of it is recorded part by part: only what comes of it. */
 
 import type { SummaryReply, SummaryRequest } from "../context/index.ts";
-import type { FinishReason, TokenUsage } from "../events/index.ts";
+import type { FinishReason, StoredError, TokenUsage } from "../events/index.ts";
 import type { Agent } from "./agent.ts";
 import { CallWatch } from "./call-limits.ts";
+import { toStoredError } from "./json-value.ts";
 import type { StepOutput, StepSource } from "./step-source.ts";
 import type { Timer } from "./timer.ts";
 
@@ -21,7 +22,7 @@ export interface SummaryAnswer {
   /** What the provider billed, or our guess of it. */
   readonly usage: TokenUsage;
   /** What the provider threw or streamed, or that it took too long. */
-  readonly error: unknown;
+  readonly error: StoredError | undefined;
 }
 
 /** Characters for a token, at most: one that says more than it may is not listened to for ever. */
@@ -33,7 +34,7 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   const { signal } = watch;
   let text = "";
   let calledTools = false;
-  let error: unknown;
+  let error: StoredError | undefined;
   let end: Extract<StepOutput, { readonly kind: "end" }> | undefined;
   const stop = new AbortController();
   const outputs = source.call({
@@ -50,23 +51,25 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
       }
       if (output.kind === "head") continue;
       const { part } = output;
-      if (part.type === "part.error") ({ error } = output);
+      if (part.type === "part.error") ({ error } = part.data);
       else if (part.type !== "part.start-step") watch.token();
       if (part.type === "part.text-delta") text += part.data.text;
       if (part.type === "part.tool-call") calledTools = true;
       if (text.length > MOST_PER_TOKEN * request.maxTokens) break;
     }
   } catch (thrown) {
-    error = thrown;
+    error = toStoredError(thrown);
   } finally {
     // It may have more to say: it is not waited for.
     stop.abort();
   }
+  const { lateness } = watch;
+  if (end === undefined && lateness !== undefined) error = toStoredError(lateness);
   const finishReason: FinishReason = end?.finishReason ?? "length";
   return {
     reply: { text, finishReason, calledTools },
     usage: end?.usage ?? guessed(request, text),
-    error: end === undefined ? (watch.lateness ?? error) : error,
+    error,
   };
 }
 

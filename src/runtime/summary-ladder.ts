@@ -4,9 +4,14 @@
  */
 
 import type { CompactionStrategy, PlanningGround, SummaryRequest } from "../context/index.ts";
-import type { ModelName, SummaryProblem, SummaryRung, TokenUsage } from "../events/index.ts";
+import type {
+  ModelName,
+  StoredError,
+  SummaryProblem,
+  SummaryRung,
+  TokenUsage,
+} from "../events/index.ts";
 import { DEFAULT_MAX_ATTEMPTS, nameOf, type Agent } from "./agent.ts";
-import { toStoredError } from "./json-value.ts";
 import { providerFailure } from "./provider-failure.ts";
 import { retryDelayMs } from "./retry.ts";
 import type { SessionDoor } from "./session-door.ts";
@@ -74,8 +79,8 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       return undefined;
     }
     if (answer.error !== undefined) {
-      const error = toStoredError(answer.error);
-      const { kind } = providerFailure(answer.error, ladder.clock());
+      const { error } = answer;
+      const { kind } = providerFailure(error, ladder.clock());
       const tooLong = kind === "context-overflow";
       refuse(tooLong ? "overflow" : "failed", { ...(tooLong ? {} : spent), error });
       // Asking for less helps against nothing else.
@@ -97,7 +102,7 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
 interface Spent {
   readonly model?: ModelName;
   readonly usage?: TokenUsage;
-  readonly error?: ReturnType<typeof toStoredError>;
+  readonly error?: StoredError;
 }
 
 /** Tried again after what may pass, as a step is. */

@@ -2,6 +2,7 @@
 
 import { APICallError } from "ai";
 import { describe, expect, it } from "vitest";
+import { toStoredError } from "../../src/runtime/json-value.ts";
 import { providerFailure } from "../../src/runtime/provider-failure.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -73,12 +74,12 @@ describe("an error of a provider", () => {
     ["a bare text", "unknown", false],
     [undefined, "unknown", false],
   ] as const)("%s is of the kind %s", (error, kind, isRetryable) => {
-    expect(providerFailure(error, NOW)).toMatchObject({ kind, isRetryable });
+    expect(providerFailure(toStoredError(error), NOW)).toMatchObject({ kind, isRetryable });
   });
 
   it("tells how long the provider wants to be left alone, in whichever way it says so", () => {
     const after = (headers: Record<string, string>): number | undefined =>
-      providerFailure(refused(429, { headers }), NOW).retryAfterMs;
+      providerFailure(toStoredError(refused(429, { headers })), NOW).retryAfterMs;
     expect(after({ "retry-after-ms": "1500" })).toBe(1500);
     expect(after({ "retry-after": "2" })).toBe(2000);
     expect(after({ "retry-after": new Date(NOW + 7000).toUTCString() })).toBe(7000);
@@ -88,7 +89,9 @@ describe("an error of a provider", () => {
   });
 
   it("trusts the SDK about an error of a kind that we do not know", () => {
-    expect(providerFailure({ message: "odd", isRetryable: true }, NOW)).toMatchObject({
+    expect(
+      providerFailure(toStoredError({ message: "odd", isRetryable: true }), NOW),
+    ).toMatchObject({
       kind: "unknown",
       isRetryable: true,
     });
