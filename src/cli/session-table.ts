@@ -1,13 +1,13 @@
 /** The sessions of a store as a table, a row each. Pure. */
 
-import type { ListedSession } from "../runtime/index.ts";
+import type { Approval, ListedSession } from "../runtime/index.ts";
 import type { Channel } from "./output.ts";
 import { visibleName, visibleText } from "./visible-text.ts";
 import { amount, dateAndTime, excerpt, figure } from "./wording.ts";
 
-/** With the tools for whose calls it waits for a person. */
+/** With the approvals that it waits for. */
 export interface SessionRow extends ListedSession {
-  readonly awaitingApproval?: readonly string[];
+  readonly awaitingApproval?: readonly Approval[];
 }
 
 /** The narrowest column of ids: what is made up for a new session fits. */
@@ -53,7 +53,10 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
 
 function statusOf({ status, lastEnd, problem, awaitingApproval = [] }: SessionRow): string {
   if (problem !== undefined) return "unreadable";
-  if (awaitingApproval.length > 0) return `waits for approval: ${awaitingApproval.join(", ")}`;
+  if (awaitingApproval.length > 0) {
+    const tools = new Set(awaitingApproval.map(({ toolName }) => toolName));
+    return `waits for approval: ${[...tools].join(", ")}`;
+  }
   switch (status) {
     case "closed":
       return "closed";

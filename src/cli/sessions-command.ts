@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { EventLog } from "../events/index.ts";
 import { listSessions, problemOf, viewSession, type ListedSession } from "../runtime/index.ts";
-import { askedTools } from "./asked-tools.ts";
+import { openApprovals } from "./open-approvals.ts";
 import { writeLine, writeLines, type Output } from "./output.ts";
 import { sessionTable, type SessionRow } from "./session-table.ts";
 import { openSessions, sessionOptions } from "./store-folder.ts";
@@ -38,7 +38,7 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
 async function withQuestions(log: EventLog, session: ListedSession): Promise<SessionRow> {
   if (session.status !== "running") return session;
   try {
-    const awaitingApproval = askedTools(await viewSession(log, session.session));
+    const awaitingApproval = openApprovals(await viewSession(log, session.session));
     return awaitingApproval.length === 0 ? session : { ...session, awaitingApproval };
   } catch (error) {
     // One session's defect is not to hide the list of all; nobody can be asked about it either.

@@ -7,6 +7,7 @@
 export type TurnlogErrorCode =
   | "INVALID_INPUT"
   | "COMMAND_REFUSED"
+  | "APPROVAL_ANSWERED"
   | "SESSION_NOT_FOUND"
   | "SESSION_CLOSED"
   | "SESSION_DELETED"

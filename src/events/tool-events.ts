@@ -26,6 +26,8 @@ export interface ToolFamily {
     readonly reason?: string;
     /** The answer holds for every later call of this tool in the session. */
     readonly always?: boolean;
+    /** Who answered. */
+    readonly by?: string;
   };
   /** The intent: durable before the tool's `execute` is called. */
   "tool.started": CallKey & {
@@ -101,6 +103,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
     approved: z.boolean(),
     reason: z.string().exactOptional(),
     always: z.boolean().exactOptional(),
+    by: z.string().exactOptional(),
   }),
   "tool.started": z.looseObject({
     ...key,

@@ -1,7 +1,7 @@
-/** Answers that a person gave once and for all: they hold for every later call of the tool in the session. */
+/** Answers that a person gave once and for all, and the sessions in which questions were answered. */
 
 import { z } from "zod";
-import { byId, byIdSchema } from "../events/index.ts";
+import { byId, byIdSchema, forkPointSchema, type ForkPoint } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** Which tools were approved or refused for good. */
@@ -12,6 +12,8 @@ export interface ApprovalsState {
   >;
   /** The tools whose calls wait for an answer, by call id of the running step. */
   readonly asked: Readonly<Record<string, string>>;
+  /** Of a fork: the sessions that it shares events with, each with the last position that it wrote. */
+  readonly lineage: readonly ForkPoint[];
 }
 
 /** What was answered for good about the tool of a call that approval was asked for. */
@@ -26,13 +28,18 @@ export function answerForGood(
 /** Folds what people said for good of tools that need approval. */
 export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsState>({
   name: "approvals",
-  version: 1,
+  version: 2,
   schema: z.object({
     always: byIdSchema(z.object({ approved: z.boolean(), reason: z.string().exactOptional() })),
     asked: byIdSchema(z.string()),
+    lineage: z.array(forkPointSchema),
   }),
-  initial: { always: {}, asked: {} },
+  initial: { always: {}, asked: {}, lineage: [] },
   on: {
+    "session.forked": (state, { seq, data }) => ({
+      ...state,
+      lineage: [...state.lineage, { session: data.from.session, position: seq - 1 }],
+    }),
     "step.started": (state) => ({ ...state, asked: {} }),
     "tool.approval-requested": (state, { data }) => ({
       ...state,

@@ -1,28 +1,138 @@
-/** Writes the outcome of a tool call into the step that made it. */
+/** Writes what becomes of a tool call into the step that made it: its outcome, and the answers of people. */
 
-import type { CallOutcome, HistoryState, StepItem } from "./history-item.ts";
+import type { SessionEvent } from "../events/index.ts";
+import type {
+  ApprovalDecision,
+  CallApproval,
+  CallOutcome,
+  CallPart,
+  HistoryState,
+  StepItem,
+} from "./history-item.ts";
 
 interface CallKey {
   readonly step: number;
   readonly callId: string;
 }
 
-/** Calls end while their step is open; a step that is over is looked up from the end. */
-export function withOutcome(state: HistoryState, key: CallKey, outcome: CallOutcome): HistoryState {
-  if (state.open?.step === key.step) {
-    return { ...state, open: inStep(state.open, key, outcome) };
-  }
-  const index = state.items.findLastIndex((item) => item.kind === "step" && item.step === key.step);
-  const item = state.items[index];
-  if (item?.kind !== "step") return state;
-  return { ...state, items: state.items.with(index, inStep(item, key, outcome)) };
+/** The end of a call, or the next thing that it does. */
+type Ending = Pick<SessionEvent, "seq"> & { readonly data: CallKey };
+
+/** A call that goes on or ends. A question about it that is still open can no longer be answered. */
+export function withOutcome(
+  state: HistoryState,
+  { seq, data }: Ending,
+  outcome: CallOutcome,
+): HistoryState {
+  return withStep(state, data.step, (step) =>
+    withCalls(step, isCall(data), (call) => ({ ...lapsed(call, seq), outcome })),
+  );
 }
 
-function inStep(step: StepItem, key: CallKey, outcome: CallOutcome): StepItem {
-  return {
-    ...step,
-    parts: step.parts.map((part) =>
-      part.kind === "call" && part.callId === key.callId ? { ...part, outcome } : part,
-    ),
+/** A call that a person is asked about. */
+export function withQuestion(
+  state: HistoryState,
+  { seq, at, data }: SessionEvent<"tool.approval-requested">,
+): HistoryState {
+  const reason = data.reason === undefined ? {} : { reason: data.reason };
+  return withStep(state, data.step, (step) =>
+    withCalls(step, isCall(data), (call) => {
+      const before = lapsed(call, seq);
+      const { approvals = [] } = before;
+      const asked: CallApproval = {
+        attempt: approvals.length + 1,
+        ...reason,
+        ...(call.outcome.status === "running" ? { again: true } : {}),
+        position: seq,
+        askedAt: at,
+      };
+      return {
+        ...before,
+        outcome: { status: "awaiting-approval", ...reason },
+        approvals: [...approvals, asked],
+      };
+    }),
+  );
+}
+
+/**
+ * The answer about a call. One that holds for every later call of the tool answers the questions that
+ * are open about others of the step, too; but not whether one that had been started runs again.
+ */
+export function withAnswer(
+  state: HistoryState,
+  { seq, at, data }: SessionEvent<"tool.approval-answered">,
+): HistoryState {
+  const { approved, reason, always, by } = data;
+  const told = reason === undefined ? {} : { reason };
+  const answer: ApprovalDecision = {
+    approved,
+    ...told,
+    ...(always === undefined ? {} : { always }),
+    ...(by === undefined ? {} : { by }),
+    position: seq,
+    answeredAt: at,
   };
+  return withStep(state, data.step, (step) => {
+    const asked = step.parts.find((part): part is CallPart => isCall(data)(part));
+    const answered = withCalls(step, isCall(data), (call) => ({
+      ...withOpenQuestion(call, (question) => ({ ...question, answer })),
+      outcome: approved ? { status: "approved" } : { status: "refused", ...told },
+    }));
+    if (always !== true) return answered;
+    const isOfTool = (part: StepItem["parts"][number]): boolean =>
+      part.kind === "call" && part.toolName === asked?.toolName;
+    return withCalls(answered, isOfTool, (call) =>
+      withOpenQuestion(call, (question) =>
+        question.again === true ? question : { ...question, answer },
+      ),
+    );
+  });
+}
+
+function lapsed(call: CallPart, position: number): CallPart {
+  return withOpenQuestion(call, (question) => ({ ...question, lapsed: position }));
+}
+
+/** Changes the question about a call that nobody has answered, where there is one. */
+function withOpenQuestion(
+  call: CallPart,
+  change: (question: CallApproval) => CallApproval,
+): CallPart {
+  const { approvals } = call;
+  const last = approvals?.at(-1);
+  if (approvals === undefined || last === undefined || !isOpen(last)) return call;
+  return { ...call, approvals: [...approvals.slice(0, -1), change(last)] };
+}
+
+function isOpen({ answer, lapsed: end }: CallApproval): boolean {
+  return answer === undefined && end === undefined;
+}
+
+function isCall({ callId }: CallKey): (part: StepItem["parts"][number]) => boolean {
+  return (part) => part.kind === "call" && part.callId === callId;
+}
+
+function withCalls(
+  step: StepItem,
+  isMeant: (part: StepItem["parts"][number]) => boolean,
+  change: (call: CallPart) => CallPart,
+): StepItem {
+  const parts = step.parts.map((part) =>
+    part.kind === "call" && isMeant(part) ? change(part) : part,
+  );
+  return { ...step, parts };
+}
+
+/** Calls end while their step is open; a step that is over is looked up from the end. */
+function withStep(
+  state: HistoryState,
+  number: number,
+  change: (step: StepItem) => StepItem,
+): HistoryState {
+  if (state.open?.step === number) return { ...state, open: change(state.open) };
+  const index = state.items.findLastIndex((item) => item.kind === "step" && item.step === number);
+  const item = state.items[index];
+  if (item?.kind !== "step") return state;
+  return { ...state, items: state.items.with(index, change(item)) };
 }

@@ -94,6 +94,37 @@ export type CallOutcome =
   | { readonly status: "skipped"; readonly reason: string }
   | { readonly status: "unknown"; readonly reason: string };
 
+/** What a person answered about a call. */
+export interface ApprovalDecision {
+  readonly approved: boolean;
+  readonly reason?: string;
+  /** The answer holds for every later call of the tool, too. */
+  readonly always?: boolean;
+  /** Who answered, where that was said. */
+  readonly by?: string;
+  /** The position of the answer. */
+  readonly position: number;
+  /** Epoch milliseconds. */
+  readonly answeredAt: number;
+}
+
+/** One question whether a call may run. It stays with the call, whatever comes of it. */
+export interface CallApproval {
+  /** How often the call has been asked about, counted from 1. */
+  readonly attempt: number;
+  /** Why it is asked, where that was said. */
+  readonly reason?: string;
+  /** The call had been started before: the question is whether it runs again. */
+  readonly again?: true;
+  /** The position of the question. */
+  readonly position: number;
+  /** Epoch milliseconds. */
+  readonly askedAt: number;
+  readonly answer?: ApprovalDecision;
+  /** The position from which on nobody could answer any more: the call ended, or was asked about anew. */
+  readonly lapsed?: number;
+}
+
 /** A call of a tool of the agent, and what became of it. */
 export interface CallPart {
   readonly kind: "call";
@@ -105,6 +136,8 @@ export interface CallPart {
   readonly title?: string;
   readonly providerMetadata?: ProviderMetadata;
   readonly outcome: CallOutcome;
+  /** Each time that approval was asked for, oldest first. Absent where it never was. */
+  readonly approvals?: readonly CallApproval[];
 }
 
 /** A call that the provider ran itself, and the result that came in the stream. */

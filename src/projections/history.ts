@@ -11,7 +11,7 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import { withBlockDelta, withBlockEnd, withBlockStart } from "./history-block.ts";
-import { withOutcome } from "./history-call.ts";
+import { withAnswer, withOutcome, withQuestion } from "./history-call.ts";
 import {
   historySchema,
   type HistoryPart,
@@ -80,7 +80,7 @@ type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["prov
 /** Folds everything that was said and done. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
-  version: 3,
+  version: 4,
   schema: historySchema,
   initial,
   on: {
@@ -220,39 +220,28 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     "part.source": (state, { data }) => withPart(state, { kind: "source", source: data }),
     "part.error": (state, { data }) => withPart(state, { kind: "error", error: data.error }),
 
-    "tool.approval-requested": (state, { data }) =>
-      withOutcome(state, data, {
-        status: "awaiting-approval",
-        ...(data.reason === undefined ? {} : { reason: data.reason }),
-      }),
-    "tool.approval-answered": (state, { data }) =>
-      withOutcome(
-        state,
-        data,
-        data.approved
-          ? { status: "approved" }
-          : { status: "refused", ...(data.reason === undefined ? {} : { reason: data.reason }) },
-      ),
-    "tool.started": (state, { data }) => withOutcome(state, data, { status: "running" }),
-    "tool.progressed": (state, { data }) =>
-      withOutcome(state, data, { status: "running", progress: data.output }),
-    "tool.succeeded": (state, event) => withOutcome(state, event.data, succeeded(event)),
-    "tool.failed": (state, { data }) =>
-      withOutcome(state, data, {
+    "tool.approval-requested": withQuestion,
+    "tool.approval-answered": withAnswer,
+    "tool.started": (state, event) => withOutcome(state, event, { status: "running" }),
+    "tool.progressed": (state, event) =>
+      withOutcome(state, event, { status: "running", progress: event.data.output }),
+    "tool.succeeded": (state, event) => withOutcome(state, event, succeeded(event)),
+    "tool.failed": (state, event) =>
+      withOutcome(state, event, {
         status: "failed",
-        error: data.error,
-        ...(data.modelOutput === undefined
+        error: event.data.error,
+        ...(event.data.modelOutput === undefined
           ? {}
-          : { modelOutput: sendableOutput(data.modelOutput) }),
+          : { modelOutput: sendableOutput(event.data.modelOutput) }),
       }),
-    "tool.denied": (state, { data }) =>
-      withOutcome(state, data, {
+    "tool.denied": (state, event) =>
+      withOutcome(state, event, {
         status: "denied",
-        ...(data.reason === undefined ? {} : { reason: data.reason }),
+        ...(event.data.reason === undefined ? {} : { reason: event.data.reason }),
       }),
-    "tool.skipped": (state, { data }) =>
-      withOutcome(state, data, { status: "skipped", reason: data.reason }),
-    "tool.unknown": (state, { data }) =>
-      withOutcome(state, data, { status: "unknown", reason: data.reason }),
+    "tool.skipped": (state, event) =>
+      withOutcome(state, event, { status: "skipped", reason: event.data.reason }),
+    "tool.unknown": (state, event) =>
+      withOutcome(state, event, { status: "unknown", reason: event.data.reason }),
   },
 });

@@ -28,7 +28,9 @@ export {
 } from "./context-view.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export type {
+  ApprovalDecision,
   BlockPart,
+  CallApproval,
   CallOutcome,
   CallPart,
   CustomPart,

@@ -63,7 +63,8 @@ export {
 } from "./session-view.ts";
 export { compactLog, type CompactedLog, type CompactLogOptions } from "./thinning/compact-log.ts";
 export type { KeptSteps } from "./thinning/old-steps.ts";
-export type { ApprovalAnswer } from "./approval-answer.ts";
+export type { ApprovalAnswer, ApprovalRecorded } from "./approval-answer.ts";
+export type { Approval, ApprovalRequest } from "./session-approvals.ts";
 export type { CancelOptions, Cancelled } from "./cancellation.ts";
 export type {
   CompactionEvent,

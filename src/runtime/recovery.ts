@@ -1,6 +1,6 @@
 /** What a process that died had left unfinished, and how that is put into words in the log. Pure. */
 
-import type { EventBody, InFlight } from "../events/index.ts";
+import { byId, type EventBody, type InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
 import { answerForGood } from "../projections/index.ts";
 import { interruptedPolicy, type Agent } from "./agent.ts";
@@ -13,16 +13,19 @@ import type { SessionState } from "./session-state.ts";
 export function isAtRest(state: SessionState): boolean {
   const { machine } = state;
   if (machine.matches("tools")) {
-    const { calls, skipCalls, stopping } = machine.context;
-    const open = Object.entries(calls).filter(([, call]) => call !== "ended");
-    // In a turn that stops nobody is asked any more: those calls are about to be skipped.
-    const stops = skipCalls || stopping !== undefined;
-    return (
-      !stops &&
-      open.every(([callId, call]) => call === "awaiting-approval" && waitsForPerson(state, callId))
-    );
+    const { calls } = machine.context;
+    const open = Object.keys(calls).filter((callId) => calls[callId] !== "ended");
+    return open.every((callId) => isAwaited(state, callId));
   }
   return machine.matches({ idle: "waiting" }) || machine.matches("closed");
+}
+
+/** Whether a call of the running step waits for an answer that a person can still give. */
+export function isAwaited(state: SessionState, callId: string): boolean {
+  const { calls, skipCalls, stopping } = state.machine.context;
+  // In a turn that stops nobody is asked any more: those calls are about to be skipped.
+  if (skipCalls || stopping !== undefined) return false;
+  return byId(calls, callId) === "awaiting-approval" && waitsForPerson(state, callId);
 }
 
 export function isInTurn(machine: SessionState["machine"]): boolean {

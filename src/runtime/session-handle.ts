@@ -2,7 +2,14 @@
 
 import { byId, TurnlogError, type EventLog, type RecoveryPolicy } from "../events/index.ts";
 import type { QueuedMessage } from "../projections/index.ts";
-import { answerEvent, type ApprovalAnswer } from "./approval-answer.ts";
+import {
+  addsNothing,
+  answerEvent,
+  answeredOtherwise,
+  notWaiting,
+  type ApprovalAnswer,
+  type ApprovalRecorded,
+} from "./approval-answer.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
 import { recordShelved } from "./blobs/session-blobs.ts";
 import { requestCancel } from "./cancellation.ts";
@@ -11,6 +18,7 @@ import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.
 import { rerunPoint } from "./rerun.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import type { SessionActor } from "./session-actor.ts";
+import { approvalOfId, type Approval } from "./session-approvals.ts";
 import { diffSession } from "./session-diff.ts";
 import { stateAt, viewOf, viewSession } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
@@ -55,15 +63,30 @@ export function createSession(id: string, host: SessionHost): Session {
     return await host.actor(id);
   }
 
-  async function answer(callId: string, approved: boolean, options: ApprovalAnswer): Promise<void> {
+  async function answer(
+    approvalId: string,
+    approved: boolean,
+    said: ApprovalAnswer,
+  ): Promise<ApprovalRecorded> {
     const command = approved ? "approve" : "deny";
-    const actor = await opened(command);
-    const answered = answerEvent(actor.state, callId, approved, options);
-    if (answered === undefined) {
-      throw actor.refusal(command, `call ${callId} does not wait for approval`);
+    let actor = await host.actor(id);
+    const found = (): Approval | undefined => approvalOfId(id, actor.state, approvalId);
+    // One that was answered is told so in a closed session, too.
+    if (!isAnswered(found())) actor = await opened(command);
+    const approval = found();
+    if (isAnswered(approval)) {
+      const { answer: decision } = approval;
+      if (!addsNothing(decision, approved, said)) throw answeredOtherwise(id, approval, decision);
+      await actor.durable();
+      return { status: "already-answered", approval };
     }
-    actor.record(answered);
+    if (approval?.status !== "waiting") {
+      throw actor.refusal(command, notWaiting(id, actor.state, approvalId, approval));
+    }
+    actor.record(answerEvent(approval, approved, said));
+    const answered = found() ?? approval;
     await actor.durable();
+    return { status: "recorded", approval: answered };
   }
 
   function turnOf(messageId: string, position: number, queued: boolean): Turn {
@@ -122,8 +145,8 @@ export function createSession(id: string, host: SessionHost): Session {
       return { ...requested, ...remains };
     },
 
-    approve: (callId, options = {}) => answer(callId, true, options),
-    deny: (callId, options = {}) => answer(callId, false, options),
+    approve: (approvalId, said = {}) => answer(approvalId, true, said),
+    deny: (approvalId, said = {}) => answer(approvalId, false, said),
 
     async forgetApproval(toolName) {
       const actor = await opened("forgetApproval");
@@ -245,6 +268,12 @@ function isSeveral(
   what: RedactionTarget | readonly RedactionTarget[],
 ): what is readonly RedactionTarget[] {
   return Array.isArray(what);
+}
+
+function isAnswered(
+  approval: Approval | undefined,
+): approval is Extract<Approval, { readonly answer: unknown }> {
+  return approval !== undefined && "answer" in approval;
 }
 
 function waits(actor: SessionActor, messageId: string): boolean {

@@ -15,7 +15,7 @@ import type { UserInput } from "./user-input.ts";
 export type SessionCommand =
   | { readonly type: "send"; readonly input: UserInput; readonly options?: SendOptions }
   | (CancelOptions & { readonly type: "cancel" })
-  | (ApprovalAnswer & { readonly type: "approve" | "deny"; readonly callId: string })
+  | (ApprovalAnswer & { readonly type: "approve" | "deny"; readonly approvalId: string })
   | { readonly type: "withdraw"; readonly messageId: string; readonly reason?: string }
   | { readonly type: "reschedule"; readonly messageId: string; readonly delivery: Delivery };
 
@@ -64,9 +64,11 @@ async function obey(session: Session, command: SessionCommand): Promise<void> {
       await session.cancel(command);
       return;
     case "approve":
-      return await session.approve(command.callId, command);
-    case "deny":
-      return await session.deny(command.callId, command);
+    case "deny": {
+      const { type, approvalId, ...answer } = command;
+      await session[type](approvalId, answer);
+      return;
+    }
     case "withdraw":
       return await session.withdraw(command.messageId, command.reason);
     case "reschedule":

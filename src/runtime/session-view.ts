@@ -18,6 +18,7 @@ import {
   type ToolCall,
   type UsageState,
 } from "../projections/index.ts";
+import { sessionApprovals, type Approval } from "./session-approvals.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
@@ -32,6 +33,8 @@ export interface SessionView {
   readonly prompt: readonly ModelMessage[];
   readonly usage: UsageState;
   readonly toolCalls: readonly ToolCall[];
+  /** Every question whether a call may run, oldest first, with its answer. */
+  readonly approvals: readonly Approval[];
   readonly queue: readonly QueuedMessage[];
   readonly summary: SessionSummary;
 }
@@ -46,6 +49,7 @@ export function viewOf(session: string, state: SessionState): SessionView {
     prompt: promptMessages(history, view),
     usage,
     toolCalls: [...toolCalls.ended, ...toolCalls.open],
+    approvals: sessionApprovals(session, state),
     queue: queue.waiting,
     summary,
   };

@@ -2,7 +2,7 @@
 
 import type { CompactionStrategy } from "../context/index.ts";
 import type { Delivery, SessionEvent } from "../events/index.ts";
-import type { ApprovalAnswer } from "./approval-answer.ts";
+import type { ApprovalAnswer, ApprovalRecorded } from "./approval-answer.ts";
 import type { Cancelled, CancelOptions } from "./cancellation.ts";
 import type { ContextFigures } from "./context-figures.ts";
 import type { AgentChanges } from "./crews.ts";
@@ -71,10 +71,23 @@ export interface Session {
   turn(messageId: string): Promise<Turn>;
   /** Stops the running turn, waits until it has ended, and says what is kept. Idle: does nothing and says so. */
   cancel(options?: CancelOptions): Promise<Cancelled>;
-  /** Lets a call run that waits for approval. @throws TurnlogError `COMMAND_REFUSED` */
-  approve(callId: string, answer?: ApprovalAnswer): Promise<void>;
-  /** Refuses a call that waits for approval; the model is told why. @throws TurnlogError `COMMAND_REFUSED` */
-  deny(callId: string, answer?: ApprovalAnswer): Promise<void>;
+  /**
+   * Lets a call run that waits for approval. The same answer again does nothing and says so.
+   * @param approvalId - As `view().approvals` and `atRest()` give it: not the call id, which a
+   * provider may use again.
+   * @throws TurnlogError `APPROVAL_ANSWERED` when it was answered otherwise, `COMMAND_REFUSED` when
+   * there is no such approval or it no longer waits, `SESSION_CLOSED`
+   *
+   * @example
+   * ```ts
+   * const { approvals } = await session.atRest();
+   * for (const { status, approvalId } of approvals)
+   *   if (status === "waiting") await session.approve(approvalId, { by: "ann@example.com" });
+   * ```
+   */
+  approve(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
+  /** Refuses a call that waits for approval; the model is told why. Otherwise as {@link Session.approve}. */
+  deny(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
   /**
    * Takes back what was answered for good (`always`) about a tool, yes or no: its next call that needs
    * approval is asked about again. @throws TurnlogError `COMMAND_REFUSED` where there is no such answer

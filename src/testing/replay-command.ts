@@ -68,9 +68,15 @@ export async function repeatCommand(
       await session.cancel({ ...modeOf(event.data), ...reasonOf(event.data) });
       return;
     case "tool.approval-answered": {
-      const { callId, approved, always } = event.data;
-      const answer = { ...reasonOf(event.data), ...(always === undefined ? {} : { always }) };
-      await (approved ? session.approve(callId, answer) : session.deny(callId, answer));
+      const { step, callId, approved, always, by } = event.data;
+      const { approvals } = await session.view();
+      const asked = approvals.findLast((one) => one.step === step && one.callId === callId);
+      const answer = {
+        ...reasonOf(event.data),
+        ...(always === undefined ? {} : { always }),
+        ...(by === undefined ? {} : { by }),
+      };
+      await session[approved ? "approve" : "deny"](asked?.approvalId ?? callId, answer);
       return;
     }
     case "session.approval-forgotten":

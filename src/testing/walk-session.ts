@@ -88,8 +88,12 @@ async function act(session: Session, { type }: WalkMove, callId: string): Promis
     // How it ends is seen in the log.
     turn.result.catch(() => undefined);
   } else if (type === "cancel") await session.cancel();
-  else if (type === "approve") await session.approve(callId).catch(() => undefined);
-  else if (type === "deny") await session.deny(callId).catch(() => undefined);
+  else if (type === "approve" || type === "deny") {
+    const { approvals } = await session.view();
+    const asked = approvals.findLast((one) => one.callId === callId);
+    // Where nobody was asked, the walk says what came instead.
+    if (asked !== undefined) await session[type](asked.approvalId).catch(() => undefined);
+  }
 }
 
 interface Following {

@@ -13,6 +13,7 @@ import { nextCancel } from "../../src/cli/chat/cancel-words.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { createRuntime, type Session } from "../../src/runtime/index.ts";
+import { allow, refuse } from "../support/answering.ts";
 
 const call = (toolCallId: string, toolName: string) =>
   ({ type: "tool-call", toolCallId, toolName, input: { of: toolCallId } }) as const;
@@ -61,8 +62,8 @@ async function rich(): Promise<{
   await session.withdraw("m4");
   await session.reschedule("m3", "steer");
   await session.reschedule("m3", "follow-up");
-  await session.approve("c1", {});
-  const denied = session.deny("c2", { reason: "no" });
+  await allow(session, "c1", {});
+  const denied = refuse(session, "c2", { reason: "no" });
   await denied;
   const ended = await reached("turn.ended");
   const hanging = await reached("tool.started", ended.seq);

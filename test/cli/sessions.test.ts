@@ -33,9 +33,10 @@ it("tells a session that waits for a person from one that was cut off, and which
   expect(stdout).toMatch(/^asking .* waits for approval: deploy .* ship it$/m);
   expect(stdout).toMatch(/^done .* idle /m);
   const listed = await run(["sessions", "--json"], { cwd });
+  const question = { approvalId: "asking~1~1~c1~1", toolName: "deploy", input: {} };
   expect(jsonLines(listed.stdout)).toMatchObject([
     { session: "done", status: "idle" },
-    { session: "asking", status: "running", awaitingApproval: ["deploy"] },
+    { session: "asking", status: "running", awaitingApproval: [question] },
   ]);
   const newest = await run(["sessions", "--json", "--limit", "1"], { cwd });
   expect(jsonLines(newest.stdout)).toMatchObject([{ session: "done" }]);

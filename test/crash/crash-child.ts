@@ -5,7 +5,8 @@
  */
 
 import { appendFileSync } from "node:fs";
-import { createRuntime, openLog, type Session } from "../../src/index.ts";
+import { createRuntime, openLog, TurnlogError, type Session } from "../../src/index.ts";
+import { idOfQuestion } from "../support/answering.ts";
 import { seededRandom } from "../support/random.ts";
 import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { crashAgent, sentDigest } from "./crash-agent.ts";
@@ -56,8 +57,8 @@ const session = await runtime.session(plan.session);
 const showing = show(session);
 
 // What the process before this one had asked, and nobody could answer any more.
-for (const { callId, status } of (await session.view()).toolCalls) {
-  if (status === "awaiting-approval") answer(session, callId);
+for (const { position, status } of (await session.view()).approvals) {
+  if (status === "waiting") answer(session, position);
 }
 for (let turn = 0; turn < plan.turns; turn++) await converse(session);
 await Promise.all(side);
@@ -78,7 +79,7 @@ function show(shown: Session): { readonly until: (position: number) => Promise<v
       pass("shown");
       seen = event.seq;
       if (waiting !== undefined && seen >= waiting.position) waiting.resolve();
-      if (event.type === "tool.approval-requested") answer(shown, event.data.callId);
+      if (event.type === "tool.approval-requested") answer(shown, event.seq);
     }
   })();
   return {
@@ -94,13 +95,19 @@ function show(shown: Session): { readonly until: (position: number) => Promise<v
   };
 }
 
-function answer(asking: Session, callId: string): void {
-  const reason = { reason: "so said the clerk" };
-  const answered = random.chance(0.7)
-    ? asking.approve(callId, reason)
-    : asking.deny(callId, reason);
+function answer(asking: Session, position: number): void {
+  const isAllowed = random.chance(0.7);
+  const said = { reason: "so said the clerk", by: "clerk" };
+  const answered = idOfQuestion(asking, position).then((approvalId) =>
+    isAllowed ? asking.approve(approvalId, said) : asking.deny(approvalId, said),
+  );
   // The call may have been skipped meanwhile, as when the turn was cancelled.
-  side.push(answered.catch(refused));
+  side.push(
+    answered.then(
+      () => undefined,
+      (error: unknown) => refused(error),
+    ),
+  );
 }
 
 /** One turn, with whatever occurs to a user while it runs. */
@@ -149,6 +156,6 @@ async function change(talk: Session): Promise<void> {
 }
 
 function refused(error: unknown): void {
-  const isRefusal = error instanceof Error && "code" in error && error.code === "COMMAND_REFUSED";
-  if (!isRefusal) throw error;
+  if (!TurnlogError.isInstance(error)) throw error;
+  if (error.code !== "COMMAND_REFUSED" && error.code !== "APPROVAL_ANSWERED") throw error;
 }

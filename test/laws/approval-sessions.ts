@@ -2,6 +2,7 @@
 
 import type { Agent, Session } from "../../src/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import { allow, refuse } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { usualTools } from "./recording-parts.ts";
@@ -29,8 +30,8 @@ export async function approvalSession({ open, die }: Stage): Promise<Session> {
   );
   const turn = await first.send("Book Ulm and Bonn.", { id: "m1" });
   await seen(first, "tool.approval-requested", ({ callId }) => callId === "2");
-  await first.deny("2", { reason: "one bed is enough" });
-  await first.approve("1", { reason: "within the budget" });
+  await refuse(first, "2", { reason: "one bed is enough" });
+  await allow(first, "1", { reason: "within the budget" });
   await turn.result;
   const { position } = await first.view();
   await first.send("And Trier.", { id: "m2" });
@@ -45,11 +46,11 @@ export async function approvalSession({ open, die }: Stage): Promise<Session> {
       "As you like.",
     ]),
   );
-  await second.approve("1", { always: true });
+  await allow(second, "1", { always: true });
   await second.idle();
   const next = await second.send("Jena, quickly.", { id: "m3" });
   await seen(second, "tool.approval-requested", ({ callId }) => callId === "3");
-  await second.deny("2", { always: true, reason: "never in a hurry" });
+  await refuse(second, "2", { always: true, reason: "never in a hurry" });
   await next.result;
   await (
     await second.send("Gera, quickly.", { id: "m4" })
@@ -62,18 +63,18 @@ export async function secondThoughtSession({ open }: Stage): Promise<Session> {
   const session = await open(
     askingAgent(steps.flatMap((text) => [calling(call("quick", "1")), text])),
   );
-  const asked = async (id: string, answer: () => Promise<void>): Promise<void> => {
+  const asked = async (id: string, answer: () => Promise<unknown>): Promise<void> => {
     const { position } = await session.view();
     const turn = await session.send("Be quick.", { id });
     await seen(session, "tool.approval-requested", () => true, position);
     await answer();
     await turn.result;
   };
-  await asked("m1", () => session.approve("1", { always: true }));
+  await asked("m1", () => allow(session, "1", { always: true }));
   await session.forgetApproval("quick");
-  await asked("m2", () => session.approve("1"));
-  await asked("m3", () => session.deny("1", { always: true, reason: "never in a hurry" }));
+  await asked("m2", () => allow(session, "1"));
+  await asked("m3", () => refuse(session, "1", { always: true, reason: "never in a hurry" }));
   await session.forgetApproval("quick");
-  await asked("m4", () => session.approve("1"));
+  await asked("m4", () => allow(session, "1"));
   return session;
 }

@@ -4,6 +4,7 @@ import { tool } from "ai";
 import { z } from "zod";
 import type { Agent, Session } from "../../src/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import { allow } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { refusal, usualTools } from "./recording-parts.ts";
@@ -70,7 +71,7 @@ export async function crashSession({ open, die }: Stage): Promise<Session> {
   die();
 
   const last = await open(mortalAgent(["All is well.", "Good bye."]), "continue");
-  await last.approve("2", { reason: "it does no harm" });
+  await allow(last, "2", { reason: "it does no harm" });
   await last.idle();
   await (
     await last.send("Bye.", { id: "m4" })

@@ -9,6 +9,7 @@ import {
   type ScriptedPart,
   type ScriptedStep,
 } from "../../src/testing/index.ts";
+import { allow } from "../support/answering.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
 
@@ -58,7 +59,7 @@ async function answersForGood({ open, die }: Stage): Promise<void> {
   );
   const turn = await session.send("Go.", { id: "m1" });
   await seen(session, "tool.approval-requested", ({ callId }) => callId === "2");
-  await session.approve("1", { always: true, reason: "harmless" });
+  await allow(session, "1", { always: true, reason: "harmless" });
   await turn.result;
   die();
 }

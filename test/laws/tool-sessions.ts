@@ -4,6 +4,7 @@ import { tool } from "ai";
 import { z } from "zod";
 import type { Agent, Session } from "../../src/index.ts";
 import { scriptedModel, type ScriptedPart } from "../../src/testing/index.ts";
+import { idOfCall } from "../support/answering.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
 
@@ -150,8 +151,9 @@ export async function toolSession({ open }: Stage): Promise<Session> {
   const session = await open(toolAgent());
   const turn = await session.send("Plan a journey to Ulm.", { id: "m1" });
   await seen(session, "tool.approval-requested", ({ callId }) => callId === "2");
-  await session.approve("1", { reason: "within the budget" });
-  await session.deny("2", { reason: "one bed is enough" });
+  const [first, second] = [await idOfCall(session, "1"), await idOfCall(session, "2")];
+  await session.approve(first, { reason: "within the budget" });
+  await session.deny(second, { reason: "one bed is enough" });
   await turn.result;
   const next = await session.send(
     [

@@ -3,6 +3,7 @@
 import { APICallError } from "ai";
 import type { CompactionStrategy } from "../../src/context/index.ts";
 import { tooLong } from "../support/billing-model.ts";
+import { approvalIdOf } from "./asked-calls.ts";
 import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
 import { GRACE_MS, time, TURN_MS } from "./held-time.ts";
 import type { Move } from "./moves.ts";
@@ -81,9 +82,10 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
       return tools.decide(key, false);
     case "tool.approval-answered": {
       const always = move.always === true;
+      const approvalId = approvalIdOf(stage, move.callId);
       const answer = move.approved
-        ? session.approve(move.callId, { always })
-        : session.deny(move.callId, { always });
+        ? session.approve(approvalId, { always })
+        : session.deny(approvalId, { always });
       return stage.ask(`an answer for call ${move.callId}`, answer);
     }
     case "tool.succeeded":

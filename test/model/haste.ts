@@ -1,7 +1,8 @@
 /** Several people at once: requests that are made in the same moment, as one command. */
 
 import fc from "fast-check";
-import { TurnlogError } from "../../src/events/index.ts";
+import { TurnlogError, type TurnlogErrorCode } from "../../src/events/index.ts";
+import { approvalIdOf } from "./asked-calls.ts";
 import { command, type Command } from "./command.ts";
 import { callKey, runningCalls } from "./situation.ts";
 import type { Stage } from "./stage.ts";
@@ -21,11 +22,11 @@ const requests: Readonly<Record<string, Request>> = {
     const delivery = oldest?.delivery === "steer" ? "follow-up" : "steer";
     return session.reschedule(oldest?.id ?? "message-1", delivery);
   },
-  "always approve a": ({ session }) => session.approve("a", { always: true }),
-  "always deny b": ({ session }) => session.deny("b", { always: true }),
-  "approve a": ({ session }) => session.approve("a"),
-  "deny a": ({ session }) => session.deny("a"),
-  "approve b": ({ session }) => session.approve("b"),
+  "always approve a": (stage) => stage.session.approve(approvalIdOf(stage, "a"), { always: true }),
+  "always deny b": (stage) => stage.session.deny(approvalIdOf(stage, "b"), { always: true }),
+  "approve a": (stage) => stage.session.approve(approvalIdOf(stage, "a")),
+  "deny a": (stage) => stage.session.deny(approvalIdOf(stage, "a")),
+  "approve b": (stage) => stage.session.approve(approvalIdOf(stage, "b")),
   withdraw: ({ session, situation }) =>
     session.withdraw(situation.machine.context.queue[0]?.id ?? "message-1"),
   resume: ({ session }) => session.resume(),
@@ -43,13 +44,19 @@ const requests: Readonly<Record<string, Request>> = {
   },
 };
 
+const inOrder: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
+  "APPROVAL_ANSWERED",
+  "COMMAND_REFUSED",
+  "SESSION_CLOSED",
+]);
+
 /** Refusals are in order here: what one asks for may have been undone by the other. */
 async function unlessRefused(request: Promise<unknown>): Promise<void> {
   try {
     await request;
   } catch (error) {
     if (!TurnlogError.isInstance(error)) throw error;
-    if (error.code !== "COMMAND_REFUSED" && error.code !== "SESSION_CLOSED") throw error;
+    if (!inOrder.has(error.code)) throw error;
   }
 }
 

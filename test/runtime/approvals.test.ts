@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openMemoryLog } from "../../src/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { allow, refuse } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
@@ -43,10 +44,10 @@ describe("a call that needs approval", () => {
     const turn = await open.session.send("Pay.");
     await seen(open.session, "tool.approval-requested", ({ callId }) => callId === "2");
     expect(paid).toEqual([]);
-    await open.session.approve("1", { reason: "it is little" });
+    await allow(open.session, "1", { reason: "it is little" });
     await seen(open.session, "tool.succeeded", ({ callId }) => callId === "1");
     expect(paid).toEqual([1]);
-    await open.session.deny("2", { reason: "it is much" });
+    await refuse(open.session, "2", { reason: "it is much" });
     expect(await turn.result).toMatchObject({ finishReason: "stop", text: "Done." });
     expect(paid).toEqual([1]);
     const answer = JSON.stringify(model.calls[1]?.prompt.at(-1));
@@ -80,7 +81,7 @@ describe("a call that needs approval", () => {
       ["2", "awaiting-approval"],
     ]);
     expect(state.value).toBe("tools");
-    await session.approve("2");
+    await allow(session, "2");
     const ended = await session.atRest();
     expect(ended.summary.lastEnd).toBe("stop");
     expect(ended.state.value).toEqual({ idle: "waiting" });
@@ -92,7 +93,7 @@ describe("a call that needs approval", () => {
     const turn = await open.session.send("Pay.");
     await seen(open.session, "tool.approval-requested", ({ callId }) => callId === "2");
     await seen(open.session, "tool.succeeded", ({ callId }) => callId === "1");
-    await open.session.approve("2");
+    await allow(open.session, "2");
     await turn.result;
     expect(paid).toEqual([1, 200]);
     const asked = (await open.types()).filter((type) => type === "tool.approval-requested");
@@ -126,21 +127,6 @@ describe("a call that needs approval", () => {
     expect(JSON.stringify(model.calls[1]?.prompt).match(/the bank is closed/g)).toHaveLength(2);
   });
 
-  it("can be answered once, and only while it waits", async () => {
-    const { paid, tools } = payment(true);
-    await using open = await openSession({ model: script(), tools });
-    const refused = { code: "COMMAND_REFUSED" };
-    await expect(open.session.approve("1")).rejects.toMatchObject(refused);
-    const turn = await open.session.send("Pay.");
-    await seen(open.session, "tool.approval-requested", ({ callId }) => callId === "2");
-    await expect(open.session.approve("3")).rejects.toMatchObject(refused);
-    await open.session.deny("1");
-    await expect(open.session.approve("1")).rejects.toMatchObject(refused);
-    await open.session.deny("2");
-    await turn.result;
-    expect(paid).toEqual([]);
-  });
-
   it("is skipped when the turn is cancelled, and nobody can allow it afterwards", async () => {
     const { paid, tools } = payment(true);
     await using open = await openSession({ model: script(), tools });
@@ -148,7 +134,7 @@ describe("a call that needs approval", () => {
     await seen(open.session, "tool.approval-requested", ({ callId }) => callId === "2");
     expect(await open.session.cancel()).toMatchObject({ was: "tools", turn: 1 });
     expect(await turn.result).toMatchObject({ finishReason: "cancelled" });
-    await expect(open.session.approve("1")).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+    await expect(allow(open.session, "1")).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
     expect(paid).toEqual([]);
     const { toolCalls } = await open.session.view();
     expect(toolCalls.map(({ status }) => status)).toEqual(["skipped", "skipped"]);
@@ -184,8 +170,8 @@ describe("a call that needs approval", () => {
     await seen(dying.session, "tool.approval-requested", ({ callId }) => callId === "2");
     door.sever();
     await using open = await openSession({ model: scriptedModel(["Done."]), tools }, { log });
-    await open.session.approve("2");
-    await open.session.deny("1");
+    await allow(open.session, "2");
+    await refuse(open.session, "1");
     await open.session.idle();
     expect(paid).toEqual([200]);
     const { summary, history } = await open.session.view();

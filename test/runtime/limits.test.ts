@@ -4,6 +4,7 @@ import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { allow } from "../support/answering.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
@@ -156,7 +157,7 @@ describe("a turn whose time is up", () => {
     expect(await open.events()).toEqual(before);
     await open.session.view();
     vi.advanceTimersByTime(MINUTE - 1);
-    await open.session.approve("1");
+    await allow(open.session, "1");
     expect(await turn.result).toMatchObject({ finishReason: "stop", text: "Done." });
   });
 

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
+import { allow } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 
@@ -38,7 +39,7 @@ it("waits on over a restart, tells those who wait here, and runs when it is appr
     agent: { model: scriptedModel(["Shipped."]), tools },
   });
   const resumed = await second.session("release");
-  await resumed.approve("1");
+  await allow(resumed, "1");
   await resumed.idle();
   expect(ran).toEqual(["deploy"]);
   expect((await resumed.view()).summary.lastEnd).toBe("stop");

@@ -33,7 +33,7 @@ it("shows a session to an actor system as one of its own: commands in, machine s
   expect(idle.context).toMatchObject({ turn: 1, step: 1 });
   expect(idle.context).toEqual((await session.view()).state.context);
 
-  actor.send({ type: "approve", callId: "nobody" });
+  actor.send({ type: "approve", approvalId: "nobody" });
   await expect.poll(() => errors).toMatchObject([{ code: "COMMAND_REFUSED", session: "mirrored" }]);
   expect(inspected).toContain("@xstate.snapshot");
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createRuntime, openMemoryLog, type EventLog } from "../../src/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { allow } from "../support/answering.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { openSession } from "../support/with-runtime.ts";
@@ -100,7 +101,7 @@ describe("a session", () => {
     vi.advanceTimersByTime(IDLE_AFTER_MS + 1);
     expect(await open.session.view()).toStrictEqual(before);
     expect(woken()).toBe(2);
-    await open.session.approve("1");
+    await allow(open.session, "1");
     await open.session.idle();
     expect((await open.session.view()).summary).toMatchObject({ turns: 1, lastEnd: "stop" });
     expect(await open.types()).not.toContain("session.recovered");

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { callIdentity, openMemoryLog, type Agent, type CallIdentity } from "../../src/index.ts";
 import { replay, scriptedModel } from "../../src/testing/index.ts";
+import { allow, refuse } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
@@ -71,7 +72,7 @@ describe("a call that was running when its process died, in a turn that goes on"
     const asked = await seen(open.session, "tool.approval-requested");
     expect(asked.data.reason).toContain("Run it again?");
     expect(calls).toHaveLength(1);
-    await open.session.approve("1");
+    await allow(open.session, "1");
     await open.session.idle();
     expect(calls.map(({ attempt, effectId }) => [attempt, effectId])).toEqual([
       [1, "s/1/1"],
@@ -84,7 +85,7 @@ describe("a call that was running when its process died, in a turn that goes on"
     const { open, model } = await killedWhilePaying({ pay: { onInterrupted: "ask" } }, calls);
     await using _ = open;
     await seen(open.session, "tool.approval-requested");
-    await open.session.deny("1");
+    await refuse(open.session, "1");
     await open.session.idle();
     expect(calls).toHaveLength(1);
     expect(JSON.stringify(model.calls[0]?.prompt)).toContain("Outcome unknown");
@@ -163,7 +164,7 @@ describe("an answer for good", () => {
       const turn = await open.session.send("Go.");
       await seen(open.session, "tool.approval-requested", ({ callId }) => callId === "b");
       expect(ran).toEqual([]);
-      await open.session.approve("a", { always: true });
+      await allow(open.session, "a", { always: true });
       await turn.result;
       expect(ran).toEqual(["a", "b", "c"]);
     }
@@ -188,7 +189,7 @@ describe("an answer for good", () => {
       await using open = await openSession(agent, { log });
       const turn = await open.session.send("Go.");
       await seen(open.session, "tool.approval-requested");
-      await open.session.approve("a", { always: true });
+      await allow(open.session, "a", { always: true });
       await turn.result;
       await expect(open.session.forgetApproval("other")).rejects.toMatchObject({
         code: "COMMAND_REFUSED",
@@ -202,7 +203,7 @@ describe("an answer for good", () => {
     await open.session.send("Once more.");
     const { toolCalls } = await open.session.atRest();
     expect(toolCalls.map(({ status }) => status)).toEqual(["succeeded", "awaiting-approval"]);
-    await open.session.approve("b");
+    await allow(open.session, "b");
     await open.session.idle();
     expect(ran).toEqual(["a", "b"]);
     const events = await open.events();
@@ -219,7 +220,7 @@ describe("an answer for good", () => {
     });
     const turn = await open.session.send("Go.");
     await seen(open.session, "tool.approval-requested");
-    await open.session.deny("a", { always: true, reason: "never here" });
+    await refuse(open.session, "a", { always: true, reason: "never here" });
     await turn.result;
     expect(ran).toEqual([]);
     expect((await open.types()).filter((type) => type === "tool.approval-requested")).toHaveLength(

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openMemoryLog } from "../../src/index.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { allow } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { severableLog } from "../support/severed-log.ts";
@@ -201,7 +202,7 @@ describe("a tool is given", () => {
     await seen(dying.session, "tool.approval-requested");
     door.sever();
     await using again = await openSession({ ...agent, model: scriptedModel(["Done."]) }, { log });
-    await again.session.approve("1");
+    await allow(again.session, "1");
     await again.session.idle();
     expect(given).toEqual([new Date("2026-01-01")]);
   });

@@ -38,7 +38,7 @@ describe("a runtime that is closed", () => {
   const commands: readonly (readonly [string, (session: Session) => Promise<unknown>])[] = [
     ["send", (session) => session.send("More.")],
     ["resume", (session) => session.resume()],
-    ["approve", (session) => session.approve("1")],
+    ["approve", (session) => session.approve("s~1~1~1~1")],
     ["compact", (session) => session.compact()],
     ["fork", (session) => session.fork({ edit: "Otherwise." })],
   ];

@@ -1,6 +1,7 @@
 /** Answers whatever a session asks approval for, so that its turns come to their end. */
 
 import { TurnlogError, type Session } from "../../src/index.ts";
+import { idOfQuestion } from "./answering.ts";
 
 export interface Clerk extends AsyncDisposable {
   /** Resolves when the session is idle; rejects when an answer failed. */
@@ -13,8 +14,9 @@ export function clerk(session: Session, approves: (callId: string) => boolean = 
   const work = (async () => {
     for await (const event of session.events({ signal: stop.signal })) {
       if (event.type !== "tool.approval-requested") continue;
-      const { callId } = event.data;
-      const answered = approves(callId) ? session.approve(callId) : session.deny(callId);
+      const approvalId = await idOfQuestion(session, event.seq);
+      const isAllowed = approves(event.data.callId);
+      const answered = isAllowed ? session.approve(approvalId) : session.deny(approvalId);
       // Calls of the past are answered or skipped already.
       await answered.catch(unlessRefused);
     }
@@ -31,5 +33,6 @@ export function clerk(session: Session, approves: (callId: string) => boolean = 
 }
 
 function unlessRefused(error: unknown): void {
-  if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
+  if (!TurnlogError.isInstance(error)) throw error;
+  if (error.code !== "COMMAND_REFUSED" && error.code !== "APPROVAL_ANSWERED") throw error;
 }

@@ -1,22 +1,33 @@
 /** Hands a person's answer about a call to its session. */
 
-import { TurnlogError } from "../../events/index.ts";
+import { TurnlogError, type TurnlogErrorCode } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
 import type { Answer } from "./chat-line.ts";
 
-/** Whether the answer still counted: a call may have been cancelled, or answered elsewhere. */
+const tooLate: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
+  "APPROVAL_ANSWERED",
+  "COMMAND_REFUSED",
+]);
+
+/**
+ * Whether the answer still counted: a call may have been cancelled, or answered elsewhere.
+ * @param asked - The position of the question. Call ids come again: the answer is never to another question.
+ */
 export async function settle(
   session: Session,
-  callId: string,
+  asked: number,
   { approved, always, reason }: Answer,
 ): Promise<boolean> {
   const told = reason ?? (approved ? undefined : "the user said no");
   const options = { always, ...(told === undefined ? {} : { reason: told }) };
+  const { approvals } = await session.view();
+  const approval = approvals.find(({ position }) => position === asked);
+  if (approval === undefined) return false;
   try {
-    await (approved ? session.approve(callId, options) : session.deny(callId, options));
+    await session[approved ? "approve" : "deny"](approval.approvalId, options);
     return true;
   } catch (error) {
-    if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
+    if (!TurnlogError.isInstance(error) || !tooLate.has(error.code)) throw error;
     return false;
   }
 }

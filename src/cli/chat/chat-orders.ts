@@ -39,8 +39,8 @@ export async function carryOut(
       return await resume(order.kind, session, state);
     case "answer": {
       const [question] = questionsOf(state);
-      if (question === undefined) return hint("No call waits for an answer.");
-      const counted = await settle(session, question.callId, order.answer);
+      if (question?.asked === undefined) return hint("No call waits for an answer.");
+      const counted = await settle(session, question.asked, order.answer);
       return counted ? { kind: "done" } : hint("Too late: the call does not wait any more.");
     }
     case "ask":

@@ -10,7 +10,7 @@ import {
   type SessionView,
   type UserInput,
 } from "../../runtime/index.ts";
-import { askedTools } from "../asked-tools.ts";
+import { openApprovals } from "../open-approvals.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { DEFAULT_DIR } from "../default-dir.ts";
 import { contextWarning } from "../context-words.ts";
@@ -162,7 +162,7 @@ async function likelyMeant(id: string, { log }: Runtime): Promise<string | undef
 
 /** Whether a turn stands still until a person has answered for a call. */
 function isAsking(view: SessionView): boolean {
-  return askedTools(view).length > 0;
+  return openApprovals(view).length > 0;
 }
 
 function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {

@@ -12,6 +12,8 @@ export interface OpenCall {
   readonly toolName: string;
   readonly input: JsonValue;
   readonly status: "waiting" | "awaiting-approval" | "running";
+  /** The position of the question that waits for an answer, where there is one. */
+  readonly asked?: number;
   /** Why it is asked about, where somebody said so. */
   readonly reason?: string;
 }
@@ -51,14 +53,16 @@ export function conversationOf({ state, queue, history }: SessionView): Conversa
     held: state.context.held,
     calls: open.flatMap((part): readonly OpenCall[] => {
       if (part.kind !== "call") return [];
-      const { callId, toolName, input, outcome } = part;
+      const { callId, toolName, input, outcome, approvals } = part;
       const call = { callId, toolName, input };
       switch (outcome.status) {
         case "running":
           return [{ ...call, status: "running" }];
         case "awaiting-approval": {
           const why = outcome.reason === undefined ? {} : { reason: outcome.reason };
-          return [{ ...call, status: "awaiting-approval", ...why }];
+          const { position } = approvals?.at(-1) ?? {};
+          const asked = position === undefined ? {} : { asked: position };
+          return [{ ...call, status: "awaiting-approval", ...asked, ...why }];
         }
         case "waiting":
         case "approved":
@@ -128,7 +132,7 @@ export function foldConversation(state: ConversationState, event: SessionEvent):
     case "tool.approval-requested": {
       const { callId, reason } = event.data;
       const why = reason === undefined ? {} : { reason };
-      return changed(state, callId, { status: "awaiting-approval", ...why });
+      return changed(state, callId, { status: "awaiting-approval", asked: event.seq, ...why });
     }
     case "tool.approval-answered":
       return changed(state, event.data.callId, { status: "waiting" });
@@ -177,13 +181,13 @@ function withQueue(state: ConversationState, event: SessionEvent): ConversationS
 function changed(
   state: ConversationState,
   callId: string,
-  how: Pick<OpenCall, "status" | "reason">,
+  how: Pick<OpenCall, "status" | "asked" | "reason">,
 ): ConversationState {
   return {
     ...state,
     calls: state.calls.map((call) => {
       if (call.callId !== callId) return call;
-      const { reason: _, ...rest } = call;
+      const { reason: _, asked: __, ...rest } = call;
       return { ...rest, ...how };
     }),
   };

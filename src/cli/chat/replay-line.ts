@@ -17,8 +17,8 @@ export function replayLine(event: SessionEvent): CallLine | undefined {
     case "turn.cancel-requested":
       return { text: `Cancelled${because(event.data.reason)}`, style: "yellow" };
     case "tool.approval-answered": {
-      const { approved, always, reason } = event.data;
-      const answer = approved ? "yes" : "no";
+      const { approved, always, reason, by } = event.data;
+      const answer = `${approved ? "yes" : "no"}${by === undefined ? "" : ` (${by})`}`;
       return {
         text: `> ${answer}${always === true ? ", for good" : ""}${because(reason)}`,
         style: "bold",

@@ -1,10 +1,13 @@
 /** Runs one turn: sends the message, shows the events as they are logged, asks where a call waits for it. */
 
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
-import type { Session, TurnResult, UserInput } from "../../runtime/index.ts";
+import type { Approval, Session, TurnResult, UserInput } from "../../runtime/index.ts";
 import { settle } from "./approval-settlement.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { TurnView } from "./turn-view.ts";
+
+/** A call that is asked about, and where in the log. */
+type Question = Pick<Approval, "position" | "callId">;
 
 /** @throws TurnlogError as `session.send` and `turn.result` do */
 export async function runTurn(
@@ -44,10 +47,9 @@ export async function finishTurn(
   view: TurnView,
   interrupts: Interrupts,
 ): Promise<TurnEndReason | undefined> {
-  const { position, toolCalls } = await session.view();
-  const waiting = toolCalls.filter(({ status }) => status === "awaiting-approval");
+  const { position, approvals } = await session.view();
   return await watched(session, view, interrupts, async (answerAfter, ask) => {
-    for (const { callId } of waiting) await ask(callId);
+    for (const approval of approvals) if (approval.status === "waiting") await ask(approval);
     for await (const event of session.events({ from: position + 1, signal: interrupts.ending })) {
       await answerAfter(event);
       if (event.type === "turn.ended") return event.data.reason;
@@ -63,7 +65,7 @@ async function watched<Done>(
   interrupts: Interrupts,
   work: (
     answerAfter: (event: SessionEvent) => Promise<void>,
-    ask: (callId: string) => Promise<void>,
+    ask: (question: Question) => Promise<void>,
   ) => Promise<Done>,
 ): Promise<Done> {
   const stop = new AbortController();
@@ -77,17 +79,18 @@ async function watched<Done>(
     return "taken";
   };
   const unwanted = AbortSignal.any([stop.signal, interrupts.ending]);
-  const ask = async (callId: string): Promise<void> => {
+  const ask = async ({ position, callId }: Question): Promise<void> => {
     // An answer for good may have settled it already.
-    if (unwanted.aborted || !(await waits(session, callId))) return;
+    if (unwanted.aborted || !(await waits(session, position))) return;
     const asked = await view.approve?.(callId, unwanted);
-    if (asked === undefined) await settle(session, callId, nobodyThere);
-    else if (asked.kind === "answered") await settle(session, callId, asked.answer);
+    if (asked === undefined) await settle(session, position, nobodyThere);
+    else if (asked.kind === "answered") await settle(session, position, asked.answer);
     else if (!unwanted.aborted) interrupts.press();
   };
   const answerAfter = async (event: SessionEvent): Promise<void> => {
     await view.show(event);
-    if (event.type === "tool.approval-requested") await ask(event.data.callId);
+    const { type, seq, data } = event;
+    if (type === "tool.approval-requested") await ask({ position: seq, callId: data.callId });
   };
   return await interrupts.during(press, async () => {
     const done = await work(answerAfter, ask);
@@ -97,9 +100,9 @@ async function watched<Done>(
   });
 }
 
-async function waits(session: Session, callId: string): Promise<boolean> {
-  const { toolCalls } = await session.view();
-  return toolCalls.some((call) => call.callId === callId && call.status === "awaiting-approval");
+async function waits(session: Session, asked: number): Promise<boolean> {
+  const { approvals } = await session.view();
+  return approvals.some(({ position, status }) => position === asked && status === "waiting");
 }
 
 const nobodyThere = {

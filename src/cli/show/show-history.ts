@@ -2,6 +2,7 @@
 
 import type { StoredError } from "../../events/index.ts";
 import type {
+  ApprovalDecision,
   CallPart,
   HistoryItem,
   HistoryPart,
@@ -133,15 +134,26 @@ function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly st
   const { input, outcome } = part;
   const style = outcome.status === "succeeded" ? "cyan" : "yellow";
   const line = `  ${data.style(style, visibleText(`${labelOf(part)} → ${callEnd(part)}`))}`;
-  if (lengths.value !== Number.POSITIVE_INFINITY) return [line];
+  const answers = (part.approvals ?? []).flatMap(({ answer }) =>
+    answer === undefined ? [] : [`    ${visibleText(answerText(answer))}`],
+  );
+  if (lengths.value !== Number.POSITIVE_INFINITY) return [line, ...answers];
   const values = [`input: ${shortenedJson(input, lengths.value)}`];
   if (outcome.status === "succeeded") {
     values.push(`output: ${shortenedJson(outcome.output, lengths.value)}`);
   } else if (outcome.status === "failed") values.push(`error: ${outcome.error.message}`);
   return [
     line,
+    ...answers,
     ...values.flatMap((value) => indented(visibleText(value)).map((one) => `  ${one}`)),
   ];
+}
+
+/** What a person said about a call. */
+function answerText({ approved, always, by, reason }: ApprovalDecision): string {
+  const how = `${approved ? "approved" : "denied"}${always === true ? " for good" : ""}`;
+  const who = by === undefined ? "" : ` by ${excerpt(by, 60)}`;
+  return `${how}${who}${reason === undefined ? "" : `: ${excerpt(reason, 120)}`}`;
 }
 
 function labelOf({ toolName, input }: CallPart | ProviderCallPart): string {

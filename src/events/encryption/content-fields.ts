@@ -141,7 +141,7 @@ const contentFields: ContentFields = {
   "part.error": { error },
 
   "tool.approval-requested": { ...key, toolName: clear, reason: out },
-  "tool.approval-answered": { ...key, approved: clear, reason: out, always: clear },
+  "tool.approval-answered": { ...key, approved: clear, reason: out, always: clear, by: out },
   "tool.started": { ...key, toolName: clear, attempt: clear, effectId: clear },
   "tool.progressed": { ...key, output: text },
   "tool.succeeded": { ...key, output: text, modelOutput: modelText },

@@ -13,7 +13,7 @@ import { code, flag, name, oneOf, options, position, text, thing } from "./shape
 const delivery = oneOf("steer", "follow-up");
 const sendShape = options({ id: name, delivery });
 const cancelShape = options({ mode: oneOf("now", "after-tools"), reason: text, withdraw: flag });
-const answerShape = options({ reason: text, always: flag });
+const answerShape = options({ reason: text, always: flag, by: name });
 const atShape = options({ at: position });
 const previewShape = options({ at: position, compact: strategyShape });
 const forkShape = options({ at: position, undo: flag });
@@ -53,7 +53,7 @@ function optional(named: string, shape: z.ZodType): Parameter {
   return { name: named, shape, isOptional: true };
 }
 
-const answer = [required("callId", text), optional("answer", answerShape)];
+const answer = [required("approvalId", text), optional("answer", answerShape)];
 
 /** What each command takes; a command that is not here takes nothing, or checks it itself. */
 const commands: ReadonlyMap<unknown, Taken> = new Map<keyof Session, Taken>([

@@ -11,6 +11,7 @@ import {
 } from "../../../src/index.ts";
 import { replay, scriptedModel } from "../../../src/testing/index.ts";
 import { temporaryFolder } from "../../cli/temporary-folder.ts";
+import { allow } from "../../support/answering.ts";
 import { call, calling } from "../../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../../support/with-runtime.ts";
 import { containing, echo, endOf, nothing } from "../tools.ts";
@@ -177,7 +178,7 @@ describe("a session that is opened again", () => {
     expect(await endOf(open, "2")).toMatchObject({ type: "tool.succeeded" });
     await open.runtime.close();
     await using again = await openSession({ model }, { mcp, log });
-    await again.session.approve("1");
+    await allow(again.session, "1");
     await again.session.idle();
     expect(await endOf(again, "1")).toMatchObject({ type: "tool.succeeded" });
     expect(await configurations(again)).toBe(1);

@@ -1,0 +1,14 @@
+/** The approval of a call, as its id is promised to be made: nothing is asked of the session for it. */
+
+import { SESSION } from "./process.ts";
+import type { Stage } from "./stage.ts";
+
+/** The id of the newest approval of a call of the running step, whether or not it waits. */
+export function approvalIdOf({ situation, store }: Stage, callId: string): string {
+  const { turn, step } = situation.machine.context;
+  const asked = store.events.filter(
+    ({ type, data }) =>
+      type === "tool.approval-requested" && data.step === step && data.callId === callId,
+  );
+  return [SESSION, turn, step, callId, asked.length].join("~");
+}
