@@ -25,6 +25,7 @@ const optionsSchema = z.object({
   maxGap: z.number().nonnegative().exactOptional(),
   check: z.boolean().default(false),
   agent: z.string().exactOptional(),
+  allow: z.array(z.enum(["instructions", "tool-descriptions"])).exactOptional(),
 });
 type Options = z.infer<typeof optionsSchema>;
 
@@ -47,7 +48,9 @@ export async function replaySession(
 }
 
 /** An option that would do nothing is a mistake of whoever gives it. @throws UsageError */
-function assertUsed({ check: isCheck, agent, maxGap, pace }: Options): void {
+function assertUsed({ check: isCheck, agent, allow, maxGap, pace }: Options): void {
+  if (allow !== undefined && !isCheck)
+    throw new UsageError("--allow is for a check: add --check. A replay alone compares nothing.");
   if (agent !== undefined && !isCheck)
     throw new UsageError("--agent is for a check: add --check. A replay alone runs no agent.");
   if (maxGap !== undefined && (isCheck || pace === "at-once"))
@@ -116,7 +119,7 @@ async function toldAsChat(
 async function check(
   session: string,
   log: EventLog,
-  { agent: file, dir, pace, json }: Options,
+  { agent: file, allow = [], dir, pace, json }: Options,
   { data }: Output,
 ): Promise<ExitCode> {
   const { differenceText, replay } = await import("../testing/index.ts");
@@ -131,7 +134,7 @@ async function check(
           compaction,
         })
       : await (await import("./agent-module.ts")).agentOf(file);
-  const { difference } = await replay(events, agent, { pace });
+  const { difference } = await replay(events, agent, { allow, pace });
   const same = difference === undefined ? events.length : difference.position - 1;
   if (json) {
     await writeLine(data, jsonText({ session, events: same, difference }));

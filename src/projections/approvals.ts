@@ -1,7 +1,7 @@
 /** Answers that a person gave once and for all, and the sessions in which questions were answered. */
 
 import { z } from "zod";
-import { byId, byIdSchema, forkPointSchema, type ForkPoint } from "../events/index.ts";
+import { byId, byIdSchema, type ForkPoint } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** Which tools were approved or refused for good. */
@@ -32,7 +32,7 @@ export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsS
   schema: z.object({
     always: byIdSchema(z.object({ approved: z.boolean(), reason: z.string().exactOptional() })),
     asked: byIdSchema(z.string()),
-    lineage: z.array(forkPointSchema),
+    lineage: z.array(z.object({ session: z.string(), position: z.int() })),
   }),
   initial: { always: {}, asked: {}, lineage: [] },
   on: {

@@ -25,7 +25,8 @@ export function agentDifference(
     : ["The order of its tools has changed."];
 }
 
-function agentOf(event: SessionEvent | undefined): AgentDescription | undefined {
+/** The agent that an event names. */
+export function agentOf(event: SessionEvent | undefined): AgentDescription | undefined {
   switch (event?.type) {
     case "session.created":
     case "session.configured":

@@ -20,6 +20,7 @@ export {
   type ScriptedStep,
   type ScriptedToolCall,
 } from "../models/index.ts";
+export type { AllowedDifference } from "./allowed-differences.ts";
 export { blobStoreContract, type BlobStoreContract } from "./blob-store-contract.ts";
 export { eventLogContract, type ContractRunner } from "./event-log-contract.ts";
 export { keyStoreContract } from "./key-store-contract.ts";

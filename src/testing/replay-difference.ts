@@ -78,12 +78,70 @@ function withoutCircumstances(value: unknown): unknown {
   );
 }
 
-/** Both sides in words, as a failing test shows them. */
-export function differenceText({ position, recorded, replayed }: ReplayDifference): string {
+/** What differs in a sentence, then both sides, as a failing test shows them. */
+export function differenceText(difference: ReplayDifference): string {
+  const { position, recorded, replayed } = difference;
   const side = (event: SessionEvent | undefined): string =>
     event === undefined ? "nothing" : `${event.type} ${JSON.stringify(event.data)}`;
-  const agents = agentDifference(recorded, replayed).map((sentence) => `\n${sentence}`);
-  return `At position ${position} the session was\n  ${side(recorded)}\nand the replay has\n  ${side(replayed)}${agents.join("")}`;
+  return `${sentenceOf(difference)}\nAt position ${position} the session was\n  ${side(recorded)}\nand the replay has\n  ${side(replayed)}`;
+}
+
+function sentenceOf({ position, recorded, replayed }: ReplayDifference): string {
+  const agents = agentDifference(recorded, replayed);
+  if (agents.length > 0) return agents.join(" ");
+  if (recorded === undefined)
+    return `The session ended before position ${position}, and the replay goes on with ${named(replayed)}.`;
+  if (replayed === undefined)
+    return `At position ${position} came ${named(recorded)}, and the replay does not go on.`;
+  if (recorded.type !== replayed.type)
+    return `At position ${position} came ${named(recorded)}, and the replay has ${named(replayed)}.`;
+  if (recorded.type === "step.started" && replayed.type === "step.started") {
+    if (isSameEvent(recorded, withPrompt(replayed, recorded)))
+      return `Step ${recorded.data.step} is shown another prompt.`;
+  }
+  const [path, was, is] = firstDifference(comparable(recorded), comparable(replayed));
+  return `At position ${position} ${named(recorded)} differs in ${path}: it was ${excerpt(was)} and is ${excerpt(is)}.`;
+}
+
+/** With the tool or the call that it is about. */
+function named(event: SessionEvent | undefined): string {
+  if (event === undefined) return "nothing";
+  const { type, data } = event;
+  if ("toolName" in data && typeof data["toolName"] === "string")
+    return `${type} (${data["toolName"]})`;
+  if ("callId" in data && typeof data["callId"] === "string")
+    return `${type} (call ${data["callId"]})`;
+  return type;
+}
+
+/** The innermost place at which two values differ, with what is there. */
+function firstDifference(
+  was: unknown,
+  is: unknown,
+  path: readonly string[] = [],
+): readonly [path: string, was: unknown, is: unknown] {
+  if (isObject(was) && isObject(is)) {
+    for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
+      const [one, other] = [was[key], is[key]];
+      if (!isDeepStrictEqual(one, other)) return firstDifference(one, other, [...path, key]);
+    }
+  }
+  // What an event says is in its data.
+  const told = path[0] === "data" && path.length > 1 ? path.slice(1) : path;
+  return [`\`${told.join(".")}\``, was, is];
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
+/** Characters of a value in a sentence: all of it is told below. */
+const EXCERPT = 80;
+
+function excerpt(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (text === undefined) return "absent";
+  return text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text;
 }
 
 /** A step as if it had been given the prompt that was recorded. */

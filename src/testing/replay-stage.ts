@@ -7,6 +7,7 @@ import { createRuntime, type Agent, type Session, type Timer } from "../index.ts
 import { withRecordedOffer } from "../runtime/index.ts";
 import { isStop, isTimeUp, replayModel, type ReplayPace } from "../models/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
+import { AllowedDifferences, type AllowedDifference } from "./allowed-differences.ts";
 import { beginOf, isGone, isOpening, sessionName } from "./recorded-processes.ts";
 import { endingAt } from "./recorded-endings.ts";
 import { isConcluded, isSummarising, runningAt } from "./recorded-stops.ts";
@@ -23,6 +24,8 @@ export interface ReplayStageOptions {
   readonly events: readonly SessionEvent[];
   /** Positions of steps whose prompts cannot be compared. */
   readonly lostPrompts: ReadonlySet<number>;
+  /** What may differ. */
+  readonly allow: readonly AllowedDifference[];
   readonly agentOf: (recorded: AgentDescription) => Agent;
   readonly patienceMs: number;
   readonly time: ReplayPace;
@@ -59,6 +62,7 @@ export class ReplayStage {
   #session: Promise<Session | undefined> | undefined;
   /** Ends the time of the turn that runs in it; it passes only where that was recorded. */
   #timeUp: (() => void) | undefined;
+  readonly #allowed: AllowedDifferences;
   /** What was recorded of the agent that runs it. */
   #description: AgentDescription;
 
@@ -66,6 +70,7 @@ export class ReplayStage {
     this.#options = options;
     this.#pacer = new ReplayPacer(options.time, (seq) => beginOf(seq, options.events));
     this.#description = created.data.agent;
+    this.#allowed = new AllowedDifferences(options.allow);
     this.#name = sessionName(options.events, 0) ?? "replay";
     this.#names.add(this.#name);
   }
@@ -134,6 +139,7 @@ export class ReplayStage {
     this.#name = sessionName(events, own) ?? `${this.#name}-${own}`;
     this.#names.add(this.#name);
     await log.fork(this.#name, [link, ...taken]);
+    for (const one of [event, ...taken]) this.#allowed.happened(one);
     this.#description = agent ?? this.#description;
     const position = own + taken.length;
     this.#pacer.advance(position);
@@ -239,8 +245,12 @@ export class ReplayStage {
     // The position is all that it has not got yet.
     const made = { ...event, seq: position } as SessionEvent;
     const named = withEffect(made, recorded, this.#names);
-    const replayed = this.#options.lostPrompts.has(position) ? withPrompt(named, recorded) : named;
+    const compared = this.#allowed.without(named, recorded);
+    const replayed = this.#options.lostPrompts.has(position)
+      ? withPrompt(compared, recorded)
+      : compared;
     if (recorded !== undefined && isSameEvent(recorded, replayed)) {
+      this.#allowed.happened(recorded);
       this.#options.onEvent(recorded);
       return { ...event, ...(named === made ? {} : named), at: recorded.at };
     }

@@ -14,11 +14,17 @@ import {
 import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import { contextView, history, isPromptThinned } from "../projections/index.ts";
+import { parseAllowed, type AllowedDifference } from "./allowed-differences.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
 import { ReplayStage } from "./replay-stage.ts";
 
 /** How a replay waits. */
 export interface ReplayOptions {
+  /**
+   * What may differ from the recording, by name; everything else is compared. Default: nothing.
+   * `instructions` of the agent, `tool-descriptions` with the input schemas.
+   */
+  readonly allow?: readonly AllowedDifference[];
   /** Milliseconds without any event after which the next one is no longer expected. Default 1,000. */
   readonly patienceMs?: number;
   /** Without waiting (default), in the time that it took, or so many times faster. */
@@ -50,13 +56,15 @@ export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
  * is left out, and prompts that had it are not compared. Not compared are times, stacks, how
  * long a refused call was put off, and guesses of tokens.
  * @param events - Of one session, as `EventLog.read` or `readSessionFile` gives them.
- * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a gap
+ * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a
+ * gap, and for a difference that cannot be allowed
  */
 export async function replay(
   events: readonly SessionEvent[],
   agent: ReplayedAgent,
-  { patienceMs = 1000, pace = "at-once", time, onEvent = () => {} }: ReplayOptions = {},
+  { allow = [], patienceMs = 1000, pace = "at-once", time, onEvent = () => {} }: ReplayOptions = {},
 ): Promise<ReplayResult> {
+  const allowed = parseAllowed(allow);
   const [created] = events;
   if (created?.type !== "session.created" || events.some(({ seq }, at) => seq !== at + 1)) {
     throw new TurnlogError(
@@ -83,6 +91,7 @@ export async function replay(
     log,
     events: plain,
     lostPrompts: new Set(plain.flatMap(({ seq }) => (lost.has(positionOf(seq)) ? [seq] : []))),
+    allow: allowed,
     agentOf,
     patienceMs,
     time: recordedPace(plain, pace, time === undefined ? {} : { time }),

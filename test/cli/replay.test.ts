@@ -86,7 +86,10 @@ describe("replay --check", () => {
     await writeFile(file, `export const agent = { model: ${JSON.stringify(model)} };\n`);
     const { code, stdout } = await replay(session, "--check", "--agent", file);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^At position 1 the session was\n {2}session\.created .*"search_files"/);
+    expect(stdout).toMatch(/^The instructions have changed\. The tool \S+ is gone\./);
+    expect(stdout).toMatch(
+      /^At position 1 the session was\n {2}session\.created .*"search_files"/m,
+    );
     const json = await replay(session, "--check", "--agent", file, "--json");
     expect(json.code).toBe(1);
     expect(jsonLines(json.stdout)).toMatchObject([
@@ -96,6 +99,17 @@ describe("replay --check", () => {
         difference: { position: 1, recorded: { seq: 1 }, replayed: { seq: 1 } },
       },
     ]);
+  });
+
+  it("allows edited instructions by name, and only in a check", async () => {
+    const edited = { cwd: folder.path, env: { INSTRUCTIONS: "Be brief." } };
+    const differs = await run(["replay", session, "--check"], edited);
+    expect(differs.code).toBe(1);
+    expect(differs.stdout).toMatch(/^The instructions have changed\.\n/);
+    const allowed = await run(["replay", session, "--check", "--allow", "instructions"], edited);
+    expect(allowed).toMatchObject({ code: 0 });
+    expect(await replay(session, "--allow", "instructions")).toMatchObject({ code: 2 });
+    expect(await replay(session, "--check", "--allow", "prompts")).toMatchObject({ code: 2 });
   });
 
   it("says when a module has no agent", async () => {

@@ -302,6 +302,7 @@ describe("an approval", () => {
     expect((await open.session.view()).approvals).toMatchObject([
       { approvalId, status: "waiting" },
     ]);
+    await open.session.cancel();
   });
 
   it("has an id in a log of the first release, each another one", async () => {

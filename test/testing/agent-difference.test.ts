@@ -34,7 +34,7 @@ async function recorded(): Promise<readonly SessionEvent[]> {
 async function said(events: readonly SessionEvent[], agent: Agent): Promise<string> {
   const { difference } = await replay(events, agent);
   if (difference === undefined) throw new Error("The agent is the same.");
-  return differenceText(difference).split("\n").slice(4).join("\n");
+  return differenceText(difference).split("\n")[0] ?? "";
 }
 
 describe("an agent that is another one", () => {
@@ -45,7 +45,7 @@ describe("an agent that is another one", () => {
       "The tool look has another description or input schema.",
       { tools: { look: looking("Looks again."), ask } },
     ],
-    ["The tool ask is gone.\nThe tool tell is new.", { tools: { look, tell: ask } }],
+    ["The tool ask is gone. The tool tell is new.", { tools: { look, tell: ask } }],
     ["The order of its tools has changed.", { tools: { ask, look } }],
   ])("is told by what it differs: %s", async (words, change) => {
     expect(await said(await recorded(), agentOf(change))).toBe(words);

@@ -95,6 +95,12 @@ export function addLookCommands(
     .option("--max-gap <seconds>", "wait for no event longer than that", positiveNumber)
     .option("--check", "run the runtime against the recording; exit code 1 at a difference")
     .option("--agent <file>", "the module with the agent to check (default: the chat's agent)")
+    .addOption(
+      new Option("--allow <what...>", "of a check, what of the agent may differ").choices([
+        "instructions",
+        "tool-descriptions",
+      ]),
+    )
     .action(async (session: string, _options: unknown, command: Command) => {
       const { replaySession } = await import("../replay-command.ts");
       end(await replaySession(session, command.optsWithGlobals(), output));

@@ -1,0 +1,83 @@
+/**
+ * What a replay lets differ, by name: a test survives an edited prompt, and still checks calls, their
+ * order, results and ends. Each prompt is compared as the recorded agent would have been told it. Pure.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import { TurnlogError, type AgentDescription, type SessionEvent } from "../events/index.ts";
+import { contextView, history, promptDigest, promptMessages } from "../projections/index.ts";
+import { agentOf } from "./agent-difference.ts";
+
+const names = ["instructions", "tool-descriptions"] as const;
+
+/**
+ * `instructions`: what the agent is told in its instructions. `tool-descriptions`: descriptions and
+ * input schemas of its tools; a schema that takes a recorded input no more is found all the same.
+ */
+export type AllowedDifference = (typeof names)[number];
+
+/** @throws TurnlogError `INVALID_INPUT` for a name that there is not */
+export function parseAllowed(given: unknown): readonly AllowedDifference[] {
+  const parsed = z.array(z.enum(names)).safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `A replay cannot allow ${JSON.stringify(given)}: \`allow\` is a list of ${names.map((name) => `"${name}"`).join(" and ")}. Everything else is behaviour, which a replay checks.`,
+    { cause: parsed.error },
+  );
+}
+
+export class AllowedDifferences {
+  readonly #allowed: ReadonlySet<AllowedDifference>;
+  #state = { history: history.initial, view: contextView.initial };
+  /** The digest of the agent that was recorded. */
+  #agent = "";
+
+  constructor(allowed: readonly AllowedDifference[]) {
+    this.#allowed = new Set(allowed);
+  }
+
+  /** The event as it would be without what is allowed to differ from the recorded one. */
+  without(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
+    if (this.#allowed.size === 0) return made;
+    switch (made.type) {
+      case "session.created":
+      case "session.configured": {
+        if (recorded?.type !== made.type) return made;
+        const { agent } = recorded.data;
+        return this.#isAllowed(agent, made.data.agent) ? { ...made, data: { agent } } : made;
+      }
+      case "step.started": {
+        const messages = promptMessages(this.#state.history, this.#state.view);
+        const digest = promptDigest(this.#agent, messages);
+        return { ...made, data: { ...made.data, promptDigest: digest } };
+      }
+      default:
+        return made;
+    }
+  }
+
+  /** Told of each event that has happened again. */
+  happened(event: SessionEvent): void {
+    if (this.#allowed.size === 0) return;
+    this.#agent = agentOf(event)?.digest ?? this.#agent;
+    this.#state = {
+      history: history.fold(this.#state.history, event),
+      view: contextView.fold(this.#state.view, event),
+    };
+  }
+
+  #isAllowed(recorded: AgentDescription, made: AgentDescription): boolean {
+    const may = (name: AllowedDifference): boolean => this.#allowed.has(name);
+    const [one, other] = [recorded.parts, made.parts];
+    if (!isDeepStrictEqual(recorded.model, made.model)) return false;
+    if (!isDeepStrictEqual(recorded.tools, made.tools)) return false;
+    // One digest for all does not tell which part is another one.
+    if (one === undefined || other === undefined) return names.every(may);
+    return (
+      (may("instructions") || one.instructions === other.instructions) &&
+      (may("tool-descriptions") || isDeepStrictEqual(one.tools, other.tools))
+    );
+  }
+}
