@@ -67,7 +67,7 @@ const vitest = await createVitest(
     reporters: [{}],
     bail: 1,
     maxWorkers: 1,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
   },
   {
     root,
