@@ -52,7 +52,7 @@ describe.each(fixtureNames)("the session %s, cut off", (name) => {
       expect(open.length).toBeGreaterThan(30);
       for (const { seq } of open) {
         await using log = await openMemoryLog();
-        await log.append(SESSION, "none", events.slice(0, seq));
+        await log.append(SESSION, "none", events.slice(0, seq), { origin: "recorded" });
         const problems = await reopeningProblems({
           log,
           session: SESSION,
@@ -68,7 +68,7 @@ describe.each(fixtureNames)("the session %s, cut off", (name) => {
 
 it("a session that was closed stays closed", async () => {
   await using log = await openMemoryLog();
-  await log.append(SESSION, "none", await readFixture("long-talk"));
+  await log.append(SESSION, "none", await readFixture("long-talk"), { origin: "recorded" });
   await using runtime = await createRuntime({ log, agent: agent() });
   const session = await runtime.session(SESSION);
   await expect(session.send("Hello?")).rejects.toMatchObject({ code: "SESSION_CLOSED" });

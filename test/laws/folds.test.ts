@@ -70,7 +70,7 @@ describe("a log of any events in any order", () => {
         fc.pre(events.length > 0);
         const replayed = replay(events);
         await using log = await openMemoryLog();
-        await log.append(SESSION, "none", events);
+        await log.append(SESSION, "none", events, { origin: "recorded" });
         let kept = nothingKept;
         for (const position of positions(events, at)) {
           const tail = events.slice(kept.state.position, position);
@@ -186,7 +186,8 @@ describe("a log of any events in any order", () => {
           }
           return shown;
         })();
-        for (const event of events) await log.append(SESSION, event.seq - 1, [event]);
+        for (const event of events)
+          await log.append(SESSION, event.seq - 1, [event], { origin: "recorded" });
         const stored = await Array.fromAsync(log.read(SESSION));
         const shown = await following;
         expect(JSON.stringify(stored)).toBe(JSON.stringify(events));

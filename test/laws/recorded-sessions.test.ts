@@ -105,7 +105,7 @@ describe.each(fixtureNames)("the recording %s", (name) => {
       more.reduce((before, event) => foldSession(before, event).state, state);
     for (const { seq } of events) {
       await using log = await openMemoryLog();
-      await log.append(SESSION, "none", events);
+      await log.append(SESSION, "none", events, { origin: "recorded" });
       await saveSessionSnapshot(log, SESSION, stateAt(folded, seq), nothingKept);
       const { state } = await loadSessionSnapshot(log, SESSION);
       expect(state.position).toBe(seq);
@@ -119,7 +119,7 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const events = await readFixture(name);
     const folded = replay(events);
     await using log = await openMemoryLog();
-    await log.append(SESSION, "none", events);
+    await log.append(SESSION, "none", events, { origin: "recorded" });
     for (const { seq } of events) {
       const view = await viewSession(log, SESSION, seq);
       expect(view).toStrictEqual(viewOf(SESSION, stateAt(folded, seq)));

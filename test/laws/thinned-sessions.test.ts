@@ -21,7 +21,7 @@ vi.setConfig({ testTimeout: patience });
 
 async function logOf(events: readonly SessionEvent[]): Promise<StoreLog> {
   const log = await openMemoryLog();
-  await log.append(SESSION, "none", events);
+  await log.append(SESSION, "none", events, { origin: "recorded" });
   return log;
 }
 
