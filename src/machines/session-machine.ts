@@ -53,8 +53,8 @@ export const sessionMachine: SessionMachine = setup({
     }),
     dequeue: assign(({ context, event }) => {
       assertEvent(event, ["message.delivered", "message.withdrawn"]);
-      const { ids } = event.data;
-      return { queue: context.queue.filter((message) => !ids.includes(message.id)) };
+      const gone = new Set(event.data.ids);
+      return { queue: context.queue.filter((message) => !gone.has(message.id)) };
     }),
     reschedule: assign(({ context, event }) => {
       assertEvent(event, "message.rescheduled");

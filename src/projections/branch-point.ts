@@ -1,8 +1,7 @@
 /** Where a session would have to branch off so that something has not happened yet. Pure. */
 
-import { byId } from "../events/index.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
-import type { QueueState } from "./queue.ts";
+import { acceptedAt, type QueueState } from "./queue.ts";
 
 /** A position from which something has not happened yet, and what waits there. */
 export interface BranchPoint {
@@ -65,9 +64,9 @@ export function lastMessage({ history: { items } }: Branching): Retraction | und
 export function pointBefore(
   { messages, before }: Retraction,
   start: number,
-  { accepted }: QueueState,
+  queue: QueueState,
 ): BranchPoint {
-  const came = messages.map((id) => byId(accepted, id) ?? 0);
+  const came = messages.map((id) => acceptedAt(queue, id) ?? 0);
   let position = start - 1;
   // What was said right before the turn need not be said and taken back.
   while (before.kind === "turn" && came.includes(position)) position -= 1;

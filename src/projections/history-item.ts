@@ -2,7 +2,6 @@
 
 import { z } from "zod";
 import {
-  byIdSchema,
   userContentSchema,
   type BlobMeasures,
   type Delivery,
@@ -17,6 +16,7 @@ import {
   type StoredUserContent,
   type TurnEndReason,
 } from "../events/index.ts";
+import { chunkedSchema, entryOf, type ChunkedRecord } from "./chunked-record.ts";
 
 /** What a user said, where it was delivered. */
 export interface UserItem {
@@ -214,7 +214,7 @@ export interface HistoryState {
   /** What the next step is told besides. */
   readonly note?: NoteItem;
   /** Content of messages that were accepted and not yet delivered, by id. */
-  readonly waiting: Readonly<Record<string, WaitingMessage>>;
+  readonly waiting: ChunkedRecord<WaitingMessage>;
   readonly turn: number;
 }
 
@@ -240,8 +240,16 @@ export const historySchema: z.ZodType<HistoryState> = z.object({
   items: z.array(z.custom<HistoryItem>(hasKind)),
   open: z.custom<StepItem>(hasKind).exactOptional(),
   note: z.custom<NoteItem>(hasKind).exactOptional(),
-  waiting: byIdSchema(
+  waiting: chunkedSchema(
     z.object({ content: userContentSchema, delivery: z.enum(["steer", "follow-up"]) }),
   ),
   turn: z.int().nonnegative(),
 });
+
+/** What waits under an id; undefined for what was delivered, withdrawn or never accepted. */
+export function waitingMessage(
+  { waiting }: Pick<HistoryState, "waiting">,
+  id: string,
+): WaitingMessage | undefined {
+  return entryOf(waiting, id);
+}

@@ -4,12 +4,12 @@
  */
 
 import {
-  byId,
   sendableContent,
   sendableMetadata,
   sendableOutput,
   type SessionEvent,
 } from "../events/index.ts";
+import { entryOf, withEntry, withoutEntries } from "./chunked-record.ts";
 import { withBlockDelta, withBlockEnd, withBlockStart } from "./history-block.ts";
 import { withAnswer, withOutcome, withQuestion } from "./history-call.ts";
 import {
@@ -26,7 +26,7 @@ import { succeeded } from "./result-position.ts";
 const LAST_STEP_NOTE =
   "[The time for this turn is up. Conclude now, in this reply: tools are not run any more.]";
 
-const initial: HistoryState = { items: [], waiting: {}, turn: 0 };
+const initial: HistoryState = { items: [], waiting: [], turn: 0 };
 
 /** Moves the open step to what is over. */
 function settled(state: HistoryState): HistoryState {
@@ -48,22 +48,15 @@ function withPart(state: HistoryState, part: HistoryPart): HistoryState {
   return withOpen(state, (step) => ({ ...step, parts: [...step.parts, part] }));
 }
 
-function without(
-  waiting: HistoryState["waiting"],
-  ids: readonly string[],
-): HistoryState["waiting"] {
-  return Object.fromEntries(Object.entries(waiting).filter(([id]) => !ids.includes(id)));
-}
-
 function delivered(state: HistoryState, event: SessionEvent<"message.delivered">): HistoryState {
   const { ids, turn } = event.data;
   const items = ids.flatMap((id): UserItem[] => {
-    const content = byId(state.waiting, id)?.content;
+    const content = entryOf(state.waiting, id)?.content;
     if (content === undefined) return [];
     return [{ kind: "user", id, content, position: event.seq, at: event.at, turn }];
   });
   const base = settled(state);
-  return { ...base, items: [...base.items, ...items], waiting: without(base.waiting, ids) };
+  return { ...base, items: [...base.items, ...items], waiting: withoutEntries(base.waiting, ids) };
 }
 
 /** A provider's metadata, only where there is some: absent and undefined are not the same in JSON. */
@@ -80,26 +73,26 @@ type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["prov
 /** Folds everything that was said and done. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
-  version: 4,
+  version: 5,
   schema: historySchema,
   initial,
   on: {
     "message.queued": (state, { data }) => ({
       ...state,
-      waiting: {
-        ...state.waiting,
-        [data.id]: { content: sendableContent(data.content), delivery: data.delivery },
-      },
+      waiting: withEntry(state.waiting, data.id, {
+        content: sendableContent(data.content),
+        delivery: data.delivery,
+      }),
     }),
     "message.rescheduled": (state, { data }) => {
-      const message = byId(state.waiting, data.id);
+      const message = entryOf(state.waiting, data.id);
       if (message === undefined) return state;
       const moved = { ...message, delivery: data.delivery };
-      return { ...state, waiting: { ...state.waiting, [data.id]: moved } };
+      return { ...state, waiting: withEntry(state.waiting, data.id, moved) };
     },
     "message.withdrawn": (state, { data }) => ({
       ...state,
-      waiting: without(state.waiting, data.ids),
+      waiting: withoutEntries(state.waiting, data.ids),
     }),
     "message.delivered": delivered,
 

@@ -27,6 +27,7 @@ export {
   type ResultCut,
 } from "./context-view.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
+export { waitingMessage } from "./history-item.ts";
 export type {
   ApprovalDecision,
   BlockPart,
@@ -80,7 +81,7 @@ export {
   type PromptOrigin,
 } from "./prompt.ts";
 export { bindingOf } from "./provider-bound.ts";
-export { queue, type QueuedMessage, type QueueState } from "./queue.ts";
+export { acceptedAt, queue, type QueuedMessage, type QueueState } from "./queue.ts";
 export { coveredBy, itemRuns } from "./covered.ts";
 export { cutGap, cutText, partsPair, resultText, type Gap, type ResultMark } from "./result-cut.ts";
 export { itemMedia, omittedIn, omittedNote, type Medium } from "./shown-media.ts";

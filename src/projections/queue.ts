@@ -1,12 +1,8 @@
 /** The queue: what users said that the model has not been given yet, and what became of each message. */
 
 import { z } from "zod";
-import {
-  byIdSchema,
-  userContentSchema,
-  type Delivery,
-  type StoredUserContent,
-} from "../events/index.ts";
+import { userContentSchema, type Delivery, type StoredUserContent } from "../events/index.ts";
+import { chunkedSchema, entryOf, withEntry, type ChunkedRecord } from "./chunked-record.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** A message that waits to be delivered. */
@@ -23,18 +19,24 @@ export interface QueuedMessage {
 export interface QueueState {
   /** Oldest first. */
   readonly waiting: readonly QueuedMessage[];
-  /** The position at which each message was accepted, by id: a message is accepted once. */
-  readonly accepted: Readonly<Record<string, number>>;
+  /** The position at which each message was accepted, by id: a message is accepted once. Read by {@link acceptedAt}. */
+  readonly accepted: ChunkedRecord<number>;
+}
+
+/** The position at which a message was accepted; undefined for one that never was. */
+export function acceptedAt({ accepted }: QueueState, id: string): number | undefined {
+  return entryOf(accepted, id);
 }
 
 function remove(state: QueueState, ids: readonly string[]): QueueState {
-  return { ...state, waiting: state.waiting.filter((message) => !ids.includes(message.id)) };
+  const gone = new Set(ids);
+  return { ...state, waiting: state.waiting.filter((message) => !gone.has(message.id)) };
 }
 
 /** Folds which messages wait. */
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
-  version: 2,
+  version: 3,
   schema: z.object({
     waiting: z.array(
       z.object({
@@ -45,16 +47,16 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
         at: z.number(),
       }),
     ),
-    accepted: byIdSchema(z.int()),
+    accepted: chunkedSchema(z.int()),
   }),
-  initial: { waiting: [], accepted: {} },
+  initial: { waiting: [], accepted: [] },
   on: {
     "message.queued": (state, { seq, at, data }) => ({
       waiting: [
         ...state.waiting,
         { id: data.id, content: data.content, delivery: data.delivery, position: seq, at },
       ],
-      accepted: { ...state.accepted, [data.id]: seq },
+      accepted: withEntry(state.accepted, data.id, seq),
     }),
     "message.delivered": (state, { data }) => remove(state, data.ids),
     "message.rescheduled": (state, { data }) => ({

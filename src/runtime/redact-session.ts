@@ -2,13 +2,13 @@
 
 import { asEncrypted } from "../events/encryption/index.ts";
 import {
-  byId,
   isRedacted,
   TurnlogError,
   type EventLog,
   type PositionRange,
   type SessionEvent,
 } from "../events/index.ts";
+import { acceptedAt } from "../projections/index.ts";
 import { check } from "./border/check.ts";
 import { redactSessionShape } from "./border/store-shapes.ts";
 import { linkOf } from "./fork-link.ts";
@@ -166,7 +166,7 @@ function assertOver(
     );
     if (isOpen)
       throw refused(session, `call ${call?.callId} has not ended. Answer it first`, position);
-    if (queue.waiting.some(({ id }) => byId(queue.accepted, id) === position))
+    if (queue.waiting.some(({ id }) => acceptedAt(queue, id) === position))
       throw refused(session, `the message at ${position} waits. Withdraw it first`, position);
   }
 }

@@ -1,7 +1,7 @@
 /** The session as its user holds it. The live actor behind it comes and goes; the handle stays good. */
 
 import { byId, TurnlogError, type EventLog, type RecoveryPolicy } from "../events/index.ts";
-import type { QueuedMessage } from "../projections/index.ts";
+import { acceptedAt, type QueuedMessage } from "../projections/index.ts";
 import {
   addsNothing,
   answerEvent,
@@ -101,7 +101,7 @@ export function createSession(id: string, host: SessionHost): Session {
 
     async send(input, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
       // Said again, a message is not read again: what it had brought may be gone.
-      const known = byId((await host.actor(id)).state.queue.accepted, messageId);
+      const known = acceptedAt((await host.actor(id)).state.queue, messageId);
       const said = known === undefined ? await receiveInput(id, input, host.attachments) : "";
       let actor = await opened("accept messages");
       const shelving = actor.blobs.input(said);
@@ -110,7 +110,7 @@ export function createSession(id: string, host: SessionHost): Session {
       if (shelved !== undefined) actor = await opened("accept messages");
       const { content = said, stored = [] } = shelved ?? {};
       const queued = !actor.isIdle;
-      if (byId(actor.state.queue.accepted, messageId) === undefined) {
+      if (acceptedAt(actor.state.queue, messageId) === undefined) {
         actor.blobs.assertRoomFor(stored);
         const data = { id: messageId, content, delivery };
         recordShelved(actor, stored, { type: "message.queued", data });
@@ -118,14 +118,14 @@ export function createSession(id: string, host: SessionHost): Session {
         // Said again by a client that never heard the answer: it is to be delivered now.
         release(actor);
       }
-      const position = byId(actor.state.queue.accepted, messageId) ?? actor.state.position;
+      const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
       await actor.durable();
       return turnOf(messageId, position, queued);
     },
 
     async turn(messageId) {
       const actor = await host.actor(id);
-      const position = byId(actor.state.queue.accepted, messageId);
+      const position = acceptedAt(actor.state.queue, messageId);
       if (position !== undefined) return turnOf(messageId, position, waits(actor, messageId));
       throw new TurnlogError(
         "INVALID_INPUT",

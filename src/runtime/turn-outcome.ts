@@ -1,7 +1,9 @@
 /** How the turn ended that a message was delivered to, read from the session's state. Pure. */
 
-import { byId, type StoredError, type TokenUsage, type TurnEndReason } from "../events/index.ts";
+import type { StoredError, TokenUsage, TurnEndReason } from "../events/index.ts";
 import {
+  acceptedAt,
+  waitingMessage,
   turnUsage,
   type HistoryItem,
   type HistoryState,
@@ -36,8 +38,8 @@ export function outcomeOf(messageId: string): (state: SessionState) => TurnOutco
     const { history, queue, usage } = state;
     const isClosed = state.machine.matches("closed");
     // In a closed session nothing is delivered any more.
-    if (!isClosed && byId(history.waiting, messageId) !== undefined) return undefined;
-    const accepted = byId(queue.accepted, messageId);
+    if (!isClosed && waitingMessage(history, messageId) !== undefined) return undefined;
+    const accepted = acceptedAt(queue, messageId);
     if (accepted === undefined) return undefined;
     turn ??= turnOf(history, messageId, accepted);
     if (turn === undefined) return { kind: "withdrawn" };

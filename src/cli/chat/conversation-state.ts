@@ -169,7 +169,7 @@ export function runningCalls({ calls }: ConversationState): readonly OpenCall[] 
 }
 
 function withQueue(state: ConversationState, event: SessionEvent): ConversationState {
-  const { waiting } = queueProjection.fold({ waiting: state.queue, accepted: {} }, event);
+  const { waiting } = queueProjection.fold({ waiting: state.queue, accepted: [] }, event);
   const numbers = new Map(state.queue.map(({ id, number }) => [id, number]));
   const next = Math.max(0, ...numbers.values()) + 1;
   return {
