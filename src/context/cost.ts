@@ -1,6 +1,6 @@
 /** What a session has cost in money, where the prices of its models are known. */
 
-import type { ModelName, TokenUsage } from "../events/index.ts";
+import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
 import { ownBeside, ownSteps, type UsageState } from "../projections/index.ts";
 import { callCost, type KnownLimits } from "./model-limits.ts";
 
@@ -31,7 +31,7 @@ interface Call {
   readonly usage: TokenUsage;
 }
 
-const free: Cost = { dollars: 0, basis: "measured", unpriced: 0 };
+const free: Cost = deepFreeze({ dollars: 0, basis: "measured", unpriced: 0 });
 
 function add(left: Cost, right: Cost): Cost {
   const measured = left.basis === "measured" && right.basis === "measured";

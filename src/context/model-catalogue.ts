@@ -1,7 +1,7 @@
 /** The catalogue of models that we ship: Pydantic's `genai-prices`, loaded when it is asked for. */
 
 import type { PriceCalculationResult } from "@pydantic/genai-prices";
-import type { ModelName, TokenUsage } from "../events/index.ts";
+import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
 import { modelKey } from "../projections/index.ts";
 import type { ModelCatalogue, ModelLimits, ModelPrices } from "./model-limits.ts";
 
@@ -45,7 +45,7 @@ export async function modelCatalogue(): Promise<ModelCatalogue> {
     if (found === undefined) return undefined;
     const { context_window: contextWindow } = found.model;
     const prices = pricesOf(model, at);
-    return contextWindow === undefined ? { prices } : { contextWindow, prices };
+    return deepFreeze(contextWindow === undefined ? { prices } : { contextWindow, prices });
   };
   const newest = new Map<string, { readonly minute: number; readonly limits?: ModelLimits }>();
   return {

@@ -3,7 +3,7 @@
  * itself, and from the user, who has the last word.
  */
 
-import type { ModelName, TokenUsage } from "../events/index.ts";
+import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
 import { modelKey, type LearnedLimits } from "../projections/index.ts";
 
 /** US dollars for a million tokens. */
@@ -49,9 +49,9 @@ export interface KnownLimits {
 }
 
 /** Of models that no catalogue has: our offline model reads whatever it is given, and is to be given all of it. */
-const OWN: Readonly<Record<string, ModelLimits>> = {
+const OWN: Readonly<Record<string, ModelLimits>> = deepFreeze({
   "turnlog:offline": { contextWindow: 1_000_000 },
-};
+});
 
 /** The user's figures for a model. */
 function overridden(model: ModelName, { overrides }: KnownLimits): ModelLimits {

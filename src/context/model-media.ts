@@ -3,7 +3,7 @@
  * Pure; a family that nothing is known of has no limits here, and its provider has the last word.
  */
 
-import type { ModelName } from "../events/index.ts";
+import { deepFreeze, type ModelName } from "../events/index.ts";
 import { modelFamily } from "./model-family.ts";
 
 /** What is known of a file where it is referred to. */
@@ -53,7 +53,7 @@ const USUAL_PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
  * is 200,000 tokens. Of texts the SDK's client sends plain ones as files. 5 MB a picture, counted as base64: "image exceeds 5 MB maximum" tells its length
  * (github.com/lobehub/lobehub/pull/14711). 32 MB a request: github.com/anthropics/anthropic-sdk-python/issues/938.
  */
-const claude: MediaLimits = {
+const claude: MediaLimits = deepFreeze({
   types: [...USUAL_PICTURES, "application/pdf", "text/"],
   textFiles: ["text/plain"],
   pictureCharacters: 5 * MB,
@@ -62,32 +62,32 @@ const claude: MediaLimits = {
   pictures: 600,
   pages: 600,
   requestCharacters: request(32),
-};
-const claudeOfSmallWindow: MediaLimits = { ...claude, pictures: 100, pages: 100 };
+});
+const claudeOfSmallWindow: MediaLimits = deepFreeze({ ...claude, pictures: 100, pages: 100 });
 const SMALL_WINDOW = /claude-3|haiku|(sonnet|opus)-4([-.][0-5])?([@:]|-\d{8}|-v\d|$)/;
 
 /**
  * "Images and vision" and "File inputs", platform.openai.com/docs/guides: 500 pictures and 50 MB a
  * request. Of other documents than PDF the SDK's client says that it does not send them.
  */
-const gpt: MediaLimits = {
+const gpt: MediaLimits = deepFreeze({
   types: [...USUAL_PICTURES, "application/pdf", "text/"],
   textFiles: [],
   pictures: 500,
   requestCharacters: request(50),
-};
+});
 /** "Audio and speech", there: only models that are made for it, and they take no pictures. */
-const gptAudio: MediaLimits = {
+const gptAudio: MediaLimits = deepFreeze({
   types: ["audio/", "text/"],
   textFiles: [],
   requestCharacters: request(50),
-};
+});
 
 /**
  * "File input methods", "Image", "Audio", "Video" and "Document understanding",
  * ai.google.dev/gemini-api/docs: 100 MB a request, 3,600 pictures, 1,000 pages. Vertex AI takes 20 MB.
  */
-const gemini: MediaLimits = {
+const gemini: MediaLimits = deepFreeze({
   types: [
     "image/png",
     "image/jpeg",
@@ -102,9 +102,9 @@ const gemini: MediaLimits = {
   pictures: 3600,
   pages: 1000,
   requestCharacters: request(100),
-};
+});
 
-const textOnly: MediaLimits = { types: ["text/"], textFiles: [] };
+const textOnly: MediaLimits = deepFreeze({ types: ["text/"], textFiles: [] });
 
 /** What a model takes; undefined where nothing is known of its kind. */
 export function modelMedia(model: ModelName): MediaLimits | undefined {

@@ -76,6 +76,7 @@ export {
   type ProviderMetadata,
   type StoredError,
 } from "./json.ts";
+export { deepFreeze, ownCopy } from "./shared-value.ts";
 export {
   userContentSchema,
   type Delivery,

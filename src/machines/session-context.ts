@@ -1,6 +1,11 @@
 /** What the machine remembers between events: counters and ids, never content. */
 
-import type { Delivery, FinishReason, TurnEndReason } from "../events/index.ts";
+import {
+  deepFreeze,
+  type Delivery,
+  type FinishReason,
+  type TurnEndReason,
+} from "../events/index.ts";
 
 /**
  * How far a tool call of the running step has come. `approved` and `refused` are answers that
@@ -41,7 +46,7 @@ export interface SessionContext {
   readonly compactingFrom: "idle" | "boundary" | "overflow";
 }
 
-export const initialContext: SessionContext = {
+export const initialContext: SessionContext = deepFreeze({
   turn: 0,
   step: 0,
   attempt: 0,
@@ -56,7 +61,7 @@ export const initialContext: SessionContext = {
   lastStep: undefined,
   recoveries: 0,
   compactingFrom: "idle",
-};
+});
 
 export function hasOpenCalls(context: SessionContext): boolean {
   return Object.values(context.calls).some((state) => state !== "ended");

@@ -5,7 +5,7 @@
 
 import { createStore, type Store } from "@xstate/store";
 import type { z } from "zod";
-import type { EventType, SessionEvent } from "../events/index.ts";
+import { deepFreeze, type EventType, type SessionEvent } from "../events/index.ts";
 
 /** One transition for each event type that means something to the projection. */
 export type Transitions<State> = {
@@ -34,6 +34,8 @@ export function defineProjection<State extends object>(
   definition: ProjectionDefinition<State>,
 ): Projection<State> {
   const { on } = definition;
+  // One object for all states that begin with it.
+  deepFreeze(definition.initial);
   return {
     ...definition,
     // Called directly: on a log of deltas the store's own transition would cost three times the fold.

@@ -4,7 +4,7 @@
  */
 
 import type { ModelMessage, UserContent } from "ai";
-import type { ModelName, StoredUserPart } from "../events/index.ts";
+import { deepFreeze, type ModelName, type StoredUserPart } from "../events/index.ts";
 import type { Compaction, ContextView } from "./context-view.ts";
 import { coveredBy, itemRuns } from "./covered.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
@@ -19,7 +19,7 @@ export const CUT_OFF_NOTE =
   "[Your reply above was cut off before it was complete. Go on from where it stopped.]";
 
 /** One object, so that it is hashed once. */
-const cutOffNote: ModelMessage = { role: "user", content: CUT_OFF_NOTE };
+const cutOffNote: ModelMessage = deepFreeze({ role: "user", content: CUT_OFF_NOTE });
 
 const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
@@ -174,16 +174,21 @@ const summaries = new WeakMap<Compaction, readonly ModelMessage[]>();
 function summaryMessages(by: Compaction): readonly ModelMessage[] {
   const known = summaries.get(by);
   if (known !== undefined) return known;
-  const messages = by.summary === "" ? [] : [{ role: "user", content: by.summary } as const];
+  const messages = deepFreeze(
+    by.summary === "" ? [] : [{ role: "user", content: by.summary } as const],
+  );
   summaries.set(by, messages);
   return messages;
 }
 
-/** The messages of one item; the same objects each time, as items never change once they are over. */
+/**
+ * The messages of one item; the same objects each time, as items never change once they are over. They are
+ * frozen with all that they share with the item, so that no reader of a prompt changes the session.
+ */
 export function itemMessages(item: HistoryItem): readonly ModelMessage[] {
   const known = made.get(item);
   if (known !== undefined) return known;
-  const messages = makeMessages(item);
+  const messages = deepFreeze(makeMessages(item));
   made.set(item, messages);
   return messages;
 }

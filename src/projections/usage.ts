@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import {
+  deepFreeze,
   estimateSchema,
   modelNameSchema,
   usageSchema,
@@ -89,7 +90,7 @@ export function addUsage(left: TokenUsage, right: TokenUsage): TokenUsage {
 }
 
 /** No tokens at all: the sum of no steps. */
-export const noUsage: TokenUsage = {
+export const noUsage: TokenUsage = deepFreeze({
   basis: "measured",
   inputTokens: 0,
   outputTokens: 0,
@@ -98,7 +99,7 @@ export const noUsage: TokenUsage = {
   cacheWriteTokens: 0,
   textTokens: 0,
   reasoningTokens: 0,
-};
+});
 
 function sumOf(entries: readonly { readonly usage: TokenUsage }[]): TokenUsage {
   return entries.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);

@@ -4,7 +4,13 @@ import { hash } from "node:crypto";
 import { asSchema, type ProviderOptions, type Schema } from "@ai-sdk/provider-utils";
 import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, ToolSet } from "ai";
 import type { LoopLimits } from "../context/index.ts";
-import { byId, type AgentDescription, type JsonValue, type ModelName } from "../events/index.ts";
+import {
+  byId,
+  ownCopy,
+  type AgentDescription,
+  type JsonValue,
+  type ModelName,
+} from "../events/index.ts";
 import { agentShape } from "./border/agent-shape.ts";
 import { check } from "./border/check.ts";
 import type { CallLimits } from "./call-limits.ts";
@@ -117,7 +123,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
   check(agentShape, given, "An agent", { name: "agent" });
   const model = named ?? nameOf(given.model);
   checkContext(given.context);
-  const agent = withReader(given);
+  const agent = withReader(heldAgent(given));
   const schemas = Object.entries(agent.tools ?? {}).map(([name, tool]) => ({
     name,
     tool,
@@ -162,4 +168,33 @@ function withSchemas(
   return Object.fromEntries(
     schemas.map(({ name, tool, inputSchema }) => [name, { ...tool, inputSchema }]),
   );
+}
+
+/** An agent as it was when it was handed over: its tools and plain options are copies. Models, functions and strategies stay themselves. */
+export function heldAgent({ tools, context, ...agent }: Agent): Agent {
+  const { settings, headers, providerOptions, toolPolicies, timeLimits, loopGuard } = agent;
+  const own = { settings, headers, providerOptions, toolPolicies, timeLimits, loopGuard };
+  return {
+    ...agent,
+    ...ownCopy(given(own)),
+    ...(tools && { tools: heldTools(tools) }),
+    ...(context && { context: heldContext(context) }),
+  };
+}
+
+function heldTools(tools: NonNullable<Agent["tools"]>): NonNullable<Agent["tools"]> {
+  return Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, { ...tool }]));
+}
+
+function heldContext(context: NonNullable<Agent["context"]>): NonNullable<Agent["context"]> {
+  const { limits, prune, cut, media } = context;
+  return { ...context, ...ownCopy(given({ limits, prune, cut, media })) };
+}
+
+/** Without what is undefined: an option that is not given is absent. */
+function given<Options extends object>(
+  options: Options,
+): { [Name in keyof Options]?: Exclude<Options[Name], undefined> };
+function given(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

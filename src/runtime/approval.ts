@@ -1,9 +1,10 @@
 /** Whether a call needs a person's approval: by an answer that was given for good, by its tool, or by the agent. */
 
 import type { ModelMessage, Tool } from "ai";
-import { byId } from "../events/index.ts";
+import { byId, ownCopy } from "../events/index.ts";
 import type { ApprovalsState, CallPart } from "../projections/index.ts";
 import type { Agent } from "./agent.ts";
+import { withMessages } from "./shown-messages.ts";
 
 /** What is asked when it depends on the call. */
 export type ApprovalCheck = (question: {
@@ -40,13 +41,13 @@ export function approvalOf(
     kind: "depends",
     isNeeded: async ({ session, call, input, messages }) => {
       const { callId, input: recorded } = call;
-      if (await byAgent?.({ session, callId, toolName, input: recorded })) return true;
+      const question = { session, callId, toolName, input: ownCopy(recorded) };
+      if (await byAgent?.(question)) return true;
       if (typeof byTool !== "function") return false;
-      return await byTool(input, {
-        toolCallId: callId,
-        messages: [...messages],
-        context: undefined,
-      });
+      return await byTool(
+        input,
+        withMessages({ toolCallId: callId, context: undefined }, messages),
+      );
     },
   };
 }

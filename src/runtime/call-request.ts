@@ -3,6 +3,7 @@
 import type { Agent } from "./agent.ts";
 import type { StepRequest } from "./step-source.ts";
 import type { ModelMessage } from "ai";
+import { ownCopy } from "../events/index.ts";
 
 type CallRequest = NonNullable<Agent["settings"]> &
   Pick<Agent, "model" | "instructions" | "headers" | "providerOptions" | "repairToolCall"> & {
@@ -14,13 +15,20 @@ type CallRequest = NonNullable<Agent["settings"]> &
 export function callRequest({ agent, messages, signal }: StepRequest): CallRequest {
   const { settings, model, instructions, headers, providerOptions, repairToolCall } = agent;
   return {
-    ...settings,
+    ...ownCopy(settings),
     model,
     messages: [...messages],
     abortSignal: signal,
     ...(instructions === undefined ? {} : { instructions }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(providerOptions === undefined ? {} : { providerOptions }),
-    ...(repairToolCall === undefined ? {} : { repairToolCall }),
+    ...(headers === undefined ? {} : { headers: { ...headers } }),
+    ...(providerOptions === undefined ? {} : { providerOptions: ownCopy(providerOptions) }),
+    ...(repairToolCall === undefined ? {} : { repairToolCall: shownOwnPrompt(repairToolCall) }),
   };
+}
+
+/** Who mends a call may change the prompt that it is shown, and changes nobody else's. */
+function shownOwnPrompt(
+  repair: NonNullable<Agent["repairToolCall"]>,
+): NonNullable<Agent["repairToolCall"]> {
+  return (broken) => repair({ ...broken, messages: ownCopy(broken.messages) });
 }

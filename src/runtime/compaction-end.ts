@@ -1,7 +1,7 @@
 /** How a compaction ends: what a strategy makes of a state, and whether that is worth it. Pure. */
 
 import type { CompactionPlan, CompactionStrategy, PlanningGround } from "../context/index.ts";
-import type { EventBody } from "../events/index.ts";
+import { deepFreeze, type EventBody } from "../events/index.ts";
 import { compactions, contextView } from "../projections/index.ts";
 import { nextEstimate, type ContextGround } from "./context-figures.ts";
 import { toStoredError } from "./json-value.ts";
@@ -47,7 +47,9 @@ export function compaction(
   const { name } = strategy;
   const beforeTokens = tokensOf(state);
   try {
-    const plan = strategy.plan(state.history, state.view, planning);
+    // Strategies are users' code, and may not change what they plan for.
+    const { history, view } = deepFreeze({ history: state.history, view: state.view });
+    const plan = strategy.plan(history, view, planning);
     const body = plan && shorter(state, strategy, plan, tokensOf, origin);
     return (
       body ?? {

@@ -12,7 +12,7 @@ import {
   type ModelLimits,
   type SessionCost,
 } from "../context/index.ts";
-import type { ModelName } from "../events/index.ts";
+import { deepFreeze, ownCopy, type ModelName } from "../events/index.ts";
 import {
   compactions,
   promptCounts,
@@ -138,12 +138,13 @@ export function contextFigures(
   const { recorded: _, ...estimate } = next;
   const choice = compactionChoice(ground.prepared.agent.context);
   const due = choice && compactionDue(choice.when, next, state.compactions.settled);
-  return {
+  return deepFreeze({
     ...estimate,
     model: ground.prepared.description.model,
-    limits: limitsNow(state, ground, now),
+    // A catalogue or a user may have them for something else too.
+    limits: ownCopy(limitsNow(state, ground, now)),
     due: due ?? "wait",
     spending: spending(state.usage),
     cost: sessionCost(state.usage, knownLimits(state, ground)),
-  };
+  });
 }

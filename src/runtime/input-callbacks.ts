@@ -6,6 +6,7 @@
 import type { ToolSet } from "ai";
 import type { StepRequest } from "./step-source.ts";
 import type { ContentPart } from "./recorded-part.ts";
+import { withMessages } from "./shown-messages.ts";
 
 type AnyTool = ToolSet[string];
 
@@ -20,31 +21,27 @@ export function inputCallbacks({
   );
   if (tools.size === 0) return undefined;
   const names = new Map<string, string>();
-  const options = (toolCallId: string) => ({
-    toolCallId,
-    messages: [...messages],
-    abortSignal: signal,
+  const options = (toolCallId: string) => {
     // The SDK types the context by the tool, which is not known here.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    context: undefined as never,
-  });
+    const own = { toolCallId, abortSignal: signal, context: undefined as never };
+    return withMessages(own, messages);
+  };
   return async (part) => {
     switch (part.type) {
       case "tool-input-start":
         names.set(part.id, part.toolName);
         return await tools.get(part.toolName)?.onInputStart?.(options(part.id));
       case "tool-input-delta":
-        return await tools.get(names.get(part.id))?.onInputDelta?.({
-          ...options(part.id),
-          inputTextDelta: part.delta,
-        });
+        return await tools
+          .get(names.get(part.id))
+          ?.onInputDelta?.(Object.assign(options(part.id), { inputTextDelta: part.delta }));
       case "tool-call": {
         if (part.invalid === true) return;
         const input: unknown = part.input;
-        return await tools.get(part.toolName)?.onInputAvailable?.({
-          ...options(part.toolCallId),
-          input,
-        });
+        return await tools
+          .get(part.toolName)
+          ?.onInputAvailable?.(Object.assign(options(part.toolCallId), { input }));
       }
       default:
     }

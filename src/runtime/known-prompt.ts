@@ -10,6 +10,7 @@ import type {
   LanguageModelV4Prompt,
 } from "@ai-sdk/provider";
 import { wrapLanguageModel, type LanguageModel, type ModelMessage } from "ai";
+import { ownCopy } from "../events/index.ts";
 
 /** What was made of a message for a model; forgotten with either of them. */
 type Conversions = WeakMap<ModelMessage, LanguageModelV4Message>;
@@ -25,7 +26,7 @@ export interface ShorterCall {
 /** The same call to the same model, with fewer messages to convert. */
 export function shorterCall(model: LanguageModel, prompt: readonly ModelMessage[]): ShorterCall {
   // A model that goes by its name is looked up by the SDK itself.
-  if (typeof model === "string") return { model, messages: [...prompt] };
+  if (typeof model === "string") return { model, messages: ownCopy([...prompt]) };
   const conversions = conversionsFor.get(model) ?? new WeakMap();
   conversionsFor.set(model, conversions);
   const known = knownBefore(prompt, conversions);
@@ -37,9 +38,10 @@ export function shorterCall(model: LanguageModel, prompt: readonly ModelMessage[
       const converted = params.prompt.slice(start);
       remember(conversions, fresh, converted);
       const instructions = params.prompt.slice(0, start);
+      // A provider or a middleware that changes its prompt changes this call's alone.
       return Promise.resolve({
         ...params,
-        prompt: [...instructions, ...known, ...converted],
+        prompt: ownCopy([...instructions, ...known, ...converted]),
       });
     },
   };
@@ -52,7 +54,7 @@ function knownBefore(prompt: readonly ModelMessage[], conversions: Conversions) 
   for (const message of prompt) {
     const conversion = conversions.get(message);
     if (conversion === undefined) break;
-    known.push(own(conversion));
+    known.push(conversion);
   }
   // The SDK makes one of tool messages that follow each other, and wants one message at least.
   while (known.length > 0 && !beginsAnew(prompt[known.length])) known.pop();
@@ -72,20 +74,6 @@ function remember(
   if (fresh.length !== converted.length) return;
   for (const [index, message] of fresh.entries()) {
     const conversion = converted[index];
-    if (conversion !== undefined) conversions.set(message, own(conversion));
-  }
-}
-
-/** As new as what the SDK makes: a provider or a middleware that changes it changes this call's alone. */
-function own(message: LanguageModelV4Message): LanguageModelV4Message {
-  switch (message.role) {
-    case "system":
-      return { ...message };
-    case "user":
-      return { ...message, content: message.content.map((part) => ({ ...part })) };
-    case "assistant":
-      return { ...message, content: message.content.map((part) => ({ ...part })) };
-    case "tool":
-      return { ...message, content: message.content.map((part) => ({ ...part })) };
+    if (conversion !== undefined) conversions.set(message, conversion);
   }
 }

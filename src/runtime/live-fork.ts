@@ -17,7 +17,7 @@ import type { ForkOptions, Session } from "./session.ts";
 import { assertSendable } from "./blobs/file-data.ts";
 import type { OpenedBlobs } from "./blobs/opened-blobs.ts";
 import { SessionBlobs } from "./blobs/session-blobs.ts";
-import { receiveInput } from "./user-input.ts";
+import { heldInput, receiveInput } from "./user-input.ts";
 
 /** What the runtime lends for it. */
 export interface ForkHost {
@@ -43,7 +43,8 @@ export async function forkLive(
 ): Promise<Session> {
   const { id = newId(), at, edit, undo = false } = options;
   const as = parseSessionId(id);
-  const edited = edit === undefined ? undefined : await receiveInput(as, edit, attachments);
+  const edited =
+    edit === undefined ? undefined : await receiveInput(as, heldInput(as, edit), attachments);
   // Before there is a fork.
   if (edited !== undefined) assertSendable(as, edited);
   if (edit !== undefined && undo) {

@@ -1,6 +1,7 @@
 /** What a way of compacting would leave of a prompt: nothing is written, and no model is asked. */
 
 import type { ModelMessage } from "ai";
+import { deepFreeze } from "../events/index.ts";
 import type { CompactionPlan, CompactionStrategy } from "../context/index.ts";
 import { contextView, promptMessages } from "../projections/index.ts";
 import { compaction, inContextTokens } from "./compaction-end.ts";
@@ -45,24 +46,24 @@ export function previewCompaction(
   const { position } = state;
   if (body.type !== "context.compacted") {
     const { beforeTokens = 0 } = body.data;
-    return {
+    return deepFreeze({
       strategy: name,
       position,
       outcome: body.data.why === "failed" ? "failed" : "nothing-to-gain",
       prompt: promptMessages(state.history, state.view),
       beforeTokens,
       afterTokens: beforeTokens,
-    };
+    });
   }
   const { covers, summary, beforeTokens, afterTokens } = body.data;
   const view = contextView.fold(state.view, { seq: position + 1, at: now, ...body });
-  return {
+  return deepFreeze({
     strategy: name,
     position,
     outcome: "compacted",
-    plan: { covers, summary },
+    plan: { covers: { ...covers }, summary },
     prompt: promptMessages(state.history, view),
     beforeTokens,
     afterTokens,
-  };
+  });
 }

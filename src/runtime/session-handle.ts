@@ -23,7 +23,7 @@ import { diffSession } from "./session-diff.ts";
 import { stateAt, viewOf, viewSession } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import { outcomeOf, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
-import { receiveInput } from "./user-input.ts";
+import { heldInput, receiveInput } from "./user-input.ts";
 
 /** What the runtime lends to its sessions. */
 export interface SessionHost {
@@ -99,7 +99,8 @@ export function createSession(id: string, host: SessionHost): Session {
   return {
     id,
 
-    async send(input, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
+    async send(given, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
+      const input = heldInput(id, given);
       // Said again, a message is not read again: what it had brought may be gone.
       const known = acceptedAt((await host.actor(id)).state.queue, messageId);
       const said = known === undefined ? await receiveInput(id, input, host.attachments) : "";
@@ -211,23 +212,27 @@ export function createSession(id: string, host: SessionHost): Session {
     async preview({ compact, at } = {}) {
       await host.ready();
       const actor = await host.actor(id);
-      if (at === undefined) return actor.prompts.preview(actor.state, compact);
+      const { state } = actor;
       await actor.durable();
+      if (at === undefined) return actor.prompts.preview(state, compact);
       return actor.prompts.preview(await stateAt(log, id, at), compact);
     },
 
     async context({ at } = {}) {
       await host.ready();
       const actor = await host.actor(id);
-      if (at === undefined) return actor.prompts.figures();
+      const { state } = actor;
       await actor.durable();
+      if (at === undefined) return actor.prompts.figures(state);
       return actor.prompts.figures(await stateAt(log, id, at));
     },
 
     async view() {
       const actor = await host.actor(id);
+      // What is recorded while this waits may not be in the log when it is looked at.
+      const { state } = actor;
       await actor.durable();
-      return viewOf(id, actor.state);
+      return viewOf(id, state);
     },
 
     async fork(options = {}) {

@@ -2,6 +2,7 @@
 
 import type { ModelMessage } from "ai";
 import {
+  deepFreeze,
   readableEvents,
   TurnlogError,
   type EventLog,
@@ -39,9 +40,10 @@ export interface SessionView {
   readonly summary: SessionSummary;
 }
 
+/** Frozen with the parts of the state that it shares, each once: a view never changes, nor does the session by it. */
 export function viewOf(session: string, state: SessionState): SessionView {
   const { position, machine, history, view, usage, toolCalls, queue, summary } = state;
-  return {
+  return deepFreeze({
     session,
     position,
     state: { value: machine.value, context: machine.context },
@@ -52,7 +54,7 @@ export function viewOf(session: string, state: SessionState): SessionView {
     approvals: sessionApprovals(session, state),
     queue: queue.waiting,
     summary,
-  };
+  });
 }
 
 /** The state at a position (default: the last), from a snapshot where one lies before it. */

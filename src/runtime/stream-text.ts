@@ -12,6 +12,7 @@ import {
   type LanguageModel,
   type ToolSet,
 } from "ai";
+import { ownCopy } from "../events/index.ts";
 import { callRequest } from "./call-request.ts";
 import { readableError } from "./json-value.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
@@ -100,6 +101,8 @@ function overheard(
   if (typeof model === "string") return model;
   const middleware: LanguageModelV4Middleware = {
     specificationVersion: "v4",
+    // A provider or a middleware that changes its prompt changes this call's alone.
+    transformParams: ({ params }) => Promise.resolve({ ...params, prompt: ownCopy(params.prompt) }),
     wrapStream: async ({ doStream }) => {
       try {
         const answer = await doStream();

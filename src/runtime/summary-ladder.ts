@@ -4,12 +4,13 @@
  */
 
 import type { CompactionStrategy, PlanningGround, SummaryRequest } from "../context/index.ts";
-import type {
-  ModelName,
-  StoredError,
-  SummaryProblem,
-  SummaryRung,
-  TokenUsage,
+import {
+  deepFreeze,
+  type ModelName,
+  type StoredError,
+  type SummaryProblem,
+  type SummaryRung,
+  type TokenUsage,
 } from "../events/index.ts";
 import { DEFAULT_MAX_ATTEMPTS, nameOf, type Agent } from "./agent.ts";
 import { providerFailure } from "./provider-failure.ts";
@@ -53,7 +54,7 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
   if (writer === undefined) return undefined;
   const model = writer.model ?? agent.model;
   const name = nameOf(model);
-  const { history, view } = door.state;
+  const { history, view } = deepFreeze({ history: door.state.history, view: door.state.view });
   for (const rung of rungs) {
     if (signal.aborted) return undefined;
     const room = ladder.room(name);

@@ -12,6 +12,7 @@ import { defer, onAbort } from "./defer.ts";
 import { toJson, toStoredError } from "./json-value.ts";
 import { failureOutput } from "./mcp/mcp-output.ts";
 import { recordedOutput } from "./recorded-output.ts";
+import { withMessages } from "./shown-messages.ts";
 import type { Timer } from "./timer.ts";
 
 export interface ToolExecution {
@@ -92,15 +93,15 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
   }
   try {
     let output: unknown;
-    const options = {
+    const own = {
       toolCallId: call.callId,
-      messages: [...messages],
       abortSignal: signal,
       // The SDK types the context by the tool, which is not known here.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       context: undefined as never,
       turnlog: identity,
     };
+    const options = withMessages(own, messages);
     for await (const part of executeTool({ tool, input, options })) {
       if (part.type !== "preliminary") {
         output = part.output;

@@ -2,7 +2,7 @@
 
 import { safeValidateTypes } from "@ai-sdk/provider-utils";
 import type { Tool } from "ai";
-import type { JsonValue } from "../events/index.ts";
+import { ownCopy, type JsonValue } from "../events/index.ts";
 
 /**
  * Brings a recorded input back into the form that the tool's schema makes (dates, defaults). Needed
@@ -10,6 +10,8 @@ import type { JsonValue } from "../events/index.ts";
  * longer accepts, since it holds the schema's output and not its input, is handed over as it is.
  */
 export async function inputFromRecord(tool: Tool, recorded: JsonValue): Promise<unknown> {
-  const validated = await safeValidateTypes({ value: recorded, schema: tool.inputSchema });
-  return validated.success ? validated.value : recorded;
+  // Not every schema makes a new value, and a tool may change what it is given.
+  const value = ownCopy(recorded);
+  const validated = await safeValidateTypes({ value, schema: tool.inputSchema });
+  return validated.success ? validated.value : value;
 }

@@ -1,6 +1,11 @@
 /** How the turn ended that a message was delivered to, read from the session's state. Pure. */
 
-import type { StoredError, TokenUsage, TurnEndReason } from "../events/index.ts";
+import {
+  deepFreeze,
+  type StoredError,
+  type TokenUsage,
+  type TurnEndReason,
+} from "../events/index.ts";
 import {
   acceptedAt,
   waitingMessage,
@@ -47,9 +52,11 @@ export function outcomeOf(messageId: string): (state: SessionState) => TurnOutco
     if (end === undefined) return undefined;
     const text = lastText(history, turn);
     const result = { turn, text, finishReason: end.reason, usage: turnUsage(usage, turn) };
-    return end.error === undefined
-      ? { kind: "ended", result }
-      : { kind: "failed", result, error: end.error };
+    return deepFreeze(
+      end.error === undefined
+        ? { kind: "ended", result }
+        : { kind: "failed", result, error: end.error },
+    );
   };
 }
 
@@ -86,10 +93,10 @@ export function turnRemains(
   if (turn === undefined) return { ended: undefined, kept: { text: "", calls: [] } };
   const last = lastStep(history, turn);
   const calls = toolCalls.ended.filter((call) => call.step === last?.step);
-  return {
+  return deepFreeze({
     ended: endOf(history, turn)?.reason,
     kept: { text: lastText(history, turn), calls },
-  };
+  });
 }
 
 function lastStep({ items }: HistoryState, turn: number): StepItem | undefined {

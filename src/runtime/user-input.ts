@@ -5,6 +5,7 @@ import { z } from "zod";
 import { convertUint8ArrayToBase64, isProviderReference } from "@ai-sdk/provider-utils";
 import {
   jsonObjectSchema,
+  ownCopy,
   TurnlogError,
   userContentSchema,
   type StoredUserContent,
@@ -14,6 +15,9 @@ import type { AttachmentOptions } from "./attachment-options.ts";
 import { check, unreadable } from "./border/check.ts";
 import { options, text, thing } from "./border/shapes.ts";
 import { toJson } from "./json-value.ts";
+
+/** What `send` was given, in its own form but for files that are still to be read. */
+type HeldInput = StoredUserContent | MessageWithFiles;
 
 /** Text, or the AI SDK's user content parts (text and files), or text with files that are read when it is sent. */
 export type UserInput = SaidInput | MessageWithFiles;
@@ -72,17 +76,26 @@ export function saysSomething(
 }
 
 /**
- * What `send` was given, with its files read.
- * @throws TurnlogError `INVALID_INPUT` as {@link toStoredContent} and {@link attach}
+ * The input as it is now: its caller may use the list and the buffers for something else at once.
+ * @throws TurnlogError `INVALID_INPUT` as {@link toStoredContent}
  */
-export async function receiveInput(
-  session: string,
-  input: UserInput,
-  attachments: AttachmentOptions,
-): Promise<StoredUserContent> {
+export function heldInput(session: string, input: UserInput): HeldInput {
   const isWithFiles = (given: UserInput): given is MessageWithFiles =>
     readInput(session, () => hasFiles(given));
   if (!isWithFiles(input)) return toStoredContent(session, input);
+  return readInput(session, () => ownCopy(input));
+}
+
+/**
+ * What `send` was given, with its files read.
+ * @throws TurnlogError `INVALID_INPUT` as {@link attach}
+ */
+export async function receiveInput(
+  session: string,
+  input: HeldInput,
+  attachments: AttachmentOptions,
+): Promise<StoredUserContent> {
+  if (!hasFiles(input)) return input;
   check(filesShape, input, "send", { name: "message", session });
   const { text: words = "", files } = input;
   const attached = await attach(session, files, attachments);
@@ -92,7 +105,7 @@ export async function receiveInput(
 }
 
 /** Types bind nobody who calls without them. */
-function hasFiles(input: UserInput): boolean {
+function hasFiles(input: UserInput): input is MessageWithFiles {
   const given: unknown = input;
   return typeof given === "object" && given !== null && "files" in given;
 }

@@ -5,6 +5,7 @@
 
 import type { SessionEvent } from "../catalogue.ts";
 import type { TurnlogError } from "../errors.ts";
+import { deepFreeze } from "../shared-value.ts";
 import type { EventRow } from "./event-row.ts";
 
 /** Rows that are kept at least, of at most 256 events each. */
@@ -51,7 +52,8 @@ export class LiveTail {
     const found = this.#rows.findLast(({ from }) => from <= seq);
     if (found === undefined || found.to < seq) return undefined;
     const { held, from } = found;
-    const events = "events" in held ? held.events : this.#decode(held.row);
+    // Frozen, as all subscribers are shown the same ones.
+    const events = "events" in held ? held.events : deepFreeze(this.#decode(held.row));
     found.held = { events };
     return seq === from ? events : events.slice(seq - from);
   }

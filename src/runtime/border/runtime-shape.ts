@@ -2,7 +2,8 @@
 
 import { isIP } from "node:net";
 import { z } from "zod";
-import { TurnlogError } from "../../events/index.ts";
+import { ownCopy, TurnlogError } from "../../events/index.ts";
+import { heldAgent } from "../agent.ts";
 import type { RuntimeOptions } from "../runtime-options.ts";
 import { agentShape } from "./agent-shape.ts";
 import { check } from "./check.ts";
@@ -104,9 +105,14 @@ export function checkedOptions(given: RuntimeOptions): RuntimeOptions {
   checkPlace(given);
   // It is prepared while the store is opened, and what is wrong with it is to be said before.
   check(agentShape, given.agent, "createRuntime", { name: "agent" });
-  const { clock, random, newId } = given;
+  const { clock, random, newId, attachments, blobs, mcp } = given;
   return {
     ...given,
+    // As they are now: who goes on with them may change them.
+    agent: heldAgent(given.agent),
+    ...(attachments && { attachments: ownCopy(attachments) }),
+    ...(blobs && { blobs: { ...blobs } }),
+    ...(mcp && { mcp: ownCopy(mcp) }),
     ...(clock && {
       clock: answering("clock", clock, Number.isFinite, "a number of epoch milliseconds"),
     }),

@@ -92,10 +92,21 @@ const border: ProxyHandler<Session> = {
         if (command === "events" || !TurnlogError.isInstance(error)) throw error;
         return Promise.reject(error);
       }
-      return Reflect.apply(asked, session, given);
+      return Reflect.apply(
+        asked,
+        session,
+        given.map((value, index) => (taken[index] === undefined ? value : held(value))),
+      );
     };
   },
 };
+
+/** Options as they were checked: a command that waits first does not look at what its caller made of them since. */
+function held(option: unknown): unknown {
+  if (Array.isArray(option)) return option.map((inner: unknown) => held(inner));
+  if (typeof option !== "object" || option === null) return option;
+  return Object.getPrototypeOf(option) === Object.prototype ? { ...option } : option;
+}
 
 function checkAll(session: string, command: string, given: readonly unknown[], taken: Taken): void {
   for (const [index, parameter] of taken.entries()) {

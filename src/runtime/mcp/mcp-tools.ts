@@ -3,6 +3,7 @@
 import { dynamicTool, jsonSchema, type ToolSet } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 import {
+  ownCopy,
   TurnlogError,
   type AgentDescription,
   type McpOffer,
@@ -71,7 +72,8 @@ function agentTool(offered: OfferedTool, call: CallTool): ToolSet[string] {
   const { description, inputSchema: schema, needsApproval = false } = offered;
   const made = dynamicTool({
     ...(description === undefined ? {} : { description }),
-    inputSchema: jsonSchema(schema),
+    // The offer is in the log: a middleware that changes the schema in a call does not change it there.
+    inputSchema: jsonSchema(ownCopy(schema)),
     execute: async (input, { abortSignal }) =>
       await call(offered, inputSchema.parse(input ?? {}), abortSignal),
     toModelOutput: ({ output }) => mcpModelOutput(output),
