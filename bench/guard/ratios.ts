@@ -10,11 +10,13 @@ import { measureAppending } from "../micro/appending.ts";
 import { median } from "../statistics.ts";
 import { runTurnlog, type TurnlogVariant } from "../turnlog-session.ts";
 import { createWorkload } from "../workload.ts";
+import { callGrowth } from "./calls.ts";
 
 export type RatioName =
   | "CPU of a step ÷ the bare loop's"
   | "CPU of a step on streamText ÷ the bare loop's"
   | "CPU of the last steps ÷ of the first"
+  | "CPU of a call among 2,000 ÷ among 500"
   | "bytes on disk ÷ content"
   | "bytes written ÷ content"
   | "appends of the log ÷ rows of level, a second";
@@ -38,6 +40,7 @@ export async function measureRatios(): Promise<Ratios> {
   });
   const { contentBytes } = createWorkload(STEPS);
   const all = (of: (round: Round) => number): number => median(rounds.map(of));
+  const calls = await callGrowth();
   const written = rounds.flatMap(({ light: { writtenBytes } }) => writtenBytes ?? []);
   return {
     "CPU of a step ÷ the bare loop's": all(({ light, bare }) => light.cpuMs / bare.cpuMs),
@@ -45,6 +48,7 @@ export async function measureRatios(): Promise<Ratios> {
       ({ heavy, bare }) => heavy.cpuMs / bare.cpuMs,
     ),
     "CPU of the last steps ÷ of the first": all(({ light }) => light.lastCpuMs / light.firstCpuMs),
+    "CPU of a call among 2,000 ÷ among 500": calls,
     "bytes on disk ÷ content": all(({ diskBytes }) => diskBytes / contentBytes),
     ...(written.length === 0 ? {} : { "bytes written ÷ content": median(written) / contentBytes }),
     ...(appending === undefined

@@ -8,7 +8,7 @@ export {
   type MachineStep,
 } from "./machine-fold.ts";
 export { machineStateSchema, type MachineState } from "./machine-state.ts";
-export { type CallState, type SessionContext } from "./session-context.ts";
+export { openCalls, type CallState, type SessionContext } from "./session-context.ts";
 export { sessionMachine } from "./session-machine.ts";
 export type { SessionMachine, SessionStateValue } from "./session-machine-type.ts";
 export {

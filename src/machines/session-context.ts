@@ -1,6 +1,7 @@
 /** What the machine remembers between events: counters and ids, never content. */
 
 import {
+  byId,
   deepFreeze,
   type Delivery,
   type FinishReason,
@@ -63,8 +64,46 @@ export const initialContext: SessionContext = deepFreeze({
   compactingFrom: "idle",
 });
 
+type Calls = SessionContext["calls"];
+
+/** How many calls have not ended, and how many of those wait for an answer. */
+interface OpenCalls {
+  readonly open: number;
+  readonly asking: number;
+}
+
+/** Counted once for each value, and from the one before where a call has changed: as many as a step has, looked at after each event, cost their square. */
+const counted = new WeakMap<Calls, OpenCalls>();
+
+/** How many calls of the running step have not ended, and how many of those wait for an answer. */
+export function openCalls({ calls }: Pick<SessionContext, "calls">): OpenCalls {
+  const known = counted.get(calls);
+  if (known !== undefined) return known;
+  const states = Object.values(calls);
+  const count = (...wanted: readonly CallState[]): number =>
+    states.filter((state) => wanted.includes(state)).length;
+  const made = { open: states.length - count("ended"), asking: count("awaiting-approval") };
+  counted.set(calls, made);
+  return made;
+}
+
+/** The calls, with one that stands so now. */
+export function withCall(context: SessionContext, callId: string, state: CallState): Calls {
+  const { open, asking } = openCalls(context);
+  const before = byId(context.calls, callId);
+  const calls = { ...context.calls, [callId]: state };
+  const openAt = (one: CallState | undefined): number =>
+    one === undefined || one === "ended" ? 0 : 1;
+  const askingAt = (one: CallState | undefined): number => (one === "awaiting-approval" ? 1 : 0);
+  counted.set(calls, {
+    open: open + openAt(state) - openAt(before),
+    asking: asking + askingAt(state) - askingAt(before),
+  });
+  return calls;
+}
+
 export function hasOpenCalls(context: SessionContext): boolean {
-  return Object.values(context.calls).some((state) => state !== "ended");
+  return openCalls(context).open > 0;
 }
 
 export function hasSteering(context: SessionContext): boolean {

@@ -15,6 +15,7 @@ import {
   hasSteering,
   holdsQueue,
   initialContext,
+  withCall,
   type SessionContext,
 } from "./session-context.ts";
 import type { SessionMachine } from "./session-machine-type.ts";
@@ -92,7 +93,7 @@ export const sessionMachine: SessionMachine = setup({
       assertEvent(event, "part.tool-call");
       const { toolCallId, providerExecuted } = event.data;
       if (providerExecuted === true || byId(context.calls, toolCallId) !== undefined) return {};
-      return { calls: { ...context.calls, [toolCallId]: "waiting" } };
+      return { calls: withCall(context, toolCallId, "waiting") };
     }),
     finishStep: assign(({ context, event }) => {
       assertEvent(event, "step.finished");
@@ -108,13 +109,13 @@ export const sessionMachine: SessionMachine = setup({
       assertEvent(event, callEvents);
       const { step, callId } = event.data;
       if (step !== context.step || byId(context.calls, callId) === undefined) return {};
-      return { calls: { ...context.calls, [callId]: callStates[event.type] } };
+      return { calls: withCall(context, callId, callStates[event.type]) };
     }),
     answerCall: assign(({ context, event }) => {
       assertEvent(event, "tool.approval-answered");
       const { step, callId, approved } = event.data;
       if (step !== context.step || byId(context.calls, callId) !== "awaiting-approval") return {};
-      return { calls: { ...context.calls, [callId]: approved ? "approved" : "refused" } };
+      return { calls: withCall(context, callId, approved ? "approved" : "refused") };
     }),
     skipCalls: assign({ skipCalls: true }),
     cancel: assign(({ context, event }) => {

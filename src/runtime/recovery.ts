@@ -2,6 +2,7 @@
 
 import { byId, type EventBody, type InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
+import { openCalls } from "../machines/index.ts";
 import { answerForGood } from "../projections/index.ts";
 import { interruptedPolicy, type Agent } from "./agent.ts";
 import type { SessionState } from "./session-state.ts";
@@ -13,9 +14,12 @@ import type { SessionState } from "./session-state.ts";
 export function isAtRest(state: SessionState): boolean {
   const { machine } = state;
   if (machine.matches("tools")) {
+    // Asked after each event: most have a call that runs, and a step may have thousands.
+    const { open, asking } = openCalls(machine.context);
+    if (open > asking) return false;
     const { calls } = machine.context;
-    const open = Object.keys(calls).filter((callId) => calls[callId] !== "ended");
-    return open.every((callId) => isAwaited(state, callId));
+    const asked = Object.keys(calls).filter((callId) => calls[callId] !== "ended");
+    return asked.every((callId) => isAwaited(state, callId));
   }
   return machine.matches({ idle: "waiting" }) || machine.matches("closed");
 }

@@ -53,6 +53,8 @@ export class ToolRunner {
   /** Calls that need no approval, of which some have to wait for a place: nobody is asked twice. */
   readonly #allowed = new Set<string>();
   readonly #running: RunningCalls;
+  /** Where each call is among the parts of its step: parts are added, and never moved. */
+  readonly #places = new Map<string, number>();
 
   constructor(options: ToolRunnerOptions) {
     this.#options = options;
@@ -69,11 +71,25 @@ export class ToolRunner {
     }
   }
 
+  /** Starts what waited for a place that has come free: a look at all calls for each would cost their square. */
+  #startNext(): void {
+    const { door } = this.#options;
+    for (let id = this.#running.next(); id !== undefined; id = this.#running.next()) {
+      const state = byId(door.state.machine.context.calls, id);
+      const call = this.#find(id);
+      if (call !== undefined && state !== undefined) this.#advance(call, state);
+    }
+  }
+
   #find(callId: string): CallPart | undefined {
-    const { open } = this.#options.door.state.history;
-    return open?.parts.find(
-      (part): part is CallPart => part.kind === "call" && part.callId === callId,
-    );
+    const { parts = [] } = this.#options.door.state.history.open ?? {};
+    const part = parts[this.#places.get(callId) ?? -1];
+    if (part?.kind === "call" && part.callId === callId) return part;
+    for (const [index, one] of parts.entries()) {
+      if (one.kind === "call") this.#places.set(one.callId, index);
+    }
+    const found = parts[this.#places.get(callId) ?? -1];
+    return found?.kind === "call" && found.callId === callId ? found : undefined;
   }
 
   #advance(call: CallPart, callState: CallState): void {
@@ -162,12 +178,10 @@ export class ToolRunner {
   /** Starts a call, or starts one again that a dead process had started. */
   #start(call: CallPart): void {
     const { door } = this.#options;
-    if (!this.#running.hasRoomFor(call)) return;
     const runnable = this.#runnable(call);
-    if (runnable === undefined) return;
+    if (runnable === undefined || !this.#running.take(call)) return;
     const attempt = this.#attempts(call) + 1;
     const effectId = effectIdOf(door, this.#step, call.callId);
-    this.#running.add(call);
     door.record({
       type: "tool.started",
       data: { ...this.#key(call), toolName: call.toolName, attempt, effectId },
@@ -187,7 +201,7 @@ export class ToolRunner {
       }
       if (shelved !== undefined) letGo(door, shelved);
       // A place has come free for a call that had to wait.
-      if (door.state.machine.context.step === this.#step) this.run();
+      if (door.state.machine.context.step === this.#step) this.#startNext();
     });
   }
 

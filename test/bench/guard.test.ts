@@ -8,6 +8,7 @@ const good: Ratios = {
   "CPU of a step ÷ the bare loop's": 0.5,
   "CPU of a step on streamText ÷ the bare loop's": 1.2,
   "CPU of the last steps ÷ of the first": 1,
+  "CPU of a call among 2,000 ÷ among 500": 1,
   "bytes on disk ÷ content": 1,
   "bytes written ÷ content": 3,
   "appends of the log ÷ rows of level, a second": 0.5,
