@@ -15,6 +15,7 @@ import {
   type JsonValue,
   type StoredError,
 } from "../events/index.ts";
+import { plainJson } from "./plain-json.ts";
 
 // Property order is content to whoever reads a log; cycles and big integers must not throw.
 const stringify = configure({ deterministic: false, bigint: false, circularValue: "[Circular]" });
@@ -27,7 +28,9 @@ const stringify = configure({ deterministic: false, bigint: false, circularValue
  */
 export function toJson(value: unknown): JsonValue {
   if (typeof value === "string") return value;
-  const text = jsonText(value);
+  const plain = read(() => plainJson(value));
+  if (plain !== undefined) return plain;
+  const text = read(() => stringifyQuickly(value) ?? stringifySafely(value));
   const json = text === undefined ? null : jsonSchema.parse(JSON.parse(text));
   if (isNestedDeeper(json, MOST_LEVELS)) throw unkept(TOO_DEEP);
   return json;
@@ -35,9 +38,9 @@ export function toJson(value: unknown): JsonValue {
 
 const TOO_DEEP = `it is nested more than ${MOST_LEVELS} levels deep`;
 
-function jsonText(value: unknown): string | undefined {
+function read<Read>(reading: () => Read): Read {
   try {
-    return stringifyQuickly(value) ?? stringifySafely(value);
+    return reading();
   } catch (error) {
     const said = readText(error, "message") ?? "what it throws cannot be read either";
     throw unkept(said.includes("call stack") ? TOO_DEEP : `reading it failed: ${said}`);
