@@ -44,7 +44,7 @@ async function filled(
   size = events.length,
 ): Promise<readonly SessionEvent[]> {
   for (let from = 0; from < events.length; from += size)
-    await log.append(session, "any", events.slice(from, from + size));
+    await log.append(session, "any", events.slice(from, from + size), { origin: "copied" });
   return await Array.fromAsync(log.read(session));
 }
 
@@ -92,7 +92,7 @@ describe("a session that was thinned", () => {
   it.each([1, 3, 10_000])("has its events in their places, %i appended at a time", async (size) => {
     const { log, rows } = await openFaultyLog();
     const before = await filled(log, "s", talk("s", 6), size);
-    await log.append("other", "none", [numbered(1)]);
+    await log.append("other", "none", [numbered(1)], { origin: "copied" });
     const told = await thin(log, "s", "boundaries");
     const after = await Array.fromAsync(log.read("s"));
     expect(told).toMatchObject({ said: true, erased: true, revision: before.length + 1 });
@@ -103,7 +103,7 @@ describe("a session that was thinned", () => {
     expect(texts(after)).toEqual(texts(before));
     expect(after.filter(isLandmark).slice(0, -1)).toEqual(before.filter(isLandmark));
     await soundRows(rows);
-    await log.append("s", "any", [numbered(9)]);
+    await log.append("s", "any", [numbered(9)], { origin: "copied" });
     const gone = await thin(log, "s", "reasoning");
     expect(gone.after).toBeLessThan(gone.before);
     const left = texts(await Array.fromAsync(log.read("s")));
@@ -250,19 +250,19 @@ describe("thinning is refused", () => {
     const { log } = await openFaultyLog();
     const link = { type: "session.chained", at: 1, data: { digest: "0".repeat(64) } } as const;
     const events = talk("p", 4);
-    await log.append("p", "none", events);
+    await log.append("p", "none", events, { origin: "copied" });
     await log.fork("f", [forked("p", 500), numbered(1)]);
-    await log.append("f", "any", [link]);
+    await log.append("f", "any", [link], { origin: "copied" });
     const shared = await fails("COMMAND_REFUSED", () => thin(log, "p", "boundaries"));
     expect(shared.details).toEqual({ chained: "f" });
     expect(await thin(log, "p", "boundaries", { from: 501 })).toMatchObject({ said: true });
-    await log.append("q", "none", [...events, link]);
+    await log.append("q", "none", [...events, link], { origin: "copied" });
     await fails("COMMAND_REFUSED", () => thin(log, "q", "boundaries"));
   });
 
   it("where the session has gone on since it was chosen, or is not there", async () => {
     const { log } = await openFaultyLog();
-    await log.append("s", "none", [numbered(1)]);
+    await log.append("s", "none", [numbered(1)], { origin: "copied" });
     await fails("REVISION_CONFLICT", () => log.thin("s", { expected: 2 }));
     await fails("SESSION_NOT_FOUND", () => log.thin("t", { expected: 0 }));
     expect(await log.revision("s")).toBe(1);
@@ -380,7 +380,7 @@ describe("the bytes of what was dropped", () => {
     }
     await using log = await openLog({ dir, durability: "os" });
     await filled(log, "s", events.slice(9000), 200);
-    await log.append("t", "none", talk("t", 3));
+    await log.append("t", "none", talk("t", 3), { origin: "copied" });
     expect(await traces(dir, /secret of s/)).toHaveLength(1);
     expect(await thin(log, "s", "reasoning")).toMatchObject({ erased: true });
     expect(await traces(dir, /secret of s|n\/s\//)).toEqual([]);
@@ -427,7 +427,7 @@ describe("repair", () => {
     await thin(log, "s", "boundaries");
     const events = await Array.fromAsync(log.read("s"));
     const order = await Array.fromAsync(log.readAll());
-    await log.append("t", "none", [numbered(1), numbered(2)]);
+    await log.append("t", "none", [numbered(1), numbered(2)], { origin: "copied" });
     await log.close();
     const rows = new Level(join(dir, "log"));
     await rows.open();
