@@ -250,7 +250,7 @@ describe("an agent that was changed", () => {
     expect(found.events).toBe(position - 1);
     expect(found.difference).toMatchObject({ position, ...sides });
     const words = found.difference && differenceText(found.difference);
-    expect(words).toMatch(new RegExp(`^At position ${position} `));
+    expect(words).toMatch(new RegExp(`^At position ${position} `, "m"));
   });
 });
 
