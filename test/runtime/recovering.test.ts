@@ -13,6 +13,7 @@ import {
 } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { allow } from "../support/answering.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
@@ -107,7 +108,7 @@ it("calls that wait run after a restart when one was answered for good, and the 
   await using whole = await openSession(agent);
   const turn = await whole.session.send("Book twice.");
   await seen(whole.session, "tool.approval-requested", ({ callId }) => callId === "2");
-  await whole.session.approve("1", { always: true });
+  await allow(whole.session, "1", { always: true });
   await turn.result;
   const events = await whole.events();
   const answer = events.find(({ type }) => type === "tool.approval-answered");
@@ -141,7 +142,7 @@ it("a call that waits for a person has the same effect id in a fork, and in a fo
   const inner = await fork.fork({ id: "inner" });
   const innermost = await inner.fork({ id: "innermost" });
   for (const session of [innermost, inner, fork, open.session]) {
-    await session.approve("1");
+    await allow(session, "1");
     await session.idle();
   }
   expect(effects).toEqual(["innermost: s/1/1", "inner: s/1/1", "fork: s/1/1", "s: s/1/1"]);

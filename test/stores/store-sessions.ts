@@ -23,6 +23,7 @@ import { refusal, usualTools } from "../laws/recording-parts.ts";
 import { recordedScripts } from "../laws/recorded-scripts.ts";
 import type { FixtureName } from "../laws/session-fixture.ts";
 import { stageOn } from "./store-stage.ts";
+import { allow, refuse } from "../support/answering.ts";
 import { png } from "../support/media.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
@@ -255,8 +256,8 @@ export async function playToTheDeath(ground: StoreGround): Promise<void> {
   ]);
   await asking.send("Book three beds.");
   await seen(asking, "tool.approval-requested", ({ callId }) => callId === "Jena");
-  await asking.approve("Ulm", { reason: "within the budget" });
-  await asking.deny("Bonn", { reason: "too far" });
+  await allow(asking, "Ulm", { reason: "within the budget" });
+  await refuse(asking, "Bonn", { reason: "too far" });
   await seen(asking, "tool.succeeded", ({ callId }) => callId === "Ulm");
 
   const always = await at("asking-after-always", [
@@ -266,7 +267,7 @@ export async function playToTheDeath(ground: StoreGround): Promise<void> {
   ]);
   const booked = await always.send("Book.");
   await seen(always, "tool.approval-requested");
-  await always.approve("1", { always: true });
+  await allow(always, "1", { always: true });
   await booked.result;
   await always.send("Book again.");
   await seen(always, "tool.started", ({ callId }) => callId === "3");
