@@ -36,6 +36,7 @@ export {
   type CutOptions,
   type CutPlan,
   type DropMiddleOptions,
+  type DropOldestOptions,
   type EstimateInput,
   type KnownLimits,
   type ModelCatalogue,
@@ -60,6 +61,7 @@ export {
   type SummaryRequest,
   type SummaryWriter,
   type TokenEstimator,
+  type TokenizerOptions,
 } from "./context/index.ts";
 export { folderBlobs, memoryBlobs, type FolderBlobsOptions } from "./events/blobs/index.ts";
 export {
@@ -105,6 +107,7 @@ export {
   type LostBlob,
   type OpenLogOptions,
   type RepairedSession,
+  type RepairOptions,
   type RepairReport,
   type StoreLog,
   type ThinnedSession,
@@ -216,7 +219,9 @@ export {
   type TokenCounter,
   type ToolPolicy,
   type Turn,
+  type TurnRest,
   type TurnResult,
+  type TurnStart,
   type AttachmentOptions,
   type FileSource,
   type MessageWithFiles,

@@ -49,7 +49,7 @@ function serverOf(line: string): McpServer {
 
 /** What a server is called that was given no name: its package, its script or its host. */
 function nameOf(server: McpServer): string {
-  if ("url" in server) return new URL(server.url).hostname;
+  if (server.url !== undefined) return new URL(server.url).hostname;
   const { command, args = [] } = server;
   const runs = /^(?:npx|bunx|uvx|pnpx|node|bun|deno|python3?)(?:\.\w+)?$/.test(basename(command));
   const what = (runs ? args.find((word) => !word.startsWith("-")) : undefined) ?? command;

@@ -1,9 +1,9 @@
 /** No model is asked: the requests, word by word, and where the plan and the documents are to be found. */
 
+import { amount, check, list, optionsOf } from "../events/validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
 import { latestRequests, originalRequests, requestTexts } from "./request-text.ts";
-import { amounts } from "./strategy-options.ts";
 import { messageCount } from "./shown-units.ts";
 
 /** Where an agent writes down how its work stands, and what {@link checkpoint} makes of it. */
@@ -19,12 +19,18 @@ export interface CheckpointOptions {
   readonly keepMessages?: number;
 }
 
+const schema = optionsOf<CheckpointOptions>(
+  { documents: list, tools: list, keepMessages: amount },
+  {},
+);
+
 /**
  * Keeps the newest messages and puts the original request, the latest one, and how to find the rest
  * in the place of all others. For agents that write down their plan and their results.
  */
 export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy {
-  const { keepMessages = 6 } = amounts("checkpoint", options, ["keepMessages"]);
+  check(schema, options, "checkpoint", { name: "options" });
+  const { keepMessages = 6 } = options;
   return {
     name: "checkpoint",
     plan(history, view, ground) {
@@ -65,12 +71,12 @@ function keptMessages({ units, openMessages }: Cuttable, least: number): number 
 }
 
 function whereabouts({ documents = [], tools = [] }: CheckpointOptions): string {
-  const what = documents.length === 0 ? "your plan and the documents" : list(documents);
-  const how = tools.length === 0 ? "the tools that you have" : list(tools);
+  const what = documents.length === 0 ? "your plan and the documents" : quotedList(documents);
+  const how = tools.length === 0 ? "the tools that you have" : quotedList(tools);
   return `How the work stands is written down in ${what}. Before you go on, read it with ${how}, and go on using them. Do not do again what is done.`;
 }
 
-function list(names: readonly string[]): string {
+function quotedList(names: readonly string[]): string {
   const quoted = names.map((name) => `\`${name}\``);
   return quoted.length < 2
     ? quoted.join("")

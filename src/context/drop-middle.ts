@@ -1,9 +1,9 @@
 /** The model sees how it began and what is newest, and that something is missing between the two. */
 
+import { check, amount, optionsOf } from "../events/validation/index.ts";
 import { itemMessages } from "../projections/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptByDefault, keptWithin, type Cuttable } from "./cut.ts";
-import { amounts } from "./strategy-options.ts";
 import { latestRequests, requestText } from "./request-text.ts";
 
 /** Stands before the request of the turn that goes on, where it lies in the middle. */
@@ -17,9 +17,11 @@ export interface DropMiddleOptions {
   readonly tailTokens?: number;
 }
 
+const schema = optionsOf<DropMiddleOptions>({ headTokens: amount, tailTokens: amount }, {});
+
 /** Keeps the beginning and the end of the prompt; a note in between says how many messages are not shown. */
 export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy {
-  amounts("dropMiddle", options, ["headTokens", "tailTokens"]);
+  check(schema, options, "dropMiddle", { name: "options" });
   return {
     name: "drop-middle",
     plan(history, view, ground) {

@@ -1,17 +1,25 @@
 /** The plainest way of compacting: the model is no longer shown the oldest turns. */
 
+import { amount, check, optionsOf } from "../events/validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
-import { amounts, misused } from "./strategy-options.ts";
 import { beginsWithUser, covering, cuttable } from "./cut.ts";
+
+/** How much {@link dropOldest} keeps. */
+export interface DropOldestOptions {
+  /** Turns that are kept, at least one. */
+  readonly keepTurns: number;
+}
+
+const schema = optionsOf<DropOldestOptions>({}, { keepTurns: amount });
 
 /**
  * Shows the newest `keepTurns` turns only, and one more where they do not begin with what a user
  * said (a turn that was resumed).
  * @throws TurnlogError `INVALID_INPUT` without `keepTurns`, or where it is no number of turns
  */
-export function dropOldest(options: { readonly keepTurns: number }): CompactionStrategy {
-  const { keepTurns } = amounts("dropOldest", options ?? {}, ["keepTurns"]);
-  if (keepTurns === undefined) throw misused("dropOldest", "`keepTurns` is missing");
+export function dropOldest(options: DropOldestOptions): CompactionStrategy {
+  check(schema, options, "dropOldest", { name: "options" });
+  const { keepTurns } = options;
   return {
     name: "drop-oldest",
     plan(history, view, ground) {

@@ -20,7 +20,7 @@ export {
   type CompactionWhen,
 } from "./compaction-when.ts";
 export { dropMiddle, type DropMiddleOptions } from "./drop-middle.ts";
-export { dropOldest } from "./drop-oldest.ts";
+export { dropOldest, type DropOldestOptions } from "./drop-oldest.ts";
 export { newestTokens, onlyThisTurn, unsentMessages } from "./last-resort.ts";
 export { DEFAULT_LOOP_LIMITS, isLooping, type LoopLimits } from "./loop-guard.ts";
 export { estimateContext, type ContextEstimate, type EstimateInput } from "./context-estimate.ts";
@@ -56,6 +56,7 @@ export { planningGround } from "./planning-ground.ts";
 export { promptCache, SHORTEST_LIFETIME_MS, type PromptCache } from "./prompt-cache.ts";
 export {
   planPruning,
+  pruneSchema,
   PRUNE_DEFAULTS,
   type PruneOptions,
   type PruningInput,
@@ -63,7 +64,7 @@ export {
 } from "./pruning.ts";
 export { planCuts, type CutInput, type CutPlan } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
-export { pageLimit, resultShare, type CutOptions } from "./result-share.ts";
+export { cutSchema, pageLimit, resultShare, type CutOptions } from "./result-share.ts";
 export { summarize, type SummarizeOptions } from "./summarize.ts";
 export { slidingWindow, type SlidingWindowOptions } from "./sliding-window.ts";
 export {
@@ -71,5 +72,6 @@ export {
   lengthEstimator,
   tokenizer,
   type TokenEstimator,
+  type TokenizerOptions,
 } from "./token-estimator.ts";
 export { estimateSpent } from "./spent.ts";

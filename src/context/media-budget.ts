@@ -90,13 +90,8 @@ interface Shown {
 }
 
 /** What is to be left out, or undefined where everything fits or there is nothing to leave out. */
-export function planOmission({
-  history,
-  view,
-  bytes,
-  limits,
-  model,
-}: OmissionInput): OmissionPlan | undefined {
+export function planOmission(input: OmissionInput): OmissionPlan | undefined {
+  const { history, view, bytes, limits, model } = input;
   const { pictures: mostPictures, requestCharacters } = limits;
   if (mostPictures === undefined && requestCharacters === undefined) return undefined;
   const shown = weighed(shownMedia(history, view), limits, model);

@@ -3,7 +3,9 @@
  * itself, and from the user, who has the last word.
  */
 
+import { z } from "zod";
 import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
+import { check, optionsOf } from "../events/validation/index.ts";
 import { modelKey, type LearnedLimits } from "../projections/index.ts";
 
 /** US dollars for a million tokens. */
@@ -61,11 +63,18 @@ function overridden(model: ModelName, { overrides }: KnownLimits): ModelLimits {
   return Object.hasOwn(overrides, model.modelId) ? (overrides[model.modelId] ?? {}) : {};
 }
 
+const anything = z.unknown();
+const knownSchema = optionsOf<KnownLimits>(
+  { catalogue: anything, learned: anything, overrides: anything },
+  {},
+);
+
 /**
  * The limits of a model. A window that the provider told in an error goes before the catalogue's;
  * a catalogue's window that is smaller than a prompt which was billed is not believed.
  */
 export function modelLimits(model: ModelName, at: number, known: KnownLimits): ModelLimits {
+  check(knownSchema, known, "modelLimits", { name: "known" });
   const { catalogue, learned } = known;
   const key = modelKey(model);
   const listed = catalogue?.limits(model, at) ?? OWN[key] ?? {};
@@ -88,6 +97,7 @@ export function callCost(
   at: number,
   known: KnownLimits,
 ): number | undefined {
+  check(knownSchema, known, "callCost", { name: "known" });
   const { prices } = overridden(model, known);
   return prices === undefined ? known.catalogue?.cost(model, usage, at) : priced(usage, prices);
 }

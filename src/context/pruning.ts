@@ -3,6 +3,8 @@
  * Weighs what is saved against what the provider's cache would lose (docs/decisions/0011).
  */
 
+import type { z } from "zod";
+import { amount, check, list, optionsOf } from "../events/validation/index.ts";
 import {
   itemMessages,
   PRUNED_PLACEHOLDER,
@@ -64,9 +66,16 @@ interface Candidate {
   readonly after: number;
 }
 
+export const pruneSchema: z.ZodType = optionsOf<PruneOptions>(
+  { protectTokens: amount, minimumGain: amount, keepTools: list },
+  {},
+);
+
 /** What to prune before the next step, or undefined where it is not worth it. */
 export function planPruning(input: PruningInput): PruningPlan | undefined {
-  const { minimumGain = PRUNE_DEFAULTS.minimumGain } = input.options ?? {};
+  const { options = {} } = input;
+  check(pruneSchema, options, "planPruning", { name: "options" });
+  const { minimumGain = PRUNE_DEFAULTS.minimumGain } = options;
   const found = candidates(input);
   const because =
     input.occasion === "compaction" ? "compaction" : input.cache.warm ? "pays" : "cold";

@@ -3,6 +3,7 @@
  * and the runtime records. Only results that no reply has followed yet: the provider's cache loses nothing.
  */
 
+import { check } from "../events/validation/index.ts";
 import type { CutCall } from "../events/index.ts";
 import {
   callName,
@@ -18,7 +19,7 @@ import {
   type StepItem,
 } from "../projections/index.ts";
 import type { PlanningGround } from "./compaction-strategy.ts";
-import { resultLimit, resultShare, type CutOptions } from "./result-share.ts";
+import { cutSchema, resultLimit, resultShare, type CutOptions } from "./result-share.ts";
 
 /** What {@link planCuts} looks at. */
 export interface CutInput {
@@ -51,6 +52,7 @@ interface Result {
 /** What to cut before the next step, or undefined where everything fits. */
 export function planCuts(input: CutInput): CutPlan | undefined {
   const { history, ground, options, reader } = input;
+  check(cutSchema, options ?? {}, "planCuts", { name: "options" });
   const share = resultShare(ground, options);
   const step = unansweredStep(history);
   if (step === undefined) return undefined;

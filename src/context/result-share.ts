@@ -1,5 +1,7 @@
 /** How much of the window a single tool result may take, and all results of a step together. Pure. */
 
+import { z } from "zod";
+import { flag, list, optionsOf } from "../events/validation/index.ts";
 import type { PlanningGround } from "./compaction-strategy.ts";
 
 /** When a tool result is too long to be shown whole. */
@@ -11,6 +13,11 @@ export interface CutOptions {
   /** Whether the model is offered the tool that reads what is left out. Default true. */
   readonly reader?: boolean;
 }
+
+export const cutSchema: z.ZodType = optionsOf<CutOptions>(
+  { share: z.unknown(), keepTools: list, reader: flag },
+  {},
+);
 
 /** Of what messages may have, what one result may take where the options say nothing. */
 const SHARE = 0.25;

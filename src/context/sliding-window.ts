@@ -1,5 +1,6 @@
 /** The model sees the newest messages, as many as have room. */
 
+import { check, amount, optionsOf } from "../events/validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import {
   covering,
@@ -11,7 +12,6 @@ import {
   type Cuttable,
 } from "./cut.ts";
 import { latestRequests, requestTexts } from "./request-text.ts";
-import { amounts } from "./strategy-options.ts";
 
 /** Stands before what is kept of a turn whose request is not. */
 const REQUEST_NOTE =
@@ -26,12 +26,15 @@ export interface SlidingWindowOptions {
   readonly tokens?: number;
 }
 
+const schema = optionsOf<SlidingWindowOptions>({ tokens: amount }, {});
+
 /**
  * Shows the newest messages only. It begins where a user speaks if that leaves at least half of
  * what may be kept; within a long turn it begins anywhere, with the request of that turn repeated word by word.
  */
 export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStrategy {
-  const { tokens } = amounts("slidingWindow", options, ["tokens"]);
+  check(schema, options, "slidingWindow", { name: "options" });
+  const { tokens } = options;
   return {
     name: "sliding-window",
     plan(history, view, ground) {

@@ -4,6 +4,7 @@
  * summary comes about, a digest that needs no model stands in its place.
  */
 
+import { check, amount, optionsOf, thing } from "../events/validation/index.ts";
 import type { LanguageModel } from "ai";
 import type { SummaryRung } from "../events/index.ts";
 import type { ContextView, HistoryState } from "../projections/index.ts";
@@ -26,7 +27,6 @@ import {
   writerPrompt,
 } from "./summary-form.ts";
 import { unitText } from "./summary-transcript.ts";
-import { amounts } from "./strategy-options.ts";
 import { textTokens } from "./text-tokens.ts";
 
 /**
@@ -56,12 +56,25 @@ interface Covered {
   readonly requests: readonly string[];
 }
 
+const schema = optionsOf<SummarizeOptions>(
+  {
+    model: thing(
+      "a model of the AI SDK, or the name of one",
+      (value) => typeof value === "string" || (typeof value === "object" && value !== null),
+    ),
+    keepTokens: amount,
+    maxTokens: amount,
+  },
+  {},
+);
+
 /**
  * A strategy that has a model summarize what is old. A summary that is empty, too long or no summary is
  * asked for again, capped and then of the newest part only; a digest without a model is the last resort.
  */
 export function summarize(options: SummarizeOptions = {}): CompactionStrategy {
-  const { model } = amounts("summarize", options, ["keepTokens", "maxTokens"]);
+  check(schema, options, "summarize", { name: "options" });
+  const { model } = options;
   return {
     name: "summarize",
     plan(history, view, ground) {

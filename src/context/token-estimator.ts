@@ -3,6 +3,7 @@
  * user's tokenizer takes its place where exactness is worth its time.
  */
 
+import { check, flag, optionsOf, text } from "../events/validation/index.ts";
 import { textTokens } from "./text-tokens.ts";
 
 /**
@@ -34,10 +35,22 @@ export const lengthEstimator: TokenEstimator = {
   text: (text) => text.length / 4,
 };
 
+/** What a {@link tokenizer} is called, and how its figures are used. */
+export interface TokenizerOptions {
+  /** The estimator's name in the log. Default `tokenizer`. */
+  readonly name?: string;
+  /** See {@link TokenEstimator.exact}. Default true. */
+  readonly exact?: boolean;
+}
+
+const schema = optionsOf<TokenizerOptions>({ name: text, exact: flag }, {});
+
 /** An estimator of a tokenizer, for instance `tokenizer((text) => encode(text).length)`. */
 export function tokenizer(
   count: (text: string) => number,
-  { name = "tokenizer", exact = true }: { readonly name?: string; readonly exact?: boolean } = {},
+  options: TokenizerOptions = {},
 ): TokenEstimator {
+  check(schema, options, "tokenizer", { name: "options" });
+  const { name = "tokenizer", exact = true } = options;
   return { name, exact, text: count };
 }

@@ -37,6 +37,7 @@ export {
   type FileReference,
 } from "./file-reference.ts";
 export { byId, byIdSchema } from "./by-id.ts";
+export { canonicalJson } from "./canonical-json.ts";
 export {
   cutCallSchema,
   omittedMediaSchema,

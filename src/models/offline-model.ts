@@ -10,6 +10,7 @@ import type {
   LanguageModelV4StreamPart,
   SharedV4Warning,
 } from "@ai-sdk/provider";
+import { check, milliseconds, optionsOf } from "../events/validation/index.ts";
 import { countTokens, piecesOf, wordsOf } from "./delta.ts";
 import { gatherParts } from "./gathered-parts.ts";
 import { decide } from "./offline-answer.ts";
@@ -23,6 +24,8 @@ export interface OfflineModelOptions {
   readonly delay?: number;
 }
 
+const schema = optionsOf<OfflineModelOptions>({ delay: milliseconds }, {});
+
 /**
  * A language model that needs no network and no key. It lists, reads, searches and counts through
  * the tools `list_files`, `read_file` and `search_files`, writes through `write_file`, can say what
@@ -33,7 +36,9 @@ export interface OfflineModelOptions {
  *
  * An aborted call rejects, or breaks its stream, with the signal's reason.
  */
-export function offlineModel({ delay = 0 }: OfflineModelOptions = {}): LanguageModelV4 {
+export function offlineModel(given: OfflineModelOptions = {}): LanguageModelV4 {
+  check(schema, given, "offlineModel", { name: "options" });
+  const { delay = 0 } = given;
   return {
     specificationVersion: "v4",
     provider: "turnlog",

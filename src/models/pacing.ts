@@ -2,6 +2,13 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { TurnlogError, type SessionEvent } from "../events/index.ts";
+import {
+  check,
+  code,
+  implementation,
+  milliseconds,
+  optionsOf,
+} from "../events/validation/index.ts";
 
 /** When what was recorded may happen again. */
 export interface ReplayPace {
@@ -32,6 +39,11 @@ export interface PaceOptions {
   readonly longestMs?: number;
 }
 
+const schema = optionsOf<PaceOptions>(
+  { time: implementation({ now: code, wait: code }), longestMs: milliseconds },
+  {},
+);
+
 const realTime: PaceTime = {
   now: () => performance.now(),
   wait: async (milliseconds) => {
@@ -47,8 +59,10 @@ const realTime: PaceTime = {
 export function recordedPace(
   events: readonly SessionEvent[],
   pace: Pace = "recorded",
-  { time = realTime, longestMs = Number.POSITIVE_INFINITY }: PaceOptions = {},
+  options: PaceOptions = {},
 ): ReplayPace {
+  check(schema, options, "recordedPace", { name: "options" });
+  const { time = realTime, longestMs = Number.POSITIVE_INFINITY } = options;
   if (pace === "at-once") return atOnce;
   const factor = pace === "recorded" ? 1 : pace;
   if (!(factor > 0 && Number.isFinite(factor))) {

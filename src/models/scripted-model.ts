@@ -11,6 +11,7 @@ import { TurnlogError } from "../events/index.ts";
 import { countTokens } from "./delta.ts";
 import { gatherParts } from "./gathered-parts.ts";
 import { streamParts } from "./part-stream.ts";
+import { checkScript, checkStep } from "./scripted-schema.ts";
 import type {
   ScriptedBlock,
   ScriptedDelta,
@@ -38,16 +39,19 @@ export interface ScriptedModel extends LanguageModelV4 {
  * Parts are sent as they are asked for, so a gate holds back all that stands after it; an aborted
  * call breaks its stream with the signal's reason, also at a gate.
  *
- * @throws {TurnlogError} `INVALID_INPUT` from the call for which the script has no step left.
+ * @throws {TurnlogError} `INVALID_INPUT` for a step that is none (of a function: from the call for which
+ * it made the step), and from the call for which the script has no step left.
  */
 export function scriptedModel(script: Script): ScriptedModel {
   const calls: LanguageModelV4CallOptions[] = [];
+  checkScript(script);
 
   async function nextParts(options: LanguageModelV4CallOptions) {
     const index = calls.push(options) - 1;
     const step = typeof script === "function" ? await script(options, index) : script[index];
     if (step === undefined)
       throw runOut(index, typeof script === "function" ? undefined : script.length);
+    if (typeof script === "function") checkStep(step, index);
     options.abortSignal?.throwIfAborted();
     if (typeof step !== "string" && "failure" in step) throw step.failure;
     return streamParts(partsOf(step, options, index), options.abortSignal);

@@ -7,19 +7,23 @@ import type { LoopLimits } from "../context/index.ts";
 import {
   byId,
   ownCopy,
+  TurnlogError,
   type AgentDescription,
   type JsonValue,
   type ModelName,
 } from "../events/index.ts";
-import { agentShape } from "./border/agent-shape.ts";
-import { check } from "./border/check.ts";
+import type { UnsupportedSetting } from "./border/sdk-settings.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
+import { withFullStop } from "./full-stop.ts";
 import { toJson } from "./json-value.ts";
 import { withReader } from "./reader-tool.ts";
 
+/** Settings of the AI SDK's `ToolLoopAgent` that are refused: none of them is ignored. */
+type UnsupportedSettings = { readonly [Setting in UnsupportedSetting]?: never };
+
 /** Who runs a session: a model with instructions and tools, and within which limits. */
-export interface Agent {
+export interface Agent extends UnsupportedSettings {
   readonly model: LanguageModel;
   readonly instructions?: string;
   readonly tools?: ToolSet;
@@ -117,10 +121,9 @@ export function nameOf(model: LanguageModel): ModelName {
 
 /**
  * @param named - What the log calls its model, where that is not to be asked of the model itself.
- * @throws TurnlogError `INVALID_INPUT` for what is no agent
+ * @throws TurnlogError `INVALID_INPUT` for a schema that has no JSON Schema
  */
 export async function prepareAgent(given: Agent, named?: ModelName): Promise<PreparedAgent> {
-  check(agentShape, given, "An agent", { name: "agent" });
   const model = named ?? nameOf(given.model);
   checkContext(given.context);
   const agent = withReader(heldAgent(given));
@@ -134,7 +137,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
       name,
       // A description made per call is not part of what the agent is.
       description: typeof tool.description === "string" ? tool.description : null,
-      inputSchema: await inputSchema.jsonSchema,
+      inputSchema: await jsonSchemaOf(name, inputSchema),
     })),
   );
   const instructions = agent.instructions ?? "";
@@ -155,6 +158,20 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
     instructions,
     tools: tools.length === 0 ? "" : JSON.stringify(tools),
   };
+}
+
+/** @throws TurnlogError `INVALID_INPUT` */
+async function jsonSchemaOf(tool: string, schema: Schema): Promise<unknown> {
+  try {
+    return await schema.jsonSchema;
+  } catch (error) {
+    const why = error instanceof Error ? withFullStop(error.message) : "";
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `\`agent.tools.${tool}.inputSchema\` cannot be told to a model, as it has no JSON Schema. ${why}`,
+      { cause: error, details: { option: `agent.tools.${tool}.inputSchema` } },
+    );
+  }
 }
 
 /** The same tools; what was made of their schemas is kept, which the SDK would make anew for each call. */

@@ -48,6 +48,14 @@ export async function attach(
   );
 }
 
+/** The name that a file gets in a message. */
+export function attachedName(source: FileSource): string {
+  const url = urlOf(source);
+  if (url === undefined) return basename(source.toString());
+  if (url.protocol === "file:") return basename(fileURLToPath(url));
+  return basename(url.pathname) || url.hostname;
+}
+
 type Refuse = (why: string, cause?: unknown) => TurnlogError;
 
 function fail(error: TurnlogError): never {
@@ -96,7 +104,7 @@ async function readPath(
     const bytes = Buffer.concat(await Array.fromAsync(stream));
     if (bytes.length > maxBytes)
       throw refuse(`it has more than the ${maxBytes} bytes that are allowed`);
-    return { name: basename(path), bytes };
+    return { name: attachedName(path), bytes };
   } catch (error) {
     if (TurnlogError.isInstance(error)) throw error;
     throw refuse(error instanceof Error ? error.message : String(error), error);
@@ -107,7 +115,7 @@ async function download(url: URL, options: AttachmentOptions, refuse: Refuse): P
   const found = await guardedDownload(url, options);
   if (found.kind === "content") {
     const { content: bytes, mediaType } = found;
-    return { name: basename(url.pathname) || url.hostname, bytes, mediaType };
+    return { name: attachedName(url), bytes, mediaType };
   }
   const { error } = found;
   throw refuse(error instanceof Error ? error.message : String(error), error);

@@ -27,17 +27,21 @@ import { redactLive } from "./live-redaction.ts";
 import { waitsForApproval } from "./open-question.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
 import type { OpenSessionOptions, Runtime } from "./runtime.ts";
-import { check } from "./border/check.ts";
-import { checkedOptions } from "./border/runtime-shape.ts";
-import { checkedSession, redactedShape, redactShape } from "./border/session-border.ts";
-import { compactLogShape, deleteShape, openSessionShape } from "./border/store-shapes.ts";
-import { name } from "./border/shapes.ts";
+import { check, name } from "../events/validation/index.ts";
+import { checkedOptions } from "./border/runtime-schema.ts";
+import { checkedSession, redactedSchema, redactSchema } from "./border/session-border.ts";
+import { deleteSchema, openSessionSchema } from "./border/store-schemas.ts";
 import { toStoredError } from "./json-value.ts";
 import { hasLog, openStore, type RuntimeOptions } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import { createSession } from "./session-handle.ts";
 import { checkPosition, listSessions, type ListedSession } from "./session-view.ts";
-import { compactLog, type CompactedLog, type CompactLogOptions } from "./thinning/compact-log.ts";
+import {
+  compactLog,
+  compactLogSchema,
+  type CompactedLog,
+  type CompactLogOptions,
+} from "./thinning/compact-log.ts";
 
 /**
  * Opens a store and runs sessions of an agent on it.
@@ -117,7 +121,7 @@ class OpenRuntime implements Runtime {
 
   async session(id: string = this.#newId(), options: OpenSessionOptions = {}): Promise<Session> {
     const session = parseSessionId(id);
-    check(openSessionShape, options, "session", { name: "options", session });
+    check(openSessionSchema, options, "session", { name: "options", session });
     const { createIfMissing = true } = options;
     const awake = this.#awake;
     if (!createIfMissing) {
@@ -146,7 +150,7 @@ class OpenRuntime implements Runtime {
 
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
-    check(deleteShape, options, "delete", { name: "options", session });
+    check(deleteSchema, options, "delete", { name: "options", session });
     const refusal = ({ actor }: AwakeSession): TurnlogError | undefined =>
       actor.isIdle ? undefined : inTurn(session, actor.state.position);
     return await this.#awake.whileAsleep(session, refusal, async () => {
@@ -161,8 +165,8 @@ class OpenRuntime implements Runtime {
     options: RedactOptions = {},
   ): Promise<Redacted> {
     const session = parseSessionId(id);
-    check(redactedShape, what, "redact", { name: "what", session });
-    check(redactShape, options, "redact", { name: "options", session });
+    check(redactedSchema, what, "redact", { name: "what", session });
+    check(redactSchema, options, "redact", { name: "options", session });
     const { clock = Date.now } = this.#options;
     return await this.#awake.whileNobodyWakes(session, (awake, putAway) =>
       redactLive(session, what, { ...options, log: this.log, now: clock(), awake, putAway }),
@@ -186,7 +190,7 @@ class OpenRuntime implements Runtime {
 
   async compactLog(id: string, options: CompactLogOptions): Promise<CompactedLog> {
     const session = parseSessionId(id);
-    check(compactLogShape, options, "compactLog", { name: "options", session });
+    check(compactLogSchema, options, "compactLog", { name: "options", session });
     const store = this.#store;
     if (store === undefined) {
       throw new TurnlogError(
@@ -227,6 +231,7 @@ class OpenRuntime implements Runtime {
       blobs: this.#blobs,
       log: this.log,
       crews: this.#crews,
+      servers: this.#options.mcp,
       newId: () => this.#newId(),
       attachments: this.#options.attachments ?? {},
       clock: this.#options.clock ?? Date.now,

@@ -2,6 +2,10 @@
 
 import type { McpOffer } from "../events/index.ts";
 import { prepareAgent, type Agent, type PreparedAgent } from "./agent.ts";
+import { check } from "../events/validation/index.ts";
+import { agentSchema } from "./border/agent-schema.ts";
+import { checkPolicies } from "./border/tool-policies.ts";
+import type { McpServers } from "./mcp/mcp-options.ts";
 import { lateCatalogue, type LateCatalogue } from "./late-catalogue.ts";
 import { equipAgent, type CallTool } from "./mcp/mcp-tools.ts";
 
@@ -49,10 +53,15 @@ export class Crews {
   }
 }
 
-/** Who is to run a fork; the same crew where nothing is changed. */
+/**
+ * Who is to run a fork; the same crew where nothing is changed.
+ * @param servers - The MCP servers of the runtime.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
 export async function changedCrew(
   before: Crew,
   { agent, model, instructions, tools }: AgentChanges,
+  servers: McpServers | undefined,
 ): Promise<Crew> {
   const changes = {
     ...(model === undefined ? {} : { model }),
@@ -61,6 +70,9 @@ export async function changedCrew(
   };
   if (agent === undefined && Object.keys(changes).length === 0) return before;
   const given = { ...(agent ?? before.given), ...changes };
+  check(agentSchema, given, "fork", { name: "agent" });
+  // An agent whose tools alone are changed keeps its policies: calls of before may need them.
+  if (agent !== undefined) checkPolicies(given, servers, "fork");
   return crewOf(given, await prepareAgent(given));
 }
 

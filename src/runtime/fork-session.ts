@@ -1,14 +1,21 @@
 /** Makes a session that shares the events of another one up to a position. Runs nothing. */
 
 import {
+  check,
+  implementation,
+  list,
+  name,
+  optionsOf,
+  position,
+  time,
+} from "../events/validation/index.ts";
+import {
   TurnlogError,
   type AgentDescription,
   type EventLog,
   type ForkPoint,
   type NewEvent,
 } from "../events/index.ts";
-import { check } from "./border/check.ts";
-import { forkSessionShape } from "./border/store-shapes.ts";
 import { linkOf } from "./fork-link.ts";
 import { checkPosition } from "./session-view.ts";
 
@@ -33,6 +40,11 @@ export interface ForkedSession {
   readonly from: ForkPoint;
 }
 
+const schema = optionsOf<ForkSessionOptions>(
+  { at: position, agent: implementation({}), withdraw: list, now: time },
+  { as: name },
+);
+
 /**
  * Forks a session of a log: writes one event, whatever the position. The first runtime that opens the
  * fork goes on with it as with a session whose process died right behind that position.
@@ -44,7 +56,7 @@ export async function forkSession(
   session: string,
   options: ForkSessionOptions,
 ): Promise<ForkedSession> {
-  check(forkSessionShape, options, "forkSession", { name: "options", session });
+  check(schema, options, "forkSession", { name: "options", session });
   const { as, at, agent, withdraw = [], now = Date.now() } = options;
   await checkPosition(log, session, at);
   const from = await ownerOf(log, session, await openPosition(log, session, at));

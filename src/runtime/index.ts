@@ -15,6 +15,8 @@ export { receiveInput } from "./user-input.ts";
 export { createRuntime } from "./create-runtime.ts";
 export type { HttpMcpServer, McpServer, McpServers, StdioMcpServer } from "./mcp/mcp-options.ts";
 export { withRecordedOffer } from "./mcp/mcp-tools.ts";
+export { agentSchema } from "./border/agent-schema.ts";
+export { withKnownPolicies } from "./border/tool-policies.ts";
 export type { OpenSessionOptions, Runtime } from "./runtime.ts";
 export type { BlobOptions, Encryption, RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";
@@ -75,7 +77,8 @@ export type {
   Session,
 } from "./session.ts";
 export type { ModelLimit, Timer, Wait } from "./timer.ts";
-export type { Turn } from "./turn.ts";
+export type { Turn, TurnRest } from "./turn.ts";
+export type { TurnStart } from "./turn-rest.ts";
 export type { TurnResult } from "./turn-outcome.ts";
 export type { MessageWithFiles, UserInput } from "./user-input.ts";
 export type { AttachmentOptions } from "./attachment-options.ts";

@@ -17,6 +17,7 @@ import type { ForkOptions, Session } from "./session.ts";
 import { assertSendable } from "./blobs/file-data.ts";
 import type { OpenedBlobs } from "./blobs/opened-blobs.ts";
 import { SessionBlobs } from "./blobs/session-blobs.ts";
+import type { McpServers } from "./mcp/mcp-options.ts";
 import { heldInput, receiveInput } from "./user-input.ts";
 
 /** What the runtime lends for it. */
@@ -28,6 +29,8 @@ export interface ForkHost {
   readonly attachments: AttachmentOptions;
   /** Where files lie, and how large they may be. */
   readonly blobs: OpenedBlobs;
+  /** The MCP servers of the runtime. */
+  readonly servers: McpServers | undefined;
   /** Epoch milliseconds. */
   readonly clock: () => number;
   /** Wakes the new session up; what becomes of a turn that ran where it branches off is the runtime's usual, or this. */
@@ -38,7 +41,7 @@ export interface ForkHost {
 export async function forkLive(
   session: string,
   options: ForkOptions,
-  { log, crews, newId, clock, attachments, blobs, open }: ForkHost,
+  { log, crews, newId, clock, attachments, blobs, servers, open }: ForkHost,
   recovery?: RecoveryPolicy,
 ): Promise<Session> {
   const { id = newId(), at, edit, undo = false } = options;
@@ -55,7 +58,7 @@ export async function forkLive(
     );
   }
   const before = crews.of(session);
-  const crew = await changedCrew(before, options);
+  const crew = await changedCrew(before, options, servers);
   const point = edit === undefined && !undo ? undefined : await forkPoint(log, session, at, undo);
   const position = point?.position ?? at;
   // Held until the fork has said it.

@@ -4,6 +4,7 @@
  * to a provider's form, the one that is billed.
  */
 
+import { check, code, milliseconds, optionsOf } from "../events/validation/index.ts";
 import type { LanguageModel } from "ai";
 import { jsonObjectSchema } from "../events/index.ts";
 import { countingRequest, place } from "./counting-endpoints.ts";
@@ -22,6 +23,8 @@ export interface ProviderCounterOptions {
 /** Of an answer that is no count, what an error says. */
 const EXCERPT = 300;
 
+const schema = optionsOf<ProviderCounterOptions>({ fetch: code, timeoutMs: milliseconds }, {});
+
 /**
  * Counts prompts at the provider's own endpoint: OpenAI's `POST /v1/responses/input_tokens` (for the
  * Responses API), Anthropic's `POST /v1/messages/count_tokens`, Google's `models/…:countTokens`. Those
@@ -32,8 +35,10 @@ const EXCERPT = 300;
  */
 export function providerCounter(
   client: (fetch: Fetch) => LanguageModel,
-  { fetch: send = globalThis.fetch, ...options }: ProviderCounterOptions = {},
+  given: ProviderCounterOptions = {},
 ): TokenCounter {
+  check(schema, given, "providerCounter", { name: "options" });
+  const { fetch: send = globalThis.fetch, ...options } = given;
   return {
     name: "provider",
     ...options,

@@ -1,5 +1,6 @@
 /** Redacts content of a session for good: finds out what goes together, says so, and has its keys erased. */
 
+import { check, optionsOf, text, time } from "../events/validation/index.ts";
 import { asEncrypted } from "../events/encryption/index.ts";
 import {
   isRedacted,
@@ -9,8 +10,6 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 import { acceptedAt } from "../projections/index.ts";
-import { check } from "./border/check.ts";
-import { redactSessionShape } from "./border/store-shapes.ts";
 import { linkOf } from "./fork-link.ts";
 import { ownerOf } from "./fork-session.ts";
 import { rangesOf, RedactionUnits, type ContentEvent } from "./redaction-units.ts";
@@ -43,6 +42,8 @@ export interface Redacted {
   readonly summaries: readonly number[];
 }
 
+const schema = optionsOf<RedactSessionOptions>({ reason: text, now: time }, {});
+
 /**
  * Redacts what stands at positions of a session that nobody runs: says so in an event, and erases the
  * keys of that content. A block of text or reasoning goes with all of its deltas, a call with its input,
@@ -57,7 +58,7 @@ export async function redactSession(
   what: readonly RedactionTarget[],
   options: RedactSessionOptions = {},
 ): Promise<Redacted> {
-  check(redactSessionShape, options, "redactSession", { name: "options", session });
+  check(schema, options, "redactSession", { name: "options", session });
   const { reason, now = Date.now() } = options;
   const encrypted = asEncrypted(log);
   if (encrypted === undefined) {

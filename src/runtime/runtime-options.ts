@@ -21,9 +21,15 @@ export type StoreOptions =
       /** As `openLog` has it: for a store that was left open on another machine. */
       readonly takeOver?: boolean;
     }
-  | { readonly memory: true }
+  | (NoFolder & { readonly memory: true })
   /** A log of your own; the runtime does not close it. */
-  | { readonly log: EventLog };
+  | (NoFolder & { readonly log: EventLog });
+
+/** What only a store in a folder has. */
+interface NoFolder {
+  readonly durability?: never;
+  readonly takeOver?: never;
+}
 
 /** What makes a runtime encrypt what sessions say. */
 export interface Encryption {

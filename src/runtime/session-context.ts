@@ -4,9 +4,18 @@
  * hand, what they take follows from a prompt whose whole size is known.
  */
 
+import {
+  check,
+  code,
+  implementation,
+  list,
+  optionsOf,
+  position,
+} from "../events/validation/index.ts";
 import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
 import { TurnlogError, type AgentDescription, type EventLog } from "../events/index.ts";
 import { prepareAgent, type Agent } from "./agent.ts";
+import { agentSchema } from "./border/agent-schema.ts";
 import { withRecordedOffer } from "./mcp/mcp-tools.ts";
 import {
   contextFigures,
@@ -37,6 +46,11 @@ export interface LoggedContext extends Omit<ContextFigures, "due"> {
   readonly standing: "agent" | "log" | "unknown";
 }
 
+const schema = optionsOf<LoggedContextOptions>(
+  { at: position, agents: list, catalogue: implementation({ limits: code, cost: code }) },
+  {},
+);
+
 /**
  * Reads a session's figures at a position.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
@@ -44,11 +58,13 @@ export interface LoggedContext extends Omit<ContextFigures, "due"> {
 export async function readContext(
   log: EventLog,
   session: string,
-  { at, agents = [], catalogue }: LoggedContextOptions = {},
+  options: LoggedContextOptions = {},
 ): Promise<LoggedContext> {
+  check(schema, options, "readContext", { name: "options", session });
+  const { at, agents = [], catalogue } = options;
   const state = await stateAt(log, session, at);
-  const { position } = state;
-  const { agent, whole } = await runBy(log, session, position);
+  const { position: last } = state;
+  const { agent, whole } = await runBy(log, session, last);
   const bare: FiguresGround = {
     catalogue: catalogue ?? (await modelCatalogue()),
     prepared: { agent: {}, description: agent, instructions: "", tools: "" },
@@ -56,11 +72,12 @@ export async function readContext(
   const now = Date.now();
   const told = (ground: FiguresGround, standing: LoggedContext["standing"]): LoggedContext => {
     const { due: _, ...figures } = contextFigures(state, ground, now);
-    return { session, position, standing, ...figures };
+    return { session, position: last, standing, ...figures };
   };
   for (const candidate of agents) {
     // Nobody is asked anything: a name is as good as the model.
     const named = { ...candidate, model: agent.model.modelId };
+    check(agentSchema, named, "readContext", { name: "options.agents", session });
     const prepared = await prepareAgent(withRecordedOffer(named, agent), agent.model);
     if (prepared.description.digest === agent.digest) return told({ ...bare, prepared }, "agent");
   }

@@ -1,6 +1,12 @@
 /** The session as its user holds it. The live actor behind it comes and goes; the handle stays good. */
 
-import { byId, TurnlogError, type EventLog, type RecoveryPolicy } from "../events/index.ts";
+import {
+  byId,
+  TurnlogError,
+  type Delivery,
+  type EventLog,
+  type RecoveryPolicy,
+} from "../events/index.ts";
 import { acceptedAt, type QueuedMessage } from "../projections/index.ts";
 import {
   addsNothing,
@@ -20,10 +26,13 @@ import type { ForkOptions, Session } from "./session.ts";
 import type { SessionActor } from "./session-actor.ts";
 import { approvalOfId, type Approval } from "./session-approvals.ts";
 import { diffSession } from "./session-diff.ts";
+import type { SessionState } from "./session-state.ts";
 import { stateAt, viewOf, viewSession } from "./session-view.ts";
 import { createTurn, type Turn } from "./turn.ts";
-import { outcomeOf, turnRemains, type TurnOutcome } from "./turn-outcome.ts";
-import { heldInput, receiveInput } from "./user-input.ts";
+import { outcomeOf, turnRemains } from "./turn-outcome.ts";
+import { restOf, startOf } from "./turn-rest.ts";
+import { assertSameMessage } from "./repeated-message.ts";
+import { heldInput, receiveInput, type HeldInput } from "./user-input.ts";
 
 /** What the runtime lends to its sessions. */
 export interface SessionHost {
@@ -89,21 +98,48 @@ export function createSession(id: string, host: SessionHost): Session {
     return { status: "recorded", approval: answered };
   }
 
-  function turnOf(messageId: string, position: number, queued: boolean): Turn {
-    const outcomeIn = outcomeOf(messageId);
-    const outcome = async (): Promise<TurnOutcome> =>
-      await host.watch(({ state }) => outcomeIn(state));
-    return createTurn({ session: id, messageId, queued, position, log, outcome });
+  function turnOf(messageId: string, queuePosition: number, queued: boolean): Turn {
+    const seen = async <Found>(look: (state: SessionState) => Found | undefined): Promise<Found> =>
+      await host.watch(({ state }) => look(state));
+    return createTurn({
+      session: id,
+      messageId,
+      queued,
+      queuePosition,
+      log,
+      outcome: () => seen(outcomeOf(messageId)),
+      start: () => seen(startOf(messageId)),
+      rest: () => seen(restOf(id, messageId)),
+    });
+  }
+
+  /** Sent again by a client that never got the answer. */
+  async function sendAgain(
+    input: HeldInput,
+    messageId: string,
+    delivery: Delivery | undefined,
+  ): Promise<Turn> {
+    let actor = await opened("accept messages");
+    const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
+    await actor.durable();
+    const waitsFor = waiting(actor, messageId)?.delivery;
+    const message = { id: messageId, input, delivery, position, waitsFor };
+    await assertSameMessage(log, id, message, host.attachments);
+    actor = await opened("accept messages");
+    const queued = !actor.isIdle;
+    if (waits(actor, messageId)) release(actor);
+    await actor.durable();
+    return turnOf(messageId, position, queued);
   }
 
   return {
     id,
 
-    async send(given, { id: messageId = host.newId(), delivery = "follow-up" } = {}) {
+    async send(given, { id: messageId = host.newId(), delivery } = {}) {
       const input = heldInput(id, given);
-      // Said again, a message is not read again: what it had brought may be gone.
       const known = acceptedAt((await host.actor(id)).state.queue, messageId);
-      const said = known === undefined ? await receiveInput(id, input, host.attachments) : "";
+      if (known !== undefined) return await sendAgain(input, messageId, delivery);
+      const said = await receiveInput(id, input, host.attachments);
       let actor = await opened("accept messages");
       const shelving = actor.blobs.input(said);
       using shelved = shelving && (await shelving);
@@ -111,14 +147,12 @@ export function createSession(id: string, host: SessionHost): Session {
       if (shelved !== undefined) actor = await opened("accept messages");
       const { content = said, stored = [] } = shelved ?? {};
       const queued = !actor.isIdle;
-      if (acceptedAt(actor.state.queue, messageId) === undefined) {
-        actor.blobs.assertRoomFor(stored);
-        const data = { id: messageId, content, delivery };
-        recordShelved(actor, stored, { type: "message.queued", data });
-      } else if (waits(actor, messageId)) {
-        // Said again by a client that never heard the answer: it is to be delivered now.
-        release(actor);
-      }
+      // Somebody may have sent it while its files were read.
+      if (acceptedAt(actor.state.queue, messageId) !== undefined)
+        return await sendAgain(input, messageId, delivery);
+      actor.blobs.assertRoomFor(stored);
+      const data = { id: messageId, content, delivery: delivery ?? "follow-up" };
+      recordShelved(actor, stored, { type: "message.queued", data });
       const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
       await actor.durable();
       return turnOf(messageId, position, queued);
@@ -281,13 +315,17 @@ function isAnswered(
   return approval !== undefined && "answer" in approval;
 }
 
+function waiting(actor: SessionActor, messageId: string): QueuedMessage | undefined {
+  return actor.state.queue.waiting.find((message) => message.id === messageId);
+}
+
 function waits(actor: SessionActor, messageId: string): boolean {
-  return actor.state.queue.waiting.some((message) => message.id === messageId);
+  return waiting(actor, messageId) !== undefined;
 }
 
 /** The message, as long as it was not delivered; refuses the command otherwise. */
 function findWaiting(actor: SessionActor, command: string, messageId: string): QueuedMessage {
-  const found = actor.state.queue.waiting.find((message) => message.id === messageId);
+  const found = waiting(actor, messageId);
   if (found !== undefined) return found;
   throw actor.refusal(command, `message ${messageId} does not wait`);
 }

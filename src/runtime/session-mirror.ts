@@ -3,6 +3,8 @@
  * session's machine at the last event that is in the log, its events are the session's commands.
  */
 
+import { z } from "zod";
+import { check, code, implementation, optionsOf, text } from "../events/validation/index.ts";
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
 import type { Delivery, SessionEvent } from "../events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../machines/index.ts";
@@ -36,8 +38,14 @@ export interface MirrorOptions extends Pick<ActorOptions<SessionLogic>, "inspect
   readonly onError: (error: unknown) => void;
 }
 
+const schema = optionsOf<MirrorOptions>(
+  { inspect: z.unknown(), id: text },
+  { signal: implementation({ addEventListener: code }), onError: code },
+);
+
 /** A started actor that follows a session from its first event on. */
 export function mirrorSession(session: Session, options: MirrorOptions): Actor<SessionLogic> {
+  check(schema, options, "mirrorSession", { name: "options", session: session.id });
   const { signal, onError, ...actorOptions } = options;
   const logic: SessionLogic = {
     getInitialSnapshot: () => initialMachineState,
@@ -60,9 +68,11 @@ async function obey(session: Session, command: SessionCommand): Promise<void> {
     case "send":
       await session.send(command.input, command.options);
       return;
-    case "cancel":
-      await session.cancel(command);
+    case "cancel": {
+      const { type: _, ...options } = command;
+      await session.cancel(options);
       return;
+    }
     case "approve":
     case "deny": {
       const { type, approvalId, ...answer } = command;

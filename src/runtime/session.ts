@@ -16,7 +16,12 @@ import type { UserInput } from "./user-input.ts";
 
 /** How a message is delivered. */
 export interface SendOptions {
-  /** Sending the same id again delivers nothing twice. Default: a new one. */
+  /**
+   * Sending the same message under the same id again delivers nothing twice and answers with its turn.
+   * Other content under a known id is refused (`MESSAGE_CONFLICT`), and so is another `delivery`: move
+   * the message by `reschedule`. Files that cannot be read any more are compared by their names.
+   * Default: a new id.
+   */
   readonly id?: string;
   /** While a turn runs: at the next step boundary, or (default) after the turn. */
   readonly delivery?: Delivery;
@@ -61,7 +66,7 @@ export interface Session {
   readonly id: string;
   /**
    * Accepts a message; durable when this resolves. Starts a turn, or waits for its place.
-   * @throws TurnlogError `INVALID_INPUT`, `SESSION_CLOSED`, `SESSION_FAILED`
+   * @throws TurnlogError `INVALID_INPUT`, `MESSAGE_CONFLICT`, `SESSION_CLOSED`, `SESSION_FAILED`
    */
   send(input: UserInput, options?: SendOptions): Promise<Turn>;
   /**

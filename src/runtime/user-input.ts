@@ -12,12 +12,12 @@ import {
 } from "../events/index.ts";
 import { attach, type FileSource } from "./attachment.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
-import { check, unreadable } from "./border/check.ts";
-import { options, text, thing } from "./border/shapes.ts";
+import { check, optionsOf, text, thing } from "../events/validation/index.ts";
+import { unreadable } from "./border/unreadable.ts";
 import { toJson } from "./json-value.ts";
 
 /** What `send` was given, in its own form but for files that are still to be read. */
-type HeldInput = StoredUserContent | MessageWithFiles;
+export type HeldInput = StoredUserContent | MessageWithFiles;
 
 /** Text, or the AI SDK's user content parts (text and files), or text with files that are read when it is sent. */
 export type UserInput = SaidInput | MessageWithFiles;
@@ -96,7 +96,7 @@ export async function receiveInput(
   attachments: AttachmentOptions,
 ): Promise<StoredUserContent> {
   if (!hasFiles(input)) return input;
-  check(filesShape, input, "send", { name: "message", session });
+  check(filesSchema, input, "send", { name: "message", session });
   const { text: words = "", files } = input;
   const attached = await attach(session, files, attachments);
   if (attached.length === 0) return toStoredContent(session, words);
@@ -110,7 +110,12 @@ function hasFiles(input: UserInput): input is MessageWithFiles {
   return typeof given === "object" && given !== null && "files" in given;
 }
 
-const filesShape = options(
+/** Whether it is a message whose files are read when it is sent. */
+export function isMessageWithFiles(input: HeldInput): input is MessageWithFiles {
+  return hasFiles(input) && filesSchema.safeParse(input).success;
+}
+
+const filesSchema = optionsOf<MessageWithFiles>(
   { text },
   {
     files: thing(

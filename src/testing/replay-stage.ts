@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { memoryBlobs } from "../events/blobs/index.ts";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
 import { createRuntime, type Agent, type Session, type Timer } from "../index.ts";
-import { withRecordedOffer } from "../runtime/index.ts";
+import { withKnownPolicies, withRecordedOffer } from "../runtime/index.ts";
 import { isStop, isTimeUp, replayModel, type ReplayPace } from "../models/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
 import { AllowedDifferences, type AllowedDifference } from "./allowed-differences.ts";
@@ -158,7 +158,9 @@ export class ReplayStage {
     if (event.type === "session.created" || event.type === "session.configured") {
       this.#description = event.data.agent;
     }
-    const agent = withRecordedOffer(agentOf(this.#description), this.#description);
+    const agent = withKnownPolicies(
+      withRecordedOffer(agentOf(this.#description), this.#description),
+    );
     const rest = events.slice(event.seq - 1);
     const recovery = [event, events[event.seq]].find((one) => one?.type === "session.recovered");
     const runtime = await createRuntime({

@@ -11,6 +11,15 @@ import {
   type AgentDescription,
   type SessionEvent,
 } from "../events/index.ts";
+import {
+  check,
+  code,
+  implementation,
+  milliseconds,
+  optionsOf,
+  thing,
+} from "../events/validation/index.ts";
+import { agentSchema } from "../runtime/index.ts";
 import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import { contextView, history, isPromptThinned } from "../projections/index.ts";
@@ -46,6 +55,20 @@ export interface ReplayResult {
 /** The agent; or, for a session that several have run, the one that fits what was recorded of it. */
 export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
 
+const schema = optionsOf<ReplayOptions>(
+  {
+    allow: thing("a list", Array.isArray),
+    patienceMs: milliseconds,
+    pace: thing(
+      '"at-once", "recorded" or a factor',
+      (pace) => pace === "at-once" || pace === "recorded" || typeof pace === "number",
+    ),
+    time: implementation({ now: code, wait: code }),
+    onEvent: code,
+  },
+  {},
+);
+
 /**
  * Replays a session from its first event. Needs no network: the agent's model and its tools'
  * `execute` are not called. Instructions, schemas, approvals, `toModelOutput` and limits are the
@@ -62,8 +85,10 @@ export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
 export async function replay(
   events: readonly SessionEvent[],
   agent: ReplayedAgent,
-  { allow = [], patienceMs = 1000, pace = "at-once", time, onEvent = () => {} }: ReplayOptions = {},
+  options: ReplayOptions = {},
 ): Promise<ReplayResult> {
+  check(schema, options, "replay", { name: "options" });
+  const { allow = [], patienceMs = 1000, pace = "at-once", time, onEvent = () => {} } = options;
   const allowed = parseAllowed(allow);
   const [created] = events;
   if (created?.type !== "session.created" || events.some(({ seq }, at) => seq !== at + 1)) {
@@ -86,7 +111,14 @@ export async function replay(
   const lost = lostPrompts(events);
   const positionOf = (seq: number): number => recorded[seq - 1]?.seq ?? events.length + 1;
   await using log = await openMemoryLog();
-  const agentOf = typeof agent === "function" ? agent : () => agent;
+  const agentOf = (description: AgentDescription): Agent => {
+    const given = typeof agent === "function" ? agent(description) : agent;
+    // Its model is not called, and its name is all that is needed.
+    check(agentSchema, { ...given, model: "replayed" }, "replay", { name: "agent" });
+    return given;
+  };
+  // A wrong agent is no difference in what it does.
+  agentOf(created.data.agent);
   const stage = new ReplayStage(created, {
     log,
     events: plain,

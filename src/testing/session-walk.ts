@@ -3,6 +3,8 @@
  * has to happen. Pure; `xstate/graph` finds the paths, `walkSession` takes them with a real agent.
  */
 
+import { z } from "zod";
+import { check, flag, many, name, optionsOf } from "../events/validation/index.ts";
 import { fromTransition, type SnapshotFrom } from "xstate";
 import { getShortestPaths } from "xstate/graph";
 import type { EventBody, JsonValue, SessionEvent } from "../events/index.ts";
@@ -25,6 +27,18 @@ export interface WalkBounds {
   /** Replies of the model on one path. Default 3. */
   readonly replies?: number;
 }
+
+const boundsSchema = optionsOf<WalkBounds>(
+  {
+    calls: z.array(
+      optionsOf<WalkCall>({ asks: flag }, { toolName: name, input: z.unknown() }),
+      "a list of calls",
+    ),
+    messages: many,
+    replies: many,
+  },
+  {},
+);
 
 /** What somebody does: a person, or the model in its reply. */
 export type WalkMove =
@@ -93,6 +107,7 @@ export function walkOn(situation: WalkSituation, move: WalkMove): WalkSituation 
 
 /** All paths within the bounds: the shortest to each situation, and from there every move. */
 export function sessionPaths(bounds: WalkBounds = {}): readonly WalkPath[] {
+  check(boundsSchema, bounds, "sessionPaths", { name: "bounds" });
   const logic = fromTransition(walkOn, walkBeginning);
   const shortest = getShortestPaths(logic, {
     events: ({ context }) => walkMoves(context, bounds),

@@ -3,6 +3,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { createRuntime, verifySession, type Agent, type Session } from "../index.ts";
 import type { SessionEvent } from "../events/index.ts";
+import { check, milliseconds, optionsOf } from "../events/validation/index.ts";
 import { structuralTypes } from "../machines/index.ts";
 import { scriptedModel, type ScriptedStep } from "../models/index.ts";
 import { promptProblems } from "./prompt-problems.ts";
@@ -14,6 +15,8 @@ export interface WalkSessionOptions {
   readonly patienceMs?: number;
 }
 
+const schema = optionsOf<WalkSessionOptions>({ patienceMs: milliseconds }, {});
+
 const structural: ReadonlySet<string> = new Set(structuralTypes);
 
 /**
@@ -24,8 +27,10 @@ const structural: ReadonlySet<string> = new Set(structuralTypes);
 export async function walkSession(
   path: WalkPath,
   agent: Agent,
-  { patienceMs = 2000 }: WalkSessionOptions = {},
+  options: WalkSessionOptions = {},
 ): Promise<readonly string[]> {
+  check(schema, options, "walkSession", { name: "options" });
+  const { patienceMs = 2000 } = options;
   let reply: (step: ScriptedStep) => void = () => {};
   const model = scriptedModel(async () => {
     const given = Promise.withResolvers<ScriptedStep>();

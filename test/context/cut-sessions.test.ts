@@ -110,7 +110,8 @@ function plans(session: Session): Readonly<Record<string, unknown>> {
   const { history, view } = session;
   const cache = { warm: false, read: 0.1, write: 1.25, expectedSteps: 3 };
   const options = { protectTokens: 700, minimumGain: 300 };
-  const pruning = { history, view, ...ground, cache, occasion: "step", options } as const;
+  const { meter, factor } = ground;
+  const pruning = { history, view, meter, factor, cache, occasion: "step", options } as const;
   const how = [
     slidingWindow(),
     dropMiddle(),

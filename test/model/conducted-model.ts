@@ -24,6 +24,17 @@ interface Call {
   readonly begin: PromiseWithResolvers<ScriptedStep>;
 }
 
+/** What the model plays: how it ends is decided while it plays. */
+function stepOf(call: Call): ScriptedStep {
+  const { parts } = call;
+  return {
+    parts,
+    get finishReason() {
+      return call.finishReason;
+    },
+  };
+}
+
 export interface ConductedModel {
   readonly model: ScriptedModel;
   /** It has been called and waits to be told what to say. */
@@ -60,7 +71,7 @@ export function conductedModel(
     if (!last) parts.push((call.hold = wait()));
     call.begun = true;
     if (begun) hold.open();
-    else begin.resolve(call);
+    else begin.resolve(stepOf(call));
     if (last) call = undefined;
   }
 

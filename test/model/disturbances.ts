@@ -71,7 +71,11 @@ export const sayAgain: fc.Arbitrary<Command> = fc.nat(3).map((place) =>
       const wakes = machine.matches("idle") && held && queue.some((message) => message.id === id);
       const before = stage.situations.length;
       const what = `message ${id} again`;
-      stage.ask(what, stage.session.send("Again.", { id }));
+      const said = stage.store.events.find(
+        (event) => event.type === "message.queued" && event.data.id === id,
+      );
+      const content = said?.type === "message.queued" ? said.data.content : "";
+      stage.ask(what, stage.session.send(content, { id }));
       await stage.until("an answer", () => !stage.process.asked.has(what) || !stage.isAlive);
       const events = stage.situations.length - before;
       if (stage.isAlive && events > 0 !== wakes) {

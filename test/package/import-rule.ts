@@ -18,6 +18,7 @@ export interface ImportSite {
 
 const below = [
   "events",
+  "events/validation",
   "events/blobs",
   "events/leveldb",
   "events/encryption",
@@ -30,13 +31,14 @@ const below = [
 /** Which rooms each room may import; itself always. A room that is not listed may not exist. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: [],
-  "events/blobs": ["events"],
-  "events/leveldb": ["events", "events/blobs"],
-  "events/encryption": ["events"],
+  "events/validation": ["events"],
+  "events/blobs": ["events", "events/validation"],
+  "events/leveldb": ["events", "events/validation", "events/blobs"],
+  "events/encryption": ["events", "events/validation"],
   projections: ["events"],
   machines: ["events"],
-  context: ["events", "projections"],
-  models: ["events"],
+  context: ["events", "events/validation", "projections"],
+  models: ["events", "events/validation"],
   runtime: below,
   // `src/index.ts`, the face of the whole package, is a room of one file.
   face: [...below, "runtime", "testing"],
@@ -129,8 +131,8 @@ function targetOf({ file, specifier }: ImportSite): string | undefined {
 
 function roomOf(file: string): string | undefined {
   if (file === "index.ts") return "face";
-  const within = ["events/leveldb", "events/encryption", "events/blobs"].find((room) =>
-    file.startsWith(`${room}/`),
+  const within = Object.keys(mayImport).find(
+    (room) => room.includes("/") && file.startsWith(`${room}/`),
   );
   if (within !== undefined) return within;
   const [folder, inside] = file.split("/", 2);

@@ -107,7 +107,10 @@ describe("a message sent again under the same id", () => {
     const again = await open.session.send("say first", { id: "m1" });
     const second = await open.session.send("say second", { id: "m2" });
     const secondAgain = await open.session.send("say second", { id: "m2" });
-    expect([again.position, secondAgain.position]).toEqual([first.position, second.position]);
+    expect([again.queuePosition, secondAgain.queuePosition]).toEqual([
+      first.queuePosition,
+      second.queuePosition,
+    ]);
     hold.open();
     expect(await again.result).toEqual(await first.result);
     expect(await secondAgain.result).toEqual(await second.result);

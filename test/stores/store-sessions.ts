@@ -79,7 +79,7 @@ export function storeAgent(script: Script): Agent {
 function open(
   { log, keys }: StoreGround,
   agent: Agent,
-  more: Partial<RuntimeOptions> = {},
+  more: Partial<Pick<RuntimeOptions, "hashChain">> = {},
 ): Promise<Runtime> {
   const encryption = keys === undefined ? {} : { encryption: { keys } };
   return createRuntime({ ...encryption, ...more, log, agent, graceMs: 1 });

@@ -4,6 +4,7 @@
  * folder: that of a store is under the store's lock.
  */
 
+import { collectSchema, putSchema } from "./blob-schemas.ts";
 import { createHash, hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
@@ -17,6 +18,7 @@ import type {
   HeldBlob,
   PutOptions,
 } from "../blob-store.ts";
+import { check, flag, name, optionsOf } from "../validation/index.ts";
 import { assertDigest, damaged, folderFailure, missing, tooLarge } from "./blob-failures.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from "../private-folder.ts";
 import { BlobHolds } from "./blob-holds.ts";
@@ -27,6 +29,8 @@ export interface FolderBlobsOptions {
   readonly sync?: boolean;
 }
 
+const schema = optionsOf<FolderBlobsOptions>({ sync: flag }, {});
+
 /** Tells what this process writes from what a dead one has left behind; a pid may come again. */
 const PROCESS = randomUUID();
 let files = 0;
@@ -34,7 +38,10 @@ let files = 0;
 const PRIVATE = { recursive: true, mode: PRIVATE_FOLDER } as const;
 
 /** The blobs of a folder, which is made when the first one is put. */
-export function folderBlobs(dir: string, { sync = true }: FolderBlobsOptions = {}): BlobStore {
+export function folderBlobs(dir: string, options: FolderBlobsOptions = {}): BlobStore {
+  check(name, dir, "folderBlobs", { name: "dir" });
+  check(schema, options, "folderBlobs", { name: "options" });
+  const { sync = true } = options;
   return new FolderBlobs(dir, sync);
 }
 
@@ -52,6 +59,7 @@ class FolderBlobs implements BlobStore {
   }
 
   async put(source: BlobSource, options: PutOptions = {}): Promise<HeldBlob> {
+    check(putSchema, options, "put", { name: "options" });
     const incoming = join(this.#dir, "incoming", `${PROCESS}-${files++}`);
     let held: HeldBlob | undefined;
     try {
@@ -106,8 +114,10 @@ class FolderBlobs implements BlobStore {
 
   async collect(
     used: () => Promise<ReadonlySet<string>>,
-    { among }: CollectOptions = {},
+    options: CollectOptions = {},
   ): Promise<CollectedBlobs> {
+    check(collectSchema, options, "collect", { name: "options" });
+    const { among } = options;
     using collection = this.#holds.collection();
     await this.#sweep();
     const candidates = new Set(

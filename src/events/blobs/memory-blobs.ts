@@ -1,5 +1,7 @@
 /** Blobs in memory: for tests, and beside logs that nobody needs to keep. */
 
+import { check } from "../validation/index.ts";
+import { collectSchema, putSchema } from "./blob-schemas.ts";
 import { hash } from "node:crypto";
 import type { BlobEntry, BlobStore } from "../blob-store.ts";
 import { assertDigest, damaged, missing, tooLarge } from "./blob-failures.ts";
@@ -10,7 +12,9 @@ export function memoryBlobs(): BlobStore {
   const contents = new Map<string, Uint8Array>();
   const holds = new BlobHolds();
   return {
-    async put(source, { maxBytes = Number.POSITIVE_INFINITY, signal } = {}) {
+    async put(source, options = {}) {
+      check(putSchema, options, "put", { name: "options" });
+      const { maxBytes = Number.POSITIVE_INFINITY, signal } = options;
       signal?.throwIfAborted();
       const chunks: Uint8Array[] = [];
       let bytes = 0;
@@ -47,7 +51,9 @@ export function memoryBlobs(): BlobStore {
       }
     },
 
-    async collect(used, { among } = {}) {
+    async collect(used, options = {}) {
+      check(collectSchema, options, "collect", { name: "options" });
+      const { among } = options;
       using collection = holds.collection();
       const candidates = [...new Set(among ?? contents.keys())];
       const live = await used();

@@ -9,12 +9,14 @@ import { dirname, join, resolve } from "node:path";
 import { TurnlogError } from "../errors.ts";
 import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../private-folder.ts";
 import { parseSessionId } from "../session-id.ts";
+import { check, name } from "../validation/index.ts";
 import { UNFINISHED, type KeyStore } from "./key-store.ts";
 
 /**
  * @param folder - Made when the first key is saved. Files are for their owner alone (0600).
  */
 export function folderKeys(folder: string): KeyStore {
+  check(name, folder, "folderKeys", { name: "folder" });
   const dir = resolve(folder);
   /** One after the other for each session: two writers would write into one draft. */
   const lines = new Map<string, Promise<unknown>>();

@@ -4,6 +4,7 @@
  * are its own. What is read here is what was appended, or that it was redacted.
  */
 
+import { check, oneOf, optionsOf } from "../validation/index.ts";
 import type { BlobStore } from "../blob-store.ts";
 import { assertAppendable } from "../appendable.ts";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
@@ -42,6 +43,8 @@ export function asEncrypted(log: EventLog): EncryptedLog | undefined {
   return log instanceof SealingLog ? log : undefined;
 }
 
+const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "redact") }, {});
+
 /**
  * @param log - Is closed with it. Nobody else may write to it meanwhile.
  * @param keys - Without them sealed sessions cannot be written, and are read as `withoutKey` says.
@@ -50,8 +53,10 @@ export function asEncrypted(log: EventLog): EncryptedLog | undefined {
 export function encryptedLog(
   log: LogWithBlobs,
   keys: KeyStore | undefined,
-  { withoutKey = "refuse" }: EncryptedLogOptions = {},
+  options: EncryptedLogOptions = {},
 ): EncryptedLog {
+  check(schema, options, "encryptedLog", { name: "options" });
+  const { withoutKey = "refuse" } = options;
   if (keys !== undefined) assertKeysOutside(keys, log.dir);
   // Erasures that were cut short are finished in memory, where nothing is written.
   const used = keys !== undefined && log.readOnly === true ? unsavedKeys(keys) : keys;

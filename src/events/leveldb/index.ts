@@ -7,5 +7,5 @@ export type { StoreLog, ThinnedSession } from "./store-log.ts";
 export { openMemoryLog } from "./open-memory.ts";
 export { storeReached } from "./store/store-file.ts";
 export type { LostBlob } from "./repair/blob-survey.ts";
-export { repairLog } from "./repair/repair-log.ts";
+export { repairLog, type RepairOptions } from "./repair/repair-log.ts";
 export type { RepairedSession, RepairReport } from "./repair/repair-report.ts";

@@ -3,6 +3,17 @@
  * work to the committer and the readers. `open-store.ts` opens and checks the database before.
  */
 
+import { check, name } from "../validation/index.ts";
+import {
+  appendSchema,
+  backupSchema,
+  deleteSchema,
+  followSchema,
+  listSchema,
+  readAllSchema,
+  readSchema,
+  thinSchema,
+} from "./log-schemas.ts";
 import { resolve } from "node:path";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import type { BlobStore } from "../blob-store.ts";
@@ -150,6 +161,8 @@ export class LevelLog implements StoreLog {
   ): Promise<Appended> {
     try {
       this.#assertWritable();
+      if (options !== undefined)
+        check(appendSchema, options, "append", { name: "options", session });
       return this.#appender.append(session, expected, events, options);
     } catch (error) {
       return rejected(error);
@@ -166,6 +179,7 @@ export class LevelLog implements StoreLog {
   }
 
   read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
+    check(readSchema, range, "read", { name: "range", session });
     return this.#reading.read(session, range);
   }
 
@@ -175,16 +189,20 @@ export class LevelLog implements StoreLog {
 
   subscribe(
     session: string,
-    { from = 1, signal }: { readonly from?: number; readonly signal?: AbortSignal } = {},
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
   ): AsyncIterableIterator<SessionEvent> {
     this.#assertOpen();
+    check(followSchema, options, "subscribe", { name: "options", session });
+    const { from = 1, signal } = options;
     parseSessionId(session);
     assertWhole(session, [from]);
     return this.#following.session(session, Math.max(from, 1), signal);
   }
 
-  async *readAll({ from = 1 }: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
+  async *readAll(options: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
     this.#assertOpen();
+    check(readAllSchema, options, "readAll", { name: "options" });
+    const { from = 1 } = options;
     yield* readGlobal(
       this.#database,
       this.#codec,
@@ -193,14 +211,12 @@ export class LevelLog implements StoreLog {
     );
   }
 
-  subscribeAll({
-    from = 1,
-    signal,
-  }: {
-    readonly from?: number;
-    readonly signal?: AbortSignal;
-  } = {}): AsyncIterableIterator<GlobalEvent> {
+  subscribeAll(
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<GlobalEvent> {
     this.#assertOpen();
+    check(followSchema, options, "subscribeAll", { name: "options" });
+    const { from = 1, signal } = options;
     assertWhole("all sessions", [from]);
     return this.#following.all(Math.max(from, 1), signal);
   }
@@ -210,8 +226,10 @@ export class LevelLog implements StoreLog {
     return (await this.#heads.load(session)).committed;
   }
 
-  async *list({ prefix = "" }: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
+  async *list(options: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
     this.#assertOpen();
+    check(listSchema, options, "list", { name: "options" });
+    const { prefix = "" } = options;
     yield* listSessions(this.#database, prefix, this.#index.all);
   }
 
@@ -239,6 +257,7 @@ export class LevelLog implements StoreLog {
 
   async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
     this.#assertWritable();
+    check(deleteSchema, options, "delete", { name: "options", session });
     return await this.#deletion.delete(session, options);
   }
 
@@ -249,6 +268,8 @@ export class LevelLog implements StoreLog {
 
   async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
     this.#assertOpen();
+    check(name, dir, "backup", { name: "dir" });
+    check(backupSchema, options, "backup", { name: "options" });
     const given = options.signal === undefined ? [] : [options.signal];
     const signal = AbortSignal.any([this.#ending.signal, ...given]);
     const made = this.#backup(resolve(dir), { ...options, signal });
@@ -258,6 +279,7 @@ export class LevelLog implements StoreLog {
 
   async thin(session: string, options: ThinOptions): Promise<ThinnedSession> {
     this.#assertWritable();
+    check(thinSchema, options, "thin", { name: "options", session });
     return await this.#thinning.thin(session, options);
   }
 

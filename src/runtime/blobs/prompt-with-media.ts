@@ -1,5 +1,6 @@
 /** The prompt of a session as it is sent, with its media, read from its log: to look at, or to take elsewhere. */
 
+import { check, code, implementation, optionsOf, position } from "../../events/validation/index.ts";
 import type { ModelMessage } from "ai";
 import type { BlobStore, EventLog, ModelName } from "../../events/index.ts";
 import { modelMedia } from "../../context/index.ts";
@@ -22,6 +23,11 @@ export interface PromptWithMediaOptions {
 /** Of a session in which no model was called yet: everything is shown that can be. */
 const ANY: ModelName = { provider: "any", modelId: "any" };
 
+const schema = optionsOf<PromptWithMediaOptions>(
+  { at: position, model: implementation({}), blobs: implementation({ get: code }) },
+  {},
+);
+
 /**
  * The messages that a step would send at a position, with media in the place of references. What the
  * model does not take, and what is missing, is a note there as it is in the call. Addresses stay addresses.
@@ -30,8 +36,10 @@ const ANY: ModelName = { provider: "any", modelId: "any" };
 export async function promptWithMedia(
   log: EventLog,
   session: string,
-  { at, model, blobs: store = blobsOf(log) }: PromptWithMediaOptions = {},
+  options: PromptWithMediaOptions = {},
 ): Promise<readonly ModelMessage[]> {
+  check(schema, options, "promptWithMedia", { name: "options", session });
+  const { at, model, blobs: store = blobsOf(log) } = options;
   const state = await stateAt(log, session, at);
   const shownTo = model ?? lastModel(state);
   const blobs = new SessionBlobs({

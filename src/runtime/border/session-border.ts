@@ -3,37 +3,76 @@
  * on its type. A message itself is parsed by `send`, an agent when it is prepared.
  */
 
-import type { z } from "zod";
-import { TurnlogError } from "../../events/index.ts";
-import type { Session } from "../session.ts";
-import { check } from "./check.ts";
-import { strategyShape } from "./agent-shape.ts";
-import { code, flag, name, oneOf, options, position, text, thing } from "./shapes.ts";
+import { z } from "zod";
+import { TurnlogError, type PositionRange } from "../../events/index.ts";
+import {
+  check,
+  code,
+  flag,
+  implementation,
+  name,
+  oneOf,
+  optionsOf,
+  position,
+  text,
+  thing,
+} from "../../events/validation/index.ts";
+import type { ApprovalAnswer } from "../approval-answer.ts";
+import type { CancelOptions } from "../cancellation.ts";
+import type { PreviewOptions } from "../preview.ts";
+import type { RedactOptions } from "../redact-session.ts";
+import type { ForkOptions, RerunOptions, SendOptions, Session } from "../session.ts";
+import { strategySchema } from "./agent-schema.ts";
 
+type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
+type ContextAt = NonNullable<Parameters<Session["context"]>[0]>;
+
+const anything = z.unknown();
 const delivery = oneOf("steer", "follow-up");
-const sendShape = options({ id: name, delivery });
-const cancelShape = options({ mode: oneOf("now", "after-tools"), reason: text, withdraw: flag });
-const answerShape = options({ reason: text, always: flag, by: name });
-const atShape = options({ at: position });
-const previewShape = options({ at: position, compact: strategyShape });
-const forkShape = options({ at: position, undo: flag });
-const rerunShape = options({ at: position, step: position });
-const eventsShape = options({
-  from: position,
-  signal: options({}, { aborted: flag, addEventListener: code }),
-});
+const signal = implementation({ addEventListener: code }, { aborted: flag });
+const sendSchema = optionsOf<SendOptions>({ id: name, delivery }, {});
+const cancelSchema = optionsOf<CancelOptions>(
+  { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag },
+  {},
+);
+const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: name }, {});
+const atSchema = optionsOf<ContextAt>({ at: position }, {});
+const previewSchema = optionsOf<PreviewOptions>({ at: position, compact: strategySchema }, {});
+/** Checked when the agent is prepared. */
+const agentChanges = {
+  agent: anything,
+  model: anything,
+  instructions: anything,
+  tools: anything,
+};
+const forkSchema = optionsOf<ForkOptions>(
+  { ...agentChanges, at: position, id: anything, edit: anything, undo: flag },
+  {},
+);
+const rerunSchema = optionsOf<RerunOptions>(
+  { ...agentChanges, at: position, step: position, id: anything },
+  {},
+);
+const eventsSchema = optionsOf<EventsOptions>(
+  {
+    from: position,
+    signal,
+  },
+  {},
+);
 
-export const redactShape: z.ZodType = options({ reason: text });
+export const redactSchema: z.ZodType = optionsOf<RedactOptions>({ reason: text }, {});
 /** Positions and stretches of them, one or several. */
-export const redactedShape: z.ZodType = thing(
+export const redactedSchema: z.ZodType = thing(
   "a position, an object with `from` and `to`, or a list of such",
   (value) => (Array.isArray(value) ? value : [value]).every(isTarget),
 );
+const rangeSchema = optionsOf<PositionRange>({}, { from: position, to: position });
 
 function isTarget(value: unknown): boolean {
-  if (typeof value === "number") return Number.isSafeInteger(value);
-  if (typeof value !== "object" || value === null) return false;
-  return [Reflect.get(value, "from"), Reflect.get(value, "to")].every(Number.isSafeInteger);
+  return typeof value === "number"
+    ? Number.isSafeInteger(value)
+    : rangeSchema.safeParse(value).success;
 }
 
 /** By its place; undefined where the command checks what it is given itself. */
@@ -41,40 +80,40 @@ type Taken = readonly (Parameter | undefined)[];
 
 interface Parameter {
   readonly name: string;
-  readonly shape: z.ZodType;
+  readonly schema: z.ZodType;
   readonly isOptional: boolean;
 }
 
-function required(named: string, shape: z.ZodType): Parameter {
-  return { name: named, shape, isOptional: false };
+function required(named: string, schema: z.ZodType): Parameter {
+  return { name: named, schema, isOptional: false };
 }
 
-function optional(named: string, shape: z.ZodType): Parameter {
-  return { name: named, shape, isOptional: true };
+function optional(named: string, schema: z.ZodType): Parameter {
+  return { name: named, schema, isOptional: true };
 }
 
-const answer = [required("approvalId", text), optional("answer", answerShape)];
+const answer = [required("approvalId", text), optional("answer", answerSchema)];
 
 /** What each command takes; a command that is not here takes nothing, or checks it itself. */
 const commands: ReadonlyMap<unknown, Taken> = new Map<keyof Session, Taken>([
-  ["send", [undefined, optional("options", sendShape)]],
+  ["send", [undefined, optional("options", sendSchema)]],
   ["turn", [required("messageId", name)]],
-  ["cancel", [optional("options", cancelShape)]],
+  ["cancel", [optional("options", cancelSchema)]],
   ["approve", answer],
   ["deny", answer],
   ["forgetApproval", [required("toolName", text)]],
   ["withdraw", [required("messageId", name), optional("reason", text)]],
   ["reschedule", [required("messageId", name), required("delivery", delivery)]],
-  ["compact", [optional("strategy", strategyShape)]],
+  ["compact", [optional("strategy", strategySchema)]],
   ["restore", [optional("position", position)]],
-  ["preview", [optional("options", previewShape)]],
-  ["context", [optional("options", atShape)]],
+  ["preview", [optional("options", previewSchema)]],
+  ["context", [optional("options", atSchema)]],
   ["at", [required("position", position)]],
   ["diff", [required("before", position), required("after", position)]],
-  ["fork", [optional("options", forkShape)]],
-  ["rerun", [optional("options", rerunShape)]],
-  ["redact", [required("what", redactedShape), optional("options", redactShape)]],
-  ["events", [optional("options", eventsShape)]],
+  ["fork", [optional("options", forkSchema)]],
+  ["rerun", [optional("options", rerunSchema)]],
+  ["redact", [required("what", redactedSchema), optional("options", redactSchema)]],
+  ["events", [optional("options", eventsSchema)]],
   ["close", [optional("reason", text)]],
 ]);
 
@@ -113,7 +152,7 @@ function checkAll(session: string, command: string, given: readonly unknown[], t
     if (parameter === undefined) continue;
     const value = given[index];
     if (value === undefined && parameter.isOptional) continue;
-    check(parameter.shape, value, command, { name: parameter.name, session });
+    check(parameter.schema, value, command, { name: parameter.name, session });
   }
 }
 

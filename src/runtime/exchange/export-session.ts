@@ -1,5 +1,6 @@
 /** A session as the lines of a file, read from its log as they are asked for. */
 
+import { check, code, implementation, oneOf, optionsOf } from "../../events/validation/index.ts";
 import { isSealed } from "../../events/encryption/index.ts";
 import {
   blobLine,
@@ -29,6 +30,11 @@ export interface ExportOptions {
   readonly onLost?: (error: TurnlogError) => void;
 }
 
+const schema = optionsOf<ExportOptions>(
+  { blobs: oneOf("inline", "none"), store: implementation({ get: code }), onLost: code },
+  {},
+);
+
 /**
  * The lines of a session's file, without their ends: a header, then one event a line, of a fork also
  * those that it shares: it is whole wherever it is imported. What is recorded after the first line was
@@ -39,8 +45,10 @@ export interface ExportOptions {
 export async function* exportSession(
   log: EventLog,
   session: string,
-  { blobs = "inline", store = blobsOf(log), onLost }: ExportOptions = {},
+  options: ExportOptions = {},
 ): AsyncGenerator<string> {
+  check(schema, options, "exportSession", { name: "options", session });
+  const { blobs = "inline", store = blobsOf(log), onLost } = options;
   await checkPosition(log, session);
   const events = await log.revision(session);
   await assertOwnKey(log, session);

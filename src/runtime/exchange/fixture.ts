@@ -4,6 +4,7 @@
  * prompts are made anew by the same folds that made them: a fixture keeps every law.
  */
 
+import { check, list, optionsOf, text } from "../../events/validation/index.ts";
 import {
   eventLine,
   headerLine,
@@ -34,6 +35,8 @@ export interface FixtureOptions {
 /** 1 January 2026: when every fixture begins. */
 const BEGIN = Date.UTC(2026, 0, 1);
 
+const schema = optionsOf<FixtureOptions>({ redact: list, home: text }, {});
+
 /**
  * The lines of a fixture, without their ends, for `readSessionFile`, `importSession` and `replay`.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `EVENT_INVALID` where what is taken out leaves something
@@ -42,8 +45,10 @@ const BEGIN = Date.UTC(2026, 0, 1);
 export async function exportFixture(
   log: EventLog,
   session: string,
-  { redact = [], home }: FixtureOptions = {},
+  options: FixtureOptions = {},
 ): Promise<readonly string[]> {
+  check(schema, options, "exportFixture", { name: "options", session });
+  const { redact = [], home } = options;
   await checkPosition(log, session);
   const recorded = unchained(await Array.fromAsync(log.read(session)));
   const { secretRules } = await import("./secrets/index.ts");

@@ -3,6 +3,7 @@
  * are some: who only reads a store does without it.
  */
 
+import { check, name, optionsOf, time } from "../../events/validation/index.ts";
 import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
@@ -29,6 +30,8 @@ export interface ImportedMessages extends Imported {
   readonly instructions: string;
 }
 
+const schema = optionsOf<MessageImportOptions>({ at: time }, { as: name });
+
 /**
  * Imports model messages (`ModelMessage[]`) as a session, all of them or none. User messages begin
  * turns, or steer them where tool results came before; every reply of the model is a step; a call
@@ -41,8 +44,10 @@ export interface ImportedMessages extends Imported {
 export async function importModelMessages(
   log: EventLog,
   messages: readonly ModelMessage[],
-  { as, at = Date.now() }: MessageImportOptions,
+  options: MessageImportOptions,
 ): Promise<ImportedMessages> {
+  check(schema, options, "importModelMessages", { name: "options" });
+  const { as, at = Date.now() } = options;
   const { events, instructions } = await transcriptOfModelMessages(messages, at);
   return { ...(await appendImported(log, as, events)), instructions };
 }
@@ -55,8 +60,10 @@ export async function importModelMessages(
 export async function importUIMessages(
   log: EventLog,
   messages: readonly UIMessage[],
-  { as, at = Date.now() }: MessageImportOptions,
+  options: MessageImportOptions,
 ): Promise<ImportedMessages> {
+  check(schema, options, "importUIMessages", { name: "options" });
+  const { as, at = Date.now() } = options;
   const { events, instructions } = await transcriptOfUIMessages(messages, at);
   return { ...(await appendImported(log, as, events)), instructions };
 }

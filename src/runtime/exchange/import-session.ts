@@ -1,6 +1,14 @@
 /** Brings sessions into a log from outside: checked as a whole first, then appended in one piece. */
 
 import {
+  check,
+  code,
+  flag,
+  implementation,
+  name,
+  optionsOf,
+} from "../../events/validation/index.ts";
+import {
   asEncrypted,
   isSealed,
   openedEvent,
@@ -58,6 +66,13 @@ export interface Imported {
   readonly events: number;
 }
 
+const blobStore = implementation({ get: code, put: code });
+const readSchema = optionsOf<ImportOptions>({ as: name, verify: flag, onBlob: code }, {});
+const importSchema = optionsOf<ImportSessionOptions>(
+  { as: name, verify: flag, blobs: blobStore, blobsFrom: blobStore },
+  {},
+);
+
 /**
  * Reads the lines of an exported session, to the last one, and checks everything: header, sequence,
  * schemas, the number of events, and the laws ({@link verifySession} has them).
@@ -65,8 +80,10 @@ export interface Imported {
  */
 export async function readSessionFile(
   lines: Iterable<string> | AsyncIterable<string>,
-  { as, verify = true, onBlob }: ImportOptions = {},
+  options: ImportOptions = {},
 ): Promise<SessionFile> {
+  check(readSchema, options, "readSessionFile", { name: "options" });
+  const { as, verify = true, onBlob } = options;
   const inspection = new Inspection();
   const events: SessionEvent[] = [];
   let header: ReturnType<typeof parseHeaderLine> | undefined;
@@ -111,8 +128,10 @@ export async function readSessionFile(
 export async function importSession(
   log: EventLog,
   lines: Iterable<string> | AsyncIterable<string>,
-  { blobs = blobsOf(log), blobsFrom, ...options }: ImportSessionOptions = {},
+  given: ImportSessionOptions = {},
 ): Promise<Imported> {
+  check(importSchema, given, "importSession", { name: "options" });
+  const { blobs = blobsOf(log), blobsFrom, ...options } = given;
   const held: Disposable[] = [];
   try {
     const onBlob = async ({ sha256, content }: FileBlob): Promise<void> => {

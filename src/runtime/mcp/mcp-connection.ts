@@ -111,7 +111,7 @@ export async function connect(options: ConnectionOptions): Promise<McpConnection
 }
 
 function wireTo({ server, graceMs, onEnd, onToolsChanged }: ConnectionOptions): Wire {
-  if ("command" in server) {
+  if (server.command !== undefined) {
     const transport = new StdioTransport({ server, onEnd, onToolsChanged });
     return {
       transport,

@@ -30,7 +30,10 @@ export interface HttpMcpServer extends ServerSettings {
 }
 
 /** An MCP server: a program that is started, or an address. */
-export type McpServer = StdioMcpServer | HttpMcpServer;
+export type McpServer = Only<StdioMcpServer, HttpMcpServer> | Only<HttpMcpServer, StdioMcpServer>;
+
+/** One of two shapes, without a key that the other alone has. */
+type Only<One, Other> = One & { readonly [Key in Exclude<keyof Other, keyof One>]?: never };
 
 /** By the name that their tools bear before their own. */
 export type McpServers = Readonly<Record<string, McpServer>>;

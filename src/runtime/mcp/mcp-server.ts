@@ -67,7 +67,7 @@ export class RunningServer {
     try {
       const connection = await this.#connection();
       // Said while it is being asked: it is asked again.
-      this.#stale = "url" in this.#server;
+      this.#stale = this.#server.url !== undefined;
       this.#tools = await connection.list(this.#startTimeoutMs);
     } catch (error) {
       this.#stale = true;

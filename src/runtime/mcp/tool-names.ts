@@ -29,6 +29,11 @@ export function toolNames(
   });
 }
 
+/** How the names of a server's tools begin. */
+export function namePrefix(server: string): string {
+  return plainName({ server, tool: "" });
+}
+
 function plainName({ server, tool }: NamedTool): string {
   const name = `${server}__${tool}`.replaceAll(/[^\w-]/g, "_");
   return /^[A-Za-z_]/.test(name) ? name : `_${name}`;

@@ -1,5 +1,7 @@
 /** Retention by choice: drops what old steps of a session need not hold any more, as an event that says so. */
 
+import { z } from "zod";
+import { check, flag, oneOf, optionsOf, time } from "../../events/validation/index.ts";
 import {
   TurnlogError,
   type PositionRange,
@@ -10,8 +12,6 @@ import {
 import { isSealed } from "../../events/encryption/index.ts";
 import type { StoreLog } from "../../events/leveldb/index.ts";
 import { promptEntries, sessionSummary } from "../../projections/index.ts";
-import { check } from "../border/check.ts";
-import { compactLogShape } from "../border/store-shapes.ts";
 import { linkOf } from "../fork-link.ts";
 import { toJson } from "../json-value.ts";
 import { foldSession, initialSessionState, type SessionState } from "../session-state.ts";
@@ -57,6 +57,11 @@ export interface CompactedLog {
   /** Whether the bytes are gone from the log's files already; if not, they go as those of a deletion do. False of a dry run. */
   readonly erased: boolean;
 }
+
+export const compactLogSchema: z.ZodType = optionsOf<CompactLogOptions>(
+  { keepSteps: z.unknown(), before: z.unknown(), shown: flag, dryRun: flag, now: time },
+  { drop: oneOf("boundaries", "reasoning") },
+);
 
 /**
  * Drops boundaries or reasoning of a session's old steps (default: of all turns but the last). It is
@@ -198,7 +203,7 @@ function checkIdle(session: string, { machine, position }: SessionState): void {
 }
 
 function checkOptions(session: string, options: CompactLogOptions): void {
-  check(compactLogShape, options, "compactLog", { name: "options", session });
+  check(compactLogSchema, options, "compactLog", { name: "options", session });
   const { keepSteps = 0, before = 0 } = options;
   if (Number.isSafeInteger(keepSteps) && keepSteps >= 0 && Number.isFinite(before)) return;
   throw new TurnlogError(

@@ -1,6 +1,7 @@
 /** Holds every session of a log against the laws, and the log's own lists against each other. */
 
 import { TurnlogError, type EventLog, type SessionEvent } from "../../events/index.ts";
+import { check } from "../../events/validation/index.ts";
 import type { Finding } from "./inspection.ts";
 import {
   checkEvery,
@@ -9,6 +10,7 @@ import {
   type LogProblem,
   type SessionVerification,
   type VerifyOptions,
+  verifySchema,
 } from "./verify-session.ts";
 
 /** What the order over all sessions tells of one. */
@@ -37,6 +39,7 @@ export async function verifyLog(
   log: EventLog,
   options: VerifyOptions = {},
 ): Promise<LogVerification> {
+  check(verifySchema, options, "verifyLog", { name: "options" });
   checkEvery(options);
   const problems: StoreProblem[] = [];
   const listed = await listedSessions(log, problems);

@@ -1,5 +1,7 @@
 /** Holds the log of one session against the laws. Reads, runs nothing and writes nothing. */
 
+import { z } from "zod";
+import { check, code, implementation, optionsOf } from "../../events/validation/index.ts";
 import {
   TurnlogError,
   type BlobStore,
@@ -66,6 +68,10 @@ const findings: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
   "EVENT_TOO_NEW",
 ]);
 
+const fields = { blobs: implementation({ get: code }), every: z.unknown() };
+export const verifySchema: z.ZodType = optionsOf<VerifyOptions>(fields, {});
+const schema = optionsOf<VerifySessionOptions>({ ...fields, chain: implementation({}) }, {});
+
 /**
  * Reads all of a session's log and says what is wrong with it: sequence, checksums and schemas, the
  * order of turns and steps, input exactly once, the end of every call, token sums, the digest of
@@ -77,6 +83,7 @@ export async function verifySession(
   session: string,
   options: VerifySessionOptions = {},
 ): Promise<SessionVerification> {
+  check(schema, options, "verifySession", { name: "options", session });
   checkEvery(options);
   const inspection = new Inspection(options.chain);
   const problems: LogProblem[] = [];

@@ -4,6 +4,7 @@
  */
 
 import { realpathSync } from "node:fs";
+import { check, flag, name, optionsOf } from "../../validation/index.ts";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { TurnlogError } from "../../errors.ts";
@@ -36,8 +37,11 @@ import { surveyStore, type Survey } from "./survey.ts";
 
 /** Which store is repaired. */
 export interface RepairOptions extends OwnOptions {
+  /** The store's folder. */
   readonly dir: string;
 }
+
+const schema = optionsOf<RepairOptions>({ takeOver: flag }, { dir: name });
 
 /**
  * Mends what can be mended and says what is gone. Each session keeps its events up to the first
@@ -47,7 +51,9 @@ export interface RepairOptions extends OwnOptions {
  * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED` (there is no log any
  * more), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
-export async function repairLog({ dir, takeOver = false }: RepairOptions): Promise<RepairReport> {
+export async function repairLog(options: RepairOptions): Promise<RepairReport> {
+  check(schema, options, "repairLog");
+  const { dir, takeOver = false } = options;
   await assertLog(storePaths(dir));
   const paths = storePaths(realpathSync.native(dir));
   const hadLock = namesIn(paths.lock).length > 0;

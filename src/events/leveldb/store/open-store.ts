@@ -6,6 +6,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { check, flag, name, oneOf, optionsOf } from "../../validation/index.ts";
 import { folderBlobs } from "../../blobs/index.ts";
 import { TurnlogError } from "../../errors.ts";
 import { keepFilesPrivate, keepPrivate, makePrivateFolder } from "../../private-folder.ts";
@@ -71,12 +72,18 @@ interface Opened extends CheckedRows {
   readonly tables: TableSums;
 }
 
+const schema = optionsOf<OpenLogOptions>(
+  { readOnly: flag, durability: oneOf("sync", "os"), create: flag, takeOver: flag },
+  { dir: name },
+);
+
 /**
  * Opens the log of a store.
  * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false` or `readOnly`), `LOG_LOCKED`, `LOG_FOREIGN`,
  * `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
  */
 export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
+  check(schema, options, "openLog");
   const { dir, readOnly = false, durability = "sync", create = !readOnly, takeOver } = options;
   assertMeant(options);
   let ownership: Ownership | undefined;

@@ -3,68 +3,102 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { ownCopy, TurnlogError } from "../../events/index.ts";
-import { heldAgent } from "../agent.ts";
-import type { RuntimeOptions } from "../runtime-options.ts";
-import { agentShape } from "./agent-shape.ts";
-import { check } from "./check.ts";
 import {
   amount,
+  check,
   code,
   flag,
+  implementation,
+  list,
   many,
   milliseconds,
-  named,
   name,
+  named,
   off,
   oneOf,
-  options,
+  optionsOf,
+  report,
   text,
   thing,
-} from "./shapes.ts";
+} from "../../events/validation/index.ts";
+import { heldAgent } from "../agent.ts";
+import type { AttachmentOptions } from "../attachment-options.ts";
+import type { HttpMcpServer, StdioMcpServer } from "../mcp/mcp-options.ts";
+import type { BlobOptions, Encryption, RuntimeOptions } from "../runtime-options.ts";
+import { agentSchema } from "./agent-schema.ts";
+import { checkPolicies } from "./tool-policies.ts";
+
+type KeyOf<Union> = Union extends unknown ? keyof Union : never;
+type AnyRuntime = { readonly [Key in Exclude<KeyOf<RuntimeOptions>, "agent">]?: unknown } & {
+  readonly agent: unknown;
+};
 
 const places = ["dir", "memory", "log"] as const;
 
-const shape = options(
+const serverFields = {
+  startTimeoutMs: milliseconds,
+  callTimeoutMs: milliseconds,
+  needsApproval: z.union(
+    [z.boolean(), z.literal("unless-read-only")],
+    'true, false or "unless-read-only"',
+  ),
+};
+const processSchema = optionsOf<StdioMcpServer>(
+  { ...serverFields, args: list, env: named(text), cwd: name },
+  { command: name },
+);
+const addressSchema = optionsOf<HttpMcpServer>(
+  { ...serverFields, type: oneOf("http", "sse"), headers: named(text) },
+  { url: name },
+);
+const serverSchema = z.unknown().superRefine((value, context) => {
+  const has = (key: string): boolean => Reflect.get(Object(value), key) !== undefined;
+  if (has("command") && has("url")) {
+    context.addIssue({
+      code: "custom",
+      message: "an object with a `command` or a `url`, one of them",
+    });
+  } else if (has("command")) report(processSchema, value, context, []);
+  else if (has("url")) report(addressSchema, value, context, []);
+  else context.addIssue({ code: "custom", message: "an object with a `command` or a `url`" });
+});
+
+const schema = optionsOf<AnyRuntime>(
   {
     dir: name,
     memory: z.literal(true, "true"),
-    log: options({}, { append: code, read: code }),
+    log: implementation({ append: code, read: code }),
     durability: oneOf("sync", "os"),
+    takeOver: flag,
     blobs: off(
-      options({
-        inlineBytes: amount,
-        maxBytes: amount,
-        maxSessionBytes: amount,
-        store: options({}),
-        recorded: code,
-      }),
+      optionsOf<BlobOptions>(
+        {
+          inlineBytes: amount,
+          maxBytes: amount,
+          maxSessionBytes: amount,
+          store: implementation({}),
+          recorded: code,
+        },
+        {},
+      ),
     ),
-    mcp: named(
-      options({
-        command: name,
-        url: name,
-        args: thing("a list of texts", Array.isArray),
-        env: named(text),
-        headers: named(text),
-        cwd: name,
-        type: oneOf("http", "sse"),
-        startTimeoutMs: milliseconds,
-        callTimeoutMs: milliseconds,
-      }).refine(hasAddress, "an object with a `command` or a `url`"),
-    ),
+    mcp: named(serverSchema),
     recovery: oneOf("stop", "continue"),
     maxRecoveries: many,
     hashChain: flag,
-    attachments: options({
-      maxBytes: amount,
-      fetch: code,
-      timeoutMs: milliseconds,
-      allow: thing(
-        "a list of host names, IP addresses and CIDR ranges, such as `10.1.0.0/16`",
-        (value) => Array.isArray(value) && value.every(isHostOrRange),
-      ),
-    }),
-    encryption: options({}, { keys: options({}) }),
+    attachments: optionsOf<AttachmentOptions>(
+      {
+        maxBytes: amount,
+        fetch: code,
+        timeoutMs: milliseconds,
+        allow: thing(
+          "a list of host names, IP addresses and CIDR ranges, such as `10.1.0.0/16`",
+          (value) => Array.isArray(value) && value.every(isHostOrRange),
+        ),
+      },
+      {},
+    ),
+    encryption: optionsOf<Encryption>({}, { keys: implementation({}) }),
     stepSource: oneOf("language-model-call", "stream-text"),
     idleAfterMs: milliseconds,
     graceMs: milliseconds,
@@ -92,19 +126,16 @@ function isObject(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }
 
-function hasAddress(value: unknown): boolean {
-  return ["command", "url"].some((key) => Reflect.get(Object(value), key) !== undefined);
-}
-
 /**
  * Options that were checked, with functions that are checked when they answer.
  * @throws TurnlogError `INVALID_INPUT`
  */
 export function checkedOptions(given: RuntimeOptions): RuntimeOptions {
-  check(shape, given, "createRuntime");
+  check(schema, given, "createRuntime");
   checkPlace(given);
-  // It is prepared while the store is opened, and what is wrong with it is to be said before.
-  check(agentShape, given.agent, "createRuntime", { name: "agent" });
+  // The agent is prepared while the store is opened; a wrong one is refused before that.
+  check(agentSchema, given.agent, "createRuntime", { name: "agent" });
+  checkPolicies(given.agent, given.mcp, "createRuntime");
   const { clock, random, newId, attachments, blobs, mcp } = given;
   return {
     ...given,
@@ -127,7 +158,15 @@ export function checkedOptions(given: RuntimeOptions): RuntimeOptions {
 
 function checkPlace(given: RuntimeOptions): void {
   const told = places.filter((place) => Reflect.get(given, place) !== undefined);
-  if (told.length === 1) return;
+  if (told.length === 1) {
+    const idle = ["durability", "takeOver"].find((key) => Reflect.get(given, key) !== undefined);
+    if (told[0] === "dir" || idle === undefined) return;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `createRuntime: \`${idle}\` has no effect with \`${told[0]}\`: it is for a store in a folder (\`dir\`).`,
+      { details: { option: idle } },
+    );
+  }
   const what = told.length === 0 ? "none of them" : told.join(" and ");
   throw new TurnlogError(
     "INVALID_INPUT",

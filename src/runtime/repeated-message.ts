@@ -1,0 +1,106 @@
+/**
+ * Decides whether a message that is sent under a known id is the one that was accepted. The same message
+ * is not delivered twice. Another message is refused: it would get lost behind the first one.
+ */
+
+import {
+  isRedacted,
+  TurnlogError,
+  type Delivery,
+  type EventLog,
+  type SessionEvent,
+  type StoredUserContent,
+} from "../events/index.ts";
+import { attachedName } from "./attachment.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
+import { contentIdentity } from "./blobs/content-identity.ts";
+import { isMessageWithFiles, receiveInput, type HeldInput } from "./user-input.ts";
+
+type Accepted = SessionEvent<"message.queued">;
+
+/** A message that is sent again. */
+export interface RepeatedMessage {
+  readonly id: string;
+  readonly input: HeldInput;
+  /** Undefined where the caller did not say. */
+  readonly delivery: Delivery | undefined;
+  /** The position at which a message of this id was accepted. */
+  readonly position: number;
+  /** How that message is to be delivered now; undefined where it no longer waits. */
+  readonly waitsFor: Delivery | undefined;
+}
+
+/** @throws TurnlogError `MESSAGE_CONFLICT`; `INVALID_INPUT` for what is no message */
+export async function assertSameMessage(
+  log: EventLog,
+  session: string,
+  message: RepeatedMessage,
+  attachments: AttachmentOptions,
+): Promise<void> {
+  const { id, input, delivery, position, waitsFor } = message;
+  const accepted = await acceptedAt(log, session, position);
+  const conflict = (why: string): TurnlogError =>
+    new TurnlogError(
+      "MESSAGE_CONFLICT",
+      `Session ${session} accepted message ${id} before, ${why}`,
+      {
+        session,
+        position,
+        details: { messageId: id },
+      },
+    );
+  if (isRedacted(accepted)) {
+    throw conflict(
+      `and its content was redacted: nobody can tell whether this is the same message. Nothing was sent. Send it under another id, or get the turn by \`session.turn(${JSON.stringify(id)})\`.`,
+    );
+  }
+  if (!(await isSame(session, input, accepted.data.content, attachments))) {
+    throw conflict("with other content. Nothing was sent. Send new content under a new id.");
+  }
+  if (delivery === undefined || delivery === accepted.data.delivery || delivery === waitsFor)
+    return;
+  throw conflict(
+    waitsFor === undefined
+      ? `to be delivered as ${JSON.stringify(accepted.data.delivery)}, and it no longer waits. Nothing was sent.`
+      : `to be delivered as ${JSON.stringify(waitsFor)}. Nothing was changed. Move it by \`session.reschedule(${JSON.stringify(id)}, ${JSON.stringify(delivery)})\`.`,
+  );
+}
+
+async function acceptedAt(log: EventLog, session: string, position: number): Promise<Accepted> {
+  const [event] = await log.readAt(session, [position]);
+  if (event?.type === "message.queued") return event;
+  throw new TurnlogError(
+    "LOG_DAMAGED",
+    `Session ${session} accepted a message at ${position}, and the log has another event there. Run \`turnlog verify ${session}\`.`,
+    { session, position },
+  );
+}
+
+async function isSame(
+  session: string,
+  input: HeldInput,
+  accepted: StoredUserContent,
+  attachments: AttachmentOptions,
+): Promise<boolean> {
+  let content: StoredUserContent;
+  try {
+    content = await receiveInput(session, input, attachments);
+  } catch (error) {
+    // A file may be gone since; its name and the words around it are what is left to compare.
+    if (!isMessageWithFiles(input)) throw error;
+    const names = input.files.map((file) => ({ name: attachedName(file) }));
+    const said = input.text === undefined || input.text.trim() === "" ? [] : [{ text: input.text }];
+    return JSON.stringify([...names, ...said]) === JSON.stringify(outline(accepted));
+  }
+  return (await contentIdentity(content)) === (await contentIdentity(accepted));
+}
+
+/** A message with files is its files, and then its text. */
+function outline(content: StoredUserContent): unknown {
+  if (typeof content === "string") return [{ text: content }];
+  return content.map((part) =>
+    part.filename === undefined && part.type === "text"
+      ? { text: part.text }
+      : { name: part.filename },
+  );
+}

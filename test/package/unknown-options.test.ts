@@ -1,0 +1,527 @@
+/**
+ * No option is ignored: each public function refuses a key that it does not know, names it, and says
+ * the nearest known one. The types refuse it too: each line below an `@ts-expect-error` has to be an
+ * error, or it does not compile.
+ */
+
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ToolLoopAgent, tool, type ToolLoopAgentSettings, type ToolSet } from "ai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  callCost,
+  checkpoint,
+  compactLog,
+  createRuntime,
+  dropMiddle,
+  dropOldest,
+  encryptedLog,
+  exportFixture,
+  exportSession,
+  folderBlobs,
+  folderKeys,
+  forkSession,
+  importModelMessages,
+  importSession,
+  importUIMessages,
+  memoryBlobs,
+  memoryKeys,
+  mirrorSession,
+  modelLimits,
+  offlineModel,
+  openLog,
+  openMemoryLog,
+  overflow,
+  planCuts,
+  planPruning,
+  promptWithMedia,
+  providerCounter,
+  readContext,
+  readSessionFile,
+  redactSession,
+  repairLog,
+  slidingWindow,
+  summarize,
+  tokenizer,
+  verifyLog,
+  verifySession,
+  type Agent,
+  type EventLog,
+  type Runtime,
+  type RuntimeOptions,
+  type Session,
+  type StoreLog,
+} from "../../src/index.ts";
+import {
+  recordedPace,
+  replay,
+  scriptedModel,
+  sessionPaths,
+  walkSession,
+} from "../../src/testing/index.ts";
+import type { SessionEvent } from "../../src/events/index.ts";
+import { storedEvents } from "../support/replay.ts";
+
+const model = scriptedModel(() => "Fine.");
+const echo = tool({ inputSchema: z.object({}), execute: () => 1 });
+
+let dir = "";
+let log: StoreLog;
+let runtime: Runtime;
+let session: Session;
+let events: readonly SessionEvent[] = [];
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "turnlog-options-"));
+  log = await openLog({ dir: join(dir, "store") });
+  runtime = await createRuntime({ log, agent: { model } });
+  session = await runtime.session("s");
+  await (
+    await session.send("Go.", { id: "m" })
+  ).result;
+  events = await storedEvents(log, "s");
+});
+
+afterAll(async () => {
+  await runtime.close();
+  await log.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** What comes of an act: the error, or "taken". A generator is asked for its first value. */
+async function outcome(act: () => unknown): Promise<unknown> {
+  try {
+    const answer: unknown = await act();
+    if (typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer) {
+      const iterator = (answer as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+      await iterator.next();
+      await iterator.return?.();
+    }
+    if (typeof answer === "object" && answer !== null && "close" in answer)
+      await (answer as Runtime).close();
+    return "taken";
+  } catch (error) {
+    return error;
+  }
+}
+
+type Row = readonly [option: string, nearest: string | undefined, act: () => unknown];
+
+type InMemory = Extract<RuntimeOptions, { readonly memory: true }>;
+const open = (options: Omit<InMemory, "agent" | "memory">): Promise<Runtime> =>
+  createRuntime({ memory: true, agent: { model }, ...options });
+const run = (agent: Omit<Agent, "model">): Promise<Runtime> =>
+  createRuntime({ memory: true, agent: { model, ...agent } });
+const someModel = { provider: "p", modelId: "m" };
+
+// oxfmt-ignore
+const rows: readonly Row[] = [
+  // @ts-expect-error -- unknown
+  ["recover", "recovery", () => open({ recover: "continue" })],
+  // @ts-expect-error -- unknown
+  ["durabilty", "durability", () => createRuntime({ dir, agent: { model }, durabilty: "os" })],
+  // @ts-expect-error -- no effect in memory
+  ["durability", undefined, () => createRuntime({ memory: true, agent: { model }, durability: "os" })],
+  // @ts-expect-error -- no effect with a log of one's own
+  ["durability", undefined, () => createRuntime({ log, agent: { model }, durability: "os" })],
+  // @ts-expect-error -- unknown
+  ["attachments.timeout", "timeoutMs", () => open({ attachments: { timeout: 5 } })],
+  // @ts-expect-error -- unknown
+  ["blobs.maxByte", "maxBytes", () => open({ blobs: { maxByte: 5 } })],
+  // @ts-expect-error -- unknown
+  ["encryption.key", "keys", () => open({ encryption: { keys: memoryKeys(), key: "k" } })],
+  // @ts-expect-error -- unknown
+  ["mcp.files.arg", "args", () => open({ mcp: { files: { command: "x", arg: [] } } })],
+  // @ts-expect-error -- of a server with an address
+  ["mcp.files.header", "headers", () => open({ mcp: { files: { url: "http://x", header: {} } } })],
+  // @ts-expect-error -- of a process
+  ["mcp.files.cwd", undefined, () => open({ mcp: { files: { url: "http://x", cwd: "/" } } })],
+  // @ts-expect-error -- unknown
+  ["agent.instruction", "instructions", () => run({ instruction: "Be brief." })],
+  // @ts-expect-error -- unknown
+  ["agent.maxStep", "maxSteps", () => run({ maxStep: 3 })],
+  // @ts-expect-error -- unknown
+  ["agent.max_steps", "maxSteps", () => run({ max_steps: 3 })],
+  // @ts-expect-error -- unknown
+  ["agent.timeLimits.firstTokenMS", "firstTokenMs", () => run({ timeLimits: { firstTokenMS: 3 } })],
+  // @ts-expect-error -- unknown
+  ["agent.loopGuard.steps", undefined, () => run({ loopGuard: { calls: 3, texts: 3, steps: 3 } })],
+  // @ts-expect-error -- unknown
+  ["agent.settings.temprature", "temperature", () => run({ settings: { temprature: 0 } })],
+  // @ts-expect-error -- unknown
+  ["agent.toolPolicies.echo.timeout", "timeoutMs", () => run({ tools: { echo }, toolPolicies: { echo: { timeout: 3 } } })],
+  ["agent.toolPolicies.ecko", "echo", () => run({ tools: { echo }, toolPolicies: { ecko: { timeoutMs: 3 } } })],
+  ["agent.toolPolicies.echo", undefined, () => run({ toolPolicies: { echo: { timeoutMs: 3 } } })],
+  // @ts-expect-error -- unknown
+  ["agent.context.compaction", "compact", () => run({ context: { compaction: false } })],
+  // @ts-expect-error -- unknown
+  ["agent.context.prune.keepTool", "keepTools", () => run({ context: { prune: { keepTool: [] } } })],
+  // @ts-expect-error -- unknown
+  ["agent.context.cut.shares", "share", () => run({ context: { cut: { shares: 0.5 } } })],
+  // @ts-expect-error -- unknown
+  ["agent.context.media.picture", "pictures", () => run({ context: { media: { picture: 5 } } })],
+  // @ts-expect-error -- unknown
+  ["agent.context.compact.hows", "how", () => run({ context: { compact: { when: overflow(), how: summarize(), hows: 1 } } })],
+  // @ts-expect-error -- unknown
+  ["agent.context.limits.m.window", "contextWindow", () => run({ context: { limits: { m: { window: 5 } } } })],
+  // @ts-expect-error -- unknown
+  ["agent.context.limits.m.prices.in", undefined, () => run({ context: { limits: { m: { prices: { input: 1, output: 1, in: 1 } } } } })],
+  // @ts-expect-error -- unknown
+  ["agent.tools.pay.needApproval", "needsApproval", () => run({ tools: { pay: { inputSchema: z.object({}), needApproval: true } } })],
+  // @ts-expect-error -- required
+  ["agent.tools.pay.inputSchema", undefined, () => run({ tools: { pay: { execute: () => 1 } } })],
+  // @ts-expect-error -- a plain JSON schema is not one of the SDK's
+  ["agent.tools.pay.inputSchema", undefined, () => run({ tools: { pay: { inputSchema: { type: "object" } } } })],
+  ["agent.tools.pay.inputSchema", undefined, () => run({ tools: { pay: tool({ inputSchema: z.object({ at: z.date() }) }) } })],
+  // @ts-expect-error -- unknown
+  ["options.create", "createIfMissing", () => runtime.session("s", { create: false })],
+  // @ts-expect-error -- unknown
+  ["options.fork", "forks", () => runtime.delete("s", { fork: "copy" })],
+  // @ts-expect-error -- unknown
+  ["options.why", undefined, () => runtime.redact("s", [], { why: "asked" })],
+  // @ts-expect-error -- unknown
+  ["options.progress", "onProgress", () => log.backup(join(dir, "b"), { progress: () => {} })],
+  // @ts-expect-error -- unknown
+  ["options.keepStep", "keepSteps", () => runtime.compactLog("s", { drop: "boundaries", keepStep: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.messageId", undefined, () => session.send("x", { messageId: "m" })],
+  // @ts-expect-error -- unknown
+  ["message.file", "files", () => session.send({ text: "x", files: [], file: "a.txt" })],
+  // @ts-expect-error -- unknown
+  ["options.modes", "mode", () => session.cancel({ modes: "now" })],
+  // @ts-expect-error -- unknown
+  ["answer.forever", undefined, () => session.approve("c", { forever: true })],
+  // @ts-expect-error -- unknown
+  ["answer.reasons", "reason", () => session.deny("c", { reasons: "no" })],
+  // @ts-expect-error -- unknown
+  ["options.position", undefined, () => session.context({ position: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.compaction", "compact", () => session.preview({ compaction: slidingWindow() })],
+  // @ts-expect-error -- unknown
+  ["options.edits", "edit", () => session.fork({ edits: "x" })],
+  // @ts-expect-error -- unknown
+  ["options.steps", "step", () => session.rerun({ steps: 1 })],
+  // @ts-expect-error -- unknown
+  ["options.since", undefined, () => session.events({ since: 1 })],
+  // @ts-expect-error -- unknown
+  ["options.why", undefined, () => session.redact(1, { why: "asked" })],
+  // @ts-expect-error -- unknown
+  ["agent.maxStep", "maxSteps", () => session.fork({ agent: { model, maxStep: 3 } })],
+  ["agent.toolPolicies.echo", undefined, () => session.fork({ agent: { model, toolPolicies: { echo: {} } } })],
+  // @ts-expect-error -- unknown
+  ["options.keepMessage", "keepMessages", () => checkpoint({ keepMessage: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.head", "headTokens", () => dropMiddle({ head: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.keepTurn", "keepTurns", () => dropOldest({ keepTurns: 1, keepTurn: 3 })],
+  // @ts-expect-error -- required
+  ["options", undefined, () => dropOldest()],
+  // @ts-expect-error -- unknown
+  ["options.token", "tokens", () => slidingWindow({ token: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.maxToken", "maxTokens", () => summarize({ maxToken: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.exakt", "exact", () => tokenizer((text) => text.length, { exakt: true })],
+  // @ts-expect-error -- unknown
+  ["options.timeout", "timeoutMs", () => providerCounter(() => model, { timeout: 3 })],
+  // @ts-expect-error -- unknown
+  ["known.override", "overrides", () => modelLimits(someModel, 1, { override: {} })],
+  // @ts-expect-error -- unknown
+  ["known.override", "overrides", () => callCost(someModel, {}, 1, { override: {} })],
+  // @ts-expect-error -- unknown
+  ["options.keepTool", "keepTools", () => planPruning({ options: { keepTool: [] }, occasion: "step" })],
+  // @ts-expect-error -- unknown
+  ["options.shares", "share", () => planCuts({ options: { shares: 0.5 } })],
+  // @ts-expect-error -- unknown
+  ["delays", "delay", () => offlineModel({ delays: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.synced", "sync", () => folderBlobs(dir, { synced: true })],
+  // @ts-expect-error -- unknown
+  ["options.max", "maxBytes", () => folderBlobs(dir).put(new Uint8Array(1), { max: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.max", "maxBytes", () => memoryBlobs().put(new Uint8Array(1), { max: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.only", undefined, () => memoryBlobs().collect(async () => new Set(), { only: [] })],
+  // @ts-expect-error -- a text
+  ["folder", undefined, () => folderKeys({ dir })],
+  // @ts-expect-error -- unknown
+  ["options.without", "withoutKey", () => encryptedLog(log, memoryKeys(), { without: "redact" })],
+  // @ts-expect-error -- unknown
+  ["creates", "create", () => openLog({ dir: join(dir, "other"), creates: false })],
+  // @ts-expect-error -- unknown
+  ["force", undefined, () => repairLog({ dir: join(dir, "other"), force: true })],
+  // @ts-expect-error -- unknown
+  ["range.backward", "backwards", () => log.read("s", { backward: true })],
+  // @ts-expect-error -- unknown
+  ["options.since", undefined, () => log.subscribe("s", { since: 1 })],
+  // @ts-expect-error -- unknown
+  ["options.since", undefined, () => log.subscribeAll({ since: 1 })],
+  // @ts-expect-error -- unknown
+  ["options.since", undefined, () => log.readAll({ since: 1 })],
+  // @ts-expect-error -- unknown
+  ["options.prefixes", "prefix", () => log.list({ prefixes: "s" })],
+  // @ts-expect-error -- unknown
+  ["options.fork", "forks", () => log.delete("s", { fork: "copy" })],
+  // @ts-expect-error -- unknown
+  ["options.by", undefined, () => log.append("s", "any", [], { by: {} })],
+  // @ts-expect-error -- unknown
+  ["options.dryrun", "dryRun", () => log.thin("s", { expected: 3, dryrun: true })],
+  // @ts-expect-error -- unknown
+  ["options.keepStep", "keepSteps", () => compactLog(log, "s", { drop: "boundaries", keepStep: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.id", undefined, () => forkSession(log, "s", { as: "f", id: "g" })],
+  // @ts-expect-error -- unknown
+  ["options.why", undefined, () => redactSession(log, "s", [], { why: "asked" })],
+  // @ts-expect-error -- unknown
+  ["options.blob", "blobs", () => exportSession(log, "s", { blob: "none" })],
+  // @ts-expect-error -- unknown
+  ["options.homes", "home", () => exportFixture(log, "s", { homes: "/x" })],
+  // @ts-expect-error -- unknown
+  ["options.verified", "verify", () => readSessionFile([], { verified: false })],
+  // @ts-expect-error -- unknown
+  ["options.verified", "verify", () => importSession(log, [], { verified: false })],
+  // @ts-expect-error -- unknown
+  ["options.id", undefined, () => importModelMessages(log, [], { as: "i", id: "x" })],
+  // @ts-expect-error -- unknown
+  ["options.id", undefined, () => importUIMessages(log, [], { as: "i", id: "x" })],
+  // @ts-expect-error -- unknown
+  ["options.agent", "agents", () => readContext(log, "s", { agent: { model } })],
+  // @ts-expect-error -- unknown
+  ["options.agents.instruction", "instructions", () => readContext(log, "s", { agents: [{ instruction: "" }] })],
+  // @ts-expect-error -- unknown
+  ["options.models", "model", () => promptWithMedia(log, "s", { models: [] })],
+  // @ts-expect-error -- unknown
+  ["options.ever", "every", () => verifyLog(log, { ever: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.chains", "chain", () => verifySession(log, "s", { chains: {} })],
+  // @ts-expect-error -- unknown
+  ["options.onErrors", "onError", () => mirrorSession(session, { signal: AbortSignal.abort(), onError: () => {}, onErrors: 1 })],
+  // @ts-expect-error -- unknown
+  ["options.longest", "longestMs", () => recordedPace(events, "recorded", { longest: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.patience", "patienceMs", () => replay(events, { model }, { patience: 3 })],
+  // @ts-expect-error -- unknown
+  ["agent.maxStep", "maxSteps", () => replay(events, { model, maxStep: 3 })],
+  // @ts-expect-error -- unknown
+  ["options.patience", "patienceMs", () => walkSession([], { model }, { patience: 3 })],
+  // @ts-expect-error -- unknown
+  ["bounds.message", "messages", () => sessionPaths({ message: 3 })],
+  // @ts-expect-error -- unknown
+  ["bounds.calls.0.ask", "asks", () => sessionPaths({ calls: [{ toolName: "a", input: {}, ask: true }] })],
+  // @ts-expect-error -- unknown
+  ["step 1.part", "parts", () => scriptedModel([{ part: [] }])],
+  // @ts-expect-error -- unknown
+  ["step 1.parts.0.delta", "deltas", () => scriptedModel([{ parts: [{ type: "text", deltas: [], delta: "x" }] }])],
+  // @ts-expect-error -- required
+  ["step 1.parts.0.text", undefined, () => scriptedModel([{ parts: [{ type: "text", text: "Hi." }] }])],
+  // @ts-expect-error -- no such part
+  ["step 1.parts.0.type", undefined, () => scriptedModel([{ parts: [{ type: "tool_call", toolName: "a" }] }])],
+  // @ts-expect-error -- not a step
+  ["step 2", undefined, () => scriptedModel(["Hi.", 5])],
+  // @ts-expect-error -- not a script
+  ["script", undefined, () => scriptedModel("Hi.")],
+];
+
+describe("an option that is not known, or has no effect", () => {
+  it.each(rows)("is refused: %s (meant: %s)", async (option, nearest, act) => {
+    const refused = await outcome(act);
+    expect(refused).toMatchObject({ code: "INVALID_INPUT" });
+    expect(refused).toMatchObject({
+      details: { option: expect.stringContaining(option) as unknown },
+    });
+    expect(String(refused)).toContain(option);
+    expect((refused as { details: { nearest?: string } }).details.nearest).toBe(nearest);
+    expect(String(refused)).toMatch(
+      new RegExp(nearest === undefined ? "" : `Did you mean .*${nearest}`),
+    );
+  });
+
+  it("leaves the session and the store as they were", async () => {
+    for (const [, , act] of rows) await outcome(act);
+    expect(await storedEvents(log, "s")).toEqual(events);
+    expect((await Array.fromAsync(log.list())).map((one) => one.session)).toEqual(["s"]);
+  });
+
+  it("is refused where it is inherited, and by a getter that throws", async () => {
+    const inherited: unknown = Object.create(
+      { maxStep: 3 },
+      { model: { value: model, enumerable: true } },
+    );
+    const refused = await outcome(() => createRuntime({ memory: true, agent: inherited as Agent }));
+    expect(refused).toMatchObject({ details: { option: "agent.maxStep" } });
+    const throwing = {
+      get delivery(): "steer" {
+        throw new Error("no");
+      },
+    };
+    expect(await outcome(() => session.send("x", throwing))).toMatchObject({
+      code: "INVALID_INPUT",
+    });
+  });
+
+  it("without a value counts as left out", async () => {
+    const agent = { model, maxStep: undefined, toolApproval: undefined } as unknown as Agent;
+    expect(await outcome(() => createRuntime({ memory: true, agent }))).toBe("taken");
+  });
+});
+
+it("every options type of the package has a row above", async () => {
+  const source = await readFile(import.meta.filename, "utf8");
+  const faces = await Promise.all(
+    ["index.ts", "testing/index.ts"].map((face) =>
+      readFile(new URL(`../../src/${face}`, import.meta.url), "utf8"),
+    ),
+  );
+  const types = faces
+    .flatMap((face) => [...face.matchAll(/\btype (\w+)/g)])
+    .map(([, name = ""]) => name)
+    // What planners look at is data, spread from states that have more.
+    .filter((name) => !/^(?:Estimate|Pruning|Cut|Omission)Input$/.test(name))
+    .filter((name) =>
+      /(?:Options|Limits|Policy|Choice|Budget|Changes|Server|Bounds|Input)$/.test(name),
+    );
+  expect(types.length).toBeGreaterThan(40);
+  expect(types.filter((name) => covered[name] === undefined)).toEqual([]);
+  const missing = Object.values(covered).filter((option) => !source.includes(`["${option}`));
+  expect(missing).toEqual([]);
+});
+
+/** By the type, the beginning of its row. */
+const covered: Readonly<Record<string, string>> = {
+  AgentChanges: "options.edits",
+  AttachmentOptions: "attachments.timeout",
+  BackupOptions: "options.progress",
+  BlobLimits: "blobs.maxByte",
+  BlobOptions: "blobs.maxByte",
+  CallLimits: "agent.timeLimits.firstTokenMS",
+  CancelOptions: "options.modes",
+  CheckpointOptions: "options.keepMessage",
+  CollectOptions: "options.only",
+  CompactLogOptions: "options.keepStep",
+  CompactionChoice: "agent.context.compact.hows",
+  ContextOptions: "agent.context.compaction",
+  CutOptions: "agent.context.cut.shares",
+  DeleteOptions: "options.fork",
+  DropMiddleOptions: "options.head",
+  DropOldestOptions: "options.keepTurn",
+  EncryptedLogOptions: "options.without",
+  ExportOptions: "options.blob",
+  FixtureOptions: "options.homes",
+  FolderBlobsOptions: "options.synced",
+  ForkOptions: "options.edits",
+  ForkSessionOptions: "options.id",
+  HttpMcpServer: "mcp.files.header",
+  ImportOptions: "options.verified",
+  ImportSessionOptions: "options.verified",
+  KnownLimits: "known.override",
+  LoggedContextOptions: "options.agent",
+  LoopLimits: "agent.loopGuard.steps",
+  McpServer: "mcp.files.arg",
+  MediaBudget: "agent.context.media.picture",
+  // What is known of a model: an answer.
+  MediaLimits: "agent.context.media.picture",
+  MessageImportOptions: "options.id",
+  MirrorOptions: "options.onErrors",
+  ModelLimits: "agent.context.limits.m.window",
+  OfflineModelOptions: "delays",
+  OpenLogOptions: "creates",
+  OpenSessionOptions: "options.create",
+  PaceOptions: "options.longest",
+  PreviewOptions: "options.compaction",
+  PromptWithMediaOptions: "options.models",
+  ProviderCounterOptions: "options.timeout",
+  PruneOptions: "agent.context.prune.keepTool",
+  PutOptions: "options.max",
+  // A word, and no object.
+  RecoveryPolicy: "recover",
+  RedactOptions: "options.why",
+  RedactSessionOptions: "options.why",
+  RepairOptions: "force",
+  ReplayOptions: "options.patience",
+  RerunOptions: "options.steps",
+  RuntimeOptions: "recover",
+  SendOptions: "options.messageId",
+  SlidingWindowOptions: "options.token",
+  StdioMcpServer: "mcp.files.arg",
+  StoreOptions: "durabilty",
+  SummarizeOptions: "options.maxToken",
+  TimeLimits: "agent.timeLimits.firstTokenMS",
+  TokenizerOptions: "options.exakt",
+  ToolPolicy: "agent.toolPolicies.echo.timeout",
+  UserInput: "message.file",
+  VerifyOptions: "options.ever",
+  VerifySessionOptions: "options.chains",
+  WalkBounds: "bounds.message",
+  WalkSessionOptions: "options.patience",
+};
+
+describe("a setting of the AI SDK's `ToolLoopAgent`", () => {
+  it("that is not supported is refused, and the refusal says what to do", async () => {
+    const unsupported = {
+      toolApproval: "`needsApproval`",
+      temperature: "`settings`",
+      maxRetries: "`maxAttempts`",
+      stopWhen: "`maxSteps`",
+      prepareStep: "fork",
+      output: "`inputSchema`",
+      onStepEnd: "`session.events()`",
+    };
+    for (const [name, advice] of Object.entries(unsupported)) {
+      const agent = { model, tools: { echo }, [name]: () => ({ type: "denied" }) } as Agent;
+      const refused = await outcome(() => createRuntime({ memory: true, agent }));
+      expect(refused).toMatchObject({
+        code: "INVALID_INPUT",
+        details: { option: `agent.${name}` },
+      });
+      expect(String(refused)).toContain("not supported");
+      expect(String(refused)).toContain(advice);
+    }
+  });
+
+  it("does not compile as an agent, also as a variable", () => {
+    const settingsOfSdk = { model, toolApproval: { echo: "denied" } } as const;
+    // @ts-expect-error -- an agent has no `toolApproval`
+    const agent: Agent = settingsOfSdk;
+    expect(agent.model).toBe(model);
+  });
+
+  it("is not read from an instance: its settings are private", async () => {
+    const instance = new ToolLoopAgent({
+      model,
+      tools: { echo },
+      toolApproval: { echo: "denied" },
+    });
+    const refused = await outcome(() =>
+      createRuntime({ memory: true, agent: instance as unknown as Agent }),
+    );
+    expect(refused).toMatchObject({ code: "INVALID_INPUT" });
+    expect(String(refused)).toContain("private");
+  });
+
+  it("that is supported is taken", async () => {
+    const agent: ToolLoopAgentSettings<never, ToolSet> & Agent = {
+      model,
+      instructions: "Be brief.",
+      tools: { echo },
+      headers: { a: "b" },
+      providerOptions: { p: {} },
+      repairToolCall: async () => null,
+    };
+    expect(await outcome(() => createRuntime({ memory: true, agent }))).toBe("taken");
+  });
+});
+
+it("a step that a script's function makes wrongly fails its turn by name", async () => {
+  const wrong = scriptedModel(() => ({ parts: [{ type: "text", text: "Hi." }] }) as never);
+  const memory: EventLog = await openMemoryLog();
+  await using other = await createRuntime({ log: memory, agent: { model: wrong } });
+  const turn = await (await other.session("w")).send("Go.");
+  await expect(turn.result).rejects.toThrow("step 1.parts.0");
+});
+
+it("a tool may have marks of the library that made it", async () => {
+  const marked = { ...echo, _meta: { ui: {} } };
+  expect(await outcome(() => run({ tools: { marked } }))).toBe("taken");
+});
