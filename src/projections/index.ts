@@ -71,6 +71,7 @@ export {
 } from "./prompt-diff.ts";
 export {
   CUT_OFF_NOTE,
+  hasPaused,
   isPromptThinned,
   itemMessages,
   messagesSince,
