@@ -167,6 +167,7 @@ export {
   type PreviewOptions,
   type ContextFigures,
   type DeletedWithBlobs,
+  type DroppedContent,
   type ContextOptions,
   type CountRequest,
   type Encryption,

@@ -12,6 +12,7 @@ import {
   readSessionFile,
   transcriptOfModelMessages,
   transcriptOfUIMessages,
+  type DroppedContent,
   type ImportSessionOptions,
   type SessionFile,
 } from "../runtime/index.ts";
@@ -44,7 +45,7 @@ export async function importFrom(
 ): Promise<void> {
   const options = optionsSchema.parse(given);
   const source = await readSource(file);
-  const { session, events, instructions } = await read(source, options);
+  const { session, events, instructions, dropped } = await read(source, options);
   const { dir, takeOver } = options;
   const keys = keysIn(options.keys, dir);
   await using log = encryptedLog(await openLog({ dir: resolve(dir), takeOver }), keys);
@@ -53,9 +54,18 @@ export async function importFrom(
   const imported = hasBlobs
     ? await importSession(log, source.lines(), importOptions(options))
     : await appendImported(log, session, events);
-  if (options.json) return await writeLine(data, jsonText(imported));
+  if (options.json) {
+    const isOfMessages = options.from !== "session";
+    return await writeLine(data, jsonText(isOfMessages ? { ...imported, dropped } : imported));
+  }
   const size = amount(imported.events, "event");
   await writeLine(progress, `Session ${session} is here, with ${size}.`);
+  if (dropped.length > 0) {
+    await writeLine(
+      progress,
+      `Left out, as no session holds it: ${visibleText(counted(dropped))}.`,
+    );
+  }
   if (instructions === "") return;
   const what = "The system messages are no part of a session; its agent's instructions should say:";
   await writeLine(progress, `${what}\n${visibleText(instructions)}`);
@@ -63,12 +73,20 @@ export async function importFrom(
 
 interface Read extends SessionFile {
   readonly instructions: string;
+  readonly dropped: readonly DroppedContent[];
+}
+
+/** `3 × metadata, 1 × data-weather` */
+function counted(dropped: readonly DroppedContent[]): string {
+  const counts = new Map<string, number>();
+  for (const { what } of dropped) counts.set(what, (counts.get(what) ?? 0) + 1);
+  return [...counts].map(([what, count]) => `${count} × ${what}`).join(", ");
 }
 
 async function read(source: ReadSource, { as, verify, from, blobs }: Options): Promise<Read> {
   if (from === "session") {
     const options = as === undefined ? { verify } : { as, verify };
-    return { ...(await readSessionFile(source.lines(), options)), instructions: "" };
+    return { ...(await readSessionFile(source.lines(), options)), instructions: "", dropped: [] };
   }
   if (as === undefined) throw new UsageError("Messages have no session name: give one by --as.");
   if (blobs !== undefined || !verify) {

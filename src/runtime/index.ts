@@ -30,6 +30,7 @@ export {
   type ImportSessionOptions,
   type SessionFile,
 } from "./exchange/import-session.ts";
+export type { DroppedContent } from "./exchange/dropped-content.ts";
 export {
   importModelMessages,
   importUIMessages,

@@ -119,6 +119,34 @@ describe("messages of the AI SDK", () => {
     expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
   });
 
+  it("of a chat are told with what was left out", async () => {
+    const chat = [
+      {
+        id: "u1",
+        role: "user",
+        metadata: { a: 1 },
+        parts: [
+          { type: "text", text: "Hello." },
+          { type: "data-\u001B[2J", data: 1 },
+        ],
+      },
+      { id: "a1", role: "assistant", parts: [{ type: "text", text: "Hello yourself." }] },
+    ];
+    await using folder = await temporaryFolder({ "chat.json": JSON.stringify(chat) });
+    const ended = await run(["import", "chat.json", "--from", "ui-messages", "--as", "talk"], {
+      cwd: folder.path,
+    });
+    expect(ended).toMatchObject({ code: 0, stdout: "" });
+    expect(ended.stderr).toContain("Left out, as no session holds it: 1 × metadata, 1 × data-");
+    expect(ended.stderr).toContain("1 × id.");
+    expect(ended.stderr).not.toContain("\u001B[2J");
+    const again = ["import", "chat.json", "--from", "ui-messages", "--as", "two", "--json"];
+    const json = await run(again, { cwd: folder.path });
+    expect(jsonLines(json.stdout)).toMatchObject([
+      { session: "two", dropped: [{ what: "metadata" }, {}, { message: 1, id: "a1", what: "id" }] },
+    ]);
+  });
+
   it("need a name, and must be messages", async () => {
     await using folder = await temporaryFolder({ "messages.json": JSON.stringify(messages) });
     expect(await run(from, { cwd: folder.path })).toMatchObject({ code: 2, stdout: "" });

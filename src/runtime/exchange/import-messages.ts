@@ -7,6 +7,12 @@ import { check, name, optionsOf, time } from "../../events/validation/index.ts";
 import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
+import {
+  droppedOfModelMessages,
+  droppedOfUIMessages,
+  keptIds,
+  type DroppedContent,
+} from "./dropped-content.ts";
 import { appendImported, type Imported } from "./import-session.ts";
 import { faultWords, misfitWords } from "./misfit.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
@@ -28,6 +34,8 @@ export interface ImportedMessages extends Imported {
    * `instructions`. Empty where there was no system message.
    */
   readonly instructions: string;
+  /** What is in no event: named, since it is lost. Empty where all was kept. */
+  readonly dropped: readonly DroppedContent[];
 }
 
 const schema = optionsOf<MessageImportOptions>({ at: time }, { as: name });
@@ -37,7 +45,7 @@ const schema = optionsOf<MessageImportOptions>({ at: time }, { as: name });
  * turns, or steer them where tool results came before; every reply of the model is a step; a call
  * without a result has an unknown outcome, and an error that was JSON is told as text. Call ids and
  * what providers added stay what they were; token figures are estimates. Messages that say nothing
- * are left out.
+ * are left out, and named as `dropped`. A user message between the results of a reply's calls comes behind them.
  * @throws TurnlogError `INVALID_INPUT` for what are no model messages, a result without its call,
  * or a call id twice in one reply; `REVISION_CONFLICT` when there is a session of this name
  */
@@ -48,13 +56,14 @@ export async function importModelMessages(
 ): Promise<ImportedMessages> {
   check(schema, options, "importModelMessages", { name: "options" });
   const { as, at = Date.now() } = options;
-  const { events, instructions } = await transcriptOfModelMessages(messages, at);
-  return { ...(await appendImported(log, as, events)), instructions };
+  const { events, ...rest } = await transcriptOfModelMessages(messages, at);
+  return { ...(await appendImported(log, as, events)), ...rest };
 }
 
 /**
  * Imports the messages of a chat (`UIMessage[]`) as a session, brought into model messages by the AI
- * SDK's own rules, and then as {@link importModelMessages}.
+ * SDK's own rules, and then as {@link importModelMessages}. User messages keep their ids; other ids,
+ * metadata and parts that no model is shown (`data-*`, `source-*`) are named as `dropped`.
  * @throws TurnlogError as {@link importModelMessages}
  */
 export async function importUIMessages(
@@ -64,8 +73,8 @@ export async function importUIMessages(
 ): Promise<ImportedMessages> {
   check(schema, options, "importUIMessages", { name: "options" });
   const { as, at = Date.now() } = options;
-  const { events, instructions } = await transcriptOfUIMessages(messages, at);
-  return { ...(await appendImported(log, as, events)), instructions };
+  const { events, ...rest } = await transcriptOfUIMessages(messages, at);
+  return { ...(await appendImported(log, as, events)), ...rest };
 }
 
 /** The events that model messages from outside become. @throws TurnlogError `INVALID_INPUT` */
@@ -73,19 +82,16 @@ export async function transcriptOfModelMessages(
   messages: unknown,
   at: number,
 ): Promise<MessageTranscript> {
-  return await transcriptOf("model messages", messages, at);
+  const parsed = await parsedMessages("model messages", messages);
+  return { ...transcribe(parsed, at), dropped: droppedOfModelMessages(parsed) };
 }
 
 /** @param what - What they were before they were model messages. */
-async function transcriptOf(
-  what: string,
-  messages: unknown,
-  at: number,
-): Promise<MessageTranscript> {
+async function parsedMessages(what: string, messages: unknown): Promise<readonly ModelMessage[]> {
   const { modelMessageSchema } = await import("ai");
   const plain = plainMessages(what, messages);
   const parsed = z.array(modelMessageSchema).safeParse(plain);
-  if (parsed.success) return transcribe(parsed.data, at);
+  if (parsed.success) return parsed.data;
   const faults = listed(plain).map((message) => modelMessageSchema.safeParse(message).error);
   throw notMessages(what, faults, parsed.error);
 }
@@ -113,7 +119,9 @@ export async function transcriptOfUIMessages(
   } catch (error) {
     throw notMessages("UI messages", [], error);
   }
-  return await transcriptOf("UI messages", converted, at);
+  const parsed = await parsedMessages("UI messages", converted);
+  const dropped = droppedOfUIMessages(valid.data);
+  return { ...transcribe(parsed, at, keptIds(valid.data)), dropped };
 }
 
 /** @throws TurnlogError `INVALID_INPUT` also where a value throws when it is read */

@@ -3,6 +3,7 @@
 import type { ModelMessage, ToolContent } from "ai";
 import { TurnlogError, type SessionEvent, type StoredUserContent } from "../../events/index.ts";
 import { saysSomething, toStoredContent } from "../user-input.ts";
+import type { DroppedContent } from "./dropped-content.ts";
 import { fileData, type ReplyPart } from "./plain-messages.ts";
 import { recordCallEnd, type CallAnswers } from "./transcribed-calls.ts";
 import { recordPart } from "./transcribed-parts.ts";
@@ -13,7 +14,12 @@ export interface MessageTranscript {
   readonly events: readonly SessionEvent[];
   /** The texts of all system messages. */
   readonly instructions: string;
+  /** What neither holds. */
+  readonly dropped: readonly DroppedContent[];
 }
+
+/** The events, and the texts of the system messages. */
+type Transcribed = Omit<MessageTranscript, "dropped">;
 
 /** What stands before a talk that began with the model's words: a prompt begins with a user's. */
 const OPENING_NOTE = "[The talk began with the reply below.]";
@@ -27,16 +33,30 @@ interface Reply {
   readonly results: ToolContent[number][];
 }
 
-type Said = { readonly role: "user"; readonly content: StoredUserContent } | Reply;
+interface UserMessage {
+  readonly role: "user";
+  readonly content: StoredUserContent;
+  readonly id: string | undefined;
+}
 
-/** @throws TurnlogError `INVALID_INPUT` */
-export function transcribe(messages: readonly ModelMessage[], at: number): MessageTranscript {
-  const said = inOrder(messages);
+type Said = UserMessage | Reply;
+
+/**
+ * @param userIds - The ids of the user messages, in their order. Default: new ones.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
+export function transcribe(
+  messages: readonly ModelMessage[],
+  at: number,
+  userIds: readonly (string | undefined)[] = [],
+): Transcribed {
+  const said = inOrder(messages, userIds);
   const calls = said.flatMap((one) => (one.role === "assistant" ? ownCalls(one) : []));
-  const transcript = new Transcript(at, [...new Set(calls.map(({ toolName }) => toolName))]);
+  const tools = [...new Set(calls.map(({ toolName }) => toolName))];
+  const transcript = new Transcript(at, tools, userIds);
   for (const one of said) {
     if (one.role === "user") {
-      transcript.say(one.content);
+      transcript.say(one.content, one.id);
       continue;
     }
     if (!transcript.isReplyDue) transcript.say(OPENING_NOTE);
@@ -49,8 +69,16 @@ export function transcribe(messages: readonly ModelMessage[], at: number): Messa
   return { events: transcript.events, instructions: instructions.join("\n\n") };
 }
 
-function inOrder(messages: readonly ModelMessage[]): readonly Said[] {
+/**
+ * Results go to the reply that made their calls, also where a user spoke before they came: a prompt has
+ * the results of a reply right behind it.
+ */
+function inOrder(
+  messages: readonly ModelMessage[],
+  userIds: readonly (string | undefined)[],
+): readonly Said[] {
   const said: Said[] = [];
+  let users = 0;
   for (const message of messages) {
     const last = said.at(-1);
     switch (message.role) {
@@ -58,7 +86,8 @@ function inOrder(messages: readonly ModelMessage[]): readonly Said[] {
         break;
       case "user": {
         const content = userContent(message.content);
-        if (content !== undefined) said.push({ role: "user", content });
+        const id = userIds[users++];
+        if (content !== undefined) said.push({ role: "user", content, id });
         break;
       }
       case "assistant": {
@@ -70,11 +99,32 @@ function inOrder(messages: readonly ModelMessage[]): readonly Said[] {
         break;
       }
       case "tool":
-        if (last?.role !== "assistant") throw invalid("tool results come before any call");
-        last.results.push(...message.content);
+        for (const result of message.content) replyOf(result, said).results.push(result);
     }
   }
   return said;
+}
+
+/** The reply that a result belongs to: the newest that still waits for it, else the newest of all. */
+function replyOf(result: ToolContent[number], said: readonly Said[]): Reply {
+  const isReply = (one: Said): one is Reply => one.role === "assistant";
+  const waiting = said.findLast((one): one is Reply => isReply(one) && isAwaited(result, one));
+  const reply = waiting ?? said.findLast(isReply);
+  if (reply === undefined) throw invalid("tool results come before any call");
+  return reply;
+}
+
+function isAwaited(result: ToolContent[number], reply: Reply): boolean {
+  if (result.type === "tool-approval-response") {
+    return reply.parts.some(
+      (part) => part.type === "tool-approval-request" && part.approvalId === result.approvalId,
+    );
+  }
+  const { toolCallId } = result;
+  return (
+    ownCalls(reply).some((call) => call.toolCallId === toolCallId) &&
+    !reply.results.some((one) => one.type === "tool-result" && one.toolCallId === toolCallId)
+  );
 }
 
 /** Undefined where it says nothing: no provider would have taken it. */

@@ -17,12 +17,17 @@ const NO_LIMIT = 1_000_000;
 export class Transcript {
   readonly #at: number;
   readonly #events: SessionEvent[] = [];
+  readonly #taken: ReadonlySet<string | undefined>;
   #state: SessionState = initialSessionState;
   #messages = 0;
 
-  /** @param at - Epoch milliseconds: the time of all events. */
-  constructor(at: number, tools: readonly string[]) {
+  /**
+   * @param at - Epoch milliseconds: the time of all events.
+   * @param taken - Ids that messages bring along.
+   */
+  constructor(at: number, tools: readonly string[], taken: readonly (string | undefined)[] = []) {
     this.#at = at;
+    this.#taken = new Set(taken);
     this.record({ type: "session.created", data: { agent: { ...AGENT, tools } } });
   }
 
@@ -42,7 +47,7 @@ export class Transcript {
   }
 
   /** A user's message: in the running turn where a step is due next, else in a new one. */
-  say(content: StoredUserContent, id: string = `imported-${this.#messages + 1}`): void {
+  say(content: StoredUserContent, id: string = this.#newId()): void {
     this.#messages += 1;
     const joins = this.#awaitsStep();
     const delivery = joins ? "steer" : "follow-up";
@@ -55,6 +60,12 @@ export class Transcript {
     const { turn, stepsInTurn } = this.#state.machine.context;
     const boundary = stepsInTurn === 0 ? "turn" : "step";
     this.record({ type: "message.delivered", data: { ids: [id], turn, boundary } });
+  }
+
+  #newId(): string {
+    let number = this.#messages + 1;
+    while (this.#taken.has(`imported-${number}`)) number += 1;
+    return `imported-${number}`;
   }
 
   /** Whether a reply may come now. */

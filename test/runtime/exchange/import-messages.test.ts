@@ -70,7 +70,7 @@ describe("imported messages", () => {
     expect(view.prompt).toEqual(talk);
     expect(view).toMatchObject({ state: { value: { idle: "waiting" } }, queue: [] });
     expect(view.toolCalls.map(({ status }) => status)).toEqual(["succeeded", "failed"]);
-    expect(found).toEqual({ session: "s", events: view.position, instructions: "" });
+    expect(found).toEqual({ session: "s", events: view.position, instructions: "", dropped: [] });
     expect((await verifySession(log, "s", { every: 1 })).problems).toEqual([]);
   });
 
@@ -138,6 +138,105 @@ describe("imported messages", () => {
       },
     ]);
     expect(view.toolCalls.map(({ status }) => status)).toEqual(["denied", "skipped"]);
+  });
+
+  it.each([
+    ["between the results of parallel calls", [0, "user", 1]],
+    ["before the results", ["user", 0, 1]],
+    ["twice, and the results in another order", ["user", 1, "user", 0]],
+    ["and a reply", [0, "user", "reply", 1]],
+  ] as const)("keep what a user said %s, behind the results", async (_, order) => {
+    const [, calls, results] = talk;
+    const parts = results?.role === "tool" ? results.content : [];
+    const between: readonly ModelMessage[] = order.map((one): ModelMessage => {
+      if (one === "user") return { role: "user", content: "And in Kiel?" };
+      if (one === "reply") return { role: "assistant", content: "I look there too." };
+      return { role: "tool", content: parts.slice(one, one + 1) };
+    });
+    const messages = [asked, calls, ...between].filter((message) => message !== undefined);
+    const { view, log } = await imported(messages);
+    const told = order.filter((one) => typeof one === "string");
+    const roles = told.map((one) => (one === "user" ? "user" : "assistant"));
+    expect(view.prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool", ...roles]);
+    const callIds = view.prompt.flatMap((message) =>
+      message.role === "tool"
+        ? message.content.map((part) => (part.type === "tool-result" ? part.toolCallId : ""))
+        : [],
+    );
+    expect(callIds).toEqual(["1", "2"]);
+    expect(promptProblems(view.prompt).filter(({ rule }) => rule !== "ends-with-input")).toEqual(
+      [],
+    );
+    expect((await verifySession(log, "s", { every: 1 })).problems).toEqual([]);
+  });
+
+  it("name what no session holds", async () => {
+    const options = { anthropic: { cacheControl: { type: "ephemeral" } } };
+    const { found } = await imported([
+      { ...asked, providerOptions: options },
+      { role: "user", content: " " },
+      {
+        role: "assistant",
+        content: [{ type: "file", data: "aGk=", mediaType: "image/png", filename: "a.png" }],
+      },
+    ]);
+    expect(found.dropped).toEqual([
+      { message: 0, what: "providerOptions" },
+      { message: 1, what: "message" },
+      { message: 2, what: "filename" },
+    ]);
+  });
+
+  it("of a chat keep the ids of user messages, and name ids, metadata and parts that are left out", async () => {
+    const messages: UIMessage[] = [
+      {
+        id: "u1",
+        role: "user",
+        metadata: { tags: ["x"] },
+        parts: [
+          { type: "text", text: "How is it in Ulm?" },
+          { type: "data-place", data: { city: "Ulm" } },
+        ],
+      },
+      {
+        id: "a1",
+        role: "assistant",
+        metadata: { tokens: 3 },
+        parts: [
+          { type: "step-start" },
+          { type: "source-url", sourceId: "s", url: "https://example.org" },
+          { type: "data-weather", data: { degrees: 7 } },
+          { type: "text", text: "7 degrees." },
+        ],
+      },
+      { id: "u1", role: "user", parts: [{ type: "text", text: "And now?" }] },
+      { id: "imported-3", role: "user", parts: [{ type: "text", text: "Hello?" }] },
+      { id: "u4", role: "user", parts: [{ type: "data-click", data: 1 }] },
+    ];
+    await using log = await openMemoryLog();
+    const { dropped } = await importUIMessages(log, messages, { as: "chat" });
+    expect(dropped.map(({ message, id, what }) => `${message} ${id} ${what}`)).toEqual([
+      "0 u1 metadata",
+      "0 u1 data-place",
+      "1 a1 id",
+      "1 a1 metadata",
+      "1 a1 source-url",
+      "1 a1 data-weather",
+      "2 u1 id",
+      "4 u4 message",
+      "4 u4 data-click",
+    ]);
+    await using runtime = await createRuntime({ log, agent: { model: scriptedModel(["Yes."]) } });
+    const session = await runtime.session("chat");
+    const turn = await session.turn("u1");
+    expect(await turn.result).toMatchObject({ turn: 1, text: "7 degrees." });
+    // The same message sent again is known; the one that had its id too is another one.
+    await expect(session.send("And now?", { id: "u1" })).rejects.toMatchObject({
+      code: "MESSAGE_CONFLICT",
+    });
+    const { state } = await session.view();
+    expect(state.context).toBeDefined();
+    expect((await verifySession(log, "chat", { every: 1 })).problems).toEqual([]);
   });
 
   it("of a chat are brought into model messages by the AI SDK first", async () => {
