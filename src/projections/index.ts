@@ -71,7 +71,6 @@ export {
 } from "./prompt-diff.ts";
 export {
   CUT_OFF_NOTE,
-  hasPaused,
   isPromptThinned,
   itemMessages,
   messagesSince,

@@ -5,10 +5,7 @@
  *   follower, Anthropic an unsigned thinking block);
  * - the text of an unfinished block loses its provider's metadata (an item id that was never
  *   completed cannot be referred to);
- * - every call has exactly one result, in the order of the calls;
- * - a call that the provider ran has its result, or is left out: the provider paused (Anthropic's
- *   `pause_turn`), and refuses its own call without a result once something else follows. It stays
- *   only beside calls of ours, whose results the provider waits for before it gives its own.
+ * - every call has exactly one result, in the order of the calls.
  * Of a step whose reasoning was taken out of the log, nothing refers to what the provider has stored
  * of it: OpenAI refuses an item that came of a reasoning item without that.
  * What was redacted is told as such; reasoning, files and what a provider ran itself are left out
@@ -77,9 +74,9 @@ function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "prov
 
 function sendable(step: StepItem): readonly HistoryPart[] {
   const told = step.parts.filter((part) => !isGone(part, step.parts));
+  const whole = step.status === "finished";
   const there = isThinned(step) ? told.filter((part) => !isDropped(part)).map(withoutItemId) : told;
-  const waits = waitsForResults(step);
-  const parts = there.filter((part) => waits || isAnswered(part, there));
+  const parts = whole ? there : there.filter((part) => isAnswered(part, there));
   return parts.filter((part, index) => !isReasoning(part) || isFollowed(parts.slice(index + 1)));
 }
 
@@ -126,18 +123,7 @@ function isFollowed(rest: readonly HistoryPart[]): boolean {
   });
 }
 
-/** Whether the provider may give the result of its own call after ours have theirs. */
-function waitsForResults({ status, parts }: StepItem): boolean {
-  return status === "finished" && parts.some(({ kind }) => kind === "call");
-}
-
-/** Whether a finished step has a call of the provider's without a result, which prompts leave out. */
-export function isPaused(step: StepItem): boolean {
-  const { status, parts } = step;
-  if (status !== "finished" || waitsForResults(step)) return false;
-  return parts.some((part) => !isAnswered(part, parts));
-}
-
+/** In a step that was cut off, a provider's own call without its result is no longer acceptable. */
 function isAnswered(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
   return (
     part.kind !== "provider-call" ||

@@ -8,7 +8,7 @@ import { deepFreeze, type ModelName, type StoredUserPart } from "../events/index
 import type { Compaction, ContextView } from "./context-view.ts";
 import { coveredBy, itemRuns } from "./covered.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
-import { isPaused, isThinned, stepMessages } from "./prompt-step.ts";
+import { isThinned, stepMessages } from "./prompt-step.ts";
 import { shownItem, showsEverything } from "./shown-item.ts";
 
 /**
@@ -50,13 +50,6 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
 export function isPromptThinned(history: HistoryState, view: ContextView): boolean {
   return shownItems(history, view).some(
     (shown) => !isCompaction(shown) && shown.kind === "step" && isThinned(shown),
-  );
-}
-
-/** Whether a step of the prompt is without a call of the provider's that never had a result: an earlier release sent it. */
-export function hasPaused(history: HistoryState, view: ContextView): boolean {
-  return shownItems(history, view).some(
-    (shown) => !isCompaction(shown) && shown.kind === "step" && isPaused(shown),
   );
 }
 

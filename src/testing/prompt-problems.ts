@@ -22,9 +22,7 @@ export interface PromptProblem {
  * - `not-empty`: no message without content, no text of white space only without metadata
  *   (Anthropic, Google).
  * - `calls-answered`: each call of ours has exactly one result, in the next message (all).
- * - `provider-calls-answered`: a call that the provider ran has its result behind it (Anthropic refuses
- *   one without, as `pause_turn` leaves it), but for one beside calls of ours, which it waits for.
- * - `results-called`: no result of ours without its call (OpenAI, Anthropic).
+ * - `results-called`: no result without its call (OpenAI, Anthropic).
  * - `results-in-order`: results come in the order of the calls (Google matches them by place).
  * - `unique-calls`: no call id twice in a prompt (Anthropic), in one message not at all (OpenAI). A log
  *   may have one twice, as some providers begin anew with each reply: what is sent has other ids then, as
@@ -37,7 +35,6 @@ export type PromptRule =
   | "replies-apart"
   | "not-empty"
   | "calls-answered"
-  | "provider-calls-answered"
   | "results-called"
   | "results-in-order"
   | "unique-calls"
@@ -54,7 +51,7 @@ export function promptProblems(messages: readonly ModelMessage[]): readonly Prom
   const problems = messages.flatMap((message, index) =>
     messageProblems({ messages, index, message }),
   );
-  problems.push(...repeatedCalls(messages), ...unansweredByProvider(messages));
+  problems.push(...repeatedCalls(messages));
   problems.sort((one, other) => one.message - other.message);
   const [first, last] = [messages[0], messages.at(-1)];
   if (first !== undefined && first.role !== "user") {
@@ -129,25 +126,6 @@ function repeatedCalls(messages: readonly ModelMessage[]): readonly PromptProble
       known.add(id);
       return [];
     });
-  });
-}
-
-/** Calls that the provider ran and that have no result, in their own message or in a later one. */
-function unansweredByProvider(messages: readonly ModelMessage[]): readonly PromptProblem[] {
-  const open = new Map<string, number>();
-  for (const [index, message] of messages.entries()) {
-    if (message.role !== "assistant" || typeof message.content === "string") continue;
-    for (const part of message.content) {
-      if (part.type === "tool-call" && part.providerExecuted === true)
-        open.set(part.toolCallId, index);
-      else if (part.type === "tool-result") open.delete(part.toolCallId);
-    }
-  }
-  return [...open].flatMap(([id, message]): readonly PromptProblem[] => {
-    // The provider gives its own result after ours have theirs.
-    if (callIds(messages[message]).length > 0) return [];
-    const what = `call ${id}, which the provider ran, has no result`;
-    return [{ message, rule: "provider-calls-answered", what }];
   });
 }
 

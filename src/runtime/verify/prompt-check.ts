@@ -4,12 +4,7 @@
  */
 
 import { isRedacted } from "../../events/index.ts";
-import {
-  hasPaused,
-  isPromptThinned,
-  promptDigest,
-  promptMessages,
-} from "../../projections/index.ts";
+import { isPromptThinned, promptDigest, promptMessages } from "../../projections/index.ts";
 import { nothing, type Check } from "./check.ts";
 
 /** What was redacted of a session. */
@@ -45,11 +40,6 @@ export function promptCheck(isOtherwise: () => boolean): PromptCheck {
       if (isPromptThinned(history, view) || isOtherwise()) {
         thinned += 1;
         return nothing;
-      }
-      if (hasPaused(history, view)) {
-        return [
-          `the prompt of step ${step} had a call that the provider ran and that has no result, which no provider takes; prompts leave it out now`,
-        ];
       }
       if (redacted.events > 0) {
         redacted.prompts += 1;
