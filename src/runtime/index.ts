@@ -18,7 +18,8 @@ export { withRecordedOffer } from "./mcp/mcp-tools.ts";
 export { agentSchema } from "./border/agent-schema.ts";
 export { withKnownPolicies } from "./border/tool-policies.ts";
 export type { OpenSessionOptions, Runtime } from "./runtime.ts";
-export type { BlobOptions, Encryption, RuntimeOptions, StoreOptions } from "./runtime-options.ts";
+export type { BlobOptions } from "./blobs/opened-blobs.ts";
+export type { Encryption, RuntimeOptions, StoreOptions } from "./runtime-options.ts";
 export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";
 export { copyBlobs, exportSession, type ExportOptions } from "./exchange/export-session.ts";
 export {

@@ -1,8 +1,8 @@
 /** What a runtime is made of, and how its store is opened. */
 
 import type { KeyStore } from "../events/encryption/index.ts";
-import type { BlobStore, EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
-import type { BlobLimits, RecordedBlobs } from "./blobs/blob-shelf.ts";
+import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
+import type { BlobOptions } from "./blobs/opened-blobs.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.ts";
 import type { Agent } from "./agent.ts";
 import type { AttachmentOptions } from "./attachment-options.ts";
@@ -35,14 +35,6 @@ interface NoFolder {
 export interface Encryption {
   /** Where the keys of the sessions are kept: `folderKeys(folder)`, or your own. */
   readonly keys: KeyStore;
-}
-
-/** Where large content is kept, and how much of it. */
-export interface BlobOptions extends BlobLimits {
-  /** Default: that of the store. A log of your own has none unless it is one of `openLog`. */
-  readonly store?: BlobStore;
-  /** For replays alone. */
-  readonly recorded?: RecordedBlobs;
 }
 
 /** What a runtime is made of: a store, an agent, and how sessions are run. */

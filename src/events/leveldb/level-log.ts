@@ -52,8 +52,8 @@ import { listSessions } from "./session-list.ts";
 import { assertWhole, Reading } from "./reading.ts";
 import { readOnlyError } from "./read-only.ts";
 import { SnapshotReader, snapshotRow } from "./snapshots.ts";
-import type { StoreLog, ThinnedSession, ThinOptions } from "./store-log.ts";
-import { Thinning } from "./thinning.ts";
+import type { StoreLog } from "./store-log.ts";
+import { Thinning, type ThinnedSession, type ThinOptions } from "./thinning.ts";
 
 export interface LevelLogOptions {
   /** The folder of the store, where it has one. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { AppendOptions, DeleteOptions, ReadRange } from "../index.ts";
 import { code, flag, implementation, oneOf, optionsOf } from "../validation/index.ts";
 import type { BackupOptions } from "./backup/backup-store.ts";
-import type { ThinOptions } from "./store-log.ts";
+import type { ThinOptions } from "./thinning.ts";
 
 interface FollowOptions {
   readonly from?: number;

@@ -1,34 +1,9 @@
 /** What a log in a folder has beside the port. */
 
 import type { BlobStore } from "../blob-store.ts";
-import type { NewEvent } from "../catalogue.ts";
 import type { EventLog } from "../event-log.ts";
 import type { Backup, BackupOptions } from "./backup/backup-store.ts";
-
-export interface ThinOptions {
-  /** The session's last position, at which what is to be dropped was chosen. */
-  readonly expected: number;
-  /** What is to be dropped beside what its events say already; left out, that is carried out to its end. */
-  readonly say?: NewEvent<"session.thinned">;
-  /** Tells what would change, and changes nothing. */
-  readonly dryRun?: boolean;
-}
-
-/** What a session has lost. */
-export interface ThinnedSession {
-  readonly session: string;
-  /** Its last position now. */
-  readonly revision: number;
-  /** Whether `say` was recorded: not where it would have changed nothing. */
-  readonly said: boolean;
-  /** Events that hold less than they did. */
-  readonly events: number;
-  /** Bytes of their rows, before and after, without compression. */
-  readonly before: number;
-  readonly after: number;
-  /** Whether what was dropped is gone from the log's files already, as for `EventLog.delete`. False of a dry run. */
-  readonly erased: boolean;
-}
+import type { ThinnedSession, ThinOptions } from "./thinning.ts";
 
 /** A log whose store can be copied, and whose sessions can be thinned. */
 export interface StoreLog extends EventLog {

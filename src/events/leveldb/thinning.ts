@@ -19,8 +19,32 @@ import { under } from "./keys.ts";
 import { ownFrom } from "./lineage.ts";
 import { listSessions } from "./session-list.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
-import type { ThinnedSession, ThinOptions } from "./store-log.ts";
 import { thinnedRows, type ThinnedRows, type ThinningPlace } from "./thinned-rows.ts";
+
+export interface ThinOptions {
+  /** The session's last position, at which what is to be dropped was chosen. */
+  readonly expected: number;
+  /** What is to be dropped beside what its events say already; left out, that is carried out to its end. */
+  readonly say?: NewEvent<"session.thinned">;
+  /** Tells what would change, and changes nothing. */
+  readonly dryRun?: boolean;
+}
+
+/** What a session has lost. */
+export interface ThinnedSession {
+  readonly session: string;
+  /** Its last position now. */
+  readonly revision: number;
+  /** Whether `say` was recorded: not where it would have changed nothing. */
+  readonly said: boolean;
+  /** Events that hold less than they did. */
+  readonly events: number;
+  /** Bytes of their rows, before and after, without compression. */
+  readonly before: number;
+  readonly after: number;
+  /** Whether what was dropped is gone from the log's files already, as for `EventLog.delete`. False of a dry run. */
+  readonly erased: boolean;
+}
 
 /** Bytes of new rows that are written at once, unless those between two landmarks are more. */
 const BATCH_BYTES = 64 * 1024;

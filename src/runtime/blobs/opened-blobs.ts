@@ -2,9 +2,16 @@
 
 import type { BlobStore, EventLog } from "../../events/index.ts";
 import type { PreparedAgent } from "../agent.ts";
-import type { RuntimeOptions } from "../runtime-options.ts";
 import type { BlobLimits, RecordedBlobs } from "./blob-shelf.ts";
 import type { SessionBlobs } from "./session-blobs.ts";
+
+/** Where large content is stored, and its limits. */
+export interface BlobOptions extends BlobLimits {
+  /** Default: the blob store of the log. A custom log has none unless `openLog` made it. */
+  readonly store?: BlobStore;
+  /** For replays only. */
+  readonly recorded?: RecordedBlobs;
+}
 
 export interface OpenedBlobs {
   /** Where they are read; undefined where nobody has any. */
@@ -22,7 +29,13 @@ export function blobsOf(
   return log.blobs;
 }
 
-export function openBlobs({ blobs = {}, encryption }: RuntimeOptions, log: EventLog): OpenedBlobs {
+export function openBlobs(
+  {
+    blobs = {},
+    encryption,
+  }: { readonly blobs?: BlobOptions | false; readonly encryption?: object },
+  log: EventLog,
+): OpenedBlobs {
   // Blobs lie there in plain text, for whoever has their digest: what is encrypted stays in its event.
   if (blobs === false || encryption !== undefined)
     return { store: blobsOf(log), isKept: false, limits: {} };

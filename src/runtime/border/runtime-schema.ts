@@ -24,7 +24,8 @@ import {
 import { heldAgent } from "../agent.ts";
 import type { AttachmentOptions } from "../attachment-options.ts";
 import type { HttpMcpServer, StdioMcpServer } from "../mcp/mcp-options.ts";
-import type { BlobOptions, Encryption, RuntimeOptions } from "../runtime-options.ts";
+import type { BlobOptions } from "../blobs/opened-blobs.ts";
+import type { Encryption, RuntimeOptions } from "../runtime-options.ts";
 import { agentSchema } from "./agent-schema.ts";
 import { checkPolicies } from "./tool-policies.ts";
 

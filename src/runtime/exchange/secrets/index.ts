@@ -1,19 +1,7 @@
 /** Finds secrets in texts, by their form, by the names beside them, and by how random they are. */
 
-import type { SecretRule } from "./found.ts";
-import { keptRules } from "./kept-rules.ts";
-import { keyBlocks } from "./key-blocks.ts";
-import { likelySecrets } from "./likely-secrets.ts";
-import { namedValues, spelledOut } from "./named-values.ts";
-import { jsonWebTokens, tokenShapes } from "./token-shapes.ts";
-
 export { encodedTexts } from "./encoded-secrets.ts";
 export type { Range, SecretRule } from "./found.ts";
 export { likelySecrets } from "./likely-secrets.ts";
 export { isNamedSecret } from "./named-values.ts";
-
-/** In this order: what several find is of the first. */
-export async function secretRules(): Promise<readonly SecretRule[]> {
-  const kept = await keptRules();
-  return [keyBlocks, tokenShapes, jsonWebTokens, ...spelledOut, namedValues, kept, likelySecrets];
-}
+export { secretRules } from "./secret-rules.ts";
