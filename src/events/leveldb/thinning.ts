@@ -4,7 +4,7 @@
  * be, and the next call goes on.
  */
 
-import type { SessionEvent } from "../catalogue.ts";
+import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import { digestIn } from "../hash-chain.ts";
 import type { ThinningRule } from "../thinning.ts";
