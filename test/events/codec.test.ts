@@ -39,8 +39,14 @@ describe("every event type", () => {
     fc.assert(
       fc.property(eventOf(type), (event) => {
         const stored = codec.encode(event, place);
-        expect(codec.decode(stored, place)).toEqual({ ...event, seq: place.seq });
-        expect(codec.decodeOwn(stored, place)).toEqual({ ...event, seq: place.seq });
+        expect(codec.decode(stored, place)).toStrictEqual({
+          ...structuredClone(event),
+          seq: place.seq,
+        });
+        expect(codec.decodeOwn(stored, place)).toStrictEqual({
+          ...structuredClone(event),
+          seq: place.seq,
+        });
       }),
       { numRuns: 50 },
     );
@@ -76,6 +82,13 @@ it("takes as a result, which it looks at by hand, exactly what the schema takes"
       expect(code).toBe(schema.safeParse(stored).success ? undefined : "EVENT_INVALID");
     }),
     { numRuns: 1000 },
+  );
+});
+
+it("takes no result as the end of a call that failed", () => {
+  const result = { step: 1, callId: "a", output: "three" };
+  expect(codeOf(() => codec.decode(row(["tool.failed", 1, 1, result]), place))).toBe(
+    "EVENT_INVALID",
   );
 });
 

@@ -129,6 +129,12 @@ describe("While the model is called", () => {
     );
   });
 
+  it("a steering message makes that step also after a reply that was cut off", () => {
+    expect(given(calling, message("m2", "steer")).when(finished("length"))).toMatchObject(
+      reached(boundary, "startStep"),
+    );
+  });
+
   it("a limit on steps ends the turn even so", () => {
     expect(
       given(

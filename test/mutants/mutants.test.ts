@@ -34,3 +34,17 @@ it("plants each mutant by itself, and none in types, texts and imports", () => {
     "if (a) b += c--;",
   ]);
 });
+
+it("leaves alone what every number or none is right for: a version, and the entries of a cache", () => {
+  expect(all("const x = { version: 2 };")).toEqual([]);
+  const cached =
+    "const known = made.get(a); if (known !== undefined) return known; made.set(a, 1);";
+  expect(all(`function f(a) { ${cached} other.set(a, b); }`)).toEqual(
+    [
+      cached.replace("known !== undefined", "true"),
+      cached.replace("!==", "==="),
+      cached.replace("1", "2"),
+      cached,
+    ].map((text, index) => `function f(a) { ${text} ${index === 3 ? ";" : "other.set(a, b);"} }`),
+  );
+});

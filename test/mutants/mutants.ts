@@ -63,6 +63,20 @@ export function planted(text: string, { start, end, by }: Mutant): string {
   return text.slice(0, start) + by + text.slice(end);
 }
 
+/** `const known = cache.get(…); if (known !== undefined) return known;`: without it the same is made again. */
+const lookup = /const (\w+) = (\w+)\.get\([^;]*\);\s*if \(\1 !== undefined\) return \1;/g;
+
+/** What is a cache is told by its lookups: to leave an entry out costs time, which growth tests measure. */
+function cacheNames(text: string): ReadonlySet<string> {
+  return new Set([...text.matchAll(lookup)].flatMap(([, , cache = ""]) => [cache]));
+}
+
+function isCacheLookup(text: string, { start, end }: Span): boolean {
+  return [...text.matchAll(lookup)].some(
+    ({ 0: found, index }) => start > index && end === index + found.length,
+  );
+}
+
 /** All mutants of a file, in the order of its text. Throws where the text does not parse. */
 export function mutantsOf(file: string, text: string): readonly Mutant[] {
   const { program, errors } = parseSync(file, text);
@@ -83,9 +97,18 @@ export function mutantsOf(file: string, text: string): readonly Mutant[] {
     if (by !== undefined && at < right.start) put({ start: at, end: at + operator.length }, by);
   };
   const types = new Set<number>();
+  const caches = cacheNames(text);
   new Visitor({
     TSLiteralType: ({ literal }) => void types.add(literal.start),
-    IfStatement: ({ test }) => decide(test),
+    // A definition's version says when its meaning has changed: every number is right.
+    Property: ({ key, value }) => {
+      if (key.type === "Identifier" && key.name === "version") types.add(value.start);
+    },
+    IfStatement: (node) => {
+      const { test } = node;
+      put(test, "true");
+      if (!isCacheLookup(text, node)) put(test, "false");
+    },
     ConditionalExpression: ({ test }) => decide(test),
     WhileStatement: ({ test }) => put(test, "false"),
     BinaryExpression: ({ left, right, operator }) => turn(left, right, operator),
@@ -119,7 +142,10 @@ export function mutantsOf(file: string, text: string): readonly Mutant[] {
       if (other !== undefined) put(callee.property, other);
       if (optional.has(name)) put({ start: callee.object.end, end }, "");
     },
-    ExpressionStatement: (node) => put(node, ";"),
+    ExpressionStatement: (node) => {
+      const cache = /^(\w+)\.set\(/.exec(text.slice(node.start, node.end))?.[1];
+      if (cache === undefined || !caches.has(cache)) put(node, ";");
+    },
   }).visit(program);
   return found.toSorted((one, other) => one.start - other.start || one.end - other.end);
 }
