@@ -71,6 +71,7 @@ export {
 } from "./prompt-diff.ts";
 export {
   CUT_OFF_NOTE,
+  hasUnanswered,
   isPromptThinned,
   itemMessages,
   messagesSince,

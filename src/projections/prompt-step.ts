@@ -29,7 +29,7 @@ type AssistantPart = Exclude<AssistantContent, string>[number];
 export function stepMessages(
   step: StepItem,
 ): readonly (AssistantModelMessage | ToolModelMessage)[] {
-  const parts = sendable(step);
+  const parts = sendableParts(step);
   const content = parts.flatMap(assistantPart);
   if (content.length === 0) return [];
   const assistant: AssistantModelMessage = { role: "assistant", content };
@@ -72,7 +72,8 @@ function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "prov
   return marks.some((mark) => resultMarks.has(mark)) ? { providerOptions: providerMetadata } : {};
 }
 
-function sendable(step: StepItem): readonly HistoryPart[] {
+/** The parts of a step that a provider accepts again. */
+export function sendableParts(step: StepItem): readonly HistoryPart[] {
   const told = step.parts.filter((part) => !isGone(part, step.parts));
   const whole = step.status === "finished";
   const there = isThinned(step) ? told.filter((part) => !isDropped(part)).map(withoutItemId) : told;

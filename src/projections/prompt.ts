@@ -9,7 +9,8 @@ import type { Compaction, ContextView } from "./context-view.ts";
 import { coveredBy, itemRuns } from "./covered.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { isThinned, stepMessages } from "./prompt-step.ts";
-import { shownItem, showsEverything } from "./shown-item.ts";
+import { isCompaction, shownItem, showsEverything, type Shown } from "./shown-item.ts";
+import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered-calls.ts";
 
 /**
  * Told when a reply was cut off and the same turn goes on. It stays where it is: two replies in a
@@ -53,6 +54,11 @@ export function isPromptThinned(history: HistoryState, view: ContextView): boole
   );
 }
 
+/** Whether the prompt leaves out a call that its provider ran and never answered. */
+export function hasUnanswered(history: HistoryState, view: ContextView): boolean {
+  return unansweredCalls(itemsInView(history, view), () => wasCutOff(history)).size > 0;
+}
+
 /** The same, each with where it comes from. */
 export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
   const entries: PromptEntry[] = [];
@@ -73,7 +79,7 @@ function gather(
   for (const shown of shownItems(history, view)) {
     for (const message of messagesOf(shown)) {
       const isReply = message.role === "assistant";
-      if (isReply && reply !== undefined) {
+      if (isReply && reply !== undefined && !continuesReply(reply, shown)) {
         messages.push(cutOffNote);
         tell?.(cutOffNote, reply);
       }
@@ -128,21 +134,16 @@ function wasCutOff({ items, open }: HistoryState): boolean {
   return last?.kind === "step" && (last.status === "interrupted" || last.status === "failed");
 }
 
-/** An item; or a compaction in the place of those that it covers. */
-type Shown = HistoryItem | Compaction;
-
-function isCompaction(shown: Shown): shown is Compaction {
-  return "summary" in shown;
+/** What a prompt is made of: without calls of the provider's that it takes back no more. */
+function shownItems(history: HistoryState, view: ContextView): readonly Shown[] {
+  return withoutUnanswered(itemsInView(history, view), () => wasCutOff(history));
 }
 
 /**
  * What is over, the step that is open, what is said to the model at the end. The items that a
  * compaction covers give way to its summary, at the place of the first of them.
  */
-function shownItems(
-  { items, open, note }: Pick<HistoryState, "items" | "open" | "note">,
-  view: ContextView,
-): readonly Shown[] {
+function itemsInView({ items, open, note }: HistoryState, view: ContextView): readonly Shown[] {
   const rest = [...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
   if (showsEverything(view)) return [...items, ...rest];
   const told = new Set<Compaction>();

@@ -4,7 +4,7 @@
  */
 
 import type { CutCall } from "../events/index.ts";
-import type { ContextView } from "./context-view.ts";
+import type { Compaction, ContextView } from "./context-view.ts";
 import type { CallPart, HistoryItem, StepItem } from "./history-item.ts";
 import { boundItem, isAllBound } from "./provider-bound.ts";
 import { omittedItem } from "./shown-media.ts";
@@ -12,6 +12,13 @@ import { cutCall, type ResultMark } from "./result-cut.ts";
 
 /** What stands in the place of a tool result that was pruned. */
 export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
+
+/** An item; or a compaction in the place of those that it covers. */
+export type Shown = HistoryItem | Compaction;
+
+export function isCompaction(shown: Shown): shown is Compaction {
+  return "summary" in shown;
+}
 
 /** Whether there is nothing that a view leaves out. */
 export function showsEverything(view: ContextView): boolean {

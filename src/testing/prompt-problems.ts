@@ -3,7 +3,7 @@
  * every test, and by users on theirs. Pure; an empty answer means that nothing is wrong.
  */
 
-import type { ModelMessage } from "ai";
+import type { ModelMessage, ToolCallPart, ToolResultPart } from "ai";
 
 /** One breach, with the index of the message. */
 export interface PromptProblem {
@@ -18,11 +18,15 @@ export interface PromptProblem {
  * - `ends-with-input`: the last is a user's or a tool's; the model's own words at the end are taken
  *   for a prefill, which newer models refuse (Anthropic).
  * - `replies-apart`: no two messages of the model in a row; the SDK makes one of them for Anthropic,
- *   which refuses thinking that does not come first.
+ *   which refuses thinking that does not come first. A message that begins where the provider paused goes on
+ *   with the one before: it has the result of a call of it.
  * - `not-empty`: no message without content, no text of white space only without metadata
  *   (Anthropic, Google).
  * - `calls-answered`: each call of ours has exactly one result, in the next message (all).
- * - `results-called`: no result without its call (OpenAI, Anthropic).
+ * - `provider-calls-answered`: a call that the provider ran has its result behind it, in its own message
+ *   or in a later one (Anthropic refuses one without, as `pause_turn` leaves it). It may be open while the
+ *   provider still has to give the result: as long as no user's message follows.
+ * - `results-called`: no result of ours without its call (OpenAI, Anthropic).
  * - `results-in-order`: results come in the order of the calls (Google matches them by place).
  * - `unique-calls`: no call id twice in a prompt (Anthropic), in one message not at all (OpenAI). A log
  *   may have one twice, as some providers begin anew with each reply: what is sent has other ids then, as
@@ -35,6 +39,7 @@ export type PromptRule =
   | "replies-apart"
   | "not-empty"
   | "calls-answered"
+  | "provider-calls-answered"
   | "results-called"
   | "results-in-order"
   | "unique-calls"
@@ -51,7 +56,7 @@ export function promptProblems(messages: readonly ModelMessage[]): readonly Prom
   const problems = messages.flatMap((message, index) =>
     messageProblems({ messages, index, message }),
   );
-  problems.push(...repeatedCalls(messages));
+  problems.push(...repeatedCalls(messages), ...unansweredByProvider(messages));
   problems.sort((one, other) => one.message - other.message);
   const [first, last] = [messages[0], messages.at(-1)];
   if (first !== undefined && first.role !== "user") {
@@ -96,10 +101,19 @@ function messageProblems(checked: Checked): PromptProblem[] {
   }
 }
 
-function adjacentReplies({ messages, index }: Checked): PromptProblem[] {
-  return messages[index - 1]?.role === "assistant"
-    ? [{ message: index, rule: "replies-apart", what: "it follows another message of the model" }]
-    : [];
+function adjacentReplies({ messages, message, index }: Checked): PromptProblem[] {
+  const before = messages[index - 1];
+  if (before?.role !== "assistant") return [];
+  const calls = providerParts(before).flatMap((part) =>
+    part.type === "tool-call" ? [part.toolCallId] : [],
+  );
+  const goesOn = providerParts(message).some(
+    (part) => part.type === "tool-result" && calls.includes(part.toolCallId),
+  );
+  if (goesOn) return [];
+  return [
+    { message: index, rule: "replies-apart", what: "it follows another message of the model" },
+  ];
 }
 
 function emptyTexts({ message, index }: Checked): PromptProblem[] {
@@ -127,6 +141,34 @@ function repeatedCalls(messages: readonly ModelMessage[]): readonly PromptProble
       return [];
     });
   });
+}
+
+/** Calls that the provider ran, that have no result in their own message or a later one, and that a user's message follows. */
+function unansweredByProvider(messages: readonly ModelMessage[]): readonly PromptProblem[] {
+  const open = new Map<string, number>();
+  for (const [index, message] of messages.entries()) {
+    for (const part of providerParts(message)) {
+      if (part.type === "tool-call") open.set(part.toolCallId, index);
+      else open.delete(part.toolCallId);
+    }
+  }
+  const words = messages.findLastIndex(({ role }) => role === "user");
+  return [...open].flatMap(([id, message]): readonly PromptProblem[] => {
+    if (message > words) return [];
+    const what = `call ${id}, which the provider ran, has no result`;
+    return [{ message, rule: "provider-calls-answered", what }];
+  });
+}
+
+/** Calls that the provider ran, and the results that it gave. */
+function providerParts(
+  message: ModelMessage | undefined,
+): readonly (ToolCallPart | ToolResultPart)[] {
+  if (message?.role !== "assistant" || typeof message.content === "string") return [];
+  return message.content.filter(
+    (part): part is ToolCallPart | ToolResultPart =>
+      part.type === "tool-result" || (part.type === "tool-call" && part.providerExecuted === true),
+  );
 }
 
 /** Ids of the calls in a message that are ours to answer. */

@@ -5,12 +5,17 @@ import { CUT_OFF_NOTE, promptMessages } from "../../src/projections/index.ts";
 import { promptProblems, type PromptProblem } from "../../src/testing/index.ts";
 import type { Session } from "./session.ts";
 
-const next: ModelMessage = { role: "user", content: "Next." };
+const NEXT = "Next.";
 
 /** After a turn, a user says something first: no prompt ends with the model's own words. */
-export function nextPrompt({ history, view }: Session): readonly ModelMessage[] {
-  const messages = promptMessages(history, view);
-  return messages.at(-1)?.role === "assistant" ? [...messages, next] : messages;
+export function nextPrompt(session: Session): readonly ModelMessage[] {
+  const messages = promptMessages(session.history, session.view);
+  if (messages.at(-1)?.role !== "assistant") return messages;
+  const mark = session.mark();
+  session.steer(NEXT);
+  const next = promptMessages(session.history, session.view);
+  session.back(mark);
+  return next;
 }
 
 /** What a provider would not accept. */
@@ -20,5 +25,5 @@ export function problems(session: Session): readonly PromptProblem[] {
 
 /** What was said, without our notes between two replies and what is added above. */
 export function withoutNotes(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-  return messages.filter((message) => message !== next && message.content !== CUT_OFF_NOTE);
+  return messages.filter(({ content }) => content !== NEXT && content !== CUT_OFF_NOTE);
 }

@@ -4,7 +4,12 @@
  */
 
 import { isRedacted } from "../../events/index.ts";
-import { isPromptThinned, promptDigest, promptMessages } from "../../projections/index.ts";
+import {
+  hasUnanswered,
+  isPromptThinned,
+  promptDigest,
+  promptMessages,
+} from "../../projections/index.ts";
 import { nothing, type Check } from "./check.ts";
 
 /** What was redacted of a session. */
@@ -44,6 +49,11 @@ export function promptCheck(isOtherwise: () => boolean): PromptCheck {
       if (redacted.events > 0) {
         redacted.prompts += 1;
         return nothing;
+      }
+      if (hasUnanswered(history, view)) {
+        return [
+          `the prompt of step ${step} had a call that the provider ran and that has no result, which no provider takes; prompts leave it out now`,
+        ];
       }
       return [`the prompt of step ${step} cannot be rebuilt: ${rebuilt} instead of ${sent}`];
     },

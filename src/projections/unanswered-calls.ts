@@ -1,0 +1,137 @@
+/**
+ * Calls that a provider ran and gave no result of, as when it pauses (Anthropic's `pause_turn`). The provider
+ * takes such a call back as long as nobody has spoken since, and may give the result in a later step. Behind
+ * a user's words it refuses the call, so the prompt leaves it out. A call whose result is shown always stays.
+ */
+
+import type { HistoryPart, StepItem } from "./history-item.ts";
+import { sendableParts, stepMessages } from "./prompt-step.ts";
+import { isCompaction, type Shown } from "./shown-item.ts";
+
+interface StepCalls {
+  /** Calls without a result in their step. */
+  readonly open: readonly string[];
+  /** Results of calls of earlier steps. */
+  readonly given: readonly string[];
+  /** Whose message is the last of the step; undefined where it gives none. */
+  readonly last: "assistant" | "tool" | undefined;
+}
+
+const known = new WeakMap<StepItem, StepCalls>();
+
+function callsOf(step: StepItem): StepCalls {
+  const found = known.get(step);
+  if (found !== undefined) return found;
+  const open = new Set<string>();
+  const given: string[] = [];
+  for (const part of sendableParts(step)) {
+    if (part.kind === "provider-call") open.add(part.callId);
+    else if (part.kind === "provider-result" && !open.delete(part.callId)) given.push(part.callId);
+  }
+  const calls: StepCalls = { open: [...open], given, last: stepMessages(step).at(-1)?.role };
+  known.set(step, calls);
+  return calls;
+}
+
+/** Whether a step goes on with a reply in which the provider paused: it has the result of a call of it. */
+export function continuesReply(reply: Shown, next: Shown): boolean {
+  if (!isStep(reply) || !isStep(next)) return false;
+  const { given } = callsOf(next);
+  return given.length > 0 && callsOf(reply).open.some((id) => given.includes(id));
+}
+
+function isStep(shown: Shown): shown is StepItem {
+  return !isCompaction(shown) && shown.kind === "step";
+}
+
+/** What is shown without the calls that were never answered. `cutOff`: whether a note of ours follows the last reply. */
+export function withoutUnanswered(
+  shown: readonly Shown[],
+  cutOff: () => boolean,
+): readonly Shown[] {
+  const unanswered = unansweredCalls(shown, cutOff);
+  if (unanswered.size === 0) return shown;
+  return shown.map((one, index) => {
+    const ids = unanswered.get(index);
+    return ids === undefined || !isStep(one) ? one : withoutCalls(one, ids);
+  });
+}
+
+const none: ReadonlyMap<number, ReadonlySet<string>> = new Map();
+
+/** The calls that somebody has spoken behind and that have no result, by the index of their step. */
+export function unansweredCalls(
+  shown: readonly Shown[],
+  cutOff: () => boolean,
+): ReadonlyMap<number, ReadonlySet<string>> {
+  if (!shown.some((one) => isStep(one) && callsOf(one).open.length > 0)) return none;
+  const left = new Map<number, Set<string>>();
+  const leave = (id: string, index: number): void => {
+    left.set(index, (left.get(index) ?? new Set()).add(id));
+  };
+  /** Where each call without a result is. */
+  const open = new Map<string, number>();
+  /** Calls before this index have words behind them. */
+  let words = 0;
+  let reply: StepItem | undefined;
+  for (const [index, one] of shown.entries()) {
+    if (!isStep(one)) {
+      if (!speaks(one)) continue;
+      words = index;
+      reply = undefined;
+      continue;
+    }
+    const calls = callsOf(one);
+    // Our note comes between two replies in a row.
+    if (calls.last !== undefined && reply !== undefined && !continuesReply(reply, one))
+      words = index;
+    for (const id of calls.given) open.delete(id);
+    for (const id of calls.open) {
+      const earlier = open.get(id);
+      // The next result is the newer call's.
+      if (earlier !== undefined) leave(id, earlier);
+      open.set(id, index);
+    }
+    if (calls.last !== undefined) reply = calls.last === "assistant" ? one : undefined;
+  }
+  if (reply !== undefined && cutOff()) words = shown.length;
+  for (const [id, index] of open) if (index < words) leave(id, index);
+  return left;
+}
+
+function speaks(shown: Exclude<Shown, StepItem>): boolean {
+  return isCompaction(shown) ? shown.summary !== "" : shown.kind !== "turn-end";
+}
+
+interface ShortStep {
+  readonly ids: ReadonlySet<string>;
+  readonly item: StepItem;
+}
+
+const shortSteps = new WeakMap<StepItem, ShortStep>();
+
+/** The same step each time, so that its messages are measured and hashed once. */
+function withoutCalls(step: StepItem, ids: ReadonlySet<string>): StepItem {
+  const made = shortSteps.get(step);
+  if (made?.ids.size === ids.size && made.ids.isSubsetOf(ids)) return made.item;
+  const parts = step.parts.flatMap((part) =>
+    part.kind === "provider-call" && ids.has(part.callId) ? [] : [withoutCaller(part, ids)],
+  );
+  const item = { ...step, parts };
+  shortSteps.set(step, { ids, item });
+  return item;
+}
+
+/** A provider's program that makes calls of ours is named in them (`caller`): no provider finds one that is left out. */
+function withoutCaller(part: HistoryPart, ids: ReadonlySet<string>): HistoryPart {
+  if (!("providerMetadata" in part) || part.providerMetadata === undefined) return part;
+  const metadata = Object.entries(part.providerMetadata).map(([provider, own]) => {
+    const { caller, ...rest } = own;
+    const isLeft =
+      typeof caller === "object" &&
+      caller !== null &&
+      Object.values(caller).some((id) => typeof id === "string" && ids.has(id));
+    return [provider, isLeft ? rest : own] as const;
+  });
+  return { ...part, providerMetadata: Object.fromEntries(metadata) };
+}
