@@ -170,17 +170,9 @@ function withoutLists(state: SessionState): JsonValue {
   });
 }
 
-/** Whether the lists of the later state begin with those of the earlier one: an item that is over may still change. */
+/** Whether the items of the later state begin with those of the earlier one: one that is over may still change. The other lists only grow. */
 function continues(earlier: SessionState, later: SessionState): boolean {
-  return (
-    isPrefix(earlier.history.items, later.history.items) &&
-    isPrefix(earlier.usage.steps, later.usage.steps) &&
-    isPrefix(earlier.toolCalls.ended, later.toolCalls.ended)
-  );
-}
-
-function isPrefix(earlier: readonly unknown[], later: readonly unknown[]): boolean {
-  return earlier.every((entry, index) => entry === later[index]);
+  return earlier.history.items.every((item, index) => item === later.history.items[index]);
 }
 
 /**

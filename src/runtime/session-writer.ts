@@ -35,7 +35,7 @@ export class SessionWriter {
   #written: number;
   /** Appends that the log has not answered yet; it may answer a refused one before those that came before it. */
   readonly #appending = new Set<Promise<void>>();
-  #lastAppend: Promise<unknown> = Promise.resolve();
+  #lastAppend: Promise<void> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
   #paced = 0;
 
@@ -69,7 +69,7 @@ export class SessionWriter {
     this.#recorded = event.seq;
   }
 
-  /** Resolves when everything is in the log. @throws what the log answered */
+  /** Resolves when everything is in the log. @throws why the log refused the first append that it did */
   async durable(): Promise<void> {
     this.#appendDeltas();
     // The event loop has a turn meanwhile.
@@ -114,7 +114,6 @@ export class SessionWriter {
     const last = events.at(-1)?.seq ?? this.#recorded;
     const options = { writer: this, origin: "recorded" } as const;
     const appended = log.append(session, last - events.length, events, options);
-    this.#lastAppend = appended;
     const answered = appended.then(
       () => {
         this.#appending.delete(answered);
@@ -127,5 +126,6 @@ export class SessionWriter {
       },
     );
     this.#appending.add(answered);
+    this.#lastAppend = answered;
   }
 }

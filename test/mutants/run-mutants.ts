@@ -7,7 +7,7 @@
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createVitest, type TestRunResult, type Vitest } from "vitest/node";
@@ -117,7 +117,10 @@ async function tried(running: Vitest, name: string, folder: Folder): Promise<obj
     now = { file, text: planted(text, mutant) };
     running.invalidateFile(file);
     const [near = [], ...others] = groups;
-    let survives = await passes(running, near);
+    const { own = [], other = [] } = Object.groupBy(near, ({ moduleId }) =>
+      firstWord(moduleId) === firstWord(file) ? "own" : "other",
+    );
+    let survives = (await passes(running, own)) && (await passes(running, other));
     const isRefused = survives && !compilesWith(now);
     for (const group of isRefused ? [] : others) survives &&= await passes(running, group);
     now = undefined;
@@ -135,6 +138,11 @@ async function tried(running: Vitest, name: string, folder: Folder): Promise<obj
     killed,
     share,
   };
+}
+
+/** A file's tests are named as it is, or begin with the same word. */
+function firstWord(path: string): string | undefined {
+  return /^\w+/.exec(basename(path))?.[0];
 }
 
 /** Whether the compiler takes the sources with what takes the place of a file. */
@@ -162,6 +170,7 @@ async function testsOf(running: Vitest, { tests }: Folder): Promise<readonly Gro
 }
 
 async function passes(running: Vitest, group: Group): Promise<boolean> {
+  if (group.length === 0) return true;
   const { testModules, unhandledErrors }: TestRunResult =
     await running.runTestSpecifications(group);
   return unhandledErrors.length === 0 && testModules.every((module) => module.ok());

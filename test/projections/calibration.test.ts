@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ModelName, PromptEstimate } from "../../src/events/index.ts";
+import type { EventBody, ModelName, PromptEstimate, SessionEvent } from "../../src/events/index.ts";
 import {
   calibration,
   calibrationFactor,
@@ -96,6 +96,33 @@ describe("the factor", () => {
   it("learns no more from one huge step than from several", () => {
     const once = billed(calibration.initial, anchored(100_000), 1000 + 150_000);
     expect(factorOf(once)).toBeCloseTo((1000 + 4000 * 1.5) / 5000);
+  });
+
+  it("stays through a restart, in a fork, and when somebody else goes on with the session", () => {
+    const state = billed(calibration.initial, anchored(1000), 2500);
+    const agent = { digest: "", model: { provider: "p", modelId: "other" }, tools: [] };
+    const bodies: readonly EventBody[] = [
+      { type: "session.recovered", data: { inFlight: { kind: "nothing" }, policy: "stop" } },
+      { type: "session.forked", data: { from: { session: "s", position: 1 }, agent } },
+      { type: "session.configured", data: { agent } },
+    ];
+    const after = bodies.reduce(
+      (before, body) => calibration.fold(before, { seq: 2, at: 0, ...body } satisfies SessionEvent),
+      state,
+    );
+    expect(after).toEqual(state);
+    expect(factorOf(after)).toBe(1.25);
+  });
+
+  it("learns nothing from the bill of a step that is not the one that was estimated", () => {
+    const started = {
+      ...calibration.initial,
+      running: { step: 2, model: "p:m", estimate: anchored(1000) },
+    };
+    const usage = { basis: "measured", inputTokens: 2500, outputTokens: 1 } as const;
+    const data = { step: 1, finishReason: "stop", usage, response: {} } as const;
+    const billedLate = calibration.fold(started, { seq: 1, at: 0, type: "step.finished", data });
+    expect(billedLate).toBe(started);
   });
 
   it("is each model's own", () => {

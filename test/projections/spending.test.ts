@@ -140,4 +140,35 @@ describe("spending", () => {
     expect(spending(state, 0).total).toMatchObject(cost);
     expect(state.total).toEqual(noUsage);
   });
+
+  it("of a turn in whose middle a session branched off has the steps, retries and summaries behind that", () => {
+    const cost = (inputTokens: number): TokenUsage => {
+      return { basis: "measured", inputTokens, outputTokens: 1 };
+    };
+    const work = (number: number): readonly EventBody[] => {
+      const data = { step: number, finishReason: "stop", response: {} } as const;
+      return [
+        started(1, number),
+        {
+          type: "step.retrying",
+          data: { step: number, attempt: 1, delayMs: 0, error, usage: cost(10 * number) },
+        },
+        { type: "step.finished", data: { ...data, usage: cost(number) } },
+      ];
+    };
+    const begun: EventBody = { type: "turn.started", data: { turn: 1, maxSteps: 9 } };
+    const from = { session: "s", position: 4 };
+    const forked: EventBody = { type: "session.forked", data: { from } };
+    const state = fold([begun, ...work(1), forked, ...work(2)]);
+    expect(spending(state, 1)).toEqual({
+      steps: expect.objectContaining(cost(2)) as unknown,
+      retries: expect.objectContaining(cost(20)) as unknown,
+      compactions: noUsage,
+      total: expect.objectContaining({ ...cost(22), outputTokens: 2 }) as unknown,
+    });
+    expect(spending(state)).toMatchObject({
+      ...spending(state, 1),
+      inherited: { inputTokens: 11, outputTokens: 2 },
+    });
+  });
 });

@@ -15,8 +15,20 @@ import {
   viewSession,
   type EventLog,
 } from "../../src/index.ts";
-import { jsonSchema, type Snapshot } from "../../src/events/index.ts";
+import {
+  jsonSchema,
+  type EventBody,
+  type SessionEvent,
+  type Snapshot,
+} from "../../src/events/index.ts";
+import {
+  loadSessionSnapshot,
+  nothingKept,
+  saveSessionSnapshot,
+} from "../../src/runtime/session-snapshot.ts";
 import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { asked, called, stepFinished, stepStarted } from "../projections/session-of.ts";
+import { replay } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { wrapLog } from "../../src/testing/wrapped-log.ts";
@@ -125,6 +137,32 @@ describe("a long session that comes from outside", () => {
     expect(reads[0]).toBeGreaterThan(events.length - MOST_TO_FOLD);
     expect(await readFor(log, "s", await log.revision("s"))).toBeLessThan(MOST_TO_FOLD);
     expect(await verifySession(log, "s")).toMatchObject({ problems: [] });
+  });
+});
+
+describe("what is kept of a session", () => {
+  it("has no item as it was before a call that was still running ended", async () => {
+    const key = { step: 1, callId: "a" };
+    const error = { name: "Error", message: "It fell." };
+    const bodies: readonly EventBody[] = [
+      ...asked("Go."),
+      stepStarted(1),
+      called("a"),
+      stepFinished(1, "tool-calls"),
+      ...asked("And?", 2),
+      { type: "tool.failed", data: { ...key, error } },
+    ];
+    const events = bodies.map((body, index): SessionEvent => ({ seq: index + 1, at: 0, ...body }));
+    await using log = await openMemoryLog();
+    await log.append("s", "none", events, { origin: "recorded" });
+    const { states, last } = replay(events);
+    const before = states[events.length - 1] ?? last;
+    expect(before.history.items).toHaveLength(last.history.items.length);
+    const kept = await saveSessionSnapshot(log, "s", before, nothingKept);
+    await saveSessionSnapshot(log, "s", last, kept);
+    const { state } = await loadSessionSnapshot(log, "s");
+    expect(state.history).toEqual(last.history);
+    expect(state.toolCalls.ended).toMatchObject([key]);
   });
 });
 

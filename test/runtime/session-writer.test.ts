@@ -1,0 +1,91 @@
+/** What goes to the log, in which order and together with what; and what becomes of it when an append is refused. */
+
+import { expect, it } from "vitest";
+import type { Appended, EventBody, EventLog, SessionEvent } from "../../src/events/index.ts";
+import { SessionWriter } from "../../src/runtime/session-writer.ts";
+
+interface Append {
+  readonly after: unknown;
+  readonly types: readonly string[];
+  readonly answer: PromiseWithResolvers<Appended>;
+}
+
+/** A writer on a log that answers when it is told to. */
+function opened() {
+  const appends: Append[] = [];
+  const failures: unknown[] = [];
+  const append: EventLog["append"] = (_, after, events) => {
+    const answer = Promise.withResolvers<Appended>();
+    appends.push({ after, types: events.map(({ type }) => type), answer });
+    return answer.promise;
+  };
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const writer = new SessionWriter({ session: "s", log: { append }, position: 0, onFailure });
+  let seq = 0;
+  const write = (...bodies: readonly EventBody[]): void => {
+    for (const body of bodies) writer.write({ seq: ++seq, at: 0, ...body } satisfies SessionEvent);
+  };
+  return { writer, write, appends, failures };
+}
+
+const delta: EventBody = { type: "part.text-delta", data: { id: "t", text: "x" } };
+const end: EventBody = { type: "part.text-end", data: { id: "t" } };
+const blob: EventBody = {
+  type: "blob.stored",
+  data: { sha256: "0".repeat(64), mediaType: "image/png", bytes: 1 },
+};
+const taken: Appended = { revision: 0, position: 0 };
+
+it("appends deltas together and in front of what follows them, and a blob with the event behind it", async () => {
+  const { writer, write, appends } = opened();
+  write(delta, delta, blob, end, delta);
+  void writer.durable();
+  expect(appends.map(({ after, types }) => [after, ...types])).toEqual([
+    [0, delta.type, delta.type],
+    [2, blob.type, end.type],
+    [4, delta.type],
+  ]);
+});
+
+it("hands nothing to the log behind a refused append, and says ever after why", async () => {
+  const { writer, write, appends, failures } = opened();
+  const [first, second] = [new Error("The disk is full."), new Error("A gap.")];
+  write(end, end);
+  appends[0]?.answer.reject(first);
+  appends[1]?.answer.reject(second);
+  await writer.settled();
+  expect(failures).toEqual([first, second]);
+  write(end, delta);
+  await expect(writer.durable()).rejects.toBe(first);
+  expect(appends).toHaveLength(2);
+  expect([writer.written, writer.isDone]).toEqual([0, false]);
+});
+
+it("has settled when the log has answered all that it was handed, also what came before a refused append", async () => {
+  const { writer, write, appends, failures } = opened();
+  write(end, end);
+  let isSettled = false;
+  const settled = writer.settled().then(() => (isSettled = true));
+  appends[1]?.answer.reject(new Error("A gap."));
+  await expect.poll(() => failures).toHaveLength(1);
+  expect(isSettled).toBe(false);
+  appends[0]?.answer.resolve(taken);
+  await settled;
+  expect(writer.written).toBe(1);
+});
+
+it("lets a stream go on until the log is hundreds of events behind, and then waits for it", async () => {
+  const { writer, write, appends } = opened();
+  write(end);
+  expect(writer.pace()).toBeUndefined();
+  for (let count = 0; count < 300; count++) write(end);
+  const waiting = writer.pace();
+  let isOver = false;
+  void waiting?.then(() => (isOver = true));
+  for (const { answer } of appends.slice(0, -1)) answer.resolve(taken);
+  await expect.poll(() => writer.written).toBe(300);
+  expect(isOver).toBe(false);
+  appends.at(-1)?.answer.resolve(taken);
+  await waiting;
+  expect(writer.isDone).toBe(true);
+});
