@@ -34,7 +34,7 @@ const blob: EventBody = {
   type: "blob.stored",
   data: { sha256: "0".repeat(64), mediaType: "image/png", bytes: 1 },
 };
-const taken: Appended = { revision: 0, position: 0 };
+const taken: Appended = { revision: 0, position: 0, repeated: false };
 
 it("appends deltas together and in front of what follows them, and a blob with the event behind it", async () => {
   const { writer, write, appends } = opened();
