@@ -94,7 +94,8 @@ export class Redaction {
       if (place.isId === true && rule === likelySecrets) continue;
       const ranges = rule.find(text);
       if (unescaped !== text) ranges.push(...rule.find(unescaped));
-      for (const range of ranges) found.push({ range, by: SECRET, rule: rule.name });
+      for (const range of ranges)
+        found.push({ range: besideEscapes(text, range), by: SECRET, rule: rule.name });
     }
     for (const { index, 0: word } of this.#repeated === undefined
       ? []
@@ -168,6 +169,18 @@ function withoutEscapes(text: string): string {
     .replaceAll(/\\{1,8}(["'])|&(?:quot|#39);/g, (escape, quote) =>
       String(quote ?? '"').padStart(escape.length),
     );
+}
+
+/** A range without the halves of escapes at its ends, so that JSON in a text stays JSON. */
+function besideEscapes(text: string, [from, to]: Range): Range {
+  let start = from;
+  let end = to;
+  while (end > start + 1 && text.charAt(end - 1) === "\\") end -= 1;
+  if (start > 0 && text.charAt(start - 1) === "\\") {
+    while (text.charAt(start) === "\\") start += 1;
+    if (/[nrtbf"']/.test(text.charAt(start))) start += 1;
+  }
+  return start < end ? [start, end] : [from, to];
 }
 
 /** What stands for a range is said where it began; the pieces that it went on through lose their part of it. */

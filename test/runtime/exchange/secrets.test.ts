@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Redaction } from "../../../src/runtime/exchange/redaction.ts";
 import { secretRules } from "../../../src/runtime/exchange/secrets/index.ts";
+import { aimedFormats, blindFormats, blindLines } from "./blind-formats.ts";
 import { heldBackFormats, seenFormats } from "./held-back-formats.ts";
 import { planted, stays } from "./planted.ts";
 import { developedFormats, type SecretFormat } from "./secret-formats.ts";
@@ -46,6 +47,43 @@ describe.each([...developedFormats, ...seenFormats])("a secret of the format %s"
 it("at most 5 % of the formats that were held back from the author of the rules stay", () => {
   const left = heldBackFormats.filter((format) => survived(format, "1").length > 0);
   expect(left.length / heldBackFormats.length).toBeLessThanOrEqual(0.05);
+});
+
+// The first rates, before rules were widened by what stayed: of the first 336, written blind, 39 in
+// some place of an exported session (11.6 %), and of ordinary lines 1.8 % of the words went; of the 60
+// that were then aimed beside the rules 15 (25 %).
+it.each([
+  ["by an author who knew no rule", blindFormats],
+  ["that were aimed beside the rules", aimedFormats],
+])("at most 2 % of the formats %s stay", (_name, formats) => {
+  const left = formats.filter((format) => survived(format, "1").length > 0);
+  const names = left.map(([name]) => name).join(", ");
+  expect(left.length / formats.length, names).toBeLessThanOrEqual(0.02);
+});
+
+it("of ordinary lines by that author at most 1 % of the words go", () => {
+  const lines = blindLines.map((line) => planted([line, line], "1").text);
+  const words = (text: string): readonly string[] => text.split(/\s+/);
+  const gone = lines.flatMap((line) => {
+    const left = new Set(words(redacted([line])));
+    return words(line).filter((word) => !left.has(word));
+  });
+  expect(gone.length / lines.flatMap(words).length, gone.join(" ")).toBeLessThanOrEqual(0.01);
+});
+
+it("JSON in a text is JSON after it", () => {
+  const broken = [...developedFormats, ...blindFormats, ...aimedFormats].filter(
+    ([name, pattern]) => {
+      const { text } = planted([name, pattern], "1");
+      const json = redacted([JSON.stringify({ input: `Look: "${text}", and go on.` })]);
+      try {
+        return !JSON.parse(json);
+      } catch {
+        return true;
+      }
+    },
+  );
+  expect(broken.map(([name]) => name)).toEqual([]);
 });
 
 function filesIn(folder: string): readonly string[] {

@@ -19,6 +19,13 @@ const blocks = patternRule("private-keys", [
   new RegExp(
     String.raw`(?<![\w+/])(?:MII[CEJ][\w+/]{2}(?:IBAAKC|ADANBg|wIBAAK)|MIIEv[\w+/]|MHcCAQEE|MHQCAQEE|MIGHAgEA|MC4CAQAw|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/=]{8,}(?:${END}${LINE}){0,2000}(?:${END}[A-Za-z0-9+/]+={0,2}(?!\w))?`,
   ),
+  // A block in base64, as in a kubeconfig, whole or cut off.
+  /(?<![\w+/])LS0tLS1CRUdJTi[\w+/]{0,24}?(?:QUklWQVRFIEtFW|UFJJVkFURSBLRV|BSSVZBVEUgS0V)[\w+/]{16,}={0,2}/,
+  // Keys of OpenVPN, and what Ansible has encrypted, which can be guessed: lines of digits.
+  new RegExp(
+    String.raw`-----BEGIN OpenVPN[ \w-]{1,30}-----(?:${END}[\da-f]{16,}){1,400}(?:${END}-----END OpenVPN[ \w-]{1,30}-----)?`,
+  ),
+  new RegExp(String.raw`\$ANSIBLE_VAULT;[\w.;-]{3,60}(?:${END}[ \t]{0,20}[\da-f]{16,}){1,400}`),
   // PuTTY has its own form.
   /PuTTY-User-Key-File-\d:[\s\S]{0,20000}?(?:Private-MAC: ?[\da-f]+|$)/,
 ]);

@@ -19,32 +19,79 @@ const ID_FIELD =
 
 /** On the same line before it: `wandb login …`, `the key that I got is …`. */
 const HINT =
-  /(?:token|secret|key|auth|log ?in|sign ?in|passw|credential|api|bearer|cookie|licen[cs]e|webhook|seal|private|pin\b|otp|pwd)[^\n]*$/i;
+  /(?:token|secret|key|auth|log ?in|sign ?in|passw|credential|(?<!\/)api(?!\/)|bearer|cookie|licen[cs]e|webhook|seal|private|pin\b|otp|pwd)[^\n]*$/i;
 
 /** What else is random, and no secret. */
 const DIGEST =
   /(?:sha-?\d*|commit|hash|digest|checksum|rev(?:ision)?|etag|integrity|blob|md5|\bid|Id|_id|uuid|tree|parent|index)\W{0,6}$/i;
 
+/** As long as no word of small letters and digits is; but addresses of contents are (IPFS). */
+const BASE32 = /^(?!baf[yk])(?=(?:[A-Za-z]*\d){4})(?:[a-z\d]{40,}|[A-Z\d]{40,})$/;
+
+/** Public by their form: keys of SSH. */
+const PUBLIC_KEY = /^AAAA(?:B3Nza|C3Nza|E2Vj|G[nN])/;
+
+/** Certificates and public keys in PEM. */
+const PUBLIC_BLOCK =
+  /-----BEGIN (?:[A-Z0-9]+ )*(?:CERTIFICATE|PUBLIC KEY|REQUEST|CRL)-----[^-]{0,20000}/g;
+
 export const likelySecrets: SecretRule = {
   name: "likely-secrets",
-  find: (text) =>
-    [...text.matchAll(/[A-Za-z0-9][\w+/=.~-]{11,}/g)].flatMap(({ index, 0: run }) =>
-      run.length > 4 * MOST ? [] : likely(text, run, index),
-    ),
+  find(text) {
+    const shown = [...text.matchAll(PUBLIC_BLOCK)].map(({ index, 0: block }) => [
+      index,
+      index + block.length,
+    ]);
+    const random = [...text.matchAll(/[A-Za-z0-9][\w+/=.~-]{11,}/g)].flatMap(({ index, 0: run }) =>
+      run.length > 4 * MOST || shown.some(([from = 0, to = 0]) => from <= index && index < to)
+        ? []
+        : likely(text, run, index),
+    );
+    return [...random, ...likelyPasswords(text)];
+  },
 };
+
+/** As people and generators make passwords: capitals, small letters, digits, and a sign among them. */
+const PASSWORD =
+  /(?<=^|[\s"'`(=]|(?<=\s)-[pPaw]|(?<=\s)\/p(?:ass)?:|[^\\]\\[nt"])(?!-)(?=[^\s"'`]{0,30}[a-z])(?=[^\s"'`]{0,30}[A-Z])(?=[^\s"'`]{0,30}\d)(?=[\w.+-]{1,30}[!@#$%^&*])[\w!@#$%^&*?+.-]{8,40}(?=$|[\s"'`),;]|\\)/g;
+
+/** On the line of a password: what asks for it. */
+const ASKED =
+  /(?:pass|passwor[dt]|kennwort|pwd|pw|auth|log ?in|user|cred\w*|secret|sudo|account|admin)(?![a-z])|\s-[pPaw]\S*\s*$|\/p:$/i;
+
+function likelyPasswords(text: string): readonly Range[] {
+  return [...text.matchAll(PASSWORD)].flatMap(({ index, 0: word }): readonly Range[] => {
+    // Operators, mail addresses, formats and addresses have signs too.
+    if (/&&|\*\*|%[\dA-F]{2}|^[\w.+-]+@[\w-]+\.|\.\w+\(|[a-z]@\d/.test(word)) return [];
+    const start = text.lastIndexOf("\n", index - 1) + 1;
+    const end = text.indexOf("\n", index);
+    const before = text.slice(Math.max(start, index - 80), index);
+    const after = text.slice(
+      index + word.length,
+      end < 0 ? index + 120 : Math.min(end, index + 120),
+    );
+    // Alone in quotation marks, it is no code.
+    const isQuoted = /["'`]$/.test(before) && /^(?:["'`]|\\)/.test(after) && word.length >= 10;
+    const isAsked = isQuoted || ASKED.test(before) || /\bsudo\b/.test(after);
+    return isAsked ? [[index, index + word.length]] : [];
+  });
+}
 
 function likely(text: string, run: string, index: number): readonly Range[] {
   const before = text.slice(Math.max(0, index - 40), index);
   // Digests as package managers write them, and what is behind a data URL.
-  if (/sha\d+[-:]$|base64,$/.test(before) || /^sha\d+-/.test(run) || ID_FIELD.test(before))
+  if (/sha\d+[-:]$|base64,$/i.test(before) || /^sha\d+-/.test(run) || ID_FIELD.test(before))
     return [];
+  if (PUBLIC_KEY.test(run)) return [];
   const found: Range[] = [];
   // Paths, versions and addresses are many words.
-  for (const { index: at, 0: word } of run.matchAll(/[\w~-][\w+~-]*(?:\/[\w+]+)*={0,2}/g)) {
+  for (const { index: at, 0: word } of run.matchAll(/[\w~-][\w+~-]*(?:\/[\w+-]+)*={0,2}/g)) {
     const from = index + at;
     const line = text.slice(Math.max(0, from - 40), from);
     const isBeside = HINT.test(line) && !DIGEST.test(line);
-    if (isLikely(word, isBeside)) found.push([from, from + word.length]);
+    // A path: its parts are looked at, not the whole.
+    const isPath = word.includes("/") && word.includes("-");
+    if (!isPath && isLikely(word, isBeside)) found.push([from, from + word.length]);
     else if (word.length <= MOST)
       for (const part of word.matchAll(/[^/]+/g))
         if (part[0] !== word && isLikely(part[0], false))
@@ -60,6 +107,7 @@ function isLikely(word: string, isBeside: boolean): boolean {
   const longest = parts.reduce((one, other) => (other.length > one.length ? other : one), "");
   // Words with hyphens between them, of which one is a digest: names of files and of branches.
   if (isDigestOrUuid(longest) && longest.length >= 7 && !isBeside) return false;
+  if (BASE32.test(word)) return true;
   const isMixed = /[a-z]/.test(word) && /[A-Z]/.test(word);
   if (!isRandom(word, isBeside ? LEAST_BESIDE : isMixed ? LEAST : 24)) return false;
   if (parts.length > 1 && longest.length < 10 && word.length < 40) return false;

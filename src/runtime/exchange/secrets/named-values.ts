@@ -4,17 +4,18 @@
  */
 
 import { nameKind, type NameKind } from "./secret-names.ts";
-import { isSecretValue, type Written } from "./secret-values.ts";
+import { isSecretValue, isSentence, type Written } from "./secret-values.ts";
 import { isDigestOrUuid, isRandom } from "./randomness.ts";
 import { patternRule, type Range, type SecretRule } from "./found.ts";
+import { sameShapeAfter } from "./same-shape.ts";
 
 /** Parts of names that are looked at; what is around them decides. */
 const HINT =
-  /(?:pass|pwd|pw|secret|token|key|cred|auth|cookie|session|sess_?id|sid|jwt|bearer|dsn|sas|sig|nature|pin|otp|mnemonic|seed|connection.?string|conn.?str|webhook|csrf|xsrf|kennwort|contrase|motdepasse|mot de passe|senha|пароль|密码|密碼|パスワード|비밀번호|salt|assertion|hmac|pat|code|nonce)\w{0,12}/gi;
+  /(?:pass|pwd|pw|secret|token|key|cred|auth|cookie|session|sess_?id|sid|jwt|bearer|dsn|sas|sig|nature|pin|otp|mnemonic|seed|connection.?string|conn.?str|webhook|csrf|xsrf|kennwort|contrase|motdepasse|mot de passe|senha|пароль|密码|密碼|パスワード|비밀번호|salt|assertion|hmac|pat|code|nonce|psk|crumb)\w{0,12}/gi;
 
 /** Between a name and its value: quotation marks, spaces, and one sign or word. */
 const BETWEEN =
-  /(?:\\*["'`\]*]|&quot;)*(?:[ \t]*[:=]?[ \t]*\r?\n[ \t]*```\w*\r?\n[ \t]*|[ \t]*:[ \t]*\r?\n[ \t]*|[ \t]*(?:=>|:=|\?=|==|=|:|：|%3D|%3A|\|)[ \t]*|[ \t]*,[ \t]*(?=\\*["'`])|[ \t]+(?:is|was|to|set to|lautet|ist|est|es|é|=)[ \t]*:?[ \t]+|[ \t]*>(?=[^\s<>])|[ \t]+value[ \t]*=[ \t]*|[ \t]+(?=\S))/iy;
+  /(?:\\*["'`\]*]|&quot;)*(?:[ \t]*[:=]?[ \t]*\r?\n[ \t]*```\w*\r?\n[ \t]*|[ \t]*:[ \t]*\r?\n[ \t]*|[ \t]*(?:=>|:=|\?=|==|=|:|：|%3D|%3A|\|)[ \t]*(?:\[\s{0,20}(?=\\*["'`]))?|[ \t]*,[ \t]*(?=\\*["'`])|[ \t]+(?:is|was|to|set to|lautet|ist|est|es|é|=)[ \t]*:?[ \t]+|[ \t]*>(?=[^\s<>])|[ \t]+value[ \t]*=[ \t]*|[ \t]+(?=\S))/iy;
 
 /** The most characters of a name and of a value. */
 const MOST_NAME = 80;
@@ -29,8 +30,9 @@ export const namedValues: SecretRule = {
       if (index < end) continue;
       const range = valueBeside(text, index, index + hint.length);
       if (range === undefined) continue;
-      found.push(range);
-      end = range[1];
+      // `tokens = ["…", "…"]`, recovery codes in lines: what follows in the same form is secret too.
+      found.push(range, ...sameShapeAfter(text, range));
+      end = found.at(-1)?.[1] ?? end;
     }
     return found;
   },
@@ -39,6 +41,8 @@ export const namedValues: SecretRule = {
 function valueBeside(text: string, hint: number, hintEnd: number): Range | undefined {
   const [nameStart, nameEnd] = nameAround(text, hint, hintEnd);
   const name = text.slice(nameStart, nameEnd);
+  // The end of an element is followed by no value.
+  if (text.slice(Math.max(0, nameStart - 2), nameStart) === "</") return undefined;
   // `API key`, `secret access key`: the word before belongs to it.
   const before =
     /[A-Za-z]{3,12}[ -]$/.exec(text.slice(Math.max(0, nameStart - 13), nameStart))?.[0] ?? "";
@@ -53,8 +57,16 @@ function valueBeside(text: string, hint: number, hintEnd: number): Range | undef
   const said = saidAt(text, start, { between, name, nameStart });
   if (said === undefined) return undefined;
   const value = text.slice(...said.range);
-  // `with the password Xy7…`: only what nobody would take for a word.
-  if (isLoose) return isRandom(value, 8) && !isDigestOrUuid(value) ? said.range : undefined;
+  if (isLoose) {
+    // `the passphrase "three words without sense"`
+    const isPhrase = said.written === "quoted" && /\S\s+\S+\s+\S/.test(value);
+    if (isPhrase && /^pass/i.test(name) && !isSentence(value)) return said.range;
+    // `storePassword abc123`, as in Gradle: such a name is of a setting.
+    const isSetting = kind === "secret" && /[a-z][A-Z]|_/.test(name);
+    if (isSetting && /^(?=.*\d)(?=.*[A-Za-z])[\w!@#$%^&*-]{6,}$/.test(value)) return said.range;
+    // `with the password Xy7…`: only what nobody would take for a word.
+    return isRandom(value, 8) && !isDigestOrUuid(value) ? said.range : undefined;
+  }
   return isSecretValue(value, kind, said.written) || isWhole(value, kind, name)
     ? said.range
     : undefined;
@@ -72,7 +84,7 @@ function nameAround(text: string, hint: number, hintEnd: number): Range {
 /** A name without any sign after it, as in `--password x`, `ENV API_KEY x`, `login me password x`, `IDENTIFIED BY` is of another rule. */
 function isOption(text: string, start: number, name: string): boolean {
   const before = text.slice(Math.max(0, start - 200), start);
-  if (name.startsWith("--") || /(?:^|\s)--?$/.test(before)) return true;
+  if (name.startsWith("-") || /(?:^|\s)--?$/.test(before)) return true;
   return /(?:^|\s)(?:ENV|ARG|setx|set -\w+)\s+$/.test(before) || /\blogin\s+\S+\s+$/.test(before);
 }
 
@@ -89,7 +101,7 @@ interface Said {
 
 /** `Bearer …` and the like: what follows is the secret. */
 const SCHEME =
-  /(?:Bearer|Basic|Token|Digest|ApiKey|Api-Key|Key|Negotiate|NTLM|Bot|SSWS|GenieKey|Splunk|Snowflake Token|AWS4-HMAC-SHA256|SharedAccessSignature|OAuth|Hawk|PRIVATE-TOKEN)[ \t]+/iy;
+  /(?:Bearer|Basic|Token|Digest|ApiKey|Api-Key|Key|Negotiate|NTLM|Bot|SSWS|GenieKey|Splunk|Snowflake Token|AWS4-HMAC-SHA256|SharedAccessSignature|OAuth|Hawk|PRIVATE-TOKEN|Api-Token)[ \t]+/iy;
 
 function saidAt(
   text: string,
@@ -103,9 +115,13 @@ function saidAt(
   if (quote !== undefined) {
     const from = afterScheme(text, start + quote.length);
     const closing = quote.replace(/^[bruf]+/, "");
-    const length = text.slice(from, from + MOST_VALUE).indexOf(closing);
-    // A string that was cut off ends with its line.
-    const to = length < 0 ? endOfLine(text, from) : from + length;
+    // A string that was cut off ends with the one that it is in, or with its line.
+    const rest = text.slice(from, from + MOST_VALUE);
+    const length = [closing, closing.slice(-1)]
+      .map((end) => rest.indexOf(end))
+      .find((at) => at >= 0);
+    const to =
+      length === undefined ? endOfLine(text, from) : from + rest.slice(0, length).trimEnd().length;
     // A list of words, but for constants: `define('DB_PASSWORD', '…')`.
     const written = between.includes(",") && !/^[A-Z\d_]+$/.test(name) ? "told" : "quoted";
     return { range: [from, to], written };
@@ -118,7 +134,7 @@ function saidAt(
     ? /[<\n]/
     : isLine
       ? /["'`\n\\]/
-      : /[\s"'`,<>&|\\]|\)(?:\s|$)|\](?:\s|$)|;(?=\s|$|[A-Za-z ]+=)|\}(?:\s|$|[,}])/;
+      : /[\s"'`,<>|\\]|&(?=[\w.-]{1,60}=|&|\w{1,6};|$)|\)(?:\s|$)|\](?:\s|$)|;(?=\s|$|[A-Za-z ]+=)|\}(?:\s|$|[,}])/;
   const length = text.slice(from, from + MOST_VALUE).search(stop);
   let to = length < 0 ? Math.min(text.length, from + MOST_VALUE) : from + length;
   const line = between.trim() === "" ? undefined : phraseOf(text, from, nameStart);
@@ -154,8 +170,9 @@ function phraseOf(text: string, from: number, nameStart: number): number | undef
   }
   if (!/(?:^|\n|\\n)[ \t]*(?:[-*>][ \t]+|export[ \t]+|(?:[\w-]+[ \t]){1,2})?$/.test(before))
     return undefined;
-  const isPhrase = /^\S+(?:[ \t]+\S+)+$/.test(rest.trim()) && !/[(){}[\];<>|"'`=]/.test(rest);
-  return isPhrase ? from + rest.trimEnd().length : undefined;
+  const isPhrase =
+    /^\S+(?:[ \t]+\S+)+$/.test(rest.trim()) && !/[(){}[\];<>|"'`=]|\w:[ \t]/.test(rest);
+  return isPhrase && !isSentence(rest) ? from + rest.trimEnd().length : undefined;
 }
 
 /** Values that have spaces and signs in them: cookies, addresses, whole connection strings. */
@@ -177,13 +194,13 @@ export function isNamedSecret(name: string, value: string): boolean {
 /** Forms in which no name is near, or is not one word. */
 export const spelledOut: readonly SecretRule[] = [
   patternRule("authorization", [
-    /\b(?:Bearer|Basic|Digest|Negotiate|SSWS|Bot|GenieKey|ApiKey|PRIVATE-TOKEN:?)[ \t]+(?=[^\s"']{0,200}[\dA-Z+/=])(?<secret>[\w.~+/-]{12,}=*)/i,
+    /\b(?:[Bb]earer|BEARER|[Bb]asic|BASIC|[Dd]igest|[Nn]egotiate|SSWS|Bot|GenieKey|ApiKey|Api-Token|PRIVATE-TOKEN:?)[ \t]+(?=[^\s"']{0,200}[\dA-Z+/=])(?<secret>[\w.~+/-]{12,}=*)/,
     /\b(?:Credential|Signature|response|nonce|cnonce)=["']?(?<secret>[\w+/=-]{16,})/,
   ]),
   patternRule("url-passwords", [
-    /(?<=[a-z][\w+.-]{0,20}):\/\/(?<secret>[^\s/?#"'<>`:@\\]{0,200}:[^\s/"'<>`@\\]{1,400})@(?=[\w.[])/i,
+    /(?<=[a-z][\w+.-]{0,20}):\/\/(?<secret>[^\s/?#"'<>`:@\\]{0,200}(?:\\{1,8}[^\s/?#"'<>`:@\\]{1,60})?:(?!\$\{?\w+\}?@)[^\s/"'<>`@\\]{1,400})@(?=[\w.[])/i,
     // Not of the web: what is between is a password, whatever signs it has.
-    /\b(?!https?:)[a-z][\w+.-]{0,20}:\/\/(?<secret>[^\s/?#"'<>`:@\\]{0,200}:[^\s"'<>`\\]{1,400})@(?=[\w.[-]{1,200}(?::\d+)?(?:[/?,\s"']|$))/i,
+    /\b(?!https?:)[a-z][\w+.-]{0,20}:\/\/(?<secret>[^\s/?#"'<>`:@\\]{0,200}:(?!\$\{?\w+\}?@)[^\s"'<>`\\]{1,400})@(?=[\w.[-]{1,200}(?::\d+)?(?:[/?,\s"']|$))/i,
     // A token in the place of the user.
     /(?<=[a-z][\w+.-]{0,20}):\/\/(?=[^\s/@]{0,400}\d)(?<secret>[\w.~-]{16,400})@(?=[\w.[])/i,
     // Signed addresses, and tokens in the query.
@@ -192,9 +209,18 @@ export const spelledOut: readonly SecretRule[] = [
     /[?&](?!(?:hash|sha\d*|md5|commit|rev|ref|etag|v|ver|version|id|cid|oid|digest|checksum|uuid|guid|h)=)[\w.-]{1,40}=(?<secret>[\da-f]{32,})(?![\w-])/i,
   ]),
   patternRule("named-secrets", [
-    /\bcurl\b[^\n]{0,400}?\s(?:-u|--user|--proxy-user)[ =]{0,3}["']?[^\s:"']{0,80}:(?<secret>[^\s"']+)/,
+    /\bcurl\b[^\n]{0,400}?\s(?:-u|--user|--proxy-user)[ =]{0,3}["']?[^\s:"']{0,80}:(?!\$\{?\w+\}?["'\s])(?<secret>[^\s"']+)/,
+    // Any program that takes `user:password`.
+    /\s(?:-[ua]|--user|--auth|--credentials)[ =]["']?[\w.@-]{1,60}:(?=[^\s"'/]{0,60}[A-Za-z])(?=[^\s"'/]{0,60}\d)(?<secret>[^\s"'/:]{6,})/,
+    /["'`][\w.-]{1,60}:(?<secret>[^\s"'/]{4,100})@(?:tcp|unix)\(/,
+    /\becho\s+["']?[\w.-]{1,40}:(?<secret>[^\s"']+)["']?\s*\|\s*(?:sudo\s+)?chpasswd/,
+    // Passwords for programs, which Apple and Google give as four words of four letters.
+    /(?:pass(?:word|wort)?|\s-p|altool\b[^\n]{0,80}|notarytool\b[^\n]{0,80})["'=: ]{1,4}(?<secret>[a-z]{4}([- ])[a-z]{4}\2[a-z]{4}\2[a-z]{4})(?![\w-])/i,
+    /\b(?:secret|token)[ _]id[ \t]{0,12}[:=|][ \t]{0,12}(?<secret>[\da-f]{8}-[\da-f-]{27})/i,
     /\bsshpass\s+-p\s{0,3}(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"']+)/,
-    /\b(?:mysql|mysqldump|mysqladmin|mariadb|mongo|mongosh|redis-cli|ldapsearch|smbclient)\b[^\n]{0,200}?\s-[paw]\s?(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"'-][^\s"']{3,})/,
+    // Those of MySQL ask for a password where none is glued to the option.
+    /\b(?:mysql\w{0,8}|mariadb)\b[^\n]{0,200}?\s-p(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"'-][^\s"']{3,})/,
+    /\b(?:mongo|mongosh|redis-cli|ldapsearch|smbclient)\b[^\n]{0,200}?\s-[paw]\s?(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"'-][^\s"']{3,})/,
     /\bdocker\s+login\b[^\n]{0,200}?\s-p[ =]?(?<secret>[^\s"']{4,})/,
     /\bsnmp\w+\b[^\n]{0,200}?\s-A\s?["']?(?<secret>[^\s"'-][^\s"']{5,})/,
     /\bsnmp\w+\b[^\n]{0,200}?\s-X\s?["']?(?<secret>[^\s"'-][^\s"']{5,})/,
@@ -207,10 +233,14 @@ export const spelledOut: readonly SecretRule[] = [
     /\bConvertTo-SecureString\s+(?:-String\s+)?["'](?<secret>[^"'\n]+)["']/i,
     /\bmachine\s{1,20}\S{1,200}\s{1,20}(?:login\s{1,20}\S{1,200}\s{1,20})?(?:account\s{1,20}\S{1,200}\s{1,20})?password\s{1,20}(?<secret>"[^"\n]+"|\S+)/i,
     // `.pgpass`, and files of users with their passwords.
-    /^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*.-]{1,100}:(?<secret>\S{4,})$/m,
+    /^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,100}:[\w*.-]{1,100}:(?<secret>[^\s"'\\]{4,})(?=["'\\\s]|$)/m,
     // `"auths": { "registry": { "auth": "…" } }`, `_auth=…`.
     /["\\]auth\\{0,4}"\s{0,3}:\s{0,3}\\{0,4}"(?<secret>[\w+/=]{8,})/,
-    /\b(?:seed phrase|mnemonic|recovery phrase|wiederherstellungsphrase)\b[^a-z\n]{0,12}(?:is[^a-z\n]{0,3})?(?<secret>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})/i,
+    /\b(?:seed phrase|mnemonic|recovery phrase|wiederherstellungsphrase)\b[^a-z]{0,12}(?:is[^a-z\n]{0,3})?(?<secret>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})/i,
+    // A part of a form, its name in a header.
+    /\bname=\\{0,4}["']?[\w.-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|api_?key|pin|otp)[\w.-]{0,10}\\{0,4}["']?[ ]{0,8}(?:\r?\n[ ]{0,8}){2}(?<secret>[^\s\\]{4,})/i,
+    // What a program prints on the line after a name: `printenv TOKEN`, `Password …: New value: …`.
+    /(?:password|passwort|secret|token|api[_-]?key|credential)s?[^\n]{0,80}\n[ \t]{0,8}(?:[A-Z][\w ]{1,20}:[ \t]{1,4})?(?=[\w.~+/=*!@#$%^&?-]{0,100}\d)(?=[\w.~+/=*!@#$%^&?-]{0,100}[A-Za-z])(?<secret>[\w.~+/=*!@#$%^&?-]{16,})(?=\s|\\|["']|$)/i,
     // `{ "name": "API_KEY", "value": "…" }` in text.
     /\bname["'\\]{0,4}\s{0,3}[:=]\s{0,3}\\{0,4}["']?[\w.-]{0,40}?(?:PASSWORD|SECRET|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|AUTHORIZATION|COOKIE)[\w.-]{0,40}\\{0,4}["']?[\s,;]{0,20}\\{0,4}["']?value["'\\]{0,4}\s{0,3}[:=]\s{0,3}\\{0,4}["']?(?<secret>[^\s"'\\,}]{4,})/i,
   ]),

@@ -48,7 +48,7 @@ function entropy(word: string): number {
 /** Digests and UUIDs: as random as secrets are, and everywhere in the work of programmers. */
 export function isDigestOrUuid(word: string): boolean {
   return (
-    /^(?:[\da-f]+|[\dA-F]+)$/.test(word) ||
+    /^(?:0x)?(?:[\da-f]+|[\dA-F]+)$/.test(word) ||
     /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i.test(word)
   );
 }

@@ -4,17 +4,19 @@
  * - `secret`: whatever is there is secret, also an ordinary word (`password`, `client_secret`)
  * - `token`: secret if it could be a token, and not a word (`access_token`, `session`)
  * - `key`: secret if it is random (`cache_key` has other values too)
+ * - `code`: secret if it is a number or could be a token (`verification code`)
  */
-export type NameKind = "secret" | "token" | "key";
+export type NameKind = "secret" | "token" | "key" | "code";
 
 const SECRET =
-  /(?:password|passwd|passphrase|passcode|passwort|kennwort|contrase[nñ]a|motdepasse|senha|пароль|密码|密碼|パスワード|비밀번호|secret|pwd|mnemonic|credentials?|zugangsdaten|masterkey|privatekey|secretkey|secretaccesskey|accountkey|sharedaccesskey|clientsecret|storagekey|seedphrase|recoverycodes?|backupcodes?|securestring|pgpassword)$/;
+  /(?:password|passwd|passphrase|passcode|passwort|kennwort|contrase[nñ]a|motdepasse|senha|пароль|密码|密碼|パスワード|비밀번호|secret|pwd|mnemonic|credentials?|zugangsdaten|masterkey|privatekey|secretkey|secretaccesskey|accountkey|sharedaccesskey|clientsecret|storagekey|seedphrase|recoverycodes?|backupcodes?|securestring|psk|(?<!by|com|tres|sur|over|under)pass)$/;
 const TOKEN =
-  /(?:token|jwt|bearer|authorization|cookie|apikey|accesskey|accesskeyid|authkey|signingkey|encryptionkey|licen[cs]ekey|subscriptionkey|sharedkey|servicekey|deploykey|writekey|readkey|adminkey|appkey|applicationkey|webhookurl|webhook|connectionstring|connstr|sharedaccesssignature|xamzsignature|xamzcredential|xgoogsignature|clientassertion|hmac|authcode|verificationcode|sonarlogin|jsessionid|phpsessid|sessionid|sessid)$/;
+  /(?:tokens?|jwt|bearer|authorization|cookie|apikeys?|accesskey|accesskeyid|authkey|signingkey|encryptionkey|licen[cs]ekey|subscriptionkey|sharedkey|servicekey|deploykey|writekey|readkey|adminkey|appkey|applicationkey|webhookurl|webhook|connectionstring|connstr|sharedaccesssignature|xamzsignature|xamzcredential|xgoogsignature|clientassertion|hmac|sonarlogin|crumb|privatekeyid|presharedkey|jsessionid|phpsessid|sessionid|sessid)$/;
+const CODE =
+  /(?:verification|confirmation|security|onetime|single-?use|login|sign-?in|auth|access|2fa|mfa|sms)code$/;
 
 /** Whole words at the end of a name, too short to be looked for in others. */
 const secretWords: ReadonlySet<string> = new Set([
-  "pass",
   "pw",
   "pin",
   "otp",
@@ -58,5 +60,6 @@ export function nameKind(name: string): NameKind | undefined {
   const whole = words.join("").replace(/\d+$/, "");
   if (SECRET.test(whole) || secretWords.has(last)) return "secret";
   if (TOKEN.test(whole) || tokenWords.has(last)) return "token";
+  if (CODE.test(whole)) return "code";
   return last === "key" || last === "keys" || last === "salt" ? "key" : undefined;
 }

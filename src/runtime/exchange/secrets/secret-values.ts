@@ -32,6 +32,8 @@ export function isSecretValue(value: string, kind: NameKind, written: Written): 
       return isSecret(text, written);
     case "token":
       return couldBeToken(text);
+    case "code":
+      return /^\d{3,5}[- ]?\d{1,5}$/.test(text) || couldBeToken(text);
     case "key":
       return isRandom(text, 16) || (isDigestOrUuid(text) && text.length >= 24);
   }
@@ -53,7 +55,7 @@ function isPath(text: string): boolean {
 }
 
 /** Messages to people stand beside such names too: `{ password: "must have eight characters" }`. */
-function isSentence(text: string): boolean {
+export function isSentence(text: string): boolean {
   const words = text.split(/\s+/);
   if (words.length < 3) return false;
   const common = words.filter((word) => WORD.test(word.replace(/[.,:;!?]+$/, ""))).length;

@@ -33,6 +33,7 @@ const prefixes: Readonly<Record<number, readonly string[]>> = {
     "cmVmd",
     // Clouds.
     "GOCSPX-",
+    "GOOG1",
     String.raw`ya29\.`,
     "1//0",
     "4/0A",
@@ -172,6 +173,13 @@ export const tokenShapes: SecretRule = patternRule("provider-keys", [
   /(?<![\da-f])[\da-f]{24}:[\da-f]{64}(?![\da-f])/,
   /(?<=https?:\/\/)[\da-f]{32}(?::[\da-f]{32})?(?=@)/,
   /(?<![\w.])p8e-[\w-]{20,}/,
+  // Dynatrace; what clusters of Kubernetes are joined with.
+  /(?<![A-Za-z0-9])dt0[a-z]\d{2}\.[A-Z\d]{16,}(?:\.[A-Z\d]{16,})?/,
+  /(?<=token\W{1,4})[a-z\d]{6}\.[a-z\d]{16}(?!\w)/,
+  // Ids of projects in the address of a service: whoever knows them may use it.
+  /(?<=:\/\/[\w.-]{1,100}\/v\d{1,2}\/)[\da-f]{32}(?![\w/-])/,
+  // A key pair of Solana is 64 bytes.
+  /\[\s{0,4}(?<secret>\d{1,3}(?:\s{0,4},\s{0,4}\d{1,3}){63})\s{0,4}\]/,
   /(?<![A-Za-z0-9])00D\w{9,15}![\w.]{20,}/,
   // Coins: private keys in the forms that wallets export.
   /(?<![A-Za-z0-9])(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyzt]prv[1-9A-HJ-NP-Za-km-z]{80,})(?![A-Za-z0-9])/,
