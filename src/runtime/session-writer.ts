@@ -59,8 +59,7 @@ export class SessionWriter {
   write(event: SessionEvent): void {
     if (isDelta(event)) this.#gather(event);
     else if (event.type === "blob.stored") {
-      // Goes to the log with the event that refers to it, which follows.
-      this.#appendDeltas();
+      // Goes to the log with the event that refers to it, which follows and is no delta.
       this.#blobs.push(event);
     } else {
       this.#appendDeltas();

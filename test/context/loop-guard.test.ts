@@ -54,6 +54,16 @@ it("does not where steps say nothing, or call other tools, or one tool more", ()
   }
 });
 
+it("does not where a tool is called with something else each time", () => {
+  const session = saying();
+  for (const path of ["a", "b", "c"]) {
+    session.start();
+    session.call(path, "read", path);
+    session.finish({}, "tool-calls");
+  }
+  expect(isLooping(session.history, limits)).toBe(false);
+});
+
 it("counts the steps of the turn that runs, whatever was said in those before it", () => {
   const session = saying("a", "a", "a");
   session.end();

@@ -102,8 +102,8 @@ export class Session {
     this.record({ type: `part.${kind}-end`, data: { id: "b" } });
   }
 
-  call(toolCallId: string, toolName = "read"): void {
-    this.record({ type: "part.tool-call", data: { toolCallId, toolName, input: { path: "a" } } });
+  call(toolCallId: string, toolName = "read", path = "a"): void {
+    this.record({ type: "part.tool-call", data: { toolCallId, toolName, input: { path } } });
   }
 
   finish(billed: Partial<TokenUsage> = {}, finishReason: "stop" | "tool-calls" = "stop"): void {

@@ -90,6 +90,40 @@ describe("dropMiddle", () => {
     expect(wide?.from).toBeGreaterThan(talk(2).position);
   });
 
+  it("keeps the first message unless that alone takes more than half of the window", () => {
+    const session = talk(6);
+    // A question has some hundred tokens.
+    const first = (windowTokens: number): number | undefined =>
+      dropMiddle({ headTokens: 0, tailTokens: 250 }).plan(session.history, session.view, {
+        ...ground,
+        windowTokens,
+      })?.covers.from;
+    const asked = session.history.items[0]?.position;
+    expect(first(150)).toBe(asked);
+    expect(first(300)).toBeGreaterThan(asked ?? 0);
+  });
+
+  it("keeps no summary as the beginning: what was covered before is covered again", () => {
+    const session = talk(3);
+    const dropped = dropOldest({ keepTurns: 1 }).plan(session.history, session.view, ground);
+    if (dropped === undefined) throw new Error("Nothing was planned.");
+    const { covers: before } = dropped;
+    session.record({
+      type: "context.compacted",
+      data: { strategy: "s", covers: before, summary: "So far.", beforeTokens: 2, afterTokens: 1 },
+    });
+    for (let step = 0; step < 8; step++) session.work(words(100));
+    const again = covers(session, { headTokens: 650, tailTokens: 250 }, 4000);
+    expect(again?.from).toBe(before.from);
+    expect(again?.to).toBeGreaterThan(before.to);
+  });
+
+  it("repeats no request of a turn that is over", () => {
+    const { history, view } = talk(10);
+    const how = dropMiddle({ headTokens: 0, tailTokens: 250 });
+    expect(how.plan(history, view, ground)?.summary).toMatch(/^\[\d+ messages .* here\.\]$/);
+  });
+
   it("has nothing to do where both ends meet", () => {
     expect(covers(talk(4), { headTokens: 500, tailTokens: 500 }, 4000)).toBeUndefined();
   });

@@ -80,6 +80,7 @@ it("lets a stream go on until the log is hundreds of events behind, and then wai
   expect(writer.pace()).toBeUndefined();
   for (let count = 0; count < 300; count++) write(end);
   const waiting = writer.pace();
+  expect(waiting).toBeInstanceOf(Promise);
   let isOver = false;
   void waiting?.then(() => (isOver = true));
   for (const { answer } of appends.slice(0, -1)) answer.resolve(taken);
