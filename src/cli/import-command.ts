@@ -2,19 +2,20 @@
 
 import { resolve } from "node:path";
 import { z } from "zod";
-import { parseSessionId, TurnlogError } from "../events/index.ts";
+import { parseSessionId, TurnlogError, type EventLog } from "../events/index.ts";
 import { encryptedLog } from "../events/encryption/index.ts";
 import { folderBlobs } from "../events/blobs/index.ts";
 import { openLog } from "../events/leveldb/index.ts";
 import {
+  appendFile,
   appendImported,
-  importSession,
-  readSessionFile,
+  checkSessionFile,
+  importTwice,
   transcriptOfModelMessages,
   transcriptOfUIMessages,
   type DroppedContent,
+  type Imported,
   type ImportSessionOptions,
-  type SessionFile,
 } from "../runtime/index.ts";
 import { keysIn } from "./key-folder.ts";
 import { writeLine, type Output } from "./output.ts";
@@ -45,15 +46,11 @@ export async function importFrom(
 ): Promise<void> {
   const options = optionsSchema.parse(given);
   const source = await readSource(file);
-  const { session, events, instructions, dropped } = await read(source, options);
+  const { session, bring, instructions, dropped } = await read(source, options);
   const { dir, takeOver } = options;
   const keys = keysIn(options.keys, dir);
   await using log = encryptedLog(await openLog({ dir: resolve(dir), takeOver }), keys);
-  const hasBlobs = events.some(({ type }) => type === "blob.stored");
-  // Its blobs are read when there is a store to put them into.
-  const imported = hasBlobs
-    ? await importSession(log, source.lines(), importOptions(options))
-    : await appendImported(log, session, events);
+  const imported = await bring(log);
   if (options.json) {
     const isOfMessages = options.from !== "session";
     return await writeLine(data, jsonText(isOfMessages ? { ...imported, dropped } : imported));
@@ -71,7 +68,10 @@ export async function importFrom(
   await writeLine(progress, `${what}\n${visibleText(instructions)}`);
 }
 
-interface Read extends SessionFile {
+/** What was read and checked, and how it comes into a log. */
+interface Read {
+  readonly session: string;
+  readonly bring: (log: EventLog) => Promise<Imported>;
   readonly instructions: string;
   readonly dropped: readonly DroppedContent[];
 }
@@ -83,10 +83,20 @@ function counted(dropped: readonly DroppedContent[]): string {
   return [...counts].map(([what, count]) => `${count} × ${what}`).join(", ");
 }
 
-async function read(source: ReadSource, { as, verify, from, blobs }: Options): Promise<Read> {
+async function read(source: ReadSource, given: Options): Promise<Read> {
+  const { as, verify, from, blobs } = given;
   if (from === "session") {
-    const options = as === undefined ? { verify } : { as, verify };
-    return { ...(await readSessionFile(source.lines(), options)), instructions: "", dropped: [] };
+    const options = importOptions(given);
+    const file = await checkSessionFile(
+      source.lines(),
+      as === undefined ? { verify } : { as, verify },
+    );
+    // Its blobs are read when there is a store to put them into.
+    const bring: Read["bring"] = async (log) =>
+      file.blobs.length > 0
+        ? await importTwice(log, () => source.lines(), options)
+        : await appendFile(log, file, source.lines());
+    return { session: file.session, bring, instructions: "", dropped: [] };
   }
   if (as === undefined) throw new UsageError("Messages have no session name: give one by --as.");
   if (blobs !== undefined || !verify) {
@@ -99,10 +109,16 @@ async function read(source: ReadSource, { as, verify, from, blobs }: Options): P
     from === "ui-messages"
       ? await transcriptOfUIMessages(messages, Date.now())
       : await transcriptOfModelMessages(messages, Date.now());
-  return { session: parseSessionId(as), ...transcript };
+  const session = parseSessionId(as);
+  const { events, ...rest } = transcript;
+  return { session, bring: (log) => appendImported(log, session, events), ...rest };
 }
 
-function importOptions({ as, verify, blobs }: Options): ImportSessionOptions {
+function importOptions({
+  as,
+  verify,
+  blobs,
+}: Pick<Options, "as" | "verify" | "blobs">): ImportSessionOptions {
   return {
     verify,
     ...(as === undefined ? {} : { as }),

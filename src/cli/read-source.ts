@@ -1,11 +1,12 @@
 /**
  * What a command is given to read: a file by its path, or stdin as `-`. Read as often as is asked for;
- * what can be read once only (stdin, a pipe) is kept in memory.
+ * what can be read once only (stdin, a pipe) is kept in a file without a name.
  */
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { Spool } from "../runtime/index.ts";
 import { textLines } from "./text-lines.ts";
 
 export interface ReadSource {
@@ -24,15 +25,10 @@ export async function readSource(file: string): Promise<ReadSource> {
 }
 
 function kept(pieces: AsyncIterable<string>): () => AsyncIterable<string> {
-  let lines: readonly string[] | undefined;
+  let spool: Promise<Spool> | undefined;
   return async function* () {
-    if (lines !== undefined) return yield* lines;
-    const read: string[] = [];
-    for await (const line of textLines(unmarked(pieces))) {
-      read.push(line);
-      yield line;
-    }
-    lines = read;
+    spool ??= Spool.open();
+    yield* (await spool).through(textLines(unmarked(pieces)));
   };
 }
 

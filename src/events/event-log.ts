@@ -137,6 +137,20 @@ export interface EventLog extends AsyncDisposable {
   ): Promise<Appended>;
 
   /**
+   * Makes a new session of events that come in parts, however many: all of them or nothing. Before the last
+   * one is written nobody sees any of it, and of what a process that dies has written nothing is left
+   * once the store is opened again. Other appends wait behind it, so no part may wait for one.
+   * A log without it is given all events in one append.
+   * @throws TurnlogError `REVISION_CONFLICT` (there is a session of this name), what reading the parts
+   * throws, and as `append`
+   */
+  appendParts?(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options?: AppendOptions,
+  ): Promise<Appended>;
+
+  /**
    * Makes a new session whose events up to a position are those of another one, by reference: what
    * is written is its own events alone, however long the other is. The first of them is
    * `session.forked`; it says which session and which position, and stands behind it.

@@ -36,6 +36,7 @@ export {
   type FileElsewhere,
   type FileReference,
 } from "./file-reference.ts";
+export { appendParts } from "./append-parts.ts";
 export { byId, byIdSchema } from "./by-id.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export {

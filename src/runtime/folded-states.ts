@@ -4,7 +4,12 @@
  */
 
 import type { SessionEvent } from "../events/index.ts";
-import { saveSessionSnapshot, type KeptState, type SnapshotShelf } from "./session-snapshot.ts";
+import {
+  nothingKept,
+  saveSessionSnapshot,
+  type KeptState,
+  type SnapshotShelf,
+} from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
 /** How many events opening a session may have to fold: about ten milliseconds' worth. */
@@ -27,12 +32,32 @@ export async function foldedStates(
   let kept = from.position;
   for await (const event of events) {
     state = foldSession(state, event).state;
-    const isPlace = event.type === "step.started" || event.type === "turn.ended";
-    if (!isPlace || state.position - kept < EVENTS_PER_SNAPSHOT) continue;
+    if (!isDue(event, state, kept)) continue;
     due.push(state);
     kept = state.position;
   }
   return { state, due };
+}
+
+/** Folds a whole session that is new in the log, and stores each state that is due when it comes to it. */
+export async function keepFolded(
+  log: SnapshotShelf,
+  session: string,
+  events: AsyncIterable<SessionEvent>,
+): Promise<void> {
+  let state = nothingKept.state;
+  let kept = nothingKept;
+  for await (const event of events) {
+    state = foldSession(state, event).state;
+    if (isDue(event, state, kept.state.position))
+      kept = await saveSessionSnapshot(log, session, state, kept);
+  }
+}
+
+/** Whether a state is to be stored: at a place where looking back begins, far enough behind the one before. */
+function isDue({ type }: SessionEvent, { position }: SessionState, kept: number): boolean {
+  const isPlace = type === "step.started" || type === "turn.ended";
+  return isPlace && position - kept >= EVENTS_PER_SNAPSHOT;
 }
 
 /** Stores them one after the other; answers what is kept then. */

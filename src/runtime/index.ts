@@ -23,14 +23,18 @@ export type { Encryption, RuntimeOptions, StoreOptions } from "./runtime-options
 export { exportFixture, type FixtureOptions } from "./exchange/fixture.ts";
 export { copyBlobs, exportSession, type ExportOptions } from "./exchange/export-session.ts";
 export {
+  appendFile,
   appendImported,
+  checkSessionFile,
   importSession,
+  importTwice,
   readSessionFile,
   type Imported,
   type ImportOptions,
   type ImportSessionOptions,
   type SessionFile,
 } from "./exchange/import-session.ts";
+export { Spool } from "./exchange/spool.ts";
 export type { DroppedContent } from "./exchange/dropped-content.ts";
 export {
   importModelMessages,

@@ -5,6 +5,7 @@
  */
 
 import { assertAppendable, idOf } from "../appendable.ts";
+import { appendParts } from "../append-parts.ts";
 import type { NewEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import type { Appended, AppendOptions, EventLog, ExpectedRevision } from "../event-log.ts";
@@ -58,6 +59,38 @@ export class AppendLines {
       return { handed };
     });
     return inLine.then(({ handed }) => handed);
+  }
+
+  /** As `EventLog.appendParts`, each event sealed when its part comes. */
+  async appendParts(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options?: AppendOptions,
+  ): Promise<Appended> {
+    return await this.alone(session, async () => {
+      const key = await this.#ring.forWriting(session);
+      try {
+        const sealed = this.#sealedParts(key, parts, options);
+        return await appendParts(this.#log, session, sealed, { ...options, origin: "recorded" });
+      } catch (error) {
+        if (isGone(error)) await this.#ring.erase(session);
+        throw error;
+      } finally {
+        this.forget(session);
+      }
+    });
+  }
+
+  async *#sealedParts(
+    key: SessionKey,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options: AppendOptions | undefined,
+  ): AsyncGenerator<readonly NewEvent[]> {
+    let revision = 0;
+    for await (const part of parts) {
+      yield this.#sealed(key, revision, part, options);
+      revision += part.length;
+    }
   }
 
   /** Does something with a session that nobody appends to meanwhile; tells the last position that is written. */
@@ -154,12 +187,15 @@ export class AppendLines {
       // What is encrypted was checked before.
       return await this.#log.append(session, expected, sealed, { ...options, origin: "recorded" });
     } catch (error) {
-      // Its name is used up, and its key was made in vain.
-      if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")
-        await this.#ring.erase(session);
+      if (isGone(error)) await this.#ring.erase(session);
       throw error;
     }
   }
+}
+
+/** Its name is used up, and its key was made in vain. */
+function isGone(error: unknown): boolean {
+  return TurnlogError.isInstance(error) && error.code === "SESSION_DELETED";
 }
 
 function isAt(revision: number, expected: ExpectedRevision): boolean {

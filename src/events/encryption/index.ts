@@ -1,6 +1,6 @@
 /** The face of `encryption`: a log whose content is encrypted, and where its keys are kept. */
 
-export type { EncryptedLog, EncryptedLogOptions, Erasure } from "./encrypted-log.ts";
+export type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
 export { assertKeysOutside } from "./keys-outside.ts";
 export { asEncrypted, encryptedLog } from "./sealing-log.ts";
 export { folderKeys } from "./folder-keys.ts";

@@ -7,6 +7,7 @@
 import { check, oneOf, optionsOf } from "../validation/index.ts";
 import type { BlobStore } from "../blob-store.ts";
 import { assertAppendable } from "../appendable.ts";
+import { appendParts } from "../append-parts.ts";
 import type { NewEvent, SessionEvent } from "../catalogue.ts";
 import { TurnlogError } from "../errors.ts";
 import type {
@@ -100,6 +101,17 @@ class SealingLog implements EncryptedLog {
     } catch (error) {
       return rejected(error);
     }
+  }
+
+  async appendParts(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options?: AppendOptions,
+  ): Promise<Appended> {
+    this.#assertOpen();
+    return this.#lines === undefined
+      ? await appendParts(this.stored, session, parts, options)
+      : await this.#lines.appendParts(parseSessionId(session), parts, options);
   }
 
   async fork(session: string, events: ForkEvents): Promise<Appended> {

@@ -9,14 +9,18 @@ import type { Codec } from "../codec.ts";
 import { TurnlogError } from "../errors.ts";
 import type { Appended, AppendOptions, ExpectedRevision, ForkEvents } from "../event-log.ts";
 import { forkPointSchema, type ForkPoint } from "../session-events.ts";
+import { lastChecked } from "./chain-check.ts";
 import type { Committer } from "./committer.ts";
 import type { Database } from "./database.ts";
-import { findIds } from "./event-ids.ts";
+import { conflict, findIds } from "./event-ids.ts";
 import { deletedError } from "./failures.ts";
 import { eventRows, type EventRow } from "./event-row.ts";
 import type { Head } from "./head.ts";
 import type { Heads } from "./heads.ts";
+import { indexRow } from "./index-row.ts";
+import { stagedKey } from "./keys.ts";
 import type { Lineage } from "./lineage.ts";
+import { eraseStaged, stagedRow, type StagedMark } from "./staged-row.ts";
 
 export interface AppenderOptions {
   readonly database: Database;
@@ -33,6 +37,8 @@ export class Appender {
   /** Appends in line that are not queued yet. */
   #waiting = 0;
   #settled: PromiseWithResolvers<void> | undefined;
+  /** Settles when a session is written that comes in parts: all other appends are queued behind it. */
+  #staging: Promise<void> | undefined;
 
   constructor(options: AppenderOptions) {
     this.#options = options;
@@ -46,7 +52,8 @@ export class Appender {
   ): Promise<Appended> {
     const { writer } = options;
     const head = this.#options.heads.of(session);
-    const direct = head.ready && head.waiting === 0 && !hasIds(events);
+    const isAlone = head.ready && head.waiting === 0;
+    const direct = isAlone && this.#staging === undefined && !hasIds(events);
     if (direct) {
       try {
         return this.#queue(head, expected, events, options);
@@ -57,6 +64,7 @@ export class Appender {
     return this.#queueInLine<Appended>(head, async () => {
       try {
         const repeated = await findIds(this.#options, head, events);
+        await this.staged();
         // Wrapped, so that the line goes on when the append is queued, not when it is written.
         return repeated ?? { appended: this.#queue(head, expected, events, options) };
       } catch (error) {
@@ -84,10 +92,12 @@ export class Appender {
       await heads.load(link.session);
       const repeated = await findIds(this.#options, head, events, link);
       if (repeated !== undefined) return repeated;
-      let parent = heads.staying(link.session);
+      let parent: Head | undefined;
       // From the last look on nothing is waited for: nobody can delete it before the fork is queued.
-      for (; parent === undefined; parent = heads.staying(link.session))
+      for (; parent === undefined; parent = heads.staying(link.session)) {
         await heads.settled(link.session);
+        await this.staged();
+      }
       if (head.isDeleted) throw deletedError(session);
       checkRevision(head, "none");
       checkForkPoint(parent, link, session);
@@ -98,6 +108,73 @@ export class Appender {
   /** Does something with a session that nobody appends to meanwhile. */
   async alone<Result>(head: Head, act: () => Promise<Result>): Promise<Result> {
     return await this.#queueInLine<Result>(head, async () => ({ appended: await act() }));
+  }
+
+  /** Resolves when no session is being written in parts; nobody begins to before the caller has gone on. */
+  async staged(): Promise<void> {
+    while (this.#staging !== undefined) await this.#staging;
+  }
+
+  /**
+   * Writes a new session of events that come in parts, of which nothing is to be seen before all is written.
+   * @param others - What else has to end before it begins.
+   */
+  async appendParts(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    { others, ...options }: AppendOptions & { readonly others: () => Promise<unknown> },
+  ): Promise<Appended> {
+    const { heads, committer, database } = this.#options;
+    const head = heads.of(session);
+    return await this.alone(head, async () => {
+      await this.staged();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#staging = promise;
+      try {
+        if (head.isDeleted) throw deletedError(session);
+        checkRevision(head, "none");
+        await others();
+        await committer.flushed();
+        const mark = { session, before: committer.written, checked: await lastChecked(database) };
+        committer.stage(head);
+        return await this.#stage(head, mark, parts, options);
+      } finally {
+        this.#staging = undefined;
+        resolve();
+      }
+    });
+  }
+
+  async #stage(
+    head: Head,
+    mark: StagedMark,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options: AppendOptions,
+  ): Promise<Appended> {
+    const { committer, database } = this.#options;
+    const write = committer.write.bind(committer);
+    try {
+      await write((rows) => rows.put(...stagedRow(mark)));
+      let appended: Appended | undefined;
+      for await (const part of parts) {
+        if (await findIds(this.#options, head, part))
+          throw conflict(head, "they are in it twice", []);
+        appended = await this.#queue(head, "any", part, options);
+      }
+      if (appended === undefined) throw nothingToAppend(head);
+      const { key, row } = indexRow(head.session, head);
+      await write((rows) => {
+        rows.put(key, row);
+        rows.del(stagedKey);
+      });
+      committer.publish();
+      return appended;
+    } catch (error) {
+      if (committer.failure !== undefined) throw error;
+      await eraseStaged(database, mark, write);
+      committer.withdraw(mark.checked);
+      throw error;
+    }
   }
 
   /** Resolves when all appends that were taken in have been queued or refused. */

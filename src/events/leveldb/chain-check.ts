@@ -13,7 +13,7 @@ import { checkedKey, commitKey, numberOf, under } from "./keys.ts";
 import { unseal } from "./sealed-row.ts";
 import { SinceMark } from "./since-mark.ts";
 
-const markSchema: z.ZodType<ChainMark> = z.object({
+export const markSchema: z.ZodType<ChainMark> = z.object({
   position: z.int().nonnegative(),
   seal: z.string(),
 });

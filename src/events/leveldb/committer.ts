@@ -43,10 +43,17 @@ export interface CommitterOptions {
   readonly onFailed: () => void;
 }
 
+/** A session of which nothing is to be seen yet, and what was written before it. */
+interface Staged {
+  readonly head: Head;
+  readonly before: ChainMark;
+  readonly indexed: number;
+}
+
 export class Committer {
   readonly #database: Database;
   readonly #options: CommitterOptions;
-  readonly #marks: ChainMarks;
+  #marks: ChainMarks;
   /** The last global position, including what is queued. */
   #position: number;
   #written: ChainMark;
@@ -57,6 +64,7 @@ export class Committer {
   readonly #loose = new LooseCommits();
   readonly #spare = new SpareRows();
   #idle: PromiseWithResolvers<void> | undefined;
+  #staged: Staged | undefined;
   #failure: TurnlogError | undefined;
 
   constructor(database: Database, options: CommitterOptions) {
@@ -73,9 +81,9 @@ export class Committer {
     return this.#failure;
   }
 
-  /** The end of what is written. */
+  /** The end of what is written and to be seen. */
   get written(): ChainMark {
-    return this.#written;
+    return this.#staged?.before ?? this.#written;
   }
 
   /** The newest mark that is written: index rows count everything up to there. */
@@ -194,14 +202,63 @@ export class Committer {
     this.#committed(batch, end);
   }
 
+  /**
+   * From now on a session is written of which nobody is to see anything. Nothing is queued now, and
+   * nobody else appends before {@link publish} or {@link withdraw}.
+   */
+  stage(head: Head): void {
+    this.#staged = { head, before: this.#written, indexed: this.#indexed };
+    // Records that are merged into one must not be of both sides.
+    this.#loose.clear();
+  }
+
+  /** All of the staged session is written, also that it is there: shows it. */
+  publish(): void {
+    const head = this.#staged?.head;
+    this.#staged = undefined;
+    if (head === undefined) return;
+    head.committed = head.revision;
+    head.tail?.advance(head.revision);
+    this.#options.onWritten();
+  }
+
+  /** The rows of the staged session are gone again; `checked` is where `m/checked` stands. */
+  withdraw(checked: ChainMark): void {
+    const staged = this.#staged;
+    this.#staged = undefined;
+    if (staged === undefined) return;
+    this.#written = staged.before;
+    this.#position = staged.before.position;
+    this.#indexed = staged.indexed;
+    this.#marks = new ChainMarks(checked, checked);
+    this.#loose.clear();
+    const { head } = staged;
+    Object.assign(head, {
+      revision: 0,
+      committed: 0,
+      createdAt: 0,
+      updatedAt: 0,
+      share: undefined,
+    });
+    head.loose.clear();
+    head.tail?.forget();
+  }
+
+  /** Those of a batch's sessions that are to be seen. */
+  #shown({ shares }: Batch): readonly BatchShare[] {
+    const hidden = this.#staged?.head;
+    return hidden === undefined ? shares : shares.filter(({ head }) => head !== hidden);
+  }
+
   /** Adds the rows that a batch has once: the commit record, index rows, the mark. */
   #finish(batch: Batch): ChainMark {
     const end = batch.record.count === 0 ? undefined : this.#record(batch);
     const isMark = end !== undefined && this.#marks.isNext(batch.size);
     // What the chain tells from a mark on, it need not tell of what lies before.
     batch.indexesAll ||= isMark || this.#options.index.isDue;
-    if (batch.indexesAll) this.#options.index.catchUp(batch, batch.shares);
-    else this.#options.index.begin(batch, batch.shares);
+    const shares = this.#shown(batch);
+    if (batch.indexesAll) this.#options.index.catchUp(batch, shares);
+    else this.#options.index.begin(batch, shares);
     if (end === undefined) return this.#written;
     this.#spare.wrote(batch.size);
     if (isMark) {
@@ -247,17 +304,18 @@ export class Committer {
   #committed(batch: Batch, end: ChainMark): void {
     this.#written = end;
     if (end === this.#marks.newest) this.#indexed = end.position;
+    const shown = this.#shown(batch);
     for (const share of batch.shares) {
       const { head } = share;
-      head.committed = share.revision;
+      if (head !== this.#staged?.head) head.committed = share.revision;
       head.updatedAt = share.updatedAt;
       head.batches--;
       if (share.ids !== undefined) for (const id of share.ids) head.ids.delete(id);
     }
-    this.#options.index.written(batch.shares, batch.indexesAll);
+    this.#options.index.written(shown, batch.indexesAll);
     this.#write();
     batch.keepPromises();
-    for (const { head, revision } of batch.shares) head.tail?.advance(revision);
+    for (const { head, revision } of shown) head.tail?.advance(revision);
     this.#options.onWritten();
   }
 
@@ -269,6 +327,8 @@ export class Committer {
     this.#filling = undefined;
     this.#writing = undefined;
     this.#position = this.#written.position;
+    // What a failed import has left is hidden by its mark, and taken away by the next opening.
+    this.#written = this.written;
     this.#options.onFailed();
     for (const lost of [batch, ...behind.splice(0)]) lost.breakPromises(failure);
     this.#full.length = 0;

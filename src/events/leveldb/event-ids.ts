@@ -89,7 +89,7 @@ async function stored(database: Database, session: string, id: string): Promise<
   return { seq: place[0], position: place[1] };
 }
 
-function conflict(head: Head, why: string, ids: readonly string[]): TurnlogError {
+export function conflict(head: Head, why: string, ids: readonly string[]): TurnlogError {
   return new TurnlogError(
     "EVENT_ID_CONFLICT",
     `An append to ${head.session} was refused: ${why}. Append exactly the events of the first attempt, or give new ones new ids.`,

@@ -14,6 +14,7 @@ import type { Head } from "./head.ts";
 import { atLeast, readIndex, type IndexEntry } from "./index-row.ts";
 import type { IndexRows } from "./index-rows.ts";
 import { eventPrefix, numberOf, sessionKey, under } from "./keys.ts";
+import { readStaged } from "./staged-row.ts";
 import { isDeleted } from "./tombstone.ts";
 
 /** How many heads are remembered, some hundred bytes each. */
@@ -145,6 +146,8 @@ async function readHead(database: Database, session: string, rows: IndexRows): P
     if (row === undefined && last === undefined)
       return { ...nothing, isDeleted: await isDeleted(database, session) };
     const entry = row === undefined ? undefined : readIndex(session, row);
+    if (entry === undefined && (await readStaged(database))?.session === session)
+      return { ...nothing, isDeleted: false };
     const end = last === undefined ? (entry?.link?.position ?? 0) : numberOf(last);
     if (entry === undefined) throw damagedAt(session, end, "its index row is missing or altered");
     const index = atLeast(entry, known);

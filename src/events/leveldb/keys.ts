@@ -18,6 +18,8 @@ const EVENT_KEY = /^e\/([A-Za-z0-9][A-Za-z0-9._:@-]{0,127})\/[0-9a-z]{9}$/;
 
 export const formatKey = "m/format";
 export const checkedKey = "m/checked";
+/** Says of a session that not all of it is written yet. */
+export const stagedKey = "m/staged";
 
 /** All numbers up to 36⁹ ≈ 10¹⁴ keep their order as text. */
 export function fixedWidth(value: number): string {

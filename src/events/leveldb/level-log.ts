@@ -169,6 +169,18 @@ export class LevelLog implements StoreLog {
     }
   }
 
+  async appendParts(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options: AppendOptions = {},
+  ): Promise<Appended> {
+    this.#assertWritable();
+    check(appendSchema, options, "appendParts", { name: "options", session });
+    // A copy has all of a session or nothing.
+    const others = (): Promise<unknown> => Promise.allSettled(this.#backups);
+    return await this.#appender.appendParts(session, parts, { ...options, others });
+  }
+
   fork(session: string, events: ForkEvents): Promise<Appended> {
     try {
       this.#assertWritable();
@@ -272,6 +284,7 @@ export class LevelLog implements StoreLog {
     check(backupSchema, options, "backup", { name: "options" });
     const given = options.signal === undefined ? [] : [options.signal];
     const signal = AbortSignal.any([this.#ending.signal, ...given]);
+    await this.#appender.staged();
     const made = this.#backup(resolve(dir), { ...options, signal });
     this.#backups.add(made);
     return await made.finally(() => this.#backups.delete(made));

@@ -15,6 +15,13 @@ export class LooseRows {
   #first: Delta | undefined;
   #events = 0;
 
+  /** Forgets rows that are there no more. */
+  clear(): void {
+    this.#rows = [];
+    this.#first = undefined;
+    this.#events = 0;
+  }
+
   /** Takes the next row of the session; returns rows before it that are to become one, or none. */
   take(row: EventRow): readonly EventRow[] {
     const [first] = row.events;

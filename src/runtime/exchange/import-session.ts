@@ -1,5 +1,6 @@
-/** Brings sessions into a log from outside: checked as a whole first, then appended in one piece. */
+/** Brings sessions into a log from outside: checked as a whole first, then read again and appended in parts, of which nobody sees any before the last. */
 
+import { createHash } from "node:crypto";
 import {
   check,
   code,
@@ -13,8 +14,10 @@ import {
   isSealed,
   openedEvent,
   type EncryptedLog,
+  type LogWithBlobs,
 } from "../../events/encryption/index.ts";
 import {
+  appendParts,
   isBlobLine,
   parseBlobLine,
   parseEventLine,
@@ -28,11 +31,10 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 import { blobsOf } from "../blobs/opened-blobs.ts";
-import { EVENTS_PER_SNAPSHOT, foldedStates, keepStates } from "../folded-states.ts";
-import { nothingKept } from "../session-snapshot.ts";
-import { initialSessionState } from "../session-state.ts";
+import { EVENTS_PER_SNAPSHOT, keepFolded } from "../folded-states.ts";
 import { Inspection } from "../verify/inspection.ts";
 import { relinkedFor } from "./relinked.ts";
+import { Spool } from "./spool.ts";
 
 /** How a session is taken in. */
 export interface ImportOptions {
@@ -60,11 +62,28 @@ export interface SessionFile {
   readonly fixture?: FixtureNote;
 }
 
+/** A file that was checked, to be read again. */
+export interface CheckedFile extends Omit<SessionFile, "events"> {
+  readonly events: number;
+  /** Whether events of it are encrypted. */
+  readonly sealed: boolean;
+  /** The events that bring its blobs along. */
+  readonly blobs: readonly SessionEvent<"blob.stored">[];
+  /** Over the lines of its events: what is read again is what was checked. */
+  readonly digest: string;
+}
+
+type Lines = Iterable<string> | AsyncIterable<string>;
+
 /** What is in the log now. */
 export interface Imported {
   readonly session: string;
   readonly events: number;
 }
+
+/** How many events are appended at once, and about how many characters. */
+const EVENTS_PER_PART = 512;
+const PART_SIZE = 512 * 1024;
 
 const blobStore = implementation({ get: code, put: code });
 const readSchema = optionsOf<ImportOptions>({ as: name, verify: flag, onBlob: code }, {});
@@ -79,15 +98,35 @@ const importSchema = optionsOf<ImportSessionOptions>(
  * @throws TurnlogError `INVALID_INPUT`, `EVENT_INVALID`, `EVENT_TOO_NEW`, with the position
  */
 export async function readSessionFile(
-  lines: Iterable<string> | AsyncIterable<string>,
+  lines: Lines,
   options: ImportOptions = {},
 ): Promise<SessionFile> {
   check(readSchema, options, "readSessionFile", { name: "options" });
-  const { as, verify = true, onBlob } = options;
-  const inspection = new Inspection();
   const events: SessionEvent[] = [];
+  const { session, fixture } = await checkLines(lines, options, (event) => events.push(event));
+  return { session, events, ...(fixture === undefined ? {} : { fixture }) };
+}
+
+/** The same without the events, however many: what is needed to read the file again. */
+export async function checkSessionFile(
+  lines: Lines,
+  options: ImportOptions = {},
+): Promise<CheckedFile> {
+  return await checkLines(lines, options, () => {});
+}
+
+async function checkLines(
+  lines: Lines,
+  { as, verify = true, onBlob }: ImportOptions,
+  onEvent: (event: SessionEvent) => void,
+): Promise<CheckedFile> {
+  const inspection = new Inspection();
+  const blobs: SessionEvent<"blob.stored">[] = [];
+  const digest = createHash("sha256");
   let header: ReturnType<typeof parseHeaderLine> | undefined;
   let session = "";
+  let events = 0;
+  let sealed = false;
   for await (const line of lines) {
     if (line.trim() === "") continue;
     if (header !== undefined && isBlobLine(line)) {
@@ -100,57 +139,119 @@ export async function readSessionFile(
       session = parseSessionId(as ?? header.session);
       continue;
     }
-    const event = parseEventLine(line, { session, seq: events.length + 1 });
+    const event = parseEventLine(line, { session, seq: events + 1 });
+    digest.update(line);
     const isOpen = !isSealed(event);
     // Its key is kept under the name that it has.
     if (!isOpen && session !== header.session)
       throw invalid(session, `it is encrypted, and can only be ${header.session} again`);
-    events.push(event);
+    events++;
+    sealed ||= !isOpen;
+    if (event.type === "blob.stored") blobs.push(event);
+    onEvent(event);
     // What is encrypted is checked as if it had been redacted.
     const told = isOpen ? event : (openedEvent(event, undefined) ?? event);
     if (verify) assertLawful(session, inspection.see(told));
   }
   if (header === undefined) throw invalid(session, "it is empty");
-  if (header.events !== events.length) {
-    throw invalid(session, `it has ${events.length} events, and its header says ${header.events}`);
-  }
+  if (header.events !== events)
+    throw invalid(session, `it has ${events} events, and its header says ${header.events}`);
   if (verify) assertLawful(session, inspection.end());
   const { fixture } = header;
-  return { session, events, ...(fixture === undefined ? {} : { fixture }) };
+  const found = { session, events, sealed, blobs, digest: digest.digest("hex") };
+  return { ...found, ...(fixture === undefined ? {} : { fixture }) };
 }
 
 /**
  * Imports an exported session: all of it, or nothing. Nothing is written before the last line was
- * checked; then all events are one append, which a log writes as a whole or not at all.
+ * checked; then the lines are read again, and the session is there when the last event is written.
+ * Lines that are no array are kept in an encrypted file meanwhile.
  * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` when
  * there is a session of this name; `KEY_WRONG` for sealed events that its key does not open, where it is at hand
  */
 export async function importSession(
   log: EventLog,
-  lines: Iterable<string> | AsyncIterable<string>,
+  lines: Lines,
   given: ImportSessionOptions = {},
 ): Promise<Imported> {
   check(importSchema, given, "importSession", { name: "options" });
-  const { blobs = blobsOf(log), blobsFrom, ...options } = given;
+  const again = (): Lines => lines;
+  if (Array.isArray(lines)) return await importTwice(log, again, given);
+  await using spool = await Spool.open(folderOf(log));
+  return await importTwice(log, () => spool.through(lines), given);
+}
+
+/** The same of lines that can be read twice: they are asked for each time. */
+export async function importTwice(
+  log: EventLog,
+  read: () => Lines,
+  { blobs = blobsOf(log), blobsFrom, ...options }: ImportSessionOptions,
+): Promise<Imported> {
   const held: Disposable[] = [];
   try {
     const onBlob = async ({ sha256, content }: FileBlob): Promise<void> => {
       assertPlain(log, sha256);
       if (blobs !== undefined) held.push(await blobs.put(content));
     };
-    const { session, events } = await readSessionFile(lines, { ...options, onBlob });
-    const needed = events.filter((event) => event.type === "blob.stored");
-    for (const { data } of needed) assertPlain(log, data.sha256);
+    const file = await checkSessionFile(read(), { ...options, onBlob });
+    for (const { data } of file.blobs) assertPlain(log, data.sha256);
     if (blobs !== undefined) {
       // Those that are there already must not go before the session has them.
-      held.push(blobs.hold(needed.map(({ data }) => data.sha256)));
+      held.push(blobs.hold(file.blobs.map(({ data }) => data.sha256)));
       const isNeeded = options.verify ?? true;
-      await haveBlobs(session, needed, blobs, blobsFrom, isNeeded);
+      await haveBlobs(file.session, file.blobs, blobs, blobsFrom, isNeeded);
     }
-    return await appendImported(log, session, events);
+    return await appendFile(log, file, read());
   } finally {
     for (const blob of held) blob[Symbol.dispose]();
   }
+}
+
+/** Appends a file that was checked, by its lines once more. @throws TurnlogError as {@link importSession} */
+export async function appendFile(
+  log: EventLog,
+  file: CheckedFile,
+  lines: Lines,
+): Promise<Imported> {
+  return await append(log, file, eventsAgain(file, lines));
+}
+
+/** The events of a file that has been checked, which must be what it was. */
+async function* eventsAgain(
+  { session, events, digest }: CheckedFile,
+  lines: Lines,
+): AsyncGenerator<readonly SessionEvent[]> {
+  const again = createHash("sha256");
+  let part: SessionEvent[] = [];
+  let size = 0;
+  let seq = 0;
+  let isHeader = true;
+  for await (const line of lines) {
+    if (line.trim() === "") continue;
+    const isEvent = !isHeader && !isBlobLine(line);
+    isHeader = false;
+    if (!isEvent) continue;
+    again.update(line);
+    part.push(parseEventLine(line, { session, seq: ++seq }));
+    size += line.length;
+    if (part.length < EVENTS_PER_PART && size < PART_SIZE) continue;
+    yield part;
+    part = [];
+    size = 0;
+  }
+  if (seq !== events || again.digest("hex") !== digest)
+    throw invalid(session, "it was changed while it was read. Import it again");
+  if (part.length > 0) yield part;
+}
+
+function* partsOf(events: readonly SessionEvent[]): Generator<readonly SessionEvent[]> {
+  for (let from = 0; from < events.length; from += EVENTS_PER_PART)
+    yield events.slice(from, from + EVENTS_PER_PART);
+}
+
+function folderOf(log: EventLog): string | undefined {
+  const { dir }: LogWithBlobs = asEncrypted(log)?.stored ?? log;
+  return dir;
 }
 
 /** Blobs are not encrypted: of a session that is to be, they must not come to the disk. */
@@ -190,16 +291,28 @@ export async function appendImported(
   session: string,
   events: readonly SessionEvent[],
 ): Promise<Imported> {
-  try {
-    if (events.some(isSealed)) {
-      const encrypted = asEncrypted(log);
-      await assertOpens(encrypted, session, events);
-      // It is stored as it was, and read with the key that it had.
-      await (encrypted?.stored ?? log).append(session, "none", events, { origin: "copied" });
-    } else {
-      const relinked = events.map(await relinkedFor(log, session));
-      await log.append(session, "none", relinked, { origin: "copied" });
+  const sealed = events.some(isSealed);
+  const file = { session, events: events.length, sealed };
+  return await append(log, file, partsOf(events));
+}
+
+async function append(
+  log: EventLog,
+  { session, events: count, sealed }: Pick<CheckedFile, "session" | "events" | "sealed">,
+  parts: Iterable<readonly SessionEvent[]> | AsyncIterable<readonly SessionEvent[]>,
+): Promise<Imported> {
+  const encrypted = asEncrypted(log);
+  // What is sealed is stored as it was, and read with the key that it had.
+  const target = sealed ? (encrypted?.stored ?? log) : log;
+  const relink = sealed ? undefined : await relinkedFor(log, session);
+  const stored = async function* (): AsyncGenerator<readonly SessionEvent[]> {
+    for await (const part of parts) {
+      if (sealed) await assertOpens(encrypted, session, part);
+      yield relink === undefined ? part : part.map(relink);
     }
+  };
+  try {
+    await appendParts(target, session, stored(), { origin: "copied" });
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(
@@ -208,20 +321,14 @@ export async function appendImported(
       { session, cause: error },
     );
   }
-  if (!events.some(isSealed)) await keepImported(log, session, events);
-  return { session, events: events.length };
+  if (!sealed && count >= EVENTS_PER_SNAPSHOT) await keepImported(log, session);
+  return { session, events: count };
 }
 
 /** A long session is kept as one is that was recorded here, so that looking back into it is as quick. */
-async function keepImported(
-  log: EventLog,
-  session: string,
-  events: readonly SessionEvent[],
-): Promise<void> {
-  if (events.length < EVENTS_PER_SNAPSHOT) return;
+async function keepImported(log: EventLog, session: string): Promise<void> {
   try {
-    const { due } = await foldedStates(initialSessionState, events);
-    await keepStates(log, session, due, nothingKept);
+    await keepFolded(log, session, log.read(session));
   } catch (cause) {
     // The session is there: whoever opens it keeps what is missing.
     const what = `A snapshot of session ${session} could not be stored; it is imported, and opens more slowly next time.`;

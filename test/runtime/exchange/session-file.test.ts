@@ -3,7 +3,13 @@
 import { deepStrictEqual } from "node:assert/strict";
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { TurnlogError, type EventLog, type NewEvent } from "../../../src/events/index.ts";
+import {
+  appendParts,
+  TurnlogError,
+  type EventLog,
+  type NewEvent,
+} from "../../../src/events/index.ts";
+import { importTwice } from "../../../src/runtime/index.ts";
 import {
   exportSession,
   forkSession,
@@ -196,6 +202,70 @@ describe("an import", () => {
     expect(appends).toEqual([events.length]);
   });
 });
+
+it("is read twice and handed on in parts, however long it is, by a log that takes parts", async () => {
+  const most: number[] = [];
+  for (const texts of [1500, 6000]) {
+    await using log = await openMemoryLog();
+    const lines = longFile(texts);
+    let read = 0;
+    let written = 0;
+    let ahead = 0;
+    const source = async function* (): AsyncGenerator<string> {
+      for (const line of lines) {
+        read++;
+        yield line;
+      }
+    };
+    const parts = wrapLog(log, {
+      appendParts: async (session, given, options) => {
+        expect(read).toBe(lines.length);
+        const counted = async function* (): AsyncGenerator<readonly NewEvent[]> {
+          for await (const part of given) {
+            ahead = Math.max(ahead, part.length);
+            yield part;
+            written += part.length;
+          }
+        };
+        return await appendParts(log, session, counted(), options);
+      },
+    });
+    await importSession(parts, source(), { verify: false });
+    expect(written).toBe(lines.length - 1);
+    expect(await Array.fromAsync(exportSession(log, "s"))).toEqual(lines);
+    most.push(ahead);
+  }
+  expect(most[1]).toBe(most[0]);
+});
+
+it("is refused where the file is another one when it is read again, and nothing is there", async () => {
+  await using log = await openMemoryLog();
+  const lines = longFile(1500);
+  let times = 0;
+  const changing = {
+    *[Symbol.iterator]() {
+      times++;
+      yield* times === 1 ? lines : lines.map((line) => line.replace("word 1400", "word 1401"));
+    },
+  };
+  await expect(importTwice(log, () => changing, { verify: false })).rejects.toThrow(
+    "changed while it was read",
+  );
+  expect(await Array.fromAsync(log.list())).toEqual([]);
+});
+
+/** A header and so many events, a large one among them. */
+function longFile(texts: number): readonly string[] {
+  const header = { turnlog: "session", format: 1, session: "s", events: texts };
+  const events = Array.from({ length: texts }, (_, index) => ({
+    seq: index + 1,
+    at: index,
+    type: "part.raw",
+    version: 1,
+    data: { rawValue: index === 300 ? "word".repeat(300_000) : `word ${index}` },
+  }));
+  return [header, ...events].map((line) => JSON.stringify(line));
+}
 
 it("of a fork is a whole session, whose header says where it branched off, also when it is exported again", async () => {
   await using log = await openMemoryLog();

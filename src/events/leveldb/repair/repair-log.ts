@@ -13,6 +13,7 @@ import type { StoredBlob } from "../blob-rows.ts";
 import { checkChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import { storeFailure } from "../failures.ts";
+import { dropStaged } from "../staged-row.ts";
 import { readFormat } from "../store/format-row.ts";
 import { fileFindings, salvage } from "./salvage.ts";
 import { flush, levelAt } from "../store/level.ts";
@@ -160,6 +161,7 @@ async function examine(
     await database.open();
     const format = await readFormat(database, paths.dir);
     if (typeof format === "string") findings.push("the row that says what the log is, is missing");
+    await dropStaged(database);
     const survey = await surveyStore(database);
     findings.push(...survey.findings);
     const sameLog = typeof format !== "string" && store?.generation === format.generation;
@@ -198,6 +200,7 @@ async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise
     const generation =
       1 + Math.max(store?.generation ?? 0, typeof format === "string" ? 0 : format.generation);
     await target.open();
+    await dropStaged(source);
     const survey = await surveyStore(source);
     const end = await mend(source, target, survey, generation);
     await flush(target);

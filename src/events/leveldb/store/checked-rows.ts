@@ -3,6 +3,7 @@
 import { checkChain, type CheckedChain } from "../chain-check.ts";
 import { chainStart, type ChainMark } from "../commit-record.ts";
 import type { Database } from "../database.ts";
+import { dropStaged } from "../staged-row.ts";
 import { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 import type { StoreFile } from "./store-file.ts";
 import type { StorePaths } from "./store-paths.ts";
@@ -22,6 +23,7 @@ export async function checkRows(
   if (format === "foreign" || (format === "none" && store.reached.position > 0))
     throw formatDamage(dir);
   if (format === "none") format = await writeFormat(database, store.generation);
+  await dropStaged(database);
   const { generation } = format;
   const known: ChainMark = generation === store.generation ? store.reached : chainStart;
   return { generation, chain: await checkChain(database, known) };
