@@ -15,6 +15,7 @@ export type TurnlogErrorCode =
   | "SESSION_HAS_FORKS"
   | "SESSION_FAILED"
   | "TURN_FAILED"
+  | "CALLBACK_FAILED"
   | "RUNTIME_CLOSED"
   | "MCP_SERVER_FAILED"
   | "MCP_TOOL_FAILED"

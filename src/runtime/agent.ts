@@ -15,6 +15,7 @@ import {
 import type { UnsupportedSetting } from "./border/sdk-settings.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
+import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop } from "./full-stop.ts";
 import { toJson } from "./json-value.ts";
 import { withReader } from "./reader-tool.ts";
@@ -205,7 +206,7 @@ function heldTools(tools: NonNullable<Agent["tools"]>): NonNullable<Agent["tools
 
 function heldContext(context: NonNullable<Agent["context"]>): NonNullable<Agent["context"]> {
   const { limits, prune, cut, media } = context;
-  return { ...context, ...ownCopy(given({ limits, prune, cut, media })) };
+  return { ...guardedContext(context), ...ownCopy(given({ limits, prune, cut, media })) };
 }
 
 /** Without what is undefined: an option that is not given is absent. */

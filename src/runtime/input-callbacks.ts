@@ -7,6 +7,7 @@ import type { ToolSet } from "ai";
 import type { StepRequest } from "./step-source.ts";
 import type { ContentPart } from "./recorded-part.ts";
 import { withMessages } from "./shown-messages.ts";
+import { awaited } from "./user-callbacks.ts";
 
 type AnyTool = ToolSet[string];
 
@@ -29,19 +30,29 @@ export function inputCallbacks({
   };
   return async (part) => {
     switch (part.type) {
-      case "tool-input-start":
+      case "tool-input-start": {
         names.set(part.id, part.toolName);
-        return await tools.get(part.toolName)?.onInputStart?.(options(part.id));
-      case "tool-input-delta":
-        return await tools
-          .get(names.get(part.id))
-          ?.onInputDelta?.(Object.assign(options(part.id), { inputTextDelta: part.delta }));
+        const tool = tools.get(part.toolName);
+        return await awaited(`tools.${part.toolName}.onInputStart`, () =>
+          tool?.onInputStart?.(options(part.id)),
+        );
+      }
+      case "tool-input-delta": {
+        const name = names.get(part.id);
+        return await awaited(`tools.${name}.onInputDelta`, () =>
+          tools
+            .get(name)
+            ?.onInputDelta?.(Object.assign(options(part.id), { inputTextDelta: part.delta })),
+        );
+      }
       case "tool-call": {
         if (part.invalid === true) return;
         const input: unknown = part.input;
-        return await tools
-          .get(part.toolName)
-          ?.onInputAvailable?.(Object.assign(options(part.toolCallId), { input }));
+        return await awaited(`tools.${part.toolName}.onInputAvailable`, () =>
+          tools
+            .get(part.toolName)
+            ?.onInputAvailable?.(Object.assign(options(part.toolCallId), { input })),
+        );
       }
       default:
     }

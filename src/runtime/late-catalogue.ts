@@ -4,6 +4,7 @@
  */
 
 import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
+import { guardedCatalogue } from "./user-callbacks.ts";
 
 export interface LateCatalogue extends ModelCatalogue {
   /** Resolves when it is loaded; has to be waited for before a step. */
@@ -11,7 +12,7 @@ export interface LateCatalogue extends ModelCatalogue {
 }
 
 export function lateCatalogue(own: ModelCatalogue | undefined): LateCatalogue {
-  let loaded = own;
+  let loaded = own && guardedCatalogue(own);
   let loading: Promise<void> | undefined;
   return {
     limits: (model, at) => loaded?.limits(model, at),

@@ -6,7 +6,7 @@
 
 import type { ModelMessage } from "ai";
 import { estimateSpent, type ModelCatalogue } from "../context/index.ts";
-import type { EventBody, SessionEvent } from "../events/index.ts";
+import type { EventBody, SessionEvent, StoredError } from "../events/index.ts";
 import type { Effect } from "../machines/index.ts";
 import { promptDigest, promptMessages } from "../projections/index.ts";
 import { DEFAULT_MAX_STEPS, NO_STEP_LIMIT, type PreparedAgent } from "./agent.ts";
@@ -19,6 +19,8 @@ import type { SessionDoor } from "./session-door.ts";
 import { SessionPrompts } from "./session-prompts.ts";
 import type { StepSource } from "./step-source.ts";
 import { waited, type Timer } from "./timer.ts";
+import { toStoredError } from "./json-value.ts";
+import { isCallbackFailure } from "./user-callbacks.ts";
 import { ToolRunner } from "./tool-runner.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
@@ -50,6 +52,8 @@ export class SessionEffects implements Disposable {
   #messages: readonly ModelMessage[] = [];
   #inputs = new Map<string, unknown>();
   #tools: ToolRunner | undefined;
+  /** Why the step that is begun fails before its model is called. */
+  #fault: StoredError | undefined;
 
   constructor(prepared: PreparedAgent, options: SessionEffectsOptions) {
     this.#options = options;
@@ -98,7 +102,9 @@ export class SessionEffects implements Disposable {
       case "startTurn":
         return this.#startTurn();
       case "startStep":
-        return this.#startStep();
+        return this.#orFail(() => {
+          this.#startStep();
+        });
       case "callModel":
         return this.#background(() => this.#callModel());
       case "backOff":
@@ -108,7 +114,9 @@ export class SessionEffects implements Disposable {
       case "compact":
         return this.#background(() => this.#compact());
       case "makeRoom":
-        return this.#makeRoom();
+        return this.#orFail(() => {
+          this.#makeRoom();
+        });
       case "abort":
         return this.#stop.abort(this.#options.stopped());
       case "settle":
@@ -171,6 +179,9 @@ export class SessionEffects implements Disposable {
   }
 
   async #callModel(): Promise<void> {
+    const fault = this.#fault;
+    this.#fault = undefined;
+    if (fault !== undefined) return this.#recordFailed(fault);
     const { door, source, blobs, clock, timer, random } = this.#options;
     const inputs = this.#inputs;
     await runModelStep({
@@ -243,7 +254,37 @@ export class SessionEffects implements Disposable {
   }
 
   #background(work: () => Promise<void>): void {
-    work().catch(this.#options.onFailure);
+    work()
+      .catch((error: unknown) => {
+        this.#failStep(error);
+      })
+      .catch(this.#options.onFailure);
+  }
+
+  #orFail(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#failStep(error);
+    }
+  }
+
+  /** A function of the user's fails the step that needs it. A step that has not begun is begun for that. */
+  #failStep(error: unknown): void {
+    const { door } = this.#options;
+    const { machine } = door.state;
+    if (!isCallbackFailure(error) || !machine.matches("streaming")) throw error;
+    const stored = toStoredError(error);
+    if (!machine.matches({ streaming: "boundary" })) return this.#recordFailed(stored);
+    this.#fault = stored;
+    this.#beginAttempt(machine.context.step + 1, 1, this.#prompts.plain());
+  }
+
+  #recordFailed(error: StoredError): void {
+    const { machine, usage: spent, history } = this.#options.door.state;
+    const usage = estimateSpent(spent, history);
+    const { step } = machine.context;
+    this.#record({ type: "step.failed", data: { step, kind: "unknown", error, usage } });
   }
 
   #record(body: EventBody): void {

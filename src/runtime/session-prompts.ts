@@ -28,6 +28,8 @@ import {
 import type { Agent } from "./agent.ts";
 import { bindReader } from "./reader-tool.ts";
 import { readResult } from "./result-reading.ts";
+import { toStoredError } from "./json-value.ts";
+import { guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";
 import type { SessionState } from "./session-state.ts";
 
 type Surroundings = Pick<CompactionRun, "door" | "source" | "clock" | "timer" | "random">;
@@ -52,6 +54,15 @@ export class SessionPrompts {
   next(): EstimatedPrompt {
     const { door, clock } = this.#around;
     return nextPrompt(door.state, this.#ground, clock());
+  }
+
+  /** The same without the user's functions, one of which has failed. */
+  plain(): EstimatedPrompt {
+    const { door, clock } = this.#around;
+    const { prepared } = this.#ground;
+    const agent = { ...prepared.agent, context: {} };
+    const catalogue = { limits: () => undefined, cost: () => undefined };
+    return nextPrompt(door.state, { prepared: { ...prepared, agent }, catalogue }, clock());
   }
 
   /** The prompt of the step that is due, with long results cut, pruned where that is worth it, without the oldest media where it is too large; undefined where a compaction has begun first. */
@@ -95,7 +106,7 @@ export class SessionPrompts {
 
   /** Begins a compaction that was asked for. */
   ask(how: CompactionStrategy | undefined): void {
-    const strategy = how ?? this.#usual();
+    const strategy = how === undefined ? this.#usual() : guardedStrategy(how, "strategy");
     this.#asked = strategy;
     this.#around.door.record({
       type: "context.compaction-started",
@@ -108,7 +119,17 @@ export class SessionPrompts {
     const trigger = this.#around.door.state.compactions.trigger ?? "asked";
     const strategy = this.#asked ?? (trigger === "asked" ? this.#usual() : this.#own());
     this.#asked = undefined;
-    await runCompaction({ ...this.#around, ground: this.#ground, strategy, trigger, signal });
+    const { door } = this.#around;
+    try {
+      await runCompaction({ ...this.#around, ground: this.#ground, strategy, trigger, signal });
+    } catch (thrown) {
+      if (!isCallbackFailure(thrown) || !door.state.machine.matches("compacting")) throw thrown;
+      const [error, { name }] = [toStoredError(thrown), strategy];
+      door.record({
+        type: "context.compaction-rejected",
+        data: { strategy: name, why: "failed", error },
+      });
+    }
   }
 
   /** Whether a prompt that was refused may be sent once more: the second time only if there is more to leave out. */

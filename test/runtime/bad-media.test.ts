@@ -192,7 +192,10 @@ describe("an address that the provider does not fetch", () => {
     ["/lie.png", /what is there is text\/plain, and no image\/png/],
     ["/cut.png", /it is broken: it ends before it is complete/],
     ["/endless.png", /could not be downloaded: .*50000/],
-    ["/private.png", /could not be downloaded: /],
+    [
+      "/private.png",
+      /could not be downloaded: URL with IP address 169\.254\.169\.254 is not allowed/,
+    ],
   ])("is named to the model with the reason (%s), and the session goes on", async (path, why) => {
     await using web = await webOf(answer);
     const model = scriptedModel(["I cannot see it.", "Hello."]);

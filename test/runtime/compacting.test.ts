@@ -52,7 +52,14 @@ describe("compaction", () => {
           throw new RangeError("lost count");
         },
       },
-      { why: "failed", error: { name: "RangeError", message: "lost count" } },
+      {
+        why: "failed",
+        error: {
+          code: "CALLBACK_FAILED",
+          message: expect.stringContaining("`strategy.plan` threw: lost count.") as string,
+          cause: { name: "RangeError", message: "lost count" },
+        },
+      },
     ],
   ])("is rejected, and changes nothing, when %s", async (_, strategy, data) => {
     await using open = await openSession({ model: scriptedModel(["One."]) });
