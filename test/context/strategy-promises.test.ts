@@ -10,6 +10,7 @@ import {
   summarize,
   type CompactionStrategy,
 } from "../../src/context/index.ts";
+import type { EventBody } from "../../src/events/index.ts";
 import { gpt, Session } from "./session.ts";
 
 const ground = { meter: meter(defaultEstimator, gpt), factor: 1, messageTokens: 100_000 };
@@ -62,6 +63,21 @@ describe("a short prompt", () => {
     expect(plan?.covers.from).toBeLessThan(talk(1).position);
     expect(plan?.covers.to).toBeLessThanOrEqual(position);
     expect(plan?.covers.to).toBeGreaterThan(talk(1).position);
+  });
+});
+
+describe("dropOldest", () => {
+  it("keeps the newest request with what came of it where the turn that runs has said nothing yet", () => {
+    const how = dropOldest({ keepTurns: 1 });
+    const running: EventBody = { type: "turn.started", data: { turn: 4, maxSteps: 9 } };
+    const session = talk(3);
+    session.record(running);
+    expect(how.plan(session.history, session.view, ground)?.covers.to).toBe(talk(2).position);
+    const unanswered = talk(2);
+    const { position } = unanswered;
+    unanswered.ask("And?");
+    unanswered.record(running);
+    expect(how.plan(unanswered.history, unanswered.view, ground)?.covers.to).toBe(position);
   });
 });
 

@@ -30,7 +30,18 @@ const folders: Readonly<Record<string, Folder>> = {
   },
   projections: {
     sources: ["projections"],
-    tests: [["projections"], recordings, ["laws/folds", "context/call-ids", "runtime/fork-"]],
+    tests: [
+      ["projections"],
+      // What a projection says is also tested where it is acted on.
+      [
+        "context/result-cuts",
+        "context/media-budget",
+        "context/context-estimate",
+        "context/call-ids",
+      ],
+      recordings,
+      ["laws/folds", "runtime/approvals", "runtime/fork-"],
+    ],
   },
   context: {
     sources: ["context"],
