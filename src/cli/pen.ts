@@ -5,7 +5,7 @@
  */
 
 import { spoken, type Channel, type Output, type Style } from "./output.ts";
-import { visibleText } from "./visible-text.ts";
+import { visibleName, visibleText } from "./visible-text.ts";
 
 /** What the model says is in blocks; several can be open side by side. */
 export interface Block {
@@ -57,13 +57,15 @@ export class Pen {
   async note(line: string, style: Style = "dim"): Promise<void> {
     const writes = this.#endBlock();
     this.#hasWritten = true;
-    await Promise.all([...writes, this.#progress(`${this.#styled(style, line)}\n`)]);
+    // What it repeats may have lines, which would pass for ours at the beginning of one.
+    const text = line.replaceAll(/\r?\n(?=[^])/g, "\n  ");
+    await Promise.all([...writes, this.#progress(`${this.#styled(style, text)}\n`)]);
   }
 
   /** A word on what is being waited for; gone with the next thing that is written. Terminals only. */
   async status(text: string): Promise<void> {
     if (!this.#output.progress.isTerminal) return;
-    const writes = [...this.#endBlock(), this.#progress(this.#styled("dim", text))];
+    const writes = [...this.#endBlock(), this.#progress(this.#styled("dim", visibleName(text)))];
     this.#hasStatus = true;
     await Promise.all(writes);
   }

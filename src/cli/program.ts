@@ -15,12 +15,15 @@ import { reportError } from "./error-report.ts";
 import { DONE, USED_WRONGLY, type ExitCode } from "./exit-code.ts";
 import { isReaderGone, processOutput, type Output } from "./output.ts";
 import { takenInTurns } from "./taken-turns.ts";
+import { visibleName } from "./visible-text.ts";
 
 /** Runs one command line; never throws. */
-export async function run(args: readonly string[]): Promise<ExitCode> {
-  const output = takenInTurns(processOutput());
+export async function run(
+  args: readonly string[],
+  output: Output = takenInTurns(processOutput()),
+): Promise<ExitCode> {
   let code: ExitCode = DONE;
-  const program = commands(output, (ended) => {
+  const program = commandLine(output, (ended) => {
     code = ended;
   });
   program.hook("preAction", (_, acting) => refuseMistyped(program, acting, args));
@@ -43,7 +46,8 @@ async function ending(error: unknown, output: Output, debug: boolean): Promise<E
   }
 }
 
-function commands(output: Output, end: (code: ExitCode) => void): Command {
+/** Every command with its options. @param end - Called with how a command ended. */
+export function commandLine(output: Output, end: (code: ExitCode) => void): Command {
   const program = new Command("turnlog")
     .description(
       "Durable LLM agent sessions. Without a command: chat with an agent about this folder.",
@@ -64,6 +68,17 @@ function commands(output: Output, end: (code: ExitCode) => void): Command {
     .option("--json", "print data as JSON, one value a line")
     .option("--debug", "print the stack of an error")
     .configureHelp({ showGlobalOptions: true })
+    // Its messages repeat what was typed, which a script may have from anywhere.
+    .configureOutput({
+      outputError: (text, write) =>
+        write(
+          `${text
+            .trimEnd()
+            .split(/\n(?=\(Did you mean)/)
+            .map(visibleName)
+            .join("\n")}\n`,
+        ),
+    })
     .showHelpAfterError("(turnlog --help tells more)")
     .addHelpText("after", examples)
     .helpCommand(false)

@@ -38,7 +38,9 @@ export function agentOf(event: SessionEvent | undefined): AgentDescription | und
 }
 
 function modelDifference(before: AgentDescription, after: AgentDescription): readonly string[] {
-  const [one, other] = [before, after].map(({ model }) => `${model.provider}:${model.modelId}`);
+  const [one, other] = [before, after].map(({ model }) =>
+    shown(`${model.provider}:${model.modelId}`),
+  );
   return one === other ? [] : [`The model was ${one} and is ${other}.`];
 }
 
@@ -47,9 +49,14 @@ function toolDifference(
   before: AgentDescription,
   after: AgentDescription,
 ): readonly string[] {
-  if (!after.tools.includes(name)) return [`The tool ${name} is gone.`];
-  if (!before.tools.includes(name)) return [`The tool ${name} is new.`];
+  if (!after.tools.includes(name)) return [`The tool ${shown(name)} is gone.`];
+  if (!before.tools.includes(name)) return [`The tool ${shown(name)} is new.`];
   if (before.parts === undefined || after.parts === undefined) return [];
   const isSame = byId(before.parts.tools, name) === byId(after.parts.tools, name);
-  return isSame ? [] : [`The tool ${name} has another description or input schema.`];
+  return isSame ? [] : [`The tool ${shown(name)} has another description or input schema.`];
+}
+
+/** A name in a sentence; one with line ends or unseen characters could forge the next sentence. */
+function shown(name: string): string {
+  return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name;
 }

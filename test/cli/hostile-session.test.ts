@@ -11,19 +11,11 @@ import { createRuntime } from "../../src/runtime/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { call } from "../support/script.ts";
 import { jsonLines, run } from "./command-line.ts";
+import { HOSTILE, NAME, obeyed } from "./hostile-words.ts";
 import { recordedOutput } from "./recorded-output.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 import { hasTerminals, startInTerminal } from "./terminal.ts";
 
-/** OSC 52, which writes the clipboard; another title; hidden text; C1, DEL, bidi, no width, line ends. */
-const HOSTILE =
-  "\u001B]52;c;ZXZpbA==\u0007\u001B[8mhidden\u001B[2J\u009B31m\u007F\u202Egnp.exe\u2066\u200Bx\u2028y\uFEFF\u{E0041}\r";
-/** A name that forges a line. */
-const NAME = `evil${HOSTILE}\nerror: forged`;
-
-const obeyed =
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u;
 // oxlint-disable-next-line no-control-regex
 const looks = /\u001B\[(?:0|1|2|22|3[1-6]|39)m/g;
 

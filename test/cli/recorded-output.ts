@@ -5,12 +5,15 @@ export interface RecordedOutput extends Output {
   readonly written: { data: string; progress: string; both: string };
 }
 
-/** @param isTerminal - Both streams are one screen, as in a terminal. */
-export function recordedOutput(isTerminal: boolean): RecordedOutput {
+/**
+ * @param isTerminal - Both streams are one screen, as in a terminal.
+ * @param isPipe - Another process reads both.
+ */
+export function recordedOutput(isTerminal: boolean, isPipe = false): RecordedOutput {
   const written = { data: "", progress: "", both: "" };
   const channel = (name: "data" | "progress"): Channel => ({
     isTerminal,
-    isPipe: false,
+    isPipe,
     columns: isTerminal ? 80 : undefined,
     rows: isTerminal ? 24 : undefined,
     style: (_style, text) => text,

@@ -77,8 +77,7 @@ export class ChatScreen {
       case "message.delivered":
         for (const { id, content } of before.queue) {
           if (!event.data.ids.includes(id)) continue;
-          const text = contentText(content).replaceAll("\n", "\n  ");
-          await this.notes(["", `> ${text}`, ""], "bold");
+          await this.notes(["", `> ${contentText(content)}`, ""], "bold");
         }
         return;
       case "message.withdrawn":

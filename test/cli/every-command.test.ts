@@ -1,0 +1,208 @@
+/** Every command, on a store whose texts and names are meant for the terminal, into each kind of reader. */
+
+import { cp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { tool } from "ai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { commandLine, run } from "../../src/cli/program.ts";
+import { createRuntime, exportSession, folderKeys, openLog, type Agent } from "../../src/index.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
+import { call } from "../support/script.ts";
+import { jsonLines, run as runProcess } from "./command-line.ts";
+import { HOSTILE, NAME, obeyed } from "./hostile-words.ts";
+import { recordedOutput } from "./recorded-output.ts";
+import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
+
+let folder: TemporaryFolder;
+let copies = 0;
+
+beforeAll(async () => {
+  folder = await temporaryFolder({});
+  const keys = folderKeys(join(folder.path, "keys"));
+  for (const store of ["plain", "encrypted"]) {
+    await using runtime = await createRuntime({
+      dir: join(folder.path, store),
+      agent: hostileAgent(),
+      ...(store === "encrypted" ? { encryption: { keys } } : {}),
+    });
+    const session = await runtime.session("s");
+    await (
+      await session.send(NAME)
+    ).result;
+    // One call waits for people, one message for its turn.
+    await (await session.send("pay")).untilRest();
+    await session.send(NAME);
+  }
+  await using log = await openLog({ dir: join(folder.path, "plain"), readOnly: true });
+  const lines = await Array.fromAsync(exportSession(log, "s"));
+  await writeFile(join(folder.path, "s.jsonl"), `${lines.join("\n")}\n`);
+  const chat = [{ id: NAME, role: "user", metadata: NAME, parts: [{ type: "text", text: NAME }] }];
+  await writeFile(join(folder.path, "chat.json"), JSON.stringify(chat));
+  const agent = `export const agent = { model: "offline", instructions: ${JSON.stringify(NAME)} };\n`;
+  await writeFile(join(folder.path, "agent.mjs"), agent);
+}, 30_000);
+
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+});
+
+function hostileAgent(): Agent {
+  const model = scriptedModel([
+    {
+      parts: [
+        { type: "reasoning", deltas: [HOSTILE] },
+        { type: "text", deltas: [HOSTILE] },
+        call("look", `c${NAME}`, { path: NAME }),
+        call(`no${NAME}`, "n", { path: NAME }),
+      ],
+    },
+    { parts: [call("look", "f", { path: "fail" })] },
+    { parts: [{ type: "text", deltas: [`Done ${NAME}`] }] },
+    { parts: [call("pay", `p${NAME}`, { path: NAME })] },
+  ]);
+  const inputSchema = z.object({ path: z.string() });
+  return {
+    instructions: NAME,
+    model: { ...model, provider: `p${NAME}`, modelId: `m${NAME}` },
+    tools: {
+      look: tool({
+        inputSchema,
+        execute: ({ path }) => {
+          if (path === "fail") throw new Error(NAME);
+          return { [NAME]: HOSTILE };
+        },
+      }),
+      // oxlint-disable-next-line typescript/no-deprecated
+      pay: tool({ inputSchema, needsApproval: true, execute: () => NAME }),
+    },
+  };
+}
+
+interface Use {
+  readonly words: readonly string[];
+  /** Which copy of a store it works on. */
+  readonly store?: "plain" | "encrypted";
+  /** It prints what a model said, which may have lines of its own. */
+  readonly hasTexts?: boolean;
+  /** It talks with a model, and may have no settings but its own. */
+  readonly isProcess?: boolean;
+}
+
+const use = (...words: readonly string[]): Use => ({ words });
+const unknown = `x${NAME}`;
+
+/** By the name of the command: one that is not here makes the first test fail. */
+const uses: Readonly<Record<string, readonly Use[]>> = {
+  chat: [{ ...use("--session", "s", NAME), isProcess: true, hasTexts: true }],
+  rerun: [{ ...use("s"), isProcess: true, hasTexts: true }, use(unknown)],
+  fork: [use("s", "--at", "4"), use("s", "--as", unknown), use(unknown)],
+  sessions: [use()],
+  show: [
+    ...["events", "history", "prompt", "state", "usage", "timeline"].map((view) =>
+      use("s", "--view", view, "--full"),
+    ),
+    use(unknown),
+  ],
+  context: [use("s"), use(unknown)],
+  diff: [use("s", "2", "30"), use(unknown, "1", "2")],
+  log: [use(), use("--session", unknown)],
+  verify: [use(), use("s"), use(unknown)],
+  replay: [
+    { ...use("s"), hasTexts: true },
+    use("s", "--check", "--agent", "./agent.mjs"),
+    use("s", "--check", "--agent", `./${unknown}`),
+  ],
+  export: [use("s", "--out", `./out${HOSTILE}.jsonl`), use("s", "--fixture", "./fixture.jsonl")],
+  import: [
+    use("./s.jsonl", "--as", "again"),
+    use("./s.jsonl", "--as", unknown),
+    use("./chat.json", "--from", "ui-messages", "--as", "talk"),
+    use("./agent.mjs"),
+    use(`./${unknown}`),
+  ],
+  delete: [use("s", "--yes", "--cancel"), use("s"), use(unknown, "--yes")],
+  "compact-log": [
+    use("s", "--drop", "reasoning", "--shown", "--yes"),
+    use(unknown, "--drop", "boundaries"),
+  ],
+  redact: [
+    { ...use("s", "4-20", "--yes", "--reason", NAME), store: "encrypted" },
+    use("s", "4", "--yes"),
+  ],
+  backup: [use(`./backup${HOSTILE}`), use("./plain")],
+  gc: [use()],
+  repair: [use()],
+  help: [{ ...use("show"), isProcess: true }, use(unknown)],
+};
+
+it("every command is used here", () => {
+  const output = recordedOutput(false);
+  const names = commandLine(output, () => {}).commands.map((command) => command.name());
+  expect(Object.keys(uses).toSorted()).toEqual(names.toSorted());
+});
+
+/** Runs a command on a copy of the store, and says what it wrote. */
+async function written(
+  name: string,
+  { words, store = "plain", isProcess }: Use,
+  { isTerminal = false, options = [] }: { isTerminal?: boolean; options?: readonly string[] },
+): Promise<{ readonly data: string; readonly progress: string }> {
+  const cwd = join(folder.path, String((copies += 1)));
+  for (const file of [store, "keys", "s.jsonl", "chat.json", "agent.mjs"])
+    await cp(join(folder.path, file), join(cwd, file), { recursive: true });
+  const keys = store === "encrypted" ? ["--keys", join(cwd, "keys")] : [];
+  const paths = words.map((word) => (word.startsWith("./") ? join(cwd, word) : word));
+  const args = ["--dir", join(cwd, store), ...keys, ...options, name, ...paths];
+  if (isProcess === true) {
+    const { stdout, stderr } = await runProcess(args, { cwd });
+    return { data: stdout, progress: stderr };
+  }
+  const output = recordedOutput(isTerminal, !isTerminal);
+  await run(args, output);
+  return output.written;
+}
+
+/** Our own looks, which the looks of the session are not. */
+// oxlint-disable-next-line no-control-regex
+const looks = /\u001B\[(?:0|1|2|22|3[1-6]|39)m/g;
+
+describe.each(Object.entries(uses))("%s", (name, ways) => {
+  const named = ways.map((way) => [JSON.stringify(way.words.join(" ")).slice(0, 40), way] as const);
+  it.each(named)("gives a terminal nothing to obey: %s", async (_words, way) => {
+    assertSafe(await written(name, way, { isTerminal: true }), way);
+  });
+
+  const [first] = ways;
+  if (first === undefined) return;
+  it("gives a pipe nothing to obey, and JSON that is as safe", async () => {
+    assertSafe(await written(name, first, {}), first);
+    const json = await written(name, first, { options: ["--json"] });
+    assertSafe(json, first);
+    expect(name === "help" || jsonLines(json.data).length >= 0).toBe(true);
+  });
+});
+
+function assertSafe(
+  { data, progress }: { readonly data: string; readonly progress: string },
+  { hasTexts = false }: Use,
+): void {
+  expect(data + progress).not.toBe("");
+  expect(data.replaceAll(looks, "")).not.toMatch(obeyed);
+  expect(progress.replaceAll(looks, "")).not.toMatch(obeyed);
+  expect(hasTexts ? progress : data + progress).not.toMatch(/^error: forged/m);
+}
+
+it("what commander says of words that it does not know is as safe", async () => {
+  for (const args of [
+    ["show", "s", "--view", unknown],
+    [`--${unknown}`, "show"],
+    ["gc", unknown],
+  ]) {
+    const { code, stderr } = await runProcess(args, { cwd: folder.path });
+    expect(code).toBe(2);
+    expect(stderr).toContain("evil");
+    expect(stderr).not.toMatch(obeyed);
+    expect(stderr).not.toMatch(/^error: forged/m);
+  }
+});
