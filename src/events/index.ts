@@ -38,6 +38,14 @@ export {
 } from "./file-reference.ts";
 export { appendParts } from "./append-parts.ts";
 export { byId, byIdSchema } from "./by-id.ts";
+export {
+  chunkedSchema,
+  entriesOf,
+  entryOf,
+  withEntry,
+  withoutEntries,
+  type ChunkedRecord,
+} from "./chunked-record.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export {
   cutCallSchema,

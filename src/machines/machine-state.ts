@@ -1,7 +1,7 @@
 /** The machine's state as it is compared, shown and stored: plain JSON. */
 
 import { z } from "zod";
-import { byIdSchema, turnEndReasonSchema } from "../events/index.ts";
+import { chunkedSchema, turnEndReasonSchema } from "../events/index.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionStateValue } from "./session-machine-type.ts";
 
@@ -37,7 +37,7 @@ const contextSchema = z
     maxSteps: z.int(),
     queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
     held: z.boolean(),
-    calls: byIdSchema(
+    calls: chunkedSchema(
       z.enum(["waiting", "awaiting-approval", "approved", "refused", "running", "ended"]),
     ),
     skipCalls: z.boolean(),

@@ -1,8 +1,11 @@
 /** What the machine remembers between events: counters and ids, never content. */
 
 import {
-  byId,
   deepFreeze,
+  entriesOf,
+  entryOf,
+  withEntry,
+  type ChunkedRecord,
   type Delivery,
   type FinishReason,
   type TurnEndReason,
@@ -32,7 +35,7 @@ export interface SessionContext {
   /** Waiting messages start no turn by themselves: the last one was cancelled, failed or cut off. */
   readonly held: boolean;
   /** The calls of the running step, by call id, in the order in which the model made them. */
-  readonly calls: Readonly<Record<string, CallState>>;
+  readonly calls: ChunkedRecord<CallState>;
   /** The calls of this step may not start any more and are to be skipped. */
   readonly skipCalls: boolean;
   /** How the last step ended; undefined while it runs or when it was cut off. */
@@ -55,7 +58,7 @@ export const initialContext: SessionContext = deepFreeze({
   maxSteps: 0,
   queue: [],
   held: false,
-  calls: {},
+  calls: [],
   skipCalls: false,
   finishReason: undefined,
   stopping: undefined,
@@ -79,7 +82,7 @@ const counted = new WeakMap<Calls, OpenCalls>();
 export function openCalls({ calls }: Pick<SessionContext, "calls">): OpenCalls {
   const known = counted.get(calls);
   if (known !== undefined) return known;
-  const states = Object.values(calls);
+  const states = entriesOf(calls).map(([, state]) => state);
   const count = (...wanted: readonly CallState[]): number =>
     states.filter((state) => wanted.includes(state)).length;
   const made = { open: states.length - count("ended"), asking: count("awaiting-approval") };
@@ -90,8 +93,8 @@ export function openCalls({ calls }: Pick<SessionContext, "calls">): OpenCalls {
 /** The calls, with one that stands so now. */
 export function withCall(context: SessionContext, callId: string, state: CallState): Calls {
   const { open, asking } = openCalls(context);
-  const before = byId(context.calls, callId);
-  const calls = { ...context.calls, [callId]: state };
+  const before = entryOf(context.calls, callId);
+  const calls = withEntry(context.calls, callId, state);
   const openAt = (one: CallState | undefined): number =>
     one === undefined || one === "ended" ? 0 : 1;
   const askingAt = (one: CallState | undefined): number => (one === "awaiting-approval" ? 1 : 0);

@@ -5,7 +5,7 @@
  */
 
 import { assertEvent, assign, setup } from "xstate";
-import { byId, type TurnEndReason } from "../events/index.ts";
+import { entryOf, type TurnEndReason } from "../events/index.ts";
 import {
   allowsCalls,
   callEvents,
@@ -83,7 +83,7 @@ export const sessionMachine: SessionMachine = setup({
         step,
         attempt,
         stepsInTurn: attempt === 1 ? context.stepsInTurn + 1 : context.stepsInTurn,
-        calls: {},
+        calls: [],
         skipCalls: false,
         finishReason: undefined,
         lastStep: context.lastStep && { ...context.lastStep, begun: true },
@@ -92,7 +92,7 @@ export const sessionMachine: SessionMachine = setup({
     addCall: assign(({ context, event }) => {
       assertEvent(event, "part.tool-call");
       const { toolCallId, providerExecuted } = event.data;
-      if (providerExecuted === true || byId(context.calls, toolCallId) !== undefined) return {};
+      if (providerExecuted === true || entryOf(context.calls, toolCallId) !== undefined) return {};
       return { calls: withCall(context, toolCallId, "waiting") };
     }),
     finishStep: assign(({ context, event }) => {
@@ -108,13 +108,14 @@ export const sessionMachine: SessionMachine = setup({
     setCall: assign(({ context, event }) => {
       assertEvent(event, callEvents);
       const { step, callId } = event.data;
-      if (step !== context.step || byId(context.calls, callId) === undefined) return {};
+      if (step !== context.step || entryOf(context.calls, callId) === undefined) return {};
       return { calls: withCall(context, callId, callStates[event.type]) };
     }),
     answerCall: assign(({ context, event }) => {
       assertEvent(event, "tool.approval-answered");
       const { step, callId, approved } = event.data;
-      if (step !== context.step || byId(context.calls, callId) !== "awaiting-approval") return {};
+      if (step !== context.step || entryOf(context.calls, callId) !== "awaiting-approval")
+        return {};
       return { calls: withCall(context, callId, approved ? "approved" : "refused") };
     }),
     skipCalls: assign({ skipCalls: true }),
@@ -151,7 +152,7 @@ export const sessionMachine: SessionMachine = setup({
       const { reason } = event.data;
       return {
         held: holdsQueue(reason),
-        calls: {},
+        calls: [],
         skipCalls: false,
         stopping: undefined,
         lastStep: undefined,

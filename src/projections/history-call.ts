@@ -25,7 +25,7 @@ export function withOutcome(
   outcome: CallOutcome,
 ): HistoryState {
   return withStep(state, data.step, (step) =>
-    withCalls(step, isCall(data), (call) => ({ ...lapsed(call, seq), outcome })),
+    withCall(step, data, (call) => ({ ...lapsed(call, seq), outcome })),
   );
 }
 
@@ -36,7 +36,7 @@ export function withQuestion(
 ): HistoryState {
   const reason = data.reason === undefined ? {} : { reason: data.reason };
   return withStep(state, data.step, (step) =>
-    withCalls(step, isCall(data), (call) => {
+    withCall(step, data, (call) => {
       const before = lapsed(call, seq);
       const { approvals = [] } = before;
       const asked: CallApproval = {
@@ -74,15 +74,15 @@ export function withAnswer(
     answeredAt: at,
   };
   return withStep(state, data.step, (step) => {
-    const asked = step.parts.find((part): part is CallPart => isCall(data)(part));
-    const answered = withCalls(step, isCall(data), (call) => ({
+    const asked = step.parts.find(
+      (part): part is CallPart => part.kind === "call" && part.callId === data.callId,
+    );
+    const answered = withCall(step, data, (call) => ({
       ...withOpenQuestion(call, (question) => ({ ...question, answer })),
       outcome: approved ? { status: "approved" } : { status: "refused", ...told },
     }));
     if (always !== true) return answered;
-    const isOfTool = (part: StepItem["parts"][number]): boolean =>
-      part.kind === "call" && part.toolName === asked?.toolName;
-    return withCalls(answered, isOfTool, (call) =>
+    return withCalls(answered, asked?.toolName, (call) =>
       withOpenQuestion(call, (question) =>
         question.again === true ? question : { ...question, answer },
       ),
@@ -109,17 +109,28 @@ function isOpen({ answer, lapsed: end }: CallApproval): boolean {
   return answer === undefined && end === undefined;
 }
 
-function isCall({ callId }: CallKey): (part: StepItem["parts"][number]) => boolean {
-  return (part) => part.kind === "call" && part.callId === callId;
+/** Every part is looked at, at every event: nothing is made for those that stay. */
+function withCall(
+  step: StepItem,
+  { callId }: CallKey,
+  change: (call: CallPart) => CallPart,
+): StepItem {
+  const parts = [...step.parts];
+  // Backwards and by index: an iterator costs more than the look.
+  for (let index = parts.length - 1; index >= 0; index--) {
+    const part = parts[index];
+    if (part?.kind === "call" && part.callId === callId) parts[index] = change(part);
+  }
+  return { ...step, parts };
 }
 
 function withCalls(
   step: StepItem,
-  isMeant: (part: StepItem["parts"][number]) => boolean,
+  toolName: string | undefined,
   change: (call: CallPart) => CallPart,
 ): StepItem {
   const parts = step.parts.map((part) =>
-    part.kind === "call" && isMeant(part) ? change(part) : part,
+    part.kind === "call" && part.toolName === toolName ? change(part) : part,
   );
   return { ...step, parts };
 }

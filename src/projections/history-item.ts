@@ -16,7 +16,7 @@ import {
   type StoredUserContent,
   type TurnEndReason,
 } from "../events/index.ts";
-import { chunkedSchema, entryOf, type ChunkedRecord } from "./chunked-record.ts";
+import { chunkedSchema, entryOf, type ChunkedRecord } from "../events/index.ts";
 
 /** What a user said, where it was delivered. */
 export interface UserItem {

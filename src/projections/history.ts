@@ -9,7 +9,7 @@ import {
   sendableOutput,
   type SessionEvent,
 } from "../events/index.ts";
-import { entryOf, withEntry, withoutEntries } from "./chunked-record.ts";
+import { entryOf, withEntry, withoutEntries } from "../events/index.ts";
 import { withBlockDelta, withBlockEnd, withBlockStart } from "./history-block.ts";
 import { withAnswer, withOutcome, withQuestion } from "./history-call.ts";
 import {

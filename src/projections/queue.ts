@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { userContentSchema, type Delivery, type StoredUserContent } from "../events/index.ts";
-import { chunkedSchema, entryOf, withEntry, type ChunkedRecord } from "./chunked-record.ts";
+import { chunkedSchema, entryOf, withEntry, type ChunkedRecord } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** A message that waits to be delivered. */

@@ -50,17 +50,19 @@ interface CallKey {
   readonly callId: string;
 }
 
+/** One call is open under a key: the lists are long where a step makes many. */
+function indexOf({ open }: ToolCallsState, { step, callId }: CallKey): number {
+  return open.findIndex((call) => call.step === step && call.callId === callId);
+}
+
 function update(
   state: ToolCallsState,
   key: CallKey,
   change: (call: ToolCall) => ToolCall,
 ): ToolCallsState {
-  return {
-    ...state,
-    open: state.open.map((call) =>
-      call.step === key.step && call.callId === key.callId ? change(call) : call,
-    ),
-  };
+  const index = indexOf(state, key);
+  const call = state.open[index];
+  return call === undefined ? state : { ...state, open: state.open.with(index, change(call)) };
 }
 
 function end(
@@ -68,11 +70,12 @@ function end(
   { at, data }: { readonly at: number; readonly data: CallKey },
   status: ToolCallStatus,
 ): ToolCallsState {
-  const call = state.open.find((one) => one.step === data.step && one.callId === data.callId);
+  const index = indexOf(state, data);
+  const call = state.open[index];
   if (call === undefined) return state;
   return {
     ...state,
-    open: state.open.filter((one) => one !== call),
+    open: state.open.toSpliced(index, 1),
     ended: [...state.ended, { ...call, status, endedAt: at }],
   };
 }

@@ -6,6 +6,7 @@
 import type { ModelMessage } from "ai";
 import { estimateSpent } from "../context/index.ts";
 import {
+  entriesOf,
   TurnlogError,
   type EventBody,
   type StoredError,
@@ -179,7 +180,7 @@ function finished(step: number, end: End, usage: TokenUsage): EventBody {
 
 /** What had been said stays as it is; the calls in it are not run, as the next attempt makes its own. */
 function abandonedCalls({ state }: SessionDoor, step: number): readonly EventBody[] {
-  return Object.keys(state.machine.context.calls).map((callId) => ({
+  return entriesOf(state.machine.context.calls).map(([callId]) => ({
     type: "tool.skipped",
     data: { step, callId, reason: "interrupted" },
   }));

@@ -1,6 +1,6 @@
 /** What a process that died had left unfinished, and how that is put into words in the log. Pure. */
 
-import { byId, type EventBody, type InFlight } from "../events/index.ts";
+import { entriesOf, entryOf, type EventBody, type InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
 import { openCalls } from "../machines/index.ts";
 import { answerForGood } from "../projections/index.ts";
@@ -18,8 +18,7 @@ export function isAtRest(state: SessionState): boolean {
     const { open, asking } = openCalls(machine.context);
     if (open > asking) return false;
     const { calls } = machine.context;
-    const asked = Object.keys(calls).filter((callId) => calls[callId] !== "ended");
-    return asked.every((callId) => isAwaited(state, callId));
+    return entriesOf(calls).every(([id, call]) => call === "ended" || isAwaited(state, id));
   }
   return machine.matches({ idle: "waiting" }) || machine.matches("closed");
 }
@@ -29,7 +28,7 @@ export function isAwaited(state: SessionState, callId: string): boolean {
   const { calls, skipCalls, stopping } = state.machine.context;
   // In a turn that stops nobody is asked any more: those calls are about to be skipped.
   if (skipCalls || stopping !== undefined) return false;
-  return byId(calls, callId) === "awaiting-approval" && waitsForPerson(state, callId);
+  return entryOf(calls, callId) === "awaiting-approval" && waitsForPerson(state, callId);
 }
 
 export function isInTurn(machine: SessionState["machine"]): boolean {
@@ -45,7 +44,7 @@ export function inFlight(state: SessionState): InFlight | undefined {
   if (machine.matches("idle")) return { kind: "nothing" };
   if (machine.matches("compacting")) return { kind: "compacting" };
   if (machine.matches("tools")) {
-    const open = Object.keys(calls).filter((id) => calls[id] !== "ended");
+    const open = entriesOf(calls).flatMap(([id, call]) => (call === "ended" ? [] : [id]));
     const started = open.filter((id) => attemptsAt(state, id) > 0);
     const waiting = open.filter((id) => attemptsAt(state, id) === 0);
     return { kind: "tools", turn, step, started, waiting };
@@ -73,7 +72,7 @@ export function settlement(state: SessionState, agent: Agent): readonly EventBod
     ];
   }
   if (machine.matches("tools")) {
-    return Object.entries(calls).flatMap(([callId, call]): readonly EventBody[] => {
+    return entriesOf(calls).flatMap(([callId, call]): readonly EventBody[] => {
       if (call !== "running") return [];
       const toolName = toolCalls.open.find((one) => one.callId === callId)?.toolName ?? "";
       const policy = skipCalls ? "report" : interruptedPolicy(agent, toolName);

@@ -1,5 +1,6 @@
 /** Reads a page of a tool result from a session's state, in answer to a call of the built-in tool. Pure. */
 
+import { entriesOf } from "../events/index.ts";
 import { pageLimit, resultPage, resultShare } from "../context/index.ts";
 import {
   resultText,
@@ -29,7 +30,7 @@ export function readResult(
   const planning = stepGround(ground, nextEstimate(state, ground, now));
   const { cut = {} } = ground.prepared.agent.context ?? {};
   const share = resultShare(planning, cut === false ? {} : cut);
-  const limit = pageLimit(share, Object.keys(state.machine.context.calls).length);
+  const limit = pageLimit(share, entriesOf(state.machine.context.calls).length);
   const tokens = (shown: string): number => planning.meter.text(shown).text * planning.factor;
   const asked = length === undefined ? { from } : { from, length };
   return resultPage(text, asked, limit, tokens).shown;

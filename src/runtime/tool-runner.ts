@@ -5,7 +5,14 @@
  */
 
 import type { ModelMessage, Tool } from "ai";
-import { byId, type EventBody, type JsonValue, type StoredError } from "../events/index.ts";
+import {
+  byId,
+  entriesOf,
+  entryOf,
+  type EventBody,
+  type JsonValue,
+  type StoredError,
+} from "../events/index.ts";
 import type { CallState } from "../machines/index.ts";
 import type { CallPart } from "../projections/index.ts";
 import type { Agent } from "./agent.ts";
@@ -65,7 +72,7 @@ export class ToolRunner {
   /** Does whatever is next for each call. */
   run(): void {
     const { door } = this.#options;
-    for (const [callId, state] of Object.entries(door.state.machine.context.calls)) {
+    for (const [callId, state] of entriesOf(door.state.machine.context.calls)) {
       const call = this.#find(callId);
       if (call !== undefined && !this.#running.has(callId)) this.#advance(call, state);
     }
@@ -75,7 +82,7 @@ export class ToolRunner {
   #startNext(): void {
     const { door } = this.#options;
     for (let id = this.#running.next(); id !== undefined; id = this.#running.next()) {
-      const state = byId(door.state.machine.context.calls, id);
+      const state = entryOf(door.state.machine.context.calls, id);
       const call = this.#find(id);
       if (call !== undefined && state !== undefined) this.#advance(call, state);
     }
@@ -287,7 +294,7 @@ export class ToolRunner {
   /** Whether the call still stands where this runner left it: a late answer changes nothing. */
   #stands(call: CallPart, state: "waiting" | "running"): boolean {
     const { context } = this.#options.door.state.machine;
-    return context.step === this.#step && byId(context.calls, call.callId) === state;
+    return context.step === this.#step && entryOf(context.calls, call.callId) === state;
   }
 
   #background(work: () => Promise<void>): void {

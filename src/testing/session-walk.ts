@@ -7,7 +7,7 @@ import { z } from "zod";
 import { check, flag, many, name, optionsOf } from "../events/validation/index.ts";
 import { fromTransition, type SnapshotFrom } from "xstate";
 import { getShortestPaths } from "xstate/graph";
-import type { EventBody, JsonValue, SessionEvent } from "../events/index.ts";
+import { entriesOf, type EventBody, type JsonValue, type SessionEvent } from "../events/index.ts";
 import type { sessionMachine } from "../index.ts";
 import { initialMachineState, isStructural, machineFold, type Effect } from "../machines/index.ts";
 
@@ -256,7 +256,7 @@ class Walker {
     const { machine, call } = this.situation;
     const { step, calls, skipCalls, stopping } = machine.context;
     const stops = skipCalls || stopping !== undefined;
-    for (const [callId, state] of Object.entries(calls)) {
+    for (const [callId, state] of entriesOf(calls)) {
       const key = { step, callId };
       const toolName = call?.toolName ?? "";
       if (state === "refused") this.#record({ type: "tool.denied", data: key });

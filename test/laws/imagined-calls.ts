@@ -1,6 +1,6 @@
 /** What may happen next to each call of a step, as the tool runner records it. Pure. */
 
-import type { EventBody } from "../../src/events/index.ts";
+import { entriesOf, type EventBody } from "../../src/events/index.ts";
 import type { CallState, SessionContext } from "../../src/machines/index.ts";
 import type { SessionState } from "../../src/runtime/index.ts";
 import type { Choices } from "./choices.ts";
@@ -26,7 +26,7 @@ export function callEvents(
   choices: Choices,
   { isAtWork, aborted }: Tools,
 ): readonly EventBody[] {
-  return Object.entries(context.calls).flatMap(([callId, call]) => {
+  return entriesOf(context.calls).flatMap(([callId, call]) => {
     const key = { step: context.step, callId };
     if (call === "running" && isAtWork(callId)) return runningEvents(key, choices, aborted);
     const attempts = toolCalls.open.find((open) => open.callId === callId)?.attempts ?? 0;

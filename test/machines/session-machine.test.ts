@@ -1,5 +1,7 @@
 /** What a session may do, by the machine alone: given its log, when something happens, then where it is and what is asked for. */
 import { describe, expect, it } from "vitest";
+import { entriesOf } from "../../src/events/index.ts";
+import { initialMachineState, machineFold } from "../../src/machines/index.ts";
 import {
   answered,
   approvalRequested,
@@ -256,22 +258,22 @@ describe("While tools run", () => {
     expect(given(twoCalls).when(approvalRequested("a"))).toMatchObject({
       ...reached("tools"),
       context: {
-        calls: { a: "awaiting-approval", b: "waiting" },
+        calls: [{ a: "awaiting-approval", b: "waiting" }],
       },
     });
     expect(given(twoCalls, approvalRequested("a")).when(answered("a", true))).toMatchObject({
       ...reached("tools", "runTools"),
-      context: { calls: { a: "approved", b: "waiting" } },
+      context: { calls: [{ a: "approved", b: "waiting" }] },
     });
     expect(
       given(twoCalls, approvalRequested("a"), answered("a", true)).when(answered("a", false)),
     ).toMatchObject({
       ...reached("tools", "runTools"),
-      context: { calls: { a: "approved", b: "waiting" } },
+      context: { calls: [{ a: "approved", b: "waiting" }] },
     });
     expect(given(twoCalls, approvalRequested("b")).when(answered("b", false))).toMatchObject({
       ...reached("tools", "runTools"),
-      context: { calls: { a: "waiting", b: "refused" } },
+      context: { calls: [{ a: "waiting", b: "refused" }] },
     });
   });
 
@@ -282,7 +284,7 @@ describe("While tools run", () => {
         toolStarted("b", 9),
         succeeded("nobody"),
       ),
-    ).toMatchObject({ ...reached("tools"), context: { calls: { a: "running", b: "waiting" } } });
+    ).toMatchObject({ ...reached("tools"), context: { calls: [{ a: "running", b: "waiting" }] } });
   });
 
   it("a cancel stops those that run and skips the others; then the turn ends", () => {
@@ -315,7 +317,7 @@ describe("While tools run", () => {
   it("the next step has no calls yet, though it may use the same ids", () => {
     expect(
       given(twoCalls, succeeded("a"), succeeded("b"), stepStarted(2)).when(call("a")),
-    ).toMatchObject({ ...reached(inCall), context: { calls: { a: "waiting" } } });
+    ).toMatchObject({ ...reached(inCall), context: { calls: [{ a: "waiting" }] } });
   });
 });
 
@@ -365,7 +367,7 @@ describe("After the process has died", () => {
   it("tools that ran are settled, those that did not are run or skipped as the policy says", () => {
     expect(given(twoCalls, toolStarted("a")).when(recovered("continue"))).toMatchObject({
       ...reached("tools", "settle", "runTools"),
-      context: { skipCalls: false, calls: { a: "running", b: "waiting" } },
+      context: { skipCalls: false, calls: [{ a: "running", b: "waiting" }] },
     });
     expect(given(twoCalls, toolStarted("a")).when(recovered("stop"))).toMatchObject({
       ...reached("tools", "settle", "runTools"),
@@ -430,4 +432,21 @@ describe("A compaction between two steps", () => {
       ),
     ).toMatchObject(reached(ending, "endTurn: cancelled"));
   });
+});
+
+it("a call of thousands is written anew with a few others, at each of its events", () => {
+  const calls = Array.from({ length: 4000 }, (_, index) => call(`c${index}`));
+  const many = [...calling, ...calls, finished("tool-calls")];
+  let state = initialMachineState;
+  let seq = 0;
+  let written = 0;
+  for (const body of [...many, ...calls.map((_, index) => toolStarted(`c${index}`))]) {
+    const before = new Set(state.context.calls);
+    state = machineFold(state, { seq: ++seq, at: seq, ...body }).snapshot;
+    for (const chunk of state.context.calls)
+      if (!before.has(chunk)) written += Object.keys(chunk).length;
+  }
+  expect(entriesOf(state.context.calls)).toHaveLength(calls.length);
+  // Of all calls at each event it would be 4,000 on average.
+  expect(written / (2 * calls.length)).toBeLessThan(300);
 });

@@ -2,6 +2,7 @@
 
 import { APICallError } from "ai";
 import type { CompactionStrategy } from "../../src/context/index.ts";
+import { entriesOf } from "../../src/events/index.ts";
 import { tooLong } from "../support/billing-model.ts";
 import { approvalIdOf } from "./asked-calls.ts";
 import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
@@ -108,7 +109,7 @@ export function plainMove({ machine, kinds, started }: Situation): Move | undefi
     return { type: "step.finished", finishReason: "stop" };
   }
   if (machine.matches({ streaming: "backingOff" })) return { type: "step.started" };
-  for (const [callId, call] of Object.entries(machine.context.calls)) {
+  for (const [callId, call] of entriesOf(machine.context.calls)) {
     if (call === "running" && started.includes(callId)) return { type: "tool.succeeded", callId };
     if (call === "awaiting-approval")
       return { type: "tool.approval-answered", callId, approved: true };

@@ -2,6 +2,7 @@
 
 import { fromTransition } from "xstate";
 import { getShortestPaths } from "xstate/graph";
+import { entriesOf, entryOf } from "../../src/events/index.ts";
 import { leafOf, takenTransitions } from "./chart-coverage.ts";
 import { eventOf, play, type Move } from "./moves.ts";
 import { movesAfterCrash, possibleMoves, type Bounds } from "./possible-moves.ts";
@@ -53,9 +54,9 @@ function essence(situation: Situation): string {
     inTurn && [stepsInTurn === 0, stepsInTurn >= maxSteps, stopping, lastStep],
     machine.matches({ streaming: "ending" }) && finishReason,
     machine.matches("streaming") && attempt,
-    Object.entries(calls).map(([id, call]) => [call, call === "ended" || kinds[id]]),
-    started.filter((id) => calls[id] === "running"),
-    tried.filter((id) => calls[id] !== "ended"),
+    entriesOf(calls).map(([id, call]) => [call, call === "ended" || kinds[id]]),
+    started.filter((id) => entryOf(calls, id) === "running"),
+    tried.filter((id) => entryOf(calls, id) !== "ended"),
     always,
     [skipCalls, settling, graceOver, told],
   ]);
@@ -74,8 +75,14 @@ function kindOf({ moves, last }: Path, world: World): string {
     type,
     details,
     [held, stopping, skipCalls, lastStep, last.settling],
-    last.tried.some((id) => calls[id] !== "ended" && last.always[last.kinds[id] ?? ""] === true),
-    broad ? Object.values(calls).toSorted() : [],
+    last.tried.some(
+      (id) => entryOf(calls, id) !== "ended" && last.always[last.kinds[id] ?? ""] === true,
+    ),
+    broad
+      ? entriesOf(calls)
+          .map(([, call]) => call)
+          .toSorted()
+      : [],
     takenTransitions(last.machine, eventOf(move, last, world)),
   ]);
 }

@@ -3,7 +3,7 @@
  * nothing, what may happen to it. Pure.
  */
 
-import type { RecoveryPolicy } from "../../src/events/index.ts";
+import { entriesOf, entryOf, type RecoveryPolicy } from "../../src/events/index.ts";
 import type { ToolKind } from "./conducted-tools.ts";
 import type { Move } from "./moves.ts";
 import {
@@ -68,7 +68,7 @@ export function isAtRest(situation: Situation): boolean {
   return (
     !skipCalls &&
     stopping === undefined &&
-    Object.entries(calls).every(
+    entriesOf(calls).every(
       ([id, call]) =>
         call === "ended" || (call === "awaiting-approval" && isForPerson(situation, id)),
     )
@@ -113,7 +113,7 @@ function owedAfterOverflow({ machine, overflow, settling }: Situation): readonly
 
 /** Once one call of an attempt was given up, so are the others, and the attempt is made again. */
 function owedToRetry({ machine }: Situation): readonly Move[] {
-  const calls = Object.entries(machine.context.calls);
+  const calls = entriesOf(machine.context.calls);
   if (!calls.some(([, call]) => call === "ended")) return [];
   const next = calls.find(([, call]) => call !== "ended");
   if (next === undefined) return [{ type: "step.retrying" }];
@@ -149,7 +149,7 @@ function owedToCall(callId: string, situation: Situation, world: World): readonl
     { type: tried.includes(callId) ? "tool.unknown" : type, callId },
   ];
   const decided = always[kind] === true ? start : ended("tool.denied");
-  switch (calls[callId]) {
+  switch (entryOf(calls, callId)) {
     case "waiting":
       if (kind === "missing") return [{ type: "tool.failed", callId }];
       if (skipCalls) return ended("tool.skipped");
@@ -252,7 +252,7 @@ function freeToCall(
   const { calls, stopping } = situation.machine.context;
   const kind = situation.kinds[callId];
   const atWork = callsAtWork(situation);
-  switch (calls[callId]) {
+  switch (entryOf(calls, callId)) {
     case "running": {
       if (!atWork.includes(callId)) return [];
       // Told to stop, tools are left behind in the order in which they were started.

@@ -3,7 +3,7 @@
  * the events of a log, whoever recorded them.
  */
 
-import type { CancelMode, SessionEvent } from "../../src/events/index.ts";
+import { entriesOf, type CancelMode, type SessionEvent } from "../../src/events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../../src/machines/index.ts";
 
 /** What the agent of a test is like. */
@@ -163,14 +163,12 @@ export function callsAtWork(situation: Situation): readonly string[] {
 
 /** The calls that were started and have not ended, in the order of the calls. */
 export function runningCalls({ machine }: Situation): readonly string[] {
-  return Object.entries(machine.context.calls).flatMap(([id, call]) =>
-    call === "running" ? [id] : [],
-  );
+  return entriesOf(machine.context.calls).flatMap(([id, call]) => (call === "running" ? [id] : []));
 }
 
 /** The call id that the model uses next: the same ones in every step, as some providers do. */
 export function nextCallId({ machine }: Situation): string {
-  return String.fromCodePoint("a".charCodeAt(0) + Object.keys(machine.context.calls).length);
+  return String.fromCodePoint("a".charCodeAt(0) + entriesOf(machine.context.calls).length);
 }
 
 /** The name of a call of the running step that no other call has. */

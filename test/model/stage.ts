@@ -5,7 +5,7 @@
  */
 
 import { setImmediate } from "node:timers/promises";
-import type { RecoveryPolicy, SessionEvent } from "../../src/events/index.ts";
+import { entriesOf, type RecoveryPolicy, type SessionEvent } from "../../src/events/index.ts";
 import { openMemoryLog } from "../../src/events/leveldb/index.ts";
 import { isStructural, type MachineState, type MachineStep } from "../../src/machines/index.ts";
 import type { Session, Turn } from "../../src/runtime/index.ts";
@@ -205,7 +205,7 @@ export class Stage {
     if (owedMoves(this.situation, this.world).length > 0) return false;
     if (machine.matches({ streaming: "calling" })) return model.waits;
     if (machine.matches({ streaming: "backingOff" })) return time.isBackingOff;
-    return Object.entries(machine.context.calls).every(([id, call]) => {
+    return entriesOf(machine.context.calls).every(([id, call]) => {
       const key = callKey(this.situation, id);
       if (call === "running") return !started.includes(id) || tools.isRunning(key);
       return call !== "waiting" || kinds[id] !== "asking" || tools.isAsked(key);

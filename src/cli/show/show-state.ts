@@ -1,5 +1,6 @@
 /** What the session machine knows at a position. Pure. */
 
+import { entriesOf } from "../../events/index.ts";
 import type { SessionView } from "../../runtime/index.ts";
 import { contentText, excerpt } from "../wording.ts";
 import { visibleName } from "../visible-text.ts";
@@ -29,7 +30,7 @@ export function stateLines({ session, position, state, queue }: SessionView): re
   if (finishReason !== undefined)
     lines.push(`the last step finished: ${visibleName(finishReason)}`);
   if (stopping !== undefined) lines.push(`the turn is stopping: ${stopping}`);
-  for (const [callId, call] of Object.entries(context.calls))
+  for (const [callId, call] of entriesOf(context.calls))
     lines.push(`call ${visibleName(callId)}: ${call}`);
   for (const { delivery, content } of queue) {
     lines.push(`waiting (${delivery}): ${excerpt(contentText(content), 80)}`);

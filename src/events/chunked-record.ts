@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { byId, byIdSchema } from "../events/index.ts";
+import { byId, byIdSchema } from "./by-id.ts";
 
 /** Oldest first; an id is in one of them. */
 export type ChunkedRecord<Value> = readonly Readonly<Record<string, Value>>[];
@@ -49,4 +49,11 @@ export function withoutEntries<Value>(
     const kept = Object.entries(chunk).filter(([id]) => !gone.has(id));
     return kept.length === 0 ? [] : [Object.fromEntries(kept)];
   });
+}
+
+/** All entries, oldest first. */
+export function entriesOf<Value>(
+  chunks: ChunkedRecord<Value>,
+): readonly (readonly [id: string, value: Value])[] {
+  return chunks.flatMap((chunk) => Object.entries(chunk));
 }
