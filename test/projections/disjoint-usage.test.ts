@@ -104,6 +104,21 @@ describe("the figures of a call", () => {
       told([10, undefined, 40, undefined], [5, 5, 0]),
       { basis: "estimated", inputTokens: 50, uncachedInputTokens: 10, cacheReadTokens: 40 },
     ],
+    [
+      "what came from the cache is counted a second time beside it",
+      told([100, 90, 40, undefined], [5, 5, 0]),
+      { basis: "estimated", inputTokens: 130, uncachedInputTokens: 90, cacheReadTokens: 40 },
+    ],
+    [
+      "the parts of the input leave a gap",
+      told([100, 10, 40, undefined], [5, 5, 0]),
+      { basis: "estimated", inputTokens: 100, uncachedInputTokens: 60, cacheReadTokens: 40 },
+    ],
+    [
+      "there is more text than output, which leaves nothing for reasoning",
+      told([3, 3, 0, 0], [5, 10, undefined]),
+      { basis: "estimated", outputTokens: 5, textTokens: 5, reasoningTokens: 0 },
+    ],
   ])("are settled when %s", (_, usage, expected) => {
     expect(disjointUsage(usage)).toMatchObject(expected);
   });
