@@ -76,3 +76,24 @@ it("the same messages are sent as before, but for the reasoning and what names i
   );
   expect(bare(thinned)).toEqual(bare(left));
 });
+
+it("what a part is marked with beside the id of its item stays", () => {
+  const block = (id: string, openai: Readonly<Record<string, string>>): readonly EventBody[] => [
+    { type: "part.text-start", data: { id, providerMetadata: { openai } } },
+    { type: "part.text-delta", data: { id, text: id } },
+    { type: "part.text-end", data: { id } },
+  ];
+  const prompt = promptOf(
+    ...asked("Go."),
+    stepStarted(1),
+    { type: "part.reasoning-start", data: { id: "r", dropped: true } },
+    { type: "part.reasoning-end", data: { id: "r", dropped: true } },
+    ...block("marked", { itemId: "msg_1", phase: "final" }),
+    ...block("named", { itemId: "msg_2" }),
+    stepFinished(1),
+  );
+  expect(prompt.at(-1)?.content).toEqual([
+    { type: "text", text: "marked", providerOptions: { openai: { phase: "final" } } },
+    { type: "text", text: "named" },
+  ]);
+});
