@@ -45,7 +45,11 @@ const folders: Readonly<Record<string, Folder>> = {
   },
   context: {
     sources: ["context"],
-    tests: [["context"], recordings, ["runtime/compacting", "runtime/overflowing"]],
+    tests: [
+      ["context"],
+      recordings,
+      ["corpus/estimates", "runtime/compacting", "runtime/overflowing", "runtime/unsent-messages"],
+    ],
   },
   codec: {
     sources: ["events/codec.ts", "events/upcasters.ts", "events/stored-form.ts"],
