@@ -23,12 +23,12 @@ import { readableError, toStoredError } from "./json-value.ts";
 function called<Answer>(option: string, work: () => Answer): Answer {
   try {
     return work();
-  } catch (error) {
-    throw callbackFailure(
-      option,
-      `threw: ${withFullStop(toStoredError(error).message)}`,
-      readableError(error),
-    );
+  } catch (thrown) {
+    const error = readableError(thrown);
+    // A fork's agent may be one that is guarded already.
+    if (isCallbackFailure(error)) throw error;
+    const what = `threw: ${withFullStop(toStoredError(error).message)}`;
+    throw callbackFailure(option, what, error);
   }
 }
 

@@ -157,6 +157,28 @@ describe("a function that a step needs", () => {
     },
   );
 
+  it("is named once in a fork and a rerun, and by both ways of calling a model", async () => {
+    const broken = new Broken();
+    const model = scriptedModel(() => "Fine.");
+    const context: Context = {
+      estimator: { name: "own", exact: false, text: broken.of((text) => text.length) },
+    };
+    for (const stepSource of ["language-model-call", "stream-text"] as const) {
+      broken.isMended = true;
+      await using open = await openSession({ model, context }, { stepSource });
+      await (
+        await open.session.send("Go.")
+      ).result;
+      const fork = await open.session.fork({ instructions: "Be short." });
+      broken.isMended = false;
+      const error = await (await fork.send("Go on.")).result.catch((failed: unknown) => failed);
+      expect(String(error).split("context.estimator.text")).toHaveLength(2);
+      broken.isMended = true;
+      expect(await (await fork.send("Again.")).result).toMatchObject({ text: "Fine." });
+      expect((await verifySession(open.log, fork.id)).problems).toEqual([]);
+    }
+  });
+
   it("fails a turn that it breaks between two steps", async () => {
     const broken = new Broken();
     broken.isMended = true;
