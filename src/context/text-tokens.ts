@@ -142,6 +142,26 @@ function signTokens(text: string, kinds: Classes, from: number, end: number): nu
 /** Estimated tokens of a text, as GPT's o200k vocabulary counts them. Not rounded. */
 export function textTokens(text: string): number {
   let tokens = 0;
+  for (let from = 0; from < text.length;) {
+    const end = partEnd(text, from);
+    tokens = withTokens(tokens, text.slice(from, end));
+    from = end;
+  }
+  return tokens;
+}
+
+/** Where a part ends that fits: before a space, where no piece looks beyond. Long texts without one are a part. */
+function partEnd(text: string, from: number): number {
+  const most = from + scratch.length - 1;
+  if (text.length <= most) return text.length;
+  let end = text.lastIndexOf(" ", most);
+  while (end > from && text[end - 1] === " ") end--;
+  return end > from ? end : text.length;
+}
+
+/** Added one after the other, so that the sum is the same to the last bit however a text is cut. */
+function withTokens(before: number, text: string): number {
+  let tokens = before;
   let index = 0;
   const kinds = classesOf(text);
   // A run that was found to be words is not looked at again from each of them.

@@ -1,7 +1,7 @@
 /** The default estimator, beyond its figures against real counts (test/corpus/estimates.test.ts). */
 
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { defaultEstimator, lengthEstimator, tokenizer } from "../../src/context/index.ts";
 
 const tokens = (text: string): number => defaultEstimator.text(text);
@@ -61,4 +61,32 @@ it("a user's tokenizer takes its place, and is believed as it is", () => {
   const words = tokenizer((text) => text.split(" ").length);
   expect(words.text("one two three")).toBe(3);
   expect(words).toMatchObject({ exact: true, name: "tokenizer" });
+});
+
+it("a long text is counted in parts, which make no difference", () => {
+  const sizes: number[] = [];
+  const words = [
+    "a word ",
+    "12 (of) Numbers  ",
+    "camelCase.\n",
+    "x".repeat(30),
+    "dGhpcyBpcyBiYXNlNjQgdGV4dA== ",
+  ];
+  const short = words.join("");
+  const few = tokens(short.repeat(20));
+  const one = (tokens(short.repeat(40)) - few) / 20;
+  const made = Uint8Array;
+  vi.stubGlobal(
+    "Uint8Array",
+    class extends made {
+      constructor(size: number) {
+        super(size);
+        sizes.push(size);
+      }
+    },
+  );
+  const long = tokens(short.repeat(20_000));
+  vi.unstubAllGlobals();
+  expect((long - few) / 19_980).toBeCloseTo(one, 6);
+  expect(sizes).toEqual([]);
 });
