@@ -4,19 +4,13 @@
  * recovers a commit with all its events or not at all.
  */
 
-import { z } from "zod";
-import { chainStart, readCommit, type ChainMark } from "./commit-record.ts";
+import { chainStart, markSchema, readCommit, type ChainMark } from "./commit-record.ts";
 import { firstOf, rowAt, type Database } from "./database.ts";
 import { commitDamage } from "./failures.ts";
 import { commits } from "./global-reader.ts";
 import { checkedKey, commitKey, numberOf, under } from "./keys.ts";
 import { unseal } from "./sealed-row.ts";
 import { SinceMark } from "./since-mark.ts";
-
-export const markSchema: z.ZodType<ChainMark> = z.object({
-  position: z.int().nonnegative(),
-  seal: z.string(),
-});
 
 export interface CheckedChain {
   readonly end: ChainMark;

@@ -5,6 +5,7 @@
  * one stands in the chain where they stood.
  */
 
+import { z } from "zod";
 import { crc32 } from "node:zlib";
 import { commitKey } from "./keys.ts";
 import { seal, sealOf, unsealed } from "./sealed-row.ts";
@@ -34,6 +35,11 @@ export interface ChainMark {
   readonly position: number;
   readonly seal: string;
 }
+
+export const markSchema: z.ZodType<ChainMark> = z.object({
+  position: z.int().nonnegative(),
+  seal: z.string(),
+});
 
 export const chainStart: ChainMark = { position: 0, seal: "0000000" };
 

@@ -4,8 +4,7 @@
  */
 
 import { z } from "zod";
-import { markSchema } from "./chain-check.ts";
-import type { ChainMark } from "./commit-record.ts";
+import { markSchema, type ChainMark } from "./commit-record.ts";
 import { rowAt, type Database, type WriteBatch } from "./database.ts";
 import { damagedAt } from "./failures.ts";
 import { checkedKey, commitKey, rangesOf, stagedKey, under } from "./keys.ts";
