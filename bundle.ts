@@ -17,7 +17,7 @@ const { exports, dependencies, peerDependencies } = z
   })
   .parse(JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")));
 
-/** `./dist/events/index.js` is made of `src/events/index.ts`, and `bin/turnlog.cjs` loads `cli/main`. */
+/** `./dist/public/events.js` is built from `src/public/events.ts`, and `bin/turnlog.cjs` loads `cli/main`. */
 const names = [
   ...Object.values(exports).flatMap((entry) =>
     typeof entry === "string" ? [] : [entry.default.replace(/^\.\/dist\/|\.js$/g, "")],

@@ -4,7 +4,7 @@
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { openLog } from "../src/index.ts";
+import { openLog } from "../src/public/index.ts";
 import { runCrowd } from "../test/soak/crowd.ts";
 import { mark } from "./meter.ts";
 

@@ -1,6 +1,6 @@
 /** A process of its own that is killed in the middle of its session: `node bench/killed-child.ts <dir> <steps> <kill before step>`. */
 
-import { createRuntime } from "../src/index.ts";
+import { createRuntime } from "../src/public/index.ts";
 import { SESSION } from "./turnlog-session.ts";
 import { createWorkload, workloadModel } from "./workload.ts";
 import { workloadTools } from "./workload-tools.ts";

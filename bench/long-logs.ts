@@ -5,7 +5,13 @@
 
 import { join } from "node:path";
 import { Level } from "level";
-import { exportSession, importSession, openLog, viewSession, type EventLog } from "../src/index.ts";
+import {
+  exportSession,
+  importSession,
+  openLog,
+  viewSession,
+  type EventLog,
+} from "../src/public/index.ts";
 import { inFolder } from "./folder.ts";
 import { measureReopening } from "./reopening.ts";
 import { spread, type Spread } from "./statistics.ts";

@@ -3,14 +3,14 @@
  * `node --expose-gc bench/reopen-child.ts <dir> <steps>` prints what that took, beyond its start and the loading of modules.
  */
 
-import { createRuntime } from "../src/index.ts";
+import { createRuntime } from "../src/public/index.ts";
 import { mark } from "./meter.ts";
 import { SESSION } from "./turnlog-session.ts";
 import { createWorkload, workloadModel } from "./workload.ts";
 import { workloadTools } from "./workload-tools.ts";
 
 // Loaded by the runtime when it is first needed; loading is not what is measured.
-await import("../src/runtime/language-model-call.ts");
+await import("../src/runtime/model/language-model-call.ts");
 
 const [dir = "", steps = ""] = process.argv.slice(2);
 const tools = workloadTools(createWorkload(Number(steps)));

@@ -4,7 +4,7 @@
  */
 
 import type { NewEvent } from "../src/events/index.ts";
-import { openLog } from "../src/index.ts";
+import { openLog } from "../src/public/index.ts";
 import { bytesIn, inFolder } from "./folder.ts";
 import { mark, writtenBytes } from "./meter.ts";
 

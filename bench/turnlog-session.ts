@@ -1,6 +1,6 @@
 /** The same work as a turnlog session: every part on disk, the turn's events consumed as they come. */
 
-import { createRuntime } from "../src/index.ts";
+import { createRuntime } from "../src/public/index.ts";
 import { Meter, type Cost } from "./meter.ts";
 import { workloadModel, type Workload } from "./workload.ts";
 import { workloadTools } from "./workload-tools.ts";

@@ -5,7 +5,7 @@
 
 import { tool } from "ai";
 import { z } from "zod";
-import type { Runtime, RuntimeOptions } from "../../src/index.ts";
+import type { Runtime, RuntimeOptions } from "../../src/public/index.ts";
 import type { OpenSession, Setting } from "./contender.ts";
 import { scriptModel } from "./script-model.ts";
 

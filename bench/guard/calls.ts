@@ -2,8 +2,8 @@
 
 import { tool } from "ai";
 import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 
 /** The CPU of a call among 2,000 by that of one among 500, in a process that is warm. */
 export async function callGrowth(): Promise<number> {

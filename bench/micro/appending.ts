@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { Level } from "level";
 import type { NewEvent } from "../../src/events/index.ts";
-import { openLog } from "../../src/index.ts";
+import { openLog } from "../../src/public/index.ts";
 import { inFolder } from "../folder.ts";
 import { spread, type Spread } from "../statistics.ts";
 

@@ -1,13 +1,13 @@
 /** What folding an event takes, for each projection and the machine: of deltas, and of all other events. */
 
-import { openLog, type SessionEvent } from "../../src/index.ts";
+import { openLog, type SessionEvent } from "../../src/public/index.ts";
 import { initialMachineState, isStructural, machineFold } from "../../src/machines/index.ts";
-import * as projections from "../../src/projections/index.ts";
-import { foldSession, initialSessionState } from "../../src/runtime/session-state.ts";
+import { foldSession, initialSessionState } from "../../src/state/index.ts";
 import { inFolder } from "../folder.ts";
 import { spread, type Spread } from "../statistics.ts";
 import { runTurnlog, SESSION } from "../turnlog-session.ts";
 import { createWorkload } from "../workload.ts";
+import * as projections from "../../src/projections/index.ts";
 
 const STEPS = 50;
 const ROUNDS = 15;

@@ -4,8 +4,8 @@
  */
 
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { createRuntime, type Runtime, type Session } from "../../src/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, type Runtime, type Session } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { runTurnlog } from "../turnlog-session.ts";
 import { createWorkload } from "../workload.ts";
 

@@ -6,16 +6,25 @@
 
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, Option } from "commander";
-import { addChatCommands } from "./commands/chat-commands.ts";
-import { addKeepCommands } from "./commands/keep-commands.ts";
-import { addLookCommands } from "./commands/look-commands.ts";
-import { addHelpCommand, refuseMistyped } from "./commands/mistyped-command.ts";
-import { DEFAULT_DIR } from "./default-dir.ts";
-import { reportError } from "./error-report.ts";
-import { DONE, USED_WRONGLY, type ExitCode } from "./exit-code.ts";
-import { isReaderGone, processOutput, type Output } from "./output.ts";
-import { takenInTurns } from "./taken-turns.ts";
-import { visibleName } from "./visible-text.ts";
+import {
+  addChatCommands,
+  addKeepCommands,
+  addLookCommands,
+  addHelpCommand,
+  refuseMistyped,
+} from "./commands/index.ts";
+import { DEFAULT_DIR } from "./output/index.ts";
+import {
+  reportError,
+  DONE,
+  USED_WRONGLY,
+  type ExitCode,
+  isReaderGone,
+  processOutput,
+  type Output,
+  takenInTurns,
+  visibleName,
+} from "./output/index.ts";
 
 /** Runs one command line; never throws. */
 export async function run(

@@ -1,6 +1,6 @@
 /** No model is asked: the requests, word by word, and where the plan and the documents are to be found. */
 
-import { amount, check, list, optionsOf } from "../events/validation/index.ts";
+import { amount, check, list, optionsOf } from "../validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
 import { latestRequests, originalRequests, requestTexts } from "./request-text.ts";

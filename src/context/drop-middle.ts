@@ -1,6 +1,6 @@
 /** The model sees how it began and what is newest, and that something is missing between the two. */
 
-import { check, amount, optionsOf } from "../events/validation/index.ts";
+import { check, amount, optionsOf } from "../validation/index.ts";
 import { itemMessages } from "../projections/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptByDefault, keptWithin, type Cuttable } from "./cut.ts";

@@ -1,6 +1,6 @@
 /** The plainest way of compacting: the model is no longer shown the oldest turns. */
 
-import { amount, check, optionsOf } from "../events/validation/index.ts";
+import { amount, check, optionsOf } from "../validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { beginsWithUser, covering, cuttable } from "./cut.ts";
 

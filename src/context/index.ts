@@ -1,77 +1,71 @@
-/** The face of `context`: what the model gets to see, and what that costs. Pure. */
+/** Estimates of a prompt's size, limits of models, and planners of pruning and compaction. Pure. */
 
 export { CallIds, withCallIds } from "./call-ids.ts";
-export { checkpoint, type CheckpointOptions } from "./checkpoint.ts";
-export {
-  type CompactionPlan,
-  type CompactionStrategy,
-  type PlanningGround,
-  type SummaryReply,
-  type SummaryRequest,
-  type SummaryWriter,
+export { type CheckpointOptions, checkpoint } from "./checkpoint.ts";
+export type {
+  CompactionPlan,
+  CompactionStrategy,
+  PlanningGround,
+  SummaryReply,
+  SummaryRequest,
+  SummaryWriter,
 } from "./compaction-strategy.ts";
 export {
+  type CompactionWhen,
   compactionDue,
   manual,
   overflow,
   threshold,
   tokens,
   usable,
-  type CompactionWhen,
 } from "./compaction-when.ts";
-export { dropMiddle, type DropMiddleOptions } from "./drop-middle.ts";
-export { dropOldest, type DropOldestOptions } from "./drop-oldest.ts";
+export { type ContextEstimate, type EstimateInput, estimateContext } from "./context-estimate.ts";
+export { type Cost, type SessionCost, sessionCost } from "./cost.ts";
+export { type DropMiddleOptions, dropMiddle } from "./drop-middle.ts";
+export { type DropOldestOptions, dropOldest } from "./drop-oldest.ts";
 export { newestTokens, onlyThisTurn, unsentMessages } from "./last-resort.ts";
-export { DEFAULT_LOOP_LIMITS, isLooping, type LoopLimits } from "./loop-guard.ts";
-export { estimateContext, type ContextEstimate, type EstimateInput } from "./context-estimate.ts";
-export { sessionCost, type Cost, type SessionCost } from "./cost.ts";
+export { DEFAULT_LOOP_LIMITS, type LoopLimits, isLooping } from "./loop-guard.ts";
 export {
-  limitedMedia,
-  planOmission,
-  SCALED_CHARACTERS,
   type MediaBudget,
   type OmissionInput,
   type OmissionPlan,
+  SCALED_CHARACTERS,
+  limitedMedia,
+  planOmission,
 } from "./media-budget.ts";
-export {
-  asBase64,
-  mediaRefusal,
-  modelMedia,
-  type MediaLimits,
-  type MediaRefusal,
-} from "./model-media.ts";
-export { mediaMeasures, mediaTokens } from "./media-tokens.ts";
-export { noteElsewhere, whyNotThere } from "./provider-files.ts";
+export { mediaMeasures } from "./media-tokens.ts";
+export { type MessageSize, type Meter, meter } from "./message-size.ts";
 export { modelCatalogue } from "./model-catalogue.ts";
 export {
-  callCost,
-  modelLimits,
   type KnownLimits,
   type ModelCatalogue,
   type ModelLimits,
   type ModelPrices,
+  callCost,
+  modelLimits,
 } from "./model-limits.ts";
-export { meter, type MessageSize, type Meter } from "./message-size.ts";
-export { planningGround } from "./planning-ground.ts";
-export { promptCache, SHORTEST_LIFETIME_MS, type PromptCache } from "./prompt-cache.ts";
+export { type MediaLimits, type MediaRefusal, mediaRefusal, modelMedia } from "./model-media.ts";
+export { planningGround } from "./plan-budget.ts";
+export { type PromptCache, SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
+export { noteElsewhere, whyNotThere } from "./provider-files.ts";
 export {
-  planPruning,
-  pruneSchema,
   PRUNE_DEFAULTS,
   type PruneOptions,
   type PruningInput,
   type PruningPlan,
+  planPruning,
+  pruneSchema,
 } from "./pruning.ts";
-export { planCuts, type CutInput, type CutPlan } from "./result-cuts.ts";
+export { type CutInput, type CutPlan, planCuts } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
-export { cutSchema, pageLimit, resultShare, type CutOptions } from "./result-share.ts";
-export { summarize, type SummarizeOptions } from "./summarize.ts";
-export { slidingWindow, type SlidingWindowOptions } from "./sliding-window.ts";
+export { type CutOptions, cutSchema, pageLimit, resultShare } from "./result-share.ts";
+export { type SlidingWindowOptions, slidingWindow } from "./sliding-window.ts";
+export { estimateSpent } from "./spent.ts";
+export { type SummarizeOptions, summarize } from "./summarize.ts";
 export {
+  type TokenEstimator,
+  type TokenizerOptions,
   defaultEstimator,
   lengthEstimator,
   tokenizer,
-  type TokenEstimator,
-  type TokenizerOptions,
 } from "./token-estimator.ts";
-export { estimateSpent } from "./spent.ts";

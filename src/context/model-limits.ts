@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
-import { check, optionsOf } from "../events/validation/index.ts";
+import { check, optionsOf } from "../validation/index.ts";
 import { modelKey, type LearnedLimits } from "../projections/index.ts";
 
 /** US dollars for a million tokens. */

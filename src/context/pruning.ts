@@ -4,7 +4,7 @@
  */
 
 import type { z } from "zod";
-import { amount, check, list, optionsOf } from "../events/validation/index.ts";
+import { amount, check, list, optionsOf } from "../validation/index.ts";
 import {
   itemMessages,
   PRUNED_PLACEHOLDER,
@@ -13,8 +13,7 @@ import {
   type ContextView,
   type HistoryState,
 } from "../projections/index.ts";
-import type { MessageSize, Meter } from "./message-size.ts";
-import { addSize, noSize } from "./message-size.ts";
+import { type MessageSize, type Meter, addSize, noSize } from "./message-size.ts";
 import type { PromptCache } from "./prompt-cache.ts";
 import { shownUnits, type ShownUnit } from "./shown-units.ts";
 

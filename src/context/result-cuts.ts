@@ -3,7 +3,7 @@
  * and the runtime records. Only results that no reply has followed yet: the provider's cache loses nothing.
  */
 
-import { check } from "../events/validation/index.ts";
+import { check } from "../validation/index.ts";
 import type { CutCall } from "../events/index.ts";
 import {
   callName,

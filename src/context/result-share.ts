@@ -1,7 +1,7 @@
 /** How much of the window a single tool result may take, and all results of a step together. Pure. */
 
 import { z } from "zod";
-import { flag, list, optionsOf } from "../events/validation/index.ts";
+import { flag, list, optionsOf } from "../validation/index.ts";
 import type { PlanningGround } from "./compaction-strategy.ts";
 
 /** When a tool result is too long to be shown whole. */

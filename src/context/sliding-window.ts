@@ -1,6 +1,6 @@
 /** The model sees the newest messages, as many as have room. */
 
-import { check, amount, optionsOf } from "../events/validation/index.ts";
+import { check, amount, optionsOf } from "../validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import {
   covering,

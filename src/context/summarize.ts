@@ -4,8 +4,7 @@
  * summary comes about, a digest that needs no model stands in its place.
  */
 
-import { check, amount, optionsOf, thing } from "../events/validation/index.ts";
-import type { LanguageModel } from "ai";
+import { check, amount, optionsOf, thing } from "../validation/index.ts";
 import type { SummaryRung } from "../events/index.ts";
 import type { ContextView, HistoryState } from "../projections/index.ts";
 import type {
@@ -28,6 +27,7 @@ import {
 } from "./summary-form.ts";
 import { unitText } from "./summary-transcript.ts";
 import { textTokens } from "./text-tokens.ts";
+import type { LanguageModel } from "ai";
 
 /**
  * Who writes the summaries of {@link summarize}, how long they may be, and what is kept beside

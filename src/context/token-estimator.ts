@@ -3,7 +3,7 @@
  * user's tokenizer takes its place where exactness is worth its time.
  */
 
-import { check, flag, optionsOf, text } from "../events/validation/index.ts";
+import { check, flag, optionsOf, text } from "../validation/index.ts";
 import { textTokens } from "./text-tokens.ts";
 
 /**

@@ -1,70 +1,77 @@
-/** The face of `events`: the catalogue, the codec and the port of the log. Loads no database. */
+/** The catalogue of events, the codec, upcasters, errors, and the ports of logs, blobs and keys. Pure. */
 
-export { isWithin } from "./within-folder.ts";
+export { appendParts } from "./append-parts.ts";
+export { assertAppendable, idOf } from "./appendable.ts";
+export { type FileBlob, blobLine, isBlobLine, parseBlobLine } from "./blob-line.ts";
 export {
-  eventSchemas,
-  eventVersions,
-  type EventBody,
-  type EventMap,
-  type EventType,
-  type NewEvent,
-  type SessionEvent,
-} from "./catalogue.ts";
-export {
+  type BlobMeasures,
   blobMeasuresSchema,
   blobReference,
   measuresIn,
   referredBlob,
   resemblesReference,
-  type BlobMeasures,
 } from "./blob-reference.ts";
 export type {
   BlobEntry,
   BlobSource,
   BlobStore,
-  CollectedBlobs,
   CollectOptions,
+  CollectedBlobs,
   HeldBlob,
   PutOptions,
 } from "./blob-store.ts";
-export { blobLine, isBlobLine, parseBlobLine, type FileBlob } from "./blob-line.ts";
-export { readBlob } from "./read-blob.ts";
-export { allReadableEvents, readableEvents, type Unreadable } from "./readable-events.ts";
-export {
-  fileElsewhere,
-  placesOf,
-  type FileElsewhere,
-  type FileReference,
-} from "./file-reference.ts";
-export { appendParts } from "./append-parts.ts";
 export { byId, byIdSchema } from "./by-id.ts";
+export { canonicalJson } from "./canonical-json.ts";
 export {
+  type EventBody,
+  type EventMap,
+  type EventType,
+  type NewEvent,
+  type SessionEvent,
+  eventSchemas,
+  eventVersions,
+} from "./catalogue.ts";
+export {
+  type ChunkedRecord,
   chunkedSchema,
   entriesOf,
   entryOf,
   withEntry,
   withoutEntries,
-  type ChunkedRecord,
 } from "./chunked-record.ts";
-export { canonicalJson } from "./canonical-json.ts";
 export {
-  cutCallSchema,
-  omittedMediaSchema,
+  CHECKSUM_LENGTH,
+  type Codec,
+  type FieldsReader,
+  type RowKey,
+  checksum,
+  createCodec,
+  damaged,
+  intactJson,
+  isIntact,
+  isStoredFields,
+  ownJson,
+  seededChecksum,
+} from "./codec.ts";
+export { contentFault, sendableContent, sendableMetadata } from "./content-fault.ts";
+export {
   type CompactionTrigger,
   type CutCall,
   type OmittedMedia,
   type SummaryProblem,
   type SummaryRung,
+  cutCallSchema,
+  omittedMediaSchema,
 } from "./context-events.ts";
-export { checksum, createCodec, type Codec, type RowKey } from "./codec.ts";
+export { isDelta } from "./delta.ts";
 export { TurnlogError, type TurnlogErrorCode, type TurnlogErrorOptions } from "./errors.ts";
 export type {
+  AppendOptions,
   Appended,
+  DeleteOptions,
   Deleted,
   DeletedSession,
-  DeleteOptions,
   EventLog,
-  AppendOptions,
   ExpectedRevision,
   ForkEvents,
   GlobalEvent,
@@ -72,46 +79,39 @@ export type {
   SessionEntry,
   Snapshot,
 } from "./event-log.ts";
-export { isSealedInLog } from "./stored-form.ts";
-export { digestIn, HashChain, type ChainEnd, type ChainLink } from "./hash-chain.ts";
 export {
+  type FileElsewhere,
+  type FileReference,
+  fileElsewhere,
+  placesOf,
+} from "./file-reference.ts";
+export { hasCode } from "./has-code.ts";
+export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./hash-chain.ts";
+export {
+  type JsonObject,
+  type JsonValue,
+  MOST_LEVELS,
+  type ProviderMetadata,
+  type StoredError,
   isNestedDeeper,
   jsonObjectSchema,
   jsonSchema,
-  MOST_LEVELS,
   providerMetadataSchema,
   storedErrorSchema,
-  type JsonObject,
-  type JsonValue,
-  type ProviderMetadata,
-  type StoredError,
 } from "./json.ts";
-export { deepFreeze, ownCopy } from "./shared-value.ts";
+export { assertKnownFormat } from "./later-format.ts";
 export {
-  userContentSchema,
   type Delivery,
   type StoredUserContent,
   type StoredUserPart,
+  userContentSchema,
 } from "./message-events.ts";
-export {
-  eventLine,
-  headerLine,
-  parseEventLine,
-  parseHeaderLine,
-  type FixtureNote,
-  type SessionFileHeader,
-} from "./session-file.ts";
-export { assertAppendable } from "./appendable.ts";
-export { contentFault, sendableContent, sendableMetadata } from "./content-fault.ts";
 export { outputFault, sendableOutput } from "./model-output.ts";
-export { isRedacted, REDACTED } from "./redacted.ts";
+export { readBlob } from "./read-blob.ts";
+export { type Unreadable, allReadableEvents, readableEvents } from "./readable-events.ts";
+export { REDACTED, REDACTED_FIELD, isRedacted } from "./redacted.ts";
 export { asRun, renumbered, unchained } from "./renumbered.ts";
-export { isDelta } from "./delta.ts";
-export { isIn, isLandmark, thinned, type ThinningRule } from "./thinning.ts";
-export { parseSessionId } from "./session-id.ts";
 export {
-  forkPointSchema,
-  modelNameSchema,
   type AgentDescription,
   type AgentParts,
   type ForkPoint,
@@ -121,23 +121,44 @@ export {
   type OfferedTool,
   type PositionRange,
   type RecoveryPolicy,
+  type SessionFamily,
   type ThinnedContent,
+  forkPointSchema,
+  modelNameSchema,
 } from "./session-events.ts";
 export {
-  estimateSchema,
-  finishReasonSchema,
-  usageSchema,
+  type FixtureNote,
+  type SessionFileHeader,
+  eventLine,
+  headerLine,
+  parseEventLine,
+  parseHeaderLine,
+} from "./session-file.ts";
+export { parseSessionId } from "./session-id.ts";
+export { deepFreeze, ownCopy } from "./shared-value.ts";
+export {
   type FailureKind,
   type FinishReason,
   type PromptEstimate,
   type ResponseMetadata,
   type TokenUsage,
+  estimateSchema,
+  finishReasonSchema,
+  usageSchema,
 } from "./step-events.ts";
-export { modelOutputSchema, type ModelOutput } from "./tool-events.ts";
 export {
-  turnEndReasonSchema,
+  type StoredForm,
+  isSealedInLog,
+  loggedForm,
+  rememberSealed,
+  storedForm,
+} from "./stored-form.ts";
+export { type ModelOutput, modelOutputSchema } from "./tool-events.ts";
+export { type ThinningRule, isIn, isLandmark, thinned } from "./trimming.ts";
+export {
   type CancelMode,
   type TurnEndReason,
   type TurnLimit,
+  turnEndReasonSchema,
 } from "./turn-events.ts";
-export { upcasters, type Upcasters } from "./upcasters.ts";
+export { type Upcasters, upcasters } from "./upcasters.ts";

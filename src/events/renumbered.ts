@@ -1,7 +1,7 @@
 /** Events of which some are left out, as a session of their own: without a gap, and what they point to is where it is. Pure. */
 
 import type { SessionEvent } from "./catalogue.ts";
-import { isLandmark, saysNothing } from "./thinning.ts";
+import { isLandmark, saysNothing } from "./trimming.ts";
 
 /** @param events - All of a session, undefined in the place of one that is left out. */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {

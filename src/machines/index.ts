@@ -1,19 +1,20 @@
-/** The face of `machines`: the session statechart and how it is folded over a log. */
+/** The session's statechart. Pure. */
 
 export type { Effect } from "./effect.ts";
 export {
+  type MachineStep,
   initialMachineState,
   machineFold,
   resolveMachineState,
-  type MachineStep,
 } from "./machine-fold.ts";
-export { machineStateSchema, type MachineState } from "./machine-state.ts";
-export { openCalls, type CallState, type SessionContext } from "./session-context.ts";
+export { type MachineState, machineStateSchema } from "./machine-state.ts";
+export { type ChartTransition, chartStates, chartTransitions } from "./session-chart.ts";
+export { type CallState, type SessionContext, endReason, openCalls } from "./session-context.ts";
+export type { SessionMachine } from "./session-machine-type.ts";
 export { sessionMachine } from "./session-machine.ts";
-export type { SessionMachine, SessionStateValue } from "./session-machine-type.ts";
 export {
-  isStructural,
-  structuralTypes,
   type StructuralEvent,
   type StructuralType,
+  isStructural,
+  structuralTypes,
 } from "./structural-events.ts";

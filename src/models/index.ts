@@ -1,7 +1,20 @@
-/** The face of `models`: language models of ours that need no network. */
-export { gate, type Gate } from "./gate.ts";
-export { offlineModel, type OfflineModelOptions } from "./offline-model.ts";
-export { scriptedModel, type Script, type ScriptedModel } from "./scripted-model.ts";
+/** Models without a network: the offline model, scripted models, and models that replay a log. */
+
+export { type Gate, gate } from "./gate.ts";
+export { type OfflineModelOptions, offlineModel } from "./offline-model.ts";
+export {
+  type Pace,
+  type PaceOptions,
+  type PaceTime,
+  type ReplayPace,
+  atOnce,
+  recordedPace,
+} from "./pacing.ts";
+export { recordedError } from "./recorded-error.ts";
+export { isStop, isTimeUp } from "./recorded-step.ts";
+export { type ReplayModel, replayModel } from "./replay-model.ts";
+export { replayedUsage } from "./replayed-parts.ts";
+export { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
 export type {
   ScriptedBlock,
   ScriptedDelta,
@@ -10,15 +23,3 @@ export type {
   ScriptedStep,
   ScriptedToolCall,
 } from "./scripted-step.ts";
-export { recordedError } from "./recorded-error.ts";
-export { replayedUsage } from "./replayed-parts.ts";
-export {
-  atOnce,
-  recordedPace,
-  type Pace,
-  type PaceOptions,
-  type PaceTime,
-  type ReplayPace,
-} from "./pacing.ts";
-export { isStop, isTimeUp } from "./recorded-step.ts";
-export { replayModel, type ReplayModel } from "./replay-model.ts";

@@ -10,7 +10,7 @@ import type {
   LanguageModelV4StreamPart,
   SharedV4Warning,
 } from "@ai-sdk/provider";
-import { check, milliseconds, optionsOf } from "../events/validation/index.ts";
+import { check, milliseconds, optionsOf } from "../validation/index.ts";
 import { countTokens, piecesOf, wordsOf } from "./delta.ts";
 import { gatherParts } from "./gathered-parts.ts";
 import { decide } from "./offline-answer.ts";

@@ -2,13 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { TurnlogError, type SessionEvent } from "../events/index.ts";
-import {
-  check,
-  code,
-  implementation,
-  milliseconds,
-  optionsOf,
-} from "../events/validation/index.ts";
+import { check, code, implementation, milliseconds, optionsOf } from "../validation/index.ts";
 
 /** When what was recorded may happen again. */
 export interface ReplayPace {

@@ -10,7 +10,7 @@ import {
   report,
   text,
   thing,
-} from "../events/validation/index.ts";
+} from "../validation/index.ts";
 import type {
   ScriptedBlock,
   ScriptedPart,

@@ -15,8 +15,10 @@ import {
   type StoredError,
   type StoredUserContent,
   type TurnEndReason,
+  chunkedSchema,
+  entryOf,
+  type ChunkedRecord,
 } from "../events/index.ts";
-import { chunkedSchema, entryOf, type ChunkedRecord } from "../events/index.ts";
 
 /** What a user said, where it was delivered. */
 export interface UserItem {

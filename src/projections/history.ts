@@ -8,8 +8,10 @@ import {
   sendableMetadata,
   sendableOutput,
   type SessionEvent,
+  entryOf,
+  withEntry,
+  withoutEntries,
 } from "../events/index.ts";
-import { entryOf, withEntry, withoutEntries } from "../events/index.ts";
 import { withBlockDelta, withBlockEnd, withBlockStart } from "./history-block.ts";
 import { withAnswer, withOutcome, withQuestion } from "./history-call.ts";
 import {

@@ -1,76 +1,78 @@
-/** The face of `projections`: what a log means. Pure folds, no I/O. */
+/** Pure folds over the events of a session. */
 
+export { type ApprovalsState, answerForGood, approvals } from "./approvals.ts";
+export { type BlobsState, type KnownBlob, blobs } from "./blobs.ts";
 export {
+  type BranchPoint,
+  type Branching,
+  type Retraction,
   lastMessage,
   lastTurn,
   pointBefore,
-  type Branching,
-  type BranchPoint,
-  type Retraction,
 } from "./branch-point.ts";
-export { answerForGood, approvals, type ApprovalsState } from "./approvals.ts";
 export {
+  type CalibrationState,
+  type EstimateError,
   calibration,
   calibrationFactor,
   modelKey,
-  type CalibrationState,
-  type EstimateError,
 } from "./calibration.ts";
-export { blobs, type BlobsState, type KnownBlob } from "./blobs.ts";
-export { compactions, type CompactionsState } from "./compactions.ts";
+export { type CompactionsState, compactions } from "./compactions.ts";
 export {
-  contextView,
   type Compaction,
   type ContextView,
   type MediaOmission,
   type Pruning,
   type ResultCut,
+  contextView,
 } from "./context-view.ts";
+export { coveredBy, itemRuns } from "./covered.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
-export { waitingMessage } from "./history-item.ts";
-export type {
-  ApprovalDecision,
-  BlockPart,
-  CallApproval,
-  CallOutcome,
-  CallPart,
-  CustomPart,
-  ErrorPart,
-  FilePart,
-  HistoryItem,
-  HistoryPart,
-  HistoryState,
-  NoteItem,
-  ProviderCallPart,
-  ProviderResultPart,
-  SourcePart,
-  StepItem,
-  TurnEndItem,
-  UserItem,
-  WaitingMessage,
+export {
+  type ApprovalDecision,
+  type BlockPart,
+  type CallApproval,
+  type CallOutcome,
+  type CallPart,
+  type CustomPart,
+  type ErrorPart,
+  type FilePart,
+  type HistoryItem,
+  type HistoryPart,
+  type HistoryState,
+  type NoteItem,
+  type ProviderCallPart,
+  type ProviderResultPart,
+  type SourcePart,
+  type StepItem,
+  type TurnEndItem,
+  type UserItem,
+  type WaitingMessage,
+  waitingMessage,
 } from "./history-item.ts";
 export { history } from "./history.ts";
+export { type LearnedLimits, learnedLimits } from "./learned-limits.ts";
+export { type Overflow, isTooLarge, overflowOf } from "./overflow.ts";
 export {
-  defineProjection,
-  projectionStore,
   type Projection,
   type ProjectionDefinition,
   type Transitions,
+  defineProjection,
+  projectionStore,
 } from "./projection.ts";
-export { resultPosition, succeeded } from "./result-position.ts";
-export { learnedLimits, type LearnedLimits } from "./learned-limits.ts";
-export { isTooLarge, overflowOf, type Overflow } from "./overflow.ts";
-export { promptCounts, type PromptCount, type PromptCounts } from "./prompt-counts.ts";
-export { promptDigest } from "./prompt-digest.ts";
+export { type PromptCount, type PromptCounts, promptCounts } from "./prompt-counts.ts";
 export {
-  promptDiff,
   type PromptChange,
   type PromptChangeReason,
   type PromptDiff,
   type PromptSource,
+  promptDiff,
 } from "./prompt-diff.ts";
+export { promptDigest } from "./prompt-digest.ts";
 export {
   CUT_OFF_NOTE,
+  type PromptEntry,
+  type PromptOrigin,
   hasUnanswered,
   isPromptThinned,
   itemMessages,
@@ -78,39 +80,37 @@ export {
   modelOf,
   promptEntries,
   promptMessages,
-  type PromptEntry,
-  type PromptOrigin,
 } from "./prompt.ts";
 export { bindingOf } from "./provider-bound.ts";
-export { acceptedAt, queue, type QueuedMessage, type QueueState } from "./queue.ts";
-export { coveredBy, itemRuns } from "./covered.ts";
-export { cutGap, cutText, partsPair, resultText, type Gap, type ResultMark } from "./result-cut.ts";
-export { itemMedia, omittedIn, omittedNote, type Medium } from "./shown-media.ts";
-export { callName, cutItem, PRUNED_PLACEHOLDER, shownItem, sightedItem } from "./shown-item.ts";
-export { sessionSummary, type SessionSummary } from "./session-summary.ts";
+export { type QueueState, type QueuedMessage, acceptedAt, queue } from "./queue.ts";
+export { type Gap, type ResultMark, cutGap, cutText, partsPair, resultText } from "./result-cut.ts";
+export { resultPosition, succeeded } from "./result-position.ts";
+export { type SessionSummary, sessionSummary } from "./session-summary.ts";
+export { PRUNED_PLACEHOLDER, callName, cutItem, shownItem, sightedItem } from "./shown-item.ts";
+export { type Medium, itemMedia, omittedIn, omittedNote } from "./shown-media.ts";
 export {
-  toolCalls,
+  type SpanKind,
+  type StepTimeline,
+  type TimelineSpan,
+  stepTimelines,
+} from "./step-timeline.ts";
+export {
   type ToolCall,
-  type ToolCallsState,
   type ToolCallStatus,
+  type ToolCallsState,
+  toolCalls,
 } from "./tool-calls.ts";
 export {
-  addUsage,
-  noUsage,
-  spending,
-  ownBeside,
-  ownSteps,
-  turnUsage,
-  usage,
   type RunningStep,
   type SideUsage,
   type Spending,
   type StepUsage,
   type UsageState,
+  addUsage,
+  noUsage,
+  ownBeside,
+  ownSteps,
+  spending,
+  turnUsage,
+  usage,
 } from "./usage.ts";
-export {
-  stepTimelines,
-  type SpanKind,
-  type StepTimeline,
-  type TimelineSpan,
-} from "./step-timeline.ts";

@@ -1,8 +1,15 @@
 /** The queue: what users said that the model has not been given yet, and what became of each message. */
 
 import { z } from "zod";
-import { userContentSchema, type Delivery, type StoredUserContent } from "../events/index.ts";
-import { chunkedSchema, entryOf, withEntry, type ChunkedRecord } from "../events/index.ts";
+import {
+  userContentSchema,
+  type Delivery,
+  type StoredUserContent,
+  chunkedSchema,
+  entryOf,
+  withEntry,
+  type ChunkedRecord,
+} from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** A message that waits to be delivered. */

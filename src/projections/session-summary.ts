@@ -1,14 +1,16 @@
 /** One session in the list of sessions: what a person needs to find it again. */
 
 import { z } from "zod";
-import type {
-  ForkPoint,
-  SessionEvent,
-  StoredUserContent,
-  TokenUsage,
-  TurnEndReason,
+import {
+  type ForkPoint,
+  type SessionEvent,
+  type StoredUserContent,
+  type TokenUsage,
+  type TurnEndReason,
+  forkPointSchema,
+  turnEndReasonSchema,
+  usageSchema,
 } from "../events/index.ts";
-import { forkPointSchema, turnEndReasonSchema, usageSchema } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 

@@ -5,7 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { assertKeysOutside, encryptedLog } from "../events/encryption/index.ts";
+import { assertKeysOutside, encryptedLog } from "../store/encryption/index.ts";
 import {
   parseSessionId,
   TurnlogError,
@@ -13,35 +13,43 @@ import {
   type DeleteOptions,
   type EventLog,
 } from "../events/index.ts";
-import type { Backup, BackupOptions, StoreLog } from "../events/leveldb/index.ts";
-import type { AwakeSession } from "./awake-session.ts";
-import { AwakeSessions } from "./awake-sessions.ts";
-import { openBlobs, type OpenedBlobs } from "./blobs/opened-blobs.ts";
-import { collectBlobs, deleteSession, type DeletedWithBlobs } from "./blobs/used-blobs.ts";
-import { prepareAgent, type PreparedAgent } from "./agent.ts";
-import { checkContext } from "./context-options.ts";
-import { Crews } from "./crews.ts";
+import type { Backup, BackupOptions, StoreLog } from "../store/leveldb/index.ts";
+import type { AwakeSession } from "./live-session.ts";
+import { AwakeSessions } from "./live-sessions.ts";
+import {
+  openBlobs,
+  type OpenedBlobs,
+  collectBlobs,
+  deleteSession,
+  type DeletedWithBlobs,
+} from "../media/index.ts";
+import { prepareAgent, type PreparedAgent, checkContext } from "../agent/index.ts";
+import { Crews } from "./agent-registry.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
-import { openMcpServers, type OpenMcpServers } from "./mcp/mcp-servers.ts";
+import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { redactLive } from "./live-redaction.ts";
-import { waitsForApproval } from "./open-question.ts";
-import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
+import {
+  waitsForApproval,
+  checkPosition,
+  listSessions,
+  type ListedSession,
+} from "../state/index.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { OpenSessionOptions, Runtime } from "./runtime.ts";
-import { check, name } from "../events/validation/index.ts";
-import { checkedOptions } from "./border/runtime-schema.ts";
-import { checkedSession, redactedSchema, redactSchema } from "./border/session-border.ts";
-import { deleteSchema, openSessionSchema } from "./border/store-schemas.ts";
-import { toStoredError } from "./json-value.ts";
+import { check, name } from "../validation/index.ts";
+import { checkedOptions } from "./runtime-schema.ts";
+import { checkedSession, redactedSchema, redactSchema } from "./session-validation.ts";
+import { deleteSchema, openSessionSchema } from "./store-schemas.ts";
+import { toStoredError } from "../shared/index.ts";
 import { hasLog, openStore, type RuntimeOptions } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import { createSession } from "./session-handle.ts";
-import { checkPosition, listSessions, type ListedSession } from "./session-view.ts";
 import {
   compactLog,
   compactLogSchema,
   type CompactedLog,
   type CompactLogOptions,
-} from "./thinning/compact-log.ts";
+} from "../archive/trim/index.ts";
 
 /**
  * Opens a store and runs sessions of an agent on it.

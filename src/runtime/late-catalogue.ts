@@ -4,7 +4,7 @@
  */
 
 import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
-import { guardedCatalogue } from "./user-callbacks.ts";
+import { guardedCatalogue } from "../agent/index.ts";
 
 export interface LateCatalogue extends ModelCatalogue {
   /** Resolves when it is loaded; has to be waited for before a step. */

@@ -7,18 +7,19 @@ import {
   type RecoveryPolicy,
   type StoredUserContent,
 } from "../events/index.ts";
-import type { AttachmentOptions } from "./attachment-options.ts";
-import { changedCrew, type Crews } from "./crews.ts";
-import { forkPoint } from "./fork-point.ts";
-import { forkSession } from "./fork-session.ts";
-import type { SessionState } from "./session-state.ts";
-import { stateAt } from "./session-view.ts";
+import {
+  type AttachmentOptions,
+  assertSendable,
+  type OpenedBlobs,
+  SessionBlobs,
+  heldInput,
+  receiveInput,
+} from "../media/index.ts";
+import { changedCrew, type Crews } from "./agent-registry.ts";
+import { forkPoint, type SessionState, stateAt } from "../state/index.ts";
+import { forkSession } from "../archive/index.ts";
 import type { ForkOptions, Session } from "./session.ts";
-import { assertSendable } from "./blobs/file-data.ts";
-import type { OpenedBlobs } from "./blobs/opened-blobs.ts";
-import { SessionBlobs } from "./blobs/session-blobs.ts";
-import type { McpServers } from "./mcp/mcp-options.ts";
-import { heldInput, receiveInput } from "./user-input.ts";
+import type { McpServers } from "../mcp/index.ts";
 
 /** What the runtime lends for it. */
 export interface ForkHost {

@@ -5,15 +5,14 @@
 
 import { setImmediate } from "node:timers/promises";
 import { TurnlogError, type EventLog } from "../events/index.ts";
-import { linkOf } from "./fork-link.ts";
-import type { KeptSession } from "./kept-session.ts";
+import { linkOf } from "../state/index.ts";
+import type { KeptSession, SessionActor } from "./session/index.ts";
 import {
   redactSession,
   type Redacted,
   type RedactionTarget,
   type RedactSessionOptions,
-} from "./redact-session.ts";
-import type { SessionActor } from "./session-actor.ts";
+} from "../archive/index.ts";
 
 interface Awake {
   readonly actor: SessionActor;

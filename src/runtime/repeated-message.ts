@@ -11,10 +11,14 @@ import {
   type SessionEvent,
   type StoredUserContent,
 } from "../events/index.ts";
-import { attachedName } from "./attachment.ts";
-import type { AttachmentOptions } from "./attachment-options.ts";
-import { contentIdentity } from "./blobs/content-identity.ts";
-import { isMessageWithFiles, receiveInput, type HeldInput } from "./user-input.ts";
+import {
+  attachedName,
+  type AttachmentOptions,
+  contentIdentity,
+  isMessageWithFiles,
+  receiveInput,
+  type HeldInput,
+} from "../media/index.ts";
 
 type Accepted = SessionEvent<"message.queued">;
 

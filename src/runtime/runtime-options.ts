@@ -1,15 +1,13 @@
 /** What a runtime is made of, and how its store is opened. */
 
-import type { KeyStore } from "../events/encryption/index.ts";
+import type { KeyStore } from "../store/encryption/index.ts";
 import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts";
-import type { BlobOptions } from "./blobs/opened-blobs.ts";
-import { openLog, openMemoryLog, type StoreLog } from "../events/leveldb/index.ts";
-import type { Agent } from "./agent.ts";
-import type { AttachmentOptions } from "./attachment-options.ts";
-import type { McpServers } from "./mcp/mcp-options.ts";
-import type { RecordedOrder } from "./recorded-order.ts";
-import type { StepSource } from "./step-source.ts";
-import type { Timer } from "./timer.ts";
+import type { BlobOptions, AttachmentOptions } from "../media/index.ts";
+import { openLog, openMemoryLog, type StoreLog } from "../store/leveldb/index.ts";
+import type { Agent, StepSource } from "../agent/index.ts";
+import type { McpServers } from "../mcp/index.ts";
+import type { RecordedOrder } from "../state/index.ts";
+import type { Timer } from "../shared/index.ts";
 
 /** Where the log is kept. */
 export type StoreOptions =

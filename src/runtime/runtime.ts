@@ -6,12 +6,12 @@ import {
   type DeleteOptions,
   type EventLog,
 } from "../events/index.ts";
-import type { Backup, BackupOptions } from "../events/leveldb/index.ts";
-import type { DeletedWithBlobs } from "./blobs/used-blobs.ts";
-import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
+import type { Backup, BackupOptions } from "../store/leveldb/index.ts";
+import type { DeletedWithBlobs } from "../media/index.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { Session } from "./session.ts";
-import type { CompactedLog, CompactLogOptions } from "./thinning/compact-log.ts";
-import type { ListedSession } from "./session-view.ts";
+import type { CompactedLog, CompactLogOptions } from "../archive/trim/index.ts";
+import type { ListedSession } from "../state/index.ts";
 
 /** How a session is asked for by its id. */
 export interface OpenSessionOptions {

@@ -15,24 +15,36 @@ import {
   notWaiting,
   type ApprovalAnswer,
   type ApprovalRecorded,
-} from "./approval-answer.ts";
-import type { AttachmentOptions } from "./attachment-options.ts";
-import { recordShelved } from "./blobs/session-blobs.ts";
-import { requestCancel } from "./cancellation.ts";
-import { isAtRest } from "./recovery.ts";
-import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
-import { rerunPoint } from "./rerun.ts";
+  requestCancel,
+  type SessionActor,
+  createTurn,
+  type Turn,
+  outcomeOf,
+  turnRemains,
+  restOf,
+  startOf,
+} from "./session/index.ts";
+import {
+  type AttachmentOptions,
+  recordShelved,
+  heldInput,
+  receiveInput,
+  type HeldInput,
+} from "../media/index.ts";
+import {
+  isAtRest,
+  rerunPoint,
+  approvalOfId,
+  type Approval,
+  diffSession,
+  type SessionState,
+  stateAt,
+  viewOf,
+  viewSession,
+} from "../state/index.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { ForkOptions, Session } from "./session.ts";
-import type { SessionActor } from "./session-actor.ts";
-import { approvalOfId, type Approval } from "./session-approvals.ts";
-import { diffSession } from "./session-diff.ts";
-import type { SessionState } from "./session-state.ts";
-import { stateAt, viewOf, viewSession } from "./session-view.ts";
-import { createTurn, type Turn } from "./turn.ts";
-import { outcomeOf, turnRemains } from "./turn-outcome.ts";
-import { restOf, startOf } from "./turn-rest.ts";
 import { assertSameMessage } from "./repeated-message.ts";
-import { heldInput, receiveInput, type HeldInput } from "./user-input.ts";
 
 /** What the runtime lends to its sessions. */
 export interface SessionHost {

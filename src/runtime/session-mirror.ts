@@ -4,14 +4,13 @@
  */
 
 import { z } from "zod";
-import { check, code, implementation, optionsOf, text } from "../events/validation/index.ts";
-import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
+import { check, code, implementation, optionsOf, text } from "../validation/index.ts";
 import type { Delivery, SessionEvent } from "../events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../machines/index.ts";
-import type { ApprovalAnswer } from "./approval-answer.ts";
-import type { CancelOptions } from "./cancellation.ts";
+import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
 import type { SendOptions, Session } from "./session.ts";
-import type { UserInput } from "./user-input.ts";
+import type { UserInput } from "../media/index.ts";
+import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
 
 /** What can be sent to the actor. */
 export type SessionCommand =

@@ -2,17 +2,18 @@
 
 import type { CompactionStrategy } from "../context/index.ts";
 import type { Delivery, SessionEvent } from "../events/index.ts";
-import type { ApprovalAnswer, ApprovalRecorded } from "./approval-answer.ts";
-import type { Cancelled, CancelOptions } from "./cancellation.ts";
-import type { ContextFigures } from "./context-figures.ts";
-import type { AgentChanges } from "./crews.ts";
-import type { CompactionPreview, PreviewOptions } from "./preview.ts";
-import type { RerunPlace } from "./rerun.ts";
-import type { Redacted, RedactionTarget, RedactOptions } from "./redact-session.ts";
-import type { SessionDiff } from "./session-diff.ts";
-import type { SessionView } from "./session-view.ts";
-import type { Turn } from "./turn.ts";
-import type { UserInput } from "./user-input.ts";
+import type {
+  ApprovalAnswer,
+  ApprovalRecorded,
+  Cancelled,
+  CancelOptions,
+  Turn,
+} from "./session/index.ts";
+import type { ContextFigures, CompactionPreview, PreviewOptions } from "./prompt/index.ts";
+import type { AgentChanges } from "./agent-registry.ts";
+import type { RerunPlace, SessionDiff, SessionView } from "../state/index.ts";
+import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
+import type { UserInput } from "../media/index.ts";
 
 /** How a message is delivered. */
 export interface SendOptions {

@@ -1,49 +1,41 @@
-/** The face of `turnlog/testing`: for tests of your own agents and of your own event logs. */
+/** For tests of agents and of event logs: replay, contract suites, matchers. */
 
-export {
-  gate,
-  recordedPace,
-  replayModel,
-  scriptedModel,
-  type Gate,
-  type Pace,
-  type PaceOptions,
-  type PaceTime,
-  type ReplayModel,
-  type ReplayPace,
-  type Script,
-  type ScriptedBlock,
-  type ScriptedDelta,
-  type ScriptedGate,
-  type ScriptedModel,
-  type ScriptedPart,
-  type ScriptedStep,
-  type ScriptedToolCall,
-} from "../models/index.ts";
 export type { AllowedDifference } from "./allowed-differences.ts";
-export { blobStoreContract, type BlobStoreContract } from "./blob-store-contract.ts";
-export { eventLogContract, type ContractRunner } from "./event-log-contract.ts";
+export { type BlobStoreContract, blobStoreContract } from "./blob-store-contract.ts";
+export { type ContractRunner, eventLogContract } from "./event-log-contract.ts";
 export { keyStoreContract } from "./key-store-contract.ts";
-export { promptProblems, type PromptProblem, type PromptRule } from "./prompt-problems.ts";
-export { replay, type ReplayedAgent, type ReplayOptions, type ReplayResult } from "./replay.ts";
-export { differenceText, type ReplayDifference } from "./replay-difference.ts";
-export { replayTools } from "./replay-tools.ts";
 export {
-  sessionMatchers,
+  alone,
+  appendInTurn,
+  fails,
+  forked,
+  numbered,
+  numberedUpTo,
+  positionsOf,
+  stored,
+  take,
+} from "./log-samples.ts";
+export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
+export { type ReplayDifference, differenceText } from "./replay-difference.ts";
+export { replayTools } from "./replay-tools.ts";
+export { type ReplayOptions, type ReplayResult, type ReplayedAgent, replay } from "./replay.ts";
+export {
   type ExpectedCall,
   type MatcherAnswer,
   type SessionMatchers,
+  sessionMatchers,
 } from "./session-matchers.ts";
 export {
-  sessionPaths,
-  walkBeginning,
-  walkMoves,
-  walkOn,
   type WalkBounds,
   type WalkCall,
   type WalkMove,
   type WalkPath,
   type WalkSituation,
   type WalkStep,
+  sessionPaths,
+  walkBeginning,
+  walkMoves,
+  walkOn,
 } from "./session-walk.ts";
-export { walkSession, type WalkSessionOptions } from "./walk-session.ts";
+export { type WalkSessionOptions, walkSession } from "./walk-session.ts";
+export { wrapLog } from "./wrapped-log.ts";

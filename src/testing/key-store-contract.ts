@@ -1,7 +1,7 @@
 /** What every `KeyStore` promises, as tests for any runner. Run it on your own before keys are entrusted to it. */
 
 import assert from "node:assert/strict";
-import type { KeyStore } from "../events/encryption/index.ts";
+import type { KeyStore } from "../store/encryption/index.ts";
 import type { ContractRunner } from "./event-log-contract.ts";
 
 export interface KeyStoreContract extends ContractRunner {

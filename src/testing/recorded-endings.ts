@@ -1,8 +1,8 @@
 /** Where the end of something was recorded that ends by itself: what was recorded before it comes first. Pure. */
 
 import { byId, type EventType, type SessionEvent } from "../events/index.ts";
-import type { Agent } from "../index.ts";
-import { DEFAULT_TOOL_CONCURRENCY, type Ending } from "../runtime/index.ts";
+import { type Agent, DEFAULT_TOOL_CONCURRENCY } from "../agent/index.ts";
+import type { Ending } from "../state/index.ts";
 
 /**
  * The position of the next end of that kind; undefined where none was recorded, or nothing has to wait.

@@ -1,7 +1,7 @@
 /** When a wait of a recorded session was over, as the log tells: no time passes in a replay. Pure. */
 
 import type { EventType, SessionEvent } from "../events/index.ts";
-import type { Wait } from "../index.ts";
+import type { Wait } from "../shared/index.ts";
 
 /**
  * The position at which what the wait ended in was recorded; undefined where it did not come to its

@@ -1,7 +1,7 @@
 /** What came from outside to a recorded session, said to a session again. */
 
 import type { CancelMode, SessionEvent } from "../events/index.ts";
-import type { Session } from "../index.ts";
+import type { Session } from "../runtime/index.ts";
 import type { ReplayPace } from "../models/index.ts";
 import { recordedCompactions } from "./recorded-compactions.ts";
 import { recordedStrategy } from "./replay-summaries.ts";

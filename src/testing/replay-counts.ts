@@ -2,7 +2,7 @@
 
 import type { SessionEvent } from "../events/index.ts";
 import { recordedError, type ReplayPace } from "../models/index.ts";
-import type { ContextOptions } from "../runtime/index.ts";
+import type { ContextOptions } from "../agent/index.ts";
 
 type TokenCounter = NonNullable<ContextOptions["counter"]>;
 

@@ -1,10 +1,12 @@
 /** Where a recorded session happens again: the processes that it had, one after the other, on one log. */
 
 import { setImmediate } from "node:timers/promises";
-import { memoryBlobs } from "../events/blobs/index.ts";
+import { memoryBlobs } from "../store/blobs/index.ts";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
-import { createRuntime, type Agent, type Session, type Timer } from "../index.ts";
-import { withKnownPolicies, withRecordedOffer } from "../runtime/index.ts";
+import { createRuntime, type Session, withKnownPolicies } from "../runtime/index.ts";
+import type { Agent } from "../agent/index.ts";
+import type { Timer } from "../shared/index.ts";
+import { withRecordedOffer } from "../mcp/index.ts";
 import { isStop, isTimeUp, replayModel, type ReplayPace } from "../models/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
 import { AllowedDifferences, type AllowedDifference } from "./allowed-differences.ts";

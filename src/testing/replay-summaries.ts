@@ -4,7 +4,8 @@
  */
 
 import type { LanguageModel } from "ai";
-import type { Agent, CompactionStrategy, SummaryRequest } from "../index.ts";
+import { type Agent, compactionChoice, type ContextOptions } from "../agent/index.ts";
+import type { CompactionStrategy, SummaryRequest } from "../context/index.ts";
 import {
   recordedError,
   replayedUsage,
@@ -13,7 +14,6 @@ import {
   type ScriptedModel,
   type ScriptedStep,
 } from "../models/index.ts";
-import { compactionChoice, type ContextOptions } from "../runtime/index.ts";
 import type { ModelName, SessionEvent } from "../events/index.ts";
 import { modelKey } from "../projections/index.ts";
 import {

@@ -10,6 +10,7 @@ import {
   renumbered,
   type AgentDescription,
   type SessionEvent,
+  TurnlogError,
 } from "../events/index.ts";
 import {
   check,
@@ -18,9 +19,9 @@ import {
   milliseconds,
   optionsOf,
   thing,
-} from "../events/validation/index.ts";
-import { agentSchema } from "../runtime/index.ts";
-import { openMemoryLog, TurnlogError, type Agent } from "../index.ts";
+} from "../validation/index.ts";
+import { agentSchema, type Agent } from "../agent/index.ts";
+import { openMemoryLog } from "../store/leveldb/index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
 import { contextView, history, isPromptThinned } from "../projections/index.ts";
 import { parseAllowed, type AllowedDifference } from "./allowed-differences.ts";

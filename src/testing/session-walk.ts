@@ -4,12 +4,17 @@
  */
 
 import { z } from "zod";
-import { check, flag, many, name, optionsOf } from "../events/validation/index.ts";
+import { check, flag, many, name, optionsOf } from "../validation/index.ts";
+import { entriesOf, type EventBody, type JsonValue, type SessionEvent } from "../events/index.ts";
+import {
+  type sessionMachine,
+  initialMachineState,
+  isStructural,
+  machineFold,
+  type Effect,
+} from "../machines/index.ts";
 import { fromTransition, type SnapshotFrom } from "xstate";
 import { getShortestPaths } from "xstate/graph";
-import { entriesOf, type EventBody, type JsonValue, type SessionEvent } from "../events/index.ts";
-import type { sessionMachine } from "../index.ts";
-import { initialMachineState, isStructural, machineFold, type Effect } from "../machines/index.ts";
 
 /** A call that the model may make on a walk. */
 export interface WalkCall {

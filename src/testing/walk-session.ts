@@ -1,9 +1,11 @@
 /** Takes a path through the session machine with a real agent: its tools run, the model is led. */
 
 import { APICallError } from "@ai-sdk/provider";
-import { createRuntime, verifySession, type Agent, type Session } from "../index.ts";
+import { createRuntime, type Session } from "../runtime/index.ts";
+import { verifySession } from "../archive/verify/index.ts";
+import type { Agent } from "../agent/index.ts";
 import type { SessionEvent } from "../events/index.ts";
-import { check, milliseconds, optionsOf } from "../events/validation/index.ts";
+import { check, milliseconds, optionsOf } from "../validation/index.ts";
 import { structuralTypes } from "../machines/index.ts";
 import { scriptedModel, type ScriptedStep } from "../models/index.ts";
 import { promptProblems } from "./prompt-problems.ts";

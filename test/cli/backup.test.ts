@@ -2,8 +2,8 @@
 
 import { expect, it } from "vitest";
 import { createRuntime } from "../../src/runtime/index.ts";
-import { openLog } from "../../src/events/leveldb/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { openLog } from "../../src/store/leveldb/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { jsonLines, run } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

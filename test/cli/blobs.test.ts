@@ -3,8 +3,8 @@
 import { hash } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { createRuntime, openLog } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, openLog } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { jsonLines, run } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";

@@ -7,7 +7,7 @@ import {
   slidingWindow,
   summarize,
   type Agent,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { gate } from "../../src/models/index.ts";
 import { echo } from "../runtime/tools.ts";
 import { billingModel } from "../support/billing-model.ts";

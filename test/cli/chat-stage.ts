@@ -2,10 +2,11 @@
 import { EventEmitter } from "node:events";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
 import { Chat } from "../../src/cli/chat/chat.ts";
-import type { ExitCode } from "../../src/cli/exit-code.ts";
-import type { Channel, Output } from "../../src/cli/output.ts";
+import type { ExitCode } from "../../src/cli/output/exit-code.ts";
+import type { Channel, Output } from "../../src/cli/output/output.ts";
 import { endKeys, noKeys, readKeys } from "../../src/cli/terminal/key.ts";
-import { createRuntime, type Agent, type Runtime, type Session } from "../../src/runtime/index.ts";
+import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
+import type { Agent } from "../../src/agent/index.ts";
 import { emulatedScreen } from "./emulated-screen.ts";
 
 export interface ChatStage extends AsyncDisposable {

@@ -1,6 +1,6 @@
 /** Time travel in a chat: forks, undoing, a look at a position, from keys to screen. */
 import { describe, expect, it } from "vitest";
-import type { Agent, Runtime } from "../../src/index.ts";
+import type { Agent, Runtime } from "../../src/public/index.ts";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
 import { echo } from "../runtime/tools.ts";
 import { call, calling, saying } from "../support/script.ts";

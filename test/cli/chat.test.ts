@@ -3,7 +3,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
-import type { Agent } from "../../src/runtime/index.ts";
+import type { Agent } from "../../src/agent/index.ts";
 import { chatStage } from "./chat-stage.ts";
 import { recordedOutput } from "./recorded-output.ts";
 

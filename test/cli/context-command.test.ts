@@ -1,7 +1,7 @@
 /** `turnlog context`, and what `show` tells of a prompt: read from the log, without a model or a key. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, dropOldest } from "../../src/index.ts";
+import { createRuntime, dropOldest } from "../../src/public/index.ts";
 import { billingModel } from "../support/billing-model.ts";
 import { counter, countingAgent, tale } from "../support/counting-agent.ts";
 import { jsonLines, run, type Ended } from "./command-line.ts";

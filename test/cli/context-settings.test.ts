@@ -1,11 +1,11 @@
 /** What the environment says of model, instructions and context: understood, refused, and in force in a process. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defaultEstimator } from "../../src/index.ts";
+import { defaultEstimator } from "../../src/public/index.ts";
 import { summaryOf } from "../support/summarisers.ts";
 import { chooseModel } from "../../src/cli/chat/model-choice.ts";
-import { readEnvironment } from "../../src/cli/environment.ts";
-import { UsageError } from "../../src/cli/usage-error.ts";
+import { readEnvironment } from "../../src/cli/settings/environment.ts";
+import { UsageError } from "../../src/cli/output/usage-error.ts";
 import { jsonLines, run, type Ended } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { fakeServer, streamChunks, type Reply } from "./fake-server.ts";

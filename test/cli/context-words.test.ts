@@ -1,7 +1,7 @@
 /** Every event of the family `context.*` in words, as it comes and as it is read again. */
 import { describe, expect, it } from "vitest";
-import { ContextNotices } from "../../src/cli/context-notices.ts";
-import { contextWords } from "../../src/cli/context-words.ts";
+import { ContextNotices } from "../../src/cli/wording/context-notices.ts";
+import { contextWords } from "../../src/cli/wording/context-words.ts";
 import { eventSchemas, type EventBody, type SessionEvent } from "../../src/events/index.ts";
 
 let seq = 0;

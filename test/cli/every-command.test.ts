@@ -6,8 +6,14 @@ import { tool } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { commandLine, run } from "../../src/cli/program.ts";
-import { createRuntime, exportSession, folderKeys, openLog, type Agent } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import {
+  createRuntime,
+  exportSession,
+  folderKeys,
+  openLog,
+  type Agent,
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { call } from "../support/script.ts";
 import { jsonLines, run as runProcess } from "./command-line.ts";
 import { HOSTILE, NAME, obeyed } from "./hostile-words.ts";

@@ -11,8 +11,8 @@ import {
   openLog,
   openMemoryLog,
   verifyLog,
-} from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { png } from "../support/media.ts";
 import { long, patience } from "../support/runs.ts";

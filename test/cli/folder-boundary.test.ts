@@ -2,9 +2,8 @@
 import { setImmediate } from "node:timers/promises";
 import { readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { TurnlogError } from "../../src/events/index.ts";
+import { hasCode, TurnlogError } from "../../src/events/index.ts";
 import { folderBoundary, type Place } from "../../src/cli/folder/folder-boundary.ts";
-import { hasCode } from "../../src/cli/folder/folder-error.ts";
 import { openToRead, openToWrite } from "../../src/cli/folder/folder-file.ts";
 import { folderTools } from "../../src/cli/folder/folder-tools.ts";
 import { callTool } from "./call-tool.ts";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { tool } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { reportError } from "../../src/cli/error-report.ts";
+import { reportError } from "../../src/cli/output/error-report.ts";
 import { TurnlogError } from "../../src/events/index.ts";
 import { createRuntime } from "../../src/runtime/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { call } from "../support/script.ts";
 import { jsonLines, run } from "./command-line.ts";
 import { HOSTILE, NAME, obeyed } from "./hostile-words.ts";
@@ -151,5 +151,5 @@ it("only one file of the command line writes to the process's streams", () => {
     .filter((name) =>
       /process\.std(?:out|err)|\bconsole\./.test(readFileSync(join(root, name), "utf8")),
     );
-  expect(writing).toEqual(["output.ts"]);
+  expect(writing).toEqual(["output/output.ts"]);
 });

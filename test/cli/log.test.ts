@@ -2,10 +2,10 @@
 
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
-import { encryptedLog, folderKeys } from "../../src/events/encryption/index.ts";
+import { encryptedLog, folderKeys } from "../../src/store/encryption/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
-import { openLog } from "../../src/events/leveldb/index.ts";
-import { numbered } from "../../src/testing/log-samples.ts";
+import { openLog } from "../../src/store/leveldb/index.ts";
+import { numbered } from "../../src/testing/index.ts";
 import { jsonLines, run, start } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

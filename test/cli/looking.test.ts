@@ -1,7 +1,7 @@
 /** A command that looks leaves the store as a killed process left it, and is refused while it has an owner. */
 import { expect, it } from "vitest";
-import { openLog } from "../../src/index.ts";
-import { fingerprint } from "../events/leveldb/disk.ts";
+import { openLog } from "../../src/public/index.ts";
+import { fingerprint } from "../store/leveldb/disk.ts";
 import { run, start } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

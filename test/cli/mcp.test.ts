@@ -1,6 +1,6 @@
 /** MCP servers on the command line: named, started, asked for, and gone with the process. */
 import { describe, expect, it } from "vitest";
-import { begunIn, isAlive, pidsIn, until } from "../runtime/mcp/own-servers.ts";
+import { begunIn, isAlive, pidsIn, until } from "../mcp/own-servers.ts";
 import { jsonLines, run, start } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { fakeServer, streamChunks, type FakeServer } from "./fake-server.ts";
@@ -8,7 +8,7 @@ import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 import { hasTerminals, startInTerminal } from "./terminal.ts";
 import { fileURLToPath } from "node:url";
 
-const program = fileURLToPath(new URL("../runtime/mcp/own-server.ts", import.meta.url));
+const program = fileURLToPath(new URL("../mcp/own-server.ts", import.meta.url));
 
 function command({ path }: TemporaryFolder): string {
   return `'${process.execPath}' "${program}" ${path}`;

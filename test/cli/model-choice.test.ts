@@ -2,14 +2,14 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { readEnvironment } from "../../src/cli/environment.ts";
+import { readEnvironment } from "../../src/cli/settings/environment.ts";
 import {
   chooseModel,
   DEFAULT_GOOGLE_MODEL,
   DEFAULT_OPENAI_MODEL,
   modelLabel,
 } from "../../src/cli/chat/model-choice.ts";
-import { UsageError } from "../../src/cli/usage-error.ts";
+import { UsageError } from "../../src/cli/output/usage-error.ts";
 
 const server = "http://localhost:11434/v1";
 const openai = { OPENAI_API_KEY: "o" };

@@ -5,7 +5,7 @@ import { chmod, mkdir, readdir, readFile, readlink, stat } from "node:fs/promise
 import { text } from "node:stream/consumers";
 import { createReadStream } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openLog } from "../../src/index.ts";
+import { openLog } from "../../src/public/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { run, start } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";

@@ -1,5 +1,5 @@
 /** The two streams of the command line, kept in memory. */
-import type { Channel, Output } from "../../src/cli/output.ts";
+import type { Channel, Output } from "../../src/cli/output/output.ts";
 
 export interface RecordedOutput extends Output {
   readonly written: { data: string; progress: string; both: string };

@@ -3,7 +3,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openLog } from "../../src/index.ts";
+import { openLog } from "../../src/public/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { jsonLines, run, sessionOf, start, type Ended } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";

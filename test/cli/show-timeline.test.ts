@@ -3,10 +3,10 @@
 import { join } from "node:path";
 import { stripVTControlCharacters, styleText } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openLog } from "../../src/index.ts";
+import { openLog } from "../../src/public/index.ts";
 import { timelineLines } from "../../src/cli/show/show-timeline.ts";
 import { eventLine } from "../../src/cli/show/show-events.ts";
-import type { Channel } from "../../src/cli/output.ts";
+import type { Channel } from "../../src/cli/output/output.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { stepTimelines } from "../../src/projections/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";

@@ -2,8 +2,8 @@
 
 import { mkdir } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { folderKeys } from "../../src/events/encryption/index.ts";
-import { storeFailure } from "../../src/events/leveldb/failures.ts";
+import { folderKeys } from "../../src/store/encryption/index.ts";
+import { storeFailure } from "../../src/store/leveldb/index.ts";
 import { run } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

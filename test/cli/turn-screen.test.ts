@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TurnScreen } from "../../src/cli/chat/turn-screen.ts";
 import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
-import { createRuntime, type Agent } from "../../src/runtime/index.ts";
+import { createRuntime } from "../../src/runtime/index.ts";
+import type { Agent } from "../../src/agent/index.ts";
 import { recordedOutput, type RecordedOutput } from "./recorded-output.ts";
 
 const tools: ToolSet = {

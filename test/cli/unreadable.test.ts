@@ -2,9 +2,9 @@
 
 import { beforeEach, afterEach, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, type SessionEvent } from "../../src/index.ts";
-import { openLog } from "../../src/events/leveldb/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, type SessionEvent } from "../../src/public/index.ts";
+import { openLog } from "../../src/store/leveldb/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { jsonLines, run } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

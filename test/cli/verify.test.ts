@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { Level } from "level";
 import { describe, expect, it } from "vitest";
-import { openLog } from "../../src/index.ts";
+import { openLog } from "../../src/public/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { jsonLines, run } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";

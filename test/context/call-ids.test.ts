@@ -2,7 +2,7 @@
 
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { CallIds, withCallIds } from "../../src/context/index.ts";
+import { CallIds, withCallIds } from "../../src/context/call-ids.ts";
 
 const claude = { provider: "anthropic.messages", modelId: "claude-sonnet-4-5" };
 const mistral = { provider: "mistral.chat", modelId: "mistral-large-latest" };

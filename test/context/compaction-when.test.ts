@@ -4,17 +4,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   compactionDue,
-  estimateContext,
-  defaultEstimator,
   manual,
-  meter,
   overflow,
-  planningGround,
   threshold,
   tokens,
   type CompactionWhen,
-  type ContextEstimate,
-} from "../../src/context/index.ts";
+} from "../../src/context/compaction-when.ts";
+import { estimateContext, type ContextEstimate } from "../../src/context/context-estimate.ts";
+import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { meter } from "../../src/context/message-size.ts";
+import { planningGround } from "../../src/context/plan-budget.ts";
 import { gpt, Session } from "./session.ts";
 
 /** An estimate of exactly so many tokens. */

@@ -3,18 +3,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "ai";
-import {
-  checkpoint,
-  defaultEstimator,
-  dropMiddle,
-  dropOldest,
-  meter,
-  slidingWindow,
-  summarize,
-  type CompactionPlan,
-  type CompactionStrategy,
-  type PlanningGround,
-} from "../../src/context/index.ts";
+import { checkpoint } from "../../src/context/checkpoint.ts";
+import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { dropMiddle } from "../../src/context/drop-middle.ts";
+import { dropOldest } from "../../src/context/drop-oldest.ts";
+import { meter } from "../../src/context/message-size.ts";
+import { slidingWindow } from "../../src/context/sliding-window.ts";
+import { summarize } from "../../src/context/summarize.ts";
+import type {
+  CompactionPlan,
+  CompactionStrategy,
+  PlanningGround,
+} from "../../src/context/compaction-strategy.ts";
 import { latestRequests, requestText } from "../../src/context/request-text.ts";
 import { itemMessages } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";

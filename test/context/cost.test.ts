@@ -1,7 +1,7 @@
 /** Money: what a session has paid itself, by what it was spent on, and apart from that what it shares. */
 
 import { expect, it } from "vitest";
-import { sessionCost } from "../../src/context/index.ts";
+import { sessionCost } from "../../src/context/cost.ts";
 import { noUsage, type UsageState } from "../../src/projections/index.ts";
 import type { TokenUsage } from "../../src/events/index.ts";
 

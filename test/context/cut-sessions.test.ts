@@ -5,20 +5,17 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  checkpoint,
-  defaultEstimator,
-  dropMiddle,
-  dropOldest,
-  estimateContext,
-  meter,
-  planCuts,
-  planPruning,
-  slidingWindow,
-  summarize,
-  type ContextEstimate,
-  type PlanningGround,
-} from "../../src/context/index.ts";
+import { checkpoint } from "../../src/context/checkpoint.ts";
+import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { dropMiddle } from "../../src/context/drop-middle.ts";
+import { dropOldest } from "../../src/context/drop-oldest.ts";
+import { estimateContext, type ContextEstimate } from "../../src/context/context-estimate.ts";
+import { meter } from "../../src/context/message-size.ts";
+import { planCuts } from "../../src/context/result-cuts.ts";
+import { planPruning } from "../../src/context/pruning.ts";
+import { slidingWindow } from "../../src/context/sliding-window.ts";
+import { summarize } from "../../src/context/summarize.ts";
+import type { PlanningGround } from "../../src/context/compaction-strategy.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import {
   cutItem,

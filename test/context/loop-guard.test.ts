@@ -1,7 +1,7 @@
 /** A turn goes in circles when its newest steps are alike, as many as the limit says: no other ones count. */
 
 import { expect, it } from "vitest";
-import { isLooping } from "../../src/context/index.ts";
+import { isLooping } from "../../src/context/loop-guard.ts";
 import { Session } from "./session.ts";
 
 const limits = { calls: 3, texts: 3 };

@@ -3,17 +3,11 @@
 import * as fc from "fast-check";
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import {
-  asBase64,
-  defaultEstimator,
-  estimateContext,
-  limitedMedia,
-  meter,
-  modelMedia,
-  planOmission,
-  type MediaLimits,
-  type OmissionPlan,
-} from "../../src/context/index.ts";
+import { asBase64, modelMedia, type MediaLimits } from "../../src/context/model-media.ts";
+import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { estimateContext } from "../../src/context/context-estimate.ts";
+import { limitedMedia, planOmission, type OmissionPlan } from "../../src/context/media-budget.ts";
+import { meter } from "../../src/context/message-size.ts";
 import { blobReference, type StoredUserPart } from "../../src/events/index.ts";
 import { promptDiff, promptMessages } from "../../src/projections/index.ts";
 import { problems } from "./next-prompt.ts";

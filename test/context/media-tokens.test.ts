@@ -3,7 +3,9 @@
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { ModelName } from "../../src/events/index.ts";
-import { lengthEstimator, mediaMeasures, mediaTokens, meter } from "../../src/context/index.ts";
+import { lengthEstimator } from "../../src/context/token-estimator.ts";
+import { mediaMeasures, mediaTokens } from "../../src/context/media-tokens.ts";
+import { meter } from "../../src/context/message-size.ts";
 
 const claude: ModelName = { provider: "anthropic", modelId: "claude-sonnet-4-5" };
 const newerClaude: ModelName = { provider: "anthropic", modelId: "claude-opus-5-5" };

@@ -3,7 +3,8 @@
 import fc from "fast-check";
 import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { lengthEstimator, meter, type Meter } from "../../src/context/index.ts";
+import { lengthEstimator } from "../../src/context/token-estimator.ts";
+import { meter, type Meter } from "../../src/context/message-size.ts";
 import { promptSize } from "../../src/context/prompt-size.ts";
 
 const message = fc

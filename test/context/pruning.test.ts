@@ -2,15 +2,10 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  defaultEstimator,
-  meter,
-  planPruning,
-  promptCache,
-  type PromptCache,
-  type PruneOptions,
-  type PruningPlan,
-} from "../../src/context/index.ts";
+import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { meter } from "../../src/context/message-size.ts";
+import { planPruning, type PruneOptions, type PruningPlan } from "../../src/context/pruning.ts";
+import { promptCache, type PromptCache } from "../../src/context/prompt-cache.ts";
 import { promptMessages } from "../../src/projections/index.ts";
 import { anySession, play } from "./any-session.ts";
 import { problems } from "./next-prompt.ts";

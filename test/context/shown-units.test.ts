@@ -2,7 +2,9 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dropMiddle, dropOldest, slidingWindow } from "../../src/context/index.ts";
+import { dropMiddle } from "../../src/context/drop-middle.ts";
+import { dropOldest } from "../../src/context/drop-oldest.ts";
+import { slidingWindow } from "../../src/context/sliding-window.ts";
 import { shownUnits } from "../../src/context/shown-units.ts";
 import { anySession, play } from "./any-session.ts";
 import { nextPrompt, problems } from "./next-prompt.ts";

@@ -2,14 +2,14 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  defaultEstimator,
-  meter,
-  summarize,
-  type PlanningGround,
-  type SummaryReply,
-  type SummaryRequest,
-} from "../../src/context/index.ts";
+import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { meter } from "../../src/context/message-size.ts";
+import { summarize } from "../../src/context/summarize.ts";
+import type {
+  PlanningGround,
+  SummaryReply,
+  SummaryRequest,
+} from "../../src/context/compaction-strategy.ts";
 import type { SummaryRung } from "../../src/events/index.ts";
 import { HEADINGS } from "../../src/context/summary-form.ts";
 import { summaryOf } from "../support/summarisers.ts";

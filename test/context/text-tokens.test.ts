@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { defaultEstimator, lengthEstimator, tokenizer } from "../../src/context/index.ts";
+import { defaultEstimator, lengthEstimator, tokenizer } from "../../src/context/token-estimator.ts";
 
 const tokens = (text: string): number => defaultEstimator.text(text);
 

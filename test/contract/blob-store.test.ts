@@ -3,9 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, it } from "vitest";
-import { folderBlobs, memoryBlobs } from "../../src/events/blobs/index.ts";
+import { folderBlobs, memoryBlobs } from "../../src/store/blobs/index.ts";
 import type { BlobStore } from "../../src/events/index.ts";
-import { blobStoreContract } from "../../src/testing/blob-store-contract.ts";
+import { blobStoreContract } from "../../src/testing/index.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-blobs-"));
 afterAll(() => rm(root, { recursive: true, force: true }));

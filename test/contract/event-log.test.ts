@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Level } from "level";
 import { afterAll, describe, it } from "vitest";
-import { encryptedLog, folderKeys, memoryKeys } from "../../src/events/encryption/index.ts";
+import { encryptedLog, folderKeys, memoryKeys } from "../../src/store/encryption/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
-import { openLog, openMemoryLog, type Durability } from "../../src/events/leveldb/index.ts";
-import { eventLogContract } from "../../src/testing/event-log-contract.ts";
-import { openOver } from "../events/leveldb/faulty-database.ts";
+import { openLog, openMemoryLog, type Durability } from "../../src/store/leveldb/index.ts";
+import { eventLogContract } from "../../src/testing/index.ts";
+import { openOver } from "../store/leveldb/faulty-database.ts";
 
 const root = await mkdtemp(join(tmpdir(), "turnlog-contract-"));
 afterAll(() => rm(root, { recursive: true, force: true }));

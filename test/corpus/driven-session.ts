@@ -4,7 +4,7 @@
  */
 
 import { jsonSchema, tool, type ToolSet } from "ai";
-import type { Agent, CompactionStrategy, CompactionWhen, Session } from "../../src/index.ts";
+import type { Agent, CompactionStrategy, CompactionWhen, Session } from "../../src/public/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { recordedModel, type RecordedModel } from "./recorded-model.ts";

@@ -1,7 +1,12 @@
 /** A stream of the corpus run as a turn, and what was recorded of it. */
 
 import type { SessionEvent } from "../../src/events/index.ts";
-import { createRuntime, openMemoryLog, type Agent, type RuntimeOptions } from "../../src/index.ts";
+import {
+  createRuntime,
+  openMemoryLog,
+  type Agent,
+  type RuntimeOptions,
+} from "../../src/public/index.ts";
 import type { WireRow } from "./wire-manifest.ts";
 import { wireModel } from "./wire-model.ts";
 import type { WireServer } from "./wire-server.ts";

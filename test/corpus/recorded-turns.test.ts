@@ -3,9 +3,9 @@
 import { isStepCount, streamText, type ModelMessage } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { openMemoryLog } from "../../src/events/leveldb/index.ts";
+import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { TurnlogError, type SessionEvent } from "../../src/events/index.ts";
-import { viewSession } from "../../src/runtime/index.ts";
+import { viewSession } from "../../src/state/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
 import { comparableParts } from "./comparable-parts.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";

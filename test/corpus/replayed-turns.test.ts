@@ -1,7 +1,7 @@
 /** Every recorded stream, run as a turn: the turn is verified, and happens again without its provider. */
 
 import { expect, it } from "vitest";
-import { openMemoryLog, verifySession } from "../../src/index.ts";
+import { openMemoryLog, verifySession } from "../../src/public/index.ts";
 import { differenceText, replay } from "../../src/testing/index.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { recordedTurn } from "./recorded-turn.ts";

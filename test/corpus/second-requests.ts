@@ -1,7 +1,7 @@
 // What a provider is sent while it answers with given streams: by a session, and by the AI SDK's own loop over
 // its own `responseMessages`. Both over HTTP, in the JSON that the real client posts.
 import { isStepCount, streamText } from "ai";
-import { createRuntime, memoryBlobs, type Agent } from "../../src/index.ts";
+import { createRuntime, memoryBlobs, type Agent } from "../../src/public/index.ts";
 import { wireMessages } from "./expected-parts.ts";
 import { wireModel, type WireSubject } from "./wire-model.ts";
 import { serveStreams } from "./wire-server.ts";

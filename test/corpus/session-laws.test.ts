@@ -1,7 +1,7 @@
 /** Recorded sessions, played through the runtime: live equals replayed, and every prompt can be made again. */
 
 import { expect, it } from "vitest";
-import { openMemoryLog, overflow, summarize, verifySession } from "../../src/index.ts";
+import { openMemoryLog, overflow, summarize, verifySession } from "../../src/public/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { long, patience } from "../support/runs.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";

@@ -16,7 +16,7 @@ import {
   tokens,
   type CompactionStrategy,
   type CompactionWhen,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { long, patience } from "../support/runs.ts";
 import { summariser } from "../support/summarisers.ts";
 import { driveSession, type Driven } from "./driven-session.ts";

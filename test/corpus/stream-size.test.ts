@@ -1,7 +1,7 @@
 /** What the log keeps of a recorded stream, part by part, beside the bytes that the provider sent. */
 
 import { expect, it } from "vitest";
-import { openFaultyLog } from "../events/leveldb/faulty-database.ts";
+import { openFaultyLog } from "../store/leveldb/faulty-database.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { recordedTurn } from "./recorded-turn.ts";
 import { wireFormats, wireRows } from "./wire-manifest.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody } from "../../src/events/index.ts";
-import { overflow, summarize } from "../../src/index.ts";
+import { overflow, summarize } from "../../src/public/index.ts";
 import { long, patience } from "../support/runs.ts";
 import { badSummarisers, summariser } from "../support/summarisers.ts";
 import { driveSession, type Driven } from "./driven-session.ts";

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { workPolicies, workshop, workTools, type Work } from "../support/workshop.ts";
-import type { Agent } from "../../src/index.ts";
+import type { Agent } from "../../src/public/index.ts";
 
 export interface CrashAgentOptions {
   readonly works: string;

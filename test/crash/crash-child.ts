@@ -5,10 +5,10 @@
  */
 
 import { appendFileSync } from "node:fs";
-import { createRuntime, openLog, TurnlogError, type Session } from "../../src/index.ts";
+import { createRuntime, openLog, TurnlogError, type Session } from "../../src/public/index.ts";
 import { idOfQuestion } from "../support/answering.ts";
 import { seededRandom } from "../support/random.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { crashAgent, sentDigest } from "./crash-agent.ts";
 import { crashPlanSchema, type Place, type Told } from "./crash-plan.ts";
 

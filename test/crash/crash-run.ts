@@ -13,7 +13,7 @@ export interface CrashRun {
 }
 
 const child = fileURLToPath(new URL("crash-child.ts", import.meta.url));
-const runtime = new URL("../../src/index.ts", import.meta.url).href;
+const runtime = new URL("../../src/public/index.ts", import.meta.url).href;
 
 /** Compiles once, into a folder, what each process would compile for itself: half of its life. */
 export async function compileInto(cache: string): Promise<void> {

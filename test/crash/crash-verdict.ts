@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { copyFile, cp } from "node:fs/promises";
 import { join } from "node:path";
-import { openLog } from "../../src/index.ts";
+import { openLog } from "../../src/public/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { reopeningProblems } from "../support/reopening.ts";
 import { replayLog } from "../support/replay.ts";

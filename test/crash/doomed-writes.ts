@@ -6,7 +6,7 @@
 import { writeSync } from "node:fs";
 import { Level } from "level";
 import { z } from "zod";
-import type { WriteBatch } from "../../src/events/leveldb/database.ts";
+import type { WriteBatch } from "../../src/store/leveldb/index.ts";
 
 const [how, at] = z
   .tuple([z.enum(["kill-before", "kill-after", "fail"]), z.coerce.number().int().positive()])

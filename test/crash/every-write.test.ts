@@ -21,8 +21,8 @@ import {
   verifyLog,
   type EventLog,
   type Runtime,
-} from "../../src/index.ts";
-import { scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { cleanEnvironment, main } from "../cli/command-line.ts";
 import { long } from "../support/runs.ts";
 

@@ -2,8 +2,8 @@
 
 import { writeSync } from "node:fs";
 import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 
 const [, , dir = "", given = ""] = process.argv;
 const options = z

@@ -3,7 +3,7 @@
 import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
 import { withCallIds } from "../../src/context/index.ts";
 import { promptMessages } from "../../src/projections/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { callRecords } from "../support/call-problems.ts";
 import { stateAt, type Replay } from "../support/replay.ts";
 import { repetitions, type Work } from "../support/workshop.ts";

@@ -2,13 +2,9 @@
 import { readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  checksum,
-  createCodec,
-  eventSchemas,
-  TurnlogError,
-  type RowKey,
-} from "../../src/events/index.ts";
+import { checksum, createCodec, type RowKey } from "../../src/events/codec.ts";
+import { eventSchemas } from "../../src/events/catalogue.ts";
+import { TurnlogError } from "../../src/events/errors.ts";
 import { storedForm } from "../../src/events/stored-form.ts";
 import { eventData, eventOf, knownTypes } from "./event-arbitraries.ts";
 

@@ -4,9 +4,9 @@ import {
   eventSchemas,
   type EventMap,
   type EventType,
-  type FailureKind,
   type NewEvent,
-} from "../../src/events/index.ts";
+} from "../../src/events/catalogue.ts";
+import type { FailureKind } from "../../src/events/step-events.ts";
 
 type KnownType = Exclude<EventType, "unknown">;
 

@@ -2,15 +2,10 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  createCodec,
-  eventLine,
-  HashChain,
-  parseEventLine,
-  type ChainLink,
-  type NewEvent,
-  type SessionEvent,
-} from "../../src/events/index.ts";
+import { createCodec } from "../../src/events/codec.ts";
+import { eventLine, parseEventLine } from "../../src/events/session-file.ts";
+import { HashChain, type ChainLink } from "../../src/events/hash-chain.ts";
+import type { NewEvent, SessionEvent } from "../../src/events/catalogue.ts";
 import { eventOf, knownTypes } from "./event-arbitraries.ts";
 
 const codec = createCodec();

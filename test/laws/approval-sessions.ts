@@ -1,7 +1,7 @@
 /** A session to record: calls that a person allows, refuses, and answers for good, also after a restart; and such an answer taken back. */
 
-import type { Agent, Session } from "../../src/index.ts";
-import { scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import type { Agent, Session } from "../../src/public/index.ts";
+import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { allow, refuse } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";

@@ -1,7 +1,7 @@
 /** A session to record: a cancel in each of its modes, in each state in which something can be cancelled. */
 
-import type { Agent, Session } from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import type { Agent, Session } from "../../src/public/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { refusal, usualTools } from "./recording-parts.ts";

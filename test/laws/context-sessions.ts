@@ -7,8 +7,8 @@ import {
   tokens,
   type Agent,
   type Session,
-} from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { tooLong } from "../support/billing-model.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { tool, type ToolSet } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
+import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
 import { improvisedModel } from "../support/improvised-model.ts";
 import { reopeningProblems } from "../support/reopening.ts";
 import { long, patience } from "../support/runs.ts";

@@ -4,7 +4,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { openMemoryLog } from "../../src/index.ts";
+import { openMemoryLog } from "../../src/public/index.ts";
 import { isDelta, type SessionEvent } from "../../src/events/index.ts";
 import { machineFold } from "../../src/machines/index.ts";
 import {
@@ -24,13 +24,15 @@ import {
   usage,
   type Projection,
 } from "../../src/projections/index.ts";
-import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
 import {
+  foldSession,
+  initialSessionState,
+  type SessionState,
   loadSessionSnapshot,
   nothingKept,
   saveSessionSnapshot,
-} from "../../src/runtime/session-snapshot.ts";
-import { readSessionState } from "../../src/runtime/session-view.ts";
+  readSessionState,
+} from "../../src/state/index.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { patience, runs } from "../support/runs.ts";
 import { anyEvents } from "./any-event.ts";

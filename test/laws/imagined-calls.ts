@@ -2,7 +2,7 @@
 
 import { entriesOf, type EventBody } from "../../src/events/index.ts";
 import type { CallState, SessionContext } from "../../src/machines/index.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import type { SessionState } from "../../src/state/index.ts";
 import type { Choices } from "./choices.ts";
 
 interface CallKey {

@@ -1,7 +1,7 @@
 /** What may be recorded of a session while no turn runs, besides a new message and a compaction. Pure. */
 
 import type { EventBody } from "../../src/events/index.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import type { SessionState } from "../../src/state/index.ts";
 import type { Choices } from "./choices.ts";
 
 export function restEvents(state: SessionState, choices: Choices): readonly EventBody[] {

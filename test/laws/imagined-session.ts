@@ -4,16 +4,25 @@
  * written. So come about logs that the runtime may record, by the thousand, and faster than it.
  */
 
-import type { CompactionStrategy } from "../../src/context/index.ts";
-import { dropOldest } from "../../src/context/index.ts";
-import type { EventBody, FinishReason, SessionEvent, TokenUsage } from "../../src/events/index.ts";
+import { type CompactionStrategy, dropOldest } from "../../src/context/index.ts";
+import {
+  entriesOf,
+  type EventBody,
+  type FinishReason,
+  type SessionEvent,
+  type TokenUsage,
+} from "../../src/events/index.ts";
 import type { Effect } from "../../src/machines/index.ts";
 import { noUsage, promptDigest, promptMessages } from "../../src/projections/index.ts";
-import type { Agent } from "../../src/runtime/index.ts";
-import { afterOverflow } from "../../src/runtime/refused-prompt.ts";
-import { compaction } from "../../src/runtime/compaction-end.ts";
-import { inFlight, settlement } from "../../src/runtime/recovery.ts";
-import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
+import type { Agent } from "../../src/agent/index.ts";
+import { afterOverflow, compaction } from "../../src/runtime/index.ts";
+import {
+  inFlight,
+  settlement,
+  foldSession,
+  initialSessionState,
+  type SessionState,
+} from "../../src/state/index.ts";
 import type { Choices } from "./choices.ts";
 import { callEvents } from "./imagined-calls.ts";
 import { ImaginedModel } from "./imagined-model.ts";
@@ -233,7 +242,7 @@ export class ImaginedSession {
     const fail = (): void => {
       this.#record({ type: "part.error", data: { error } });
       if (this.#choices.chance(2)) {
-        for (const callId of Object.keys(calls)) {
+        for (const [callId] of entriesOf(calls)) {
           this.#record({ type: "tool.skipped", data: { step, callId, reason: "interrupted" } });
         }
         const spent = this.#said ? { usage: this.#usage() } : {};

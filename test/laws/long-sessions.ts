@@ -2,8 +2,8 @@
 
 import { tool } from "ai";
 import { z } from "zod";
-import { dropOldest, type Agent, type Session } from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import { dropOldest, type Agent, type Session } from "../../src/public/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
 

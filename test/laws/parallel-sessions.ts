@@ -2,8 +2,8 @@
 
 import { tool } from "ai";
 import { z } from "zod";
-import type { Agent, Session } from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import type { Agent, Session } from "../../src/public/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { usualTools } from "./recording-parts.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { ModelMessage } from "ai";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { promptDiff, promptMessages, type PromptDiff } from "../../src/projections/index.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import type { SessionState } from "../../src/state/index.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { patience, runs } from "../support/runs.ts";
 import { anyEvents } from "./any-event.ts";

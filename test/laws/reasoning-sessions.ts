@@ -1,12 +1,12 @@
 /** A session to record: reasoning, with what providers want to have sent back with it. */
 
-import type { Agent, Session } from "../../src/index.ts";
+import type { Agent, Session } from "../../src/public/index.ts";
 import {
   gate,
   scriptedModel,
   type ScriptedPart,
   type ScriptedStep,
-} from "../../src/testing/index.ts";
+} from "../../src/models/index.ts";
 import { call } from "../support/script.ts";
 import { refusal, usualTools } from "./recording-parts.ts";
 import type { Stage } from "./stage.ts";

@@ -1,7 +1,7 @@
 /** The sessions that are recorded in `fixtures/sessions`: how each is played, and the agents that play it. */
 
-import type { Agent, Session } from "../../src/index.ts";
-import { prepareAgent } from "../../src/runtime/agent.ts";
+import type { Agent, Session } from "../../src/public/index.ts";
+import { prepareAgent } from "../../src/agent/index.ts";
 import { counter, countingAgent } from "../support/counting-agent.ts";
 import type { ReplayedAgent } from "../../src/testing/index.ts";
 import { approvalSession, askingAgent, secondThoughtSession } from "./approval-sessions.ts";

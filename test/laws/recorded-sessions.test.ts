@@ -2,14 +2,16 @@
 
 import { describe, expect, it } from "vitest";
 import { eventSchemas, unchained, type SessionEvent } from "../../src/events/index.ts";
-import { memoryKeys, openMemoryLog, viewSession } from "../../src/index.ts";
-import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
+import { memoryKeys, openMemoryLog, viewSession } from "../../src/public/index.ts";
 import {
+  foldSession,
+  initialSessionState,
+  type SessionState,
   loadSessionSnapshot,
   nothingKept,
   saveSessionSnapshot,
-} from "../../src/runtime/session-snapshot.ts";
-import { viewOf } from "../../src/runtime/session-view.ts";
+  viewOf,
+} from "../../src/state/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { recordedScripts } from "./recorded-scripts.ts";

@@ -12,7 +12,7 @@ import {
   type HistoryItem,
   type Retraction,
 } from "../../src/projections/index.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import type { SessionState } from "../../src/state/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { patience, runs } from "../support/runs.ts";

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { promptMessages } from "../../src/projections/index.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import type { SessionState } from "../../src/state/index.ts";
 
 /** What is looked at, one by one. */
 export function partsOf(state: SessionState): Readonly<Record<string, unknown>> {

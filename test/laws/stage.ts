@@ -7,9 +7,9 @@ import {
   type Agent,
   type KeyStore,
   type Session,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import type { RecoveryPolicy, SessionEvent } from "../../src/events/index.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import type { SessionState } from "../../src/state/index.ts";
 import { deterministic } from "../support/deterministic.ts";
 import { watchLiveStates } from "../support/live-states.ts";
 import { storedEvents } from "../support/replay.ts";

@@ -1,7 +1,7 @@
 /** A session to record: messages that come while the agent works, and what becomes of each. */
 
-import type { Agent, Session } from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import type { Agent, Session } from "../../src/public/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { call, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { usualTools } from "./recording-parts.ts";

@@ -2,8 +2,8 @@
 
 import { tool } from "ai";
 import { z } from "zod";
-import type { Agent, Session } from "../../src/index.ts";
-import { scriptedModel, type ScriptedPart } from "../../src/testing/index.ts";
+import type { Agent, Session } from "../../src/public/index.ts";
+import { scriptedModel, type ScriptedPart } from "../../src/models/index.ts";
 import { idOfCall } from "../support/answering.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";

@@ -2,13 +2,13 @@
 
 import { APICallError, tool } from "ai";
 import { z } from "zod";
-import type { Agent, Session } from "../../src/index.ts";
+import type { Agent, Session } from "../../src/public/index.ts";
 import {
   gate,
   scriptedModel,
   type ScriptedPart,
   type ScriptedStep,
-} from "../../src/testing/index.ts";
+} from "../../src/models/index.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";
 

@@ -4,10 +4,10 @@ import {
   initialMachineState,
   machineFold,
   type MachineStep,
-  type SessionContext,
-  type SessionStateValue,
-  type StructuralType,
-} from "../../src/machines/index.ts";
+} from "../../src/machines/machine-fold.ts";
+import type { SessionContext } from "../../src/machines/session-context.ts";
+import type { SessionStateValue } from "../../src/machines/session-machine-type.ts";
+import type { StructuralType } from "../../src/machines/structural-events.ts";
 
 type Body = EventBody<StructuralType>;
 type Data<Type extends StructuralType> = EventBody<Type>["data"];

@@ -1,7 +1,7 @@
 /** The picture of the machine in the documents is the machine. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { structuralTypes } from "../../src/machines/index.ts";
+import { structuralTypes } from "../../src/machines/structural-events.ts";
 import { chartStates, chartTransitions } from "../../src/machines/session-chart.ts";
 import { sessionDiagram } from "../../src/machines/session-diagram.ts";
 import { documentPath, sessionDocument } from "./session-document.ts";

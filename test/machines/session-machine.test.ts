@@ -1,7 +1,7 @@
 /** What a session may do, by the machine alone: given its log, when something happens, then where it is and what is asked for. */
 import { describe, expect, it } from "vitest";
 import { entriesOf } from "../../src/events/index.ts";
-import { initialMachineState, machineFold } from "../../src/machines/index.ts";
+import { initialMachineState, machineFold } from "../../src/machines/machine-fold.ts";
 import {
   answered,
   approvalRequested,

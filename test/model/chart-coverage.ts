@@ -5,12 +5,10 @@ import {
   sessionMachine,
   type MachineStep,
   type StructuralEvent,
-} from "../../src/machines/index.ts";
-import {
   chartStates,
   chartTransitions,
   type ChartTransition,
-} from "../../src/machines/session-chart.ts";
+} from "../../src/machines/index.ts";
 
 /** A transition by name: `streaming.stepped at once [hasSteering]`, `tools tool.failed`. */
 function nameOf({ source, event, guard, index }: ChartTransition): string {

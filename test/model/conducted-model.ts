@@ -11,7 +11,7 @@ import {
   type ScriptedModel,
   type ScriptedPart,
   type ScriptedStep,
-} from "../../src/testing/index.ts";
+} from "../../src/models/index.ts";
 
 type Ending = "stop" | "tool-calls" | "length" | "content-filter";
 

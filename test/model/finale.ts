@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { viewSession } from "../../src/runtime/index.ts";
+import { viewSession } from "../../src/state/index.ts";
 import { callRecords } from "../support/call-problems.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";

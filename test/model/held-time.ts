@@ -4,8 +4,8 @@
  */
 
 import { vi } from "vitest";
-import type { Timer } from "../../src/index.ts";
-import { systemTimer } from "../../src/runtime/timer.ts";
+import type { Timer } from "../../src/public/index.ts";
+import { systemTimer } from "../../src/shared/index.ts";
 
 /** Milliseconds that a tool is given to end after it was told to stop. */
 export const GRACE_MS = 1000;

@@ -11,8 +11,12 @@ import type {
   FinishReason,
   RecoveryPolicy,
 } from "../../src/events/index.ts";
-import type { SessionContext, StructuralEvent, StructuralType } from "../../src/machines/index.ts";
-import { endReason } from "../../src/machines/session-context.ts";
+import {
+  type SessionContext,
+  type StructuralEvent,
+  type StructuralType,
+  endReason,
+} from "../../src/machines/index.ts";
 import type { ToolKind } from "./conducted-tools.ts";
 import {
   after,

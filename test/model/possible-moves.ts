@@ -132,7 +132,7 @@ function owedToCalls(situation: Situation, world: World): readonly Move[] {
   const atWork = callsAtWork(situation);
   const left = graceOver ? started.find((id) => atWork.includes(id)) : undefined;
   if (left !== undefined) return [{ type: "tool.unknown", callId: left }];
-  return Object.keys(calls)
+  return idsOf(calls)
     .flatMap((id) => owedToCall(id, situation, world))
     .slice(0, 1);
 }
@@ -215,8 +215,8 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
     return [{ type: "step.started" }, ...messages, ...stops];
   }
   if (machine.matches({ streaming: "calling" })) {
-    const callsMore = Object.keys(calls).length < bounds.callsInStep;
-    const [first] = Object.keys(calls);
+    const callsMore = idsOf(calls).length < bounds.callsInStep;
+    const [first] = idsOf(calls);
     const retry: Move =
       first === undefined ? { type: "step.retrying" } : { type: "tool.skipped", callId: first };
     return [
@@ -237,7 +237,7 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
   }
   if (!machine.matches("tools")) return [];
   return [
-    ...Object.keys(calls).flatMap((callId) => freeToCall(callId, situation, world, bounds)),
+    ...idsOf(calls).flatMap((callId) => freeToCall(callId, situation, world, bounds)),
     ...messages,
     ...stops,
   ];
@@ -284,4 +284,8 @@ function freeToCall(
     default:
       return [];
   }
+}
+
+function idsOf(calls: Situation["machine"]["context"]["calls"]): readonly string[] {
+  return entriesOf(calls).map(([id]) => id);
 }

@@ -1,7 +1,8 @@
 /** One life of the runtime, with its own model and tools: what dies when it is killed. */
 
 import type { RecoveryPolicy } from "../../src/events/index.ts";
-import { createRuntime, type Agent, type Runtime, type Session } from "../../src/runtime/index.ts";
+import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";
+import type { Agent } from "../../src/agent/index.ts";
 import { manual, type CompactionStrategy } from "../../src/context/index.ts";
 import { conductedCompaction, type ConductedCompaction } from "./conducted-compaction.ts";
 import { conductedModel, type ConductedModel } from "./conducted-model.ts";

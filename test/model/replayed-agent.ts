@@ -5,8 +5,8 @@
 
 import type { CompactionStrategy } from "../../src/context/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
-import type { Agent } from "../../src/runtime/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import type { Agent } from "../../src/agent/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { conductedModel } from "./conducted-model.ts";
 import { ConductedTools } from "./conducted-tools.ts";
 import { agentOf } from "./process.ts";

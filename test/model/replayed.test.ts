@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, it } from "vitest";
 import type { EventLog, RecoveryPolicy, SessionEvent } from "../../src/events/index.ts";
-import { createRuntime, exportFixture, readSessionFile } from "../../src/index.ts";
+import { createRuntime, exportFixture, readSessionFile } from "../../src/public/index.ts";
 import { differenceText, replay } from "../../src/testing/index.ts";
 import { storedEvents } from "../support/replay.ts";
 import { patience, runs } from "../support/runs.ts";

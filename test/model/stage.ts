@@ -6,7 +6,7 @@
 
 import { setImmediate } from "node:timers/promises";
 import { entriesOf, type RecoveryPolicy, type SessionEvent } from "../../src/events/index.ts";
-import { openMemoryLog } from "../../src/events/leveldb/index.ts";
+import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { isStructural, type MachineState, type MachineStep } from "../../src/machines/index.ts";
 import type { Session, Turn } from "../../src/runtime/index.ts";
 import { time } from "./held-time.ts";

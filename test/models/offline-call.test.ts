@@ -9,7 +9,7 @@ import type {
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { offlineModel } from "../../src/models/index.ts";
+import { offlineModel } from "../../src/models/offline-model.ts";
 
 const tools: LanguageModelV4FunctionTool[] = ["list_files", "read_file", "search_files"].map(
   (name) => ({ type: "function", name, inputSchema: { type: "object" } }),

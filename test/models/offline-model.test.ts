@@ -1,7 +1,7 @@
 /** What the offline model promises to its user: real answers from real tools, over the AI SDK's own loop. */
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { folderTools } from "../../src/cli/folder/folder-tools.ts";
+import { folderTools } from "../../src/cli/folder/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { askAbout, conversation } from "./conversation.ts";
 

@@ -1,8 +1,8 @@
 /** The offline model as the writer of summaries: what it writes is accepted, and later ones build on it. */
 
 import { describe, expect, it } from "vitest";
-import { offlineModel } from "../../src/models/index.ts";
-import { summarize } from "../../src/index.ts";
+import { offlineModel } from "../../src/models/offline-model.ts";
+import { summarize } from "../../src/public/index.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 import { ask } from "../support/asking.ts";
 

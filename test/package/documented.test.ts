@@ -6,7 +6,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 const source = fileURLToPath(new URL("../../src/", import.meta.url));
-const entries = ["index.ts", "events/index.ts", "projections/index.ts", "testing/index.ts"];
+const entries = ["index.ts", "events.ts", "projections.ts", "testing.ts"].map(
+  (name) => `public/${name}`,
+);
 
 const declaration =
   /(\*\/\n(?:\/\/.*\n)*)?^export (?:interface|type|const|class|(?:async )?function\*?) (\w+)/gm;

@@ -1,181 +1,130 @@
-/** Law of the house: imports go down only. First the rule is shown to find faults, then `src` is held to it. */
+/** The folder rule of `import-rule.ts`: first shown to find faults, then applied to the project. */
 import { readdir, readFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readImports, violations, type Sources } from "./import-rule.ts";
+import { readImports, violations, type Modules, type Sources } from "./import-rule.ts";
 
-const src = join(import.meta.dirname, "../../src");
+const root = join(import.meta.dirname, "../..");
 
-const rooms = [
-  "events",
-  "events/leveldb",
-  "projections",
-  "machines",
-  "context",
-  "models",
-  "runtime",
-  "testing",
-  "cli",
-];
+const modules: Modules = {
+  events: [],
+  state: ["events"],
+  "store/rows": ["events"],
+  store: ["events", "store/rows"],
+  public: ["state", "store"],
+};
 
-/** A made-up house in which every face exists, plus the files given. */
-function house(files: Readonly<Record<string, string>>): Sources {
-  const faces = rooms.map((room): [string, string] => [`${room}/index.ts`, "export {};"]);
-  return new Map([["index.ts", "export {};"], ...faces, ...Object.entries(files)]);
+/** Each module imports what the table allows, so that only the files given can break the rule. */
+const sound: Readonly<Record<string, string>> = {
+  "src/events/index.ts": "export {};",
+  "src/state/index.ts": "import '../events/index.ts';",
+  "src/store/rows/index.ts": "import '../../events/index.ts';",
+  "src/store/index.ts": "import './rows/index.ts';\nimport '../events/index.ts';",
+  "src/public/main.ts": "import '../state/index.ts';\nimport '../store/index.ts';",
+};
+
+function found(
+  files: Readonly<Record<string, string>>,
+  table: Modules = modules,
+): readonly string[] {
+  return violations(new Map(Object.entries({ ...sound, ...files })), table);
 }
 
-/** What the rule says of one import that stands alone in a file. */
-function verdict(file: string, specifier: string): readonly string[] {
-  return violations(house({ [file]: `import { name } from "${specifier}";` }));
+async function sourcesOf(folders: readonly string[]): Promise<Sources> {
+  const sources = new Map<string, string>();
+  for (const folder of folders) {
+    const names = await readdir(join(root, folder), { recursive: true });
+    for (const name of names.filter((one) => one.endsWith(".ts")).toSorted()) {
+      const file = `${folder}/${name.replaceAll(sep, "/")}`;
+      if (!file.startsWith("bench/peers/"))
+        sources.set(file, await readFile(join(root, file), "utf8"));
+    }
+  }
+  return sources;
 }
 
-async function sourcesOf(folder: string): Promise<Sources> {
-  const entries = await readdir(folder, { recursive: true });
-  const files = entries.filter((entry) => entry.endsWith(".ts")).toSorted();
-  return new Map(
-    await Promise.all(
-      files.map(async (file): Promise<[string, string]> => [
-        file.replaceAll(sep, "/"),
-        await readFile(join(folder, file), "utf8"),
-      ]),
-    ),
-  );
-}
-
-describe("the import rule", () => {
-  it.each([
-    ["projections/tokens.ts", "../events/index.ts"],
-    ["machines/session.ts", "../events/index.ts"],
-    ["context/prune.ts", "../projections/index.ts"],
-    ["models/offline.ts", "../events/index.ts"],
-    ["events/leveldb/log.ts", "../index.ts"],
-    ["runtime/actor.ts", "../events/leveldb/index.ts"],
-    ["runtime/actor.ts", "../machines/index.ts"],
-    ["cli/show.ts", "../runtime/index.ts"],
-    ["cli/show.ts", "../index.ts"],
-    ["testing/contract.ts", "../runtime/index.ts"],
-    ["index.ts", "./runtime/index.ts"],
-    ["runtime/deep/down/actor.ts", "../../index.ts"],
-    ["runtime/actor.ts", "zod"],
-    ["runtime/actor.ts", "node:path"],
-  ])("lets %s import %s", (file, specifier) => {
-    expect(verdict(file, specifier)).toEqual([]);
+describe("the folder rule", () => {
+  it("finds no fault in modules that import each other's index.ts downward", () => {
+    expect(found({})).toEqual([]);
+    expect(found({ "src/store/log.ts": "import { z } from 'zod';\nimport 'node:fs';" })).toEqual(
+      [],
+    );
   });
 
   it.each([
-    [
-      "events/codec.ts",
-      "../projections/index.ts",
-      "is in events, which may not import projections",
-    ],
-    ["events/codec.ts", "./leveldb/index.ts", "is in events, which may not import events/leveldb"],
-    ["events/leveldb/log.ts", "../../machines/index.ts", "may not import machines"],
-    ["projections/tokens.ts", "../machines/index.ts", "may not import machines"],
-    ["projections/tokens.ts", "../events/leveldb/index.ts", "may not import events/leveldb"],
-    ["machines/session.ts", "../projections/index.ts", "may not import projections"],
-    ["machines/session.ts", "../runtime/index.ts", "may not import runtime"],
-    ["context/prune.ts", "../machines/index.ts", "may not import machines"],
-    ["models/offline.ts", "../projections/index.ts", "may not import projections"],
-    ["models/offline.ts", "../context/index.ts", "may not import context"],
-    ["runtime/actor.ts", "../cli/index.ts", "may not import cli"],
-    ["runtime/actor.ts", "../index.ts", "may not import face"],
-    ["runtime/actor.ts", "../testing/index.ts", "may not import testing"],
-    ["testing/contract.ts", "../cli/index.ts", "may not import cli"],
-    ["index.ts", "./cli/index.ts", "may not import cli"],
-    ["cli/show.ts", "../machines/index.ts", "may not import machines"],
-  ])("refuses the way up or sideways from %s to %s", (file, specifier, fault) => {
-    expect(verdict(file, specifier)).toEqual([expect.stringContaining(fault)]);
-  });
-
-  it("refuses to reach past a face, even on the way down", () => {
-    const found = violations(
-      house({
-        "events/codec.ts": "",
-        "events/leveldb/log.ts": "",
-        "runtime/actor.ts": "import '../events/codec.ts';\nimport '../events/leveldb/log.ts';",
-      }),
-    );
-    expect(found).toEqual([
-      "runtime/actor.ts:1 reaches past events/index.ts to events/codec.ts",
-      "runtime/actor.ts:2 reaches past events/leveldb/index.ts to events/leveldb/log.ts",
+    ["src/events/codec.ts", "../state/index.ts", "is in events, which may not import state"],
+    ["src/state/view.ts", "../store/index.ts", "is in state, which may not import store"],
+    ["src/store/rows/row.ts", "../index.ts", "is in store/rows, which may not import store"],
+    ["src/events/codec.ts", "../public/main.ts", "is in events, which may not import public"],
+    ["src/events/codec.ts", "../../test/a.ts", "imports test/a.ts, which is not a file of src"],
+    ["src/events/codec.ts", "./gone.ts", "imports src/events/gone.ts, which is not a file of src"],
+    ["src/events/codec.ts", "turnlog/ui", 'imports its own package as "turnlog/ui"'],
+  ])("refuses that %s imports %s", (file, specifier, fault) => {
+    expect(found({ [file]: `import type { Name } from "${specifier}";` })).toEqual([
+      expect.stringContaining(`${file}:1 ${fault}`),
     ]);
   });
 
-  it("lets a file import any other file of its own room, and of the room that its own stands in", () => {
-    const found = violations(
-      house({
-        "runtime/steps/light.ts": "import '../clock.ts';",
-        "runtime/clock.ts": "",
-        "events/codec.ts": "",
-        "events/leveldb/keys.ts": "",
-        "events/leveldb/log.ts": "import './keys.ts';\nimport '../codec.ts';",
-      }),
+  it("refuses to import a file of another module, except on demand", () => {
+    const files = { "src/events/codec.ts": "" };
+    expect(found({ ...files, "src/state/view.ts": "import '../events/codec.ts';" })).toEqual([
+      "src/state/view.ts:1 imports src/events/codec.ts: other modules import src/events/index.ts only",
+    ]);
+    expect(found({ ...files, "src/state/view.ts": "await import('../events/codec.ts');" })).toEqual(
+      [],
     );
-    expect(found).toEqual([]);
-  });
-
-  it("finds a circle inside a room, also one of types alone", () => {
-    const found = violations(
-      house({
-        "events/a.ts": "import { b } from './b.ts';",
-        "events/b.ts": "export * from './c.ts';",
-        "events/c.ts": "import type { A } from './a.ts';",
-      }),
-    );
-    expect(found).toEqual([
-      "imports go in a circle: events/a.ts > events/b.ts > events/c.ts > events/a.ts",
+    expect(found({ "src/state/view.ts": "await import(process.argv[2] ?? '');" })).toEqual([
+      "src/state/view.ts:1 imports a name computed at run time: write the name out",
     ]);
   });
 
-  it("finds a circle through the face of the room", () => {
-    const found = violations(
-      house({
-        "events/index.ts": "export * from './a.ts';",
-        "events/a.ts": "import './index.ts';",
-      }),
-    );
-    expect(found).toEqual([
-      "imports go in a circle: events/index.ts > events/a.ts > events/index.ts",
+  it("lets only a module's own tests look inside it", () => {
+    const files = { "src/store/rows/row.ts": "", "src/events/codec.ts": "" };
+    const inside = "import '../../src/store/rows/row.ts';";
+    expect(found({ ...files, "test/store/row.test.ts": inside })).toEqual([]);
+    expect(found({ ...files, "test/state/row.test.ts": inside })).toEqual([
+      "test/state/row.test.ts:1 imports src/store/rows/row.ts: other modules import src/store/rows/index.ts only",
     ]);
   });
 
-  it("takes files that import one another's neighbours for no circle", () => {
-    const found = violations(
-      house({
-        "events/index.ts": "export * from './a.ts';\nexport * from './b.ts';",
-        "events/a.ts": "import './c.ts';",
-        "events/b.ts": "import './a.ts';\nimport './c.ts';",
-        "events/c.ts": "",
-      }),
-    );
-    expect(found).toEqual([]);
-  });
-
-  it("refuses a room that is not on the plan, a file outside the rooms and a target outside src", () => {
-    const found = violations(
-      house({
-        "helpers/text.ts": "",
-        "loose.ts": "",
-        "runtime/actor.ts": "import '../../test/fake.ts';\nimport './gone.ts';",
-      }),
-    );
-    expect(found).toEqual([
-      "helpers/text.ts stands in no room of src",
-      "loose.ts stands in no room of src",
-      "runtime/actor.ts:1 imports ../test/fake.ts, which is no file of src",
-      "runtime/actor.ts:2 imports runtime/gone.ts, which is no file of src",
+  it("refuses a folder that the table does not name, and a table that says more than the code", () => {
+    expect(found({ "src/helpers/text.ts": "" })).toEqual([
+      "src/helpers/text.ts is in no module: add its folder to the table of modules",
+    ]);
+    expect(found({}, { ...modules, helpers: [] })).toEqual([
+      "helpers has no index.ts, which every module has",
+    ]);
+    expect(found({ "src/state/index.ts": "" })).toEqual([
+      "state may import events, and does not: take it from the table",
     ]);
   });
 
-  it("refuses ways round: the package's own name, and a name known only at run time", () => {
-    const found = violations(
-      house({
-        "events/codec.ts": "import 'turnlog/testing';\nawait import(process.argv[2] ?? '');",
+  it("refuses a table in which a module imports one below it, or the folder above it", () => {
+    const upward = { ...modules, events: ["state"] };
+    expect(found({ "src/events/index.ts": "import '../state/index.ts';" }, upward)).toEqual([
+      "events may import state, which comes after it in the table",
+      expect.stringContaining("imports go in a circle: src/events/index.ts > src/state/index.ts"),
+    ]);
+    const above = { events: [], store: ["events"], "store/rows": ["events", "store"] };
+    const files = {
+      "src/events/index.ts": "",
+      "src/store/index.ts": "import '../events/index.ts';",
+      "src/store/rows/index.ts": "import '../index.ts';\nimport '../../events/index.ts';",
+    };
+    expect(violations(new Map(Object.entries(files)), above)).toEqual([
+      "store/rows may import store, the folder above it",
+    ]);
+  });
+
+  it("finds a circle inside a module, also one of types alone", () => {
+    expect(
+      found({
+        "src/events/a.ts": "import { b } from './b.ts';",
+        "src/events/b.ts": "export * from './c.ts';",
+        "src/events/c.ts": "import type { A } from './a.ts';",
       }),
-    );
-    expect(found).toEqual([
-      'events/codec.ts:1 imports its own package as "turnlog/testing": use the relative path',
-      "events/codec.ts:2 imports what only run time knows: write the name out",
+    ).toEqual([
+      "imports go in a circle: src/events/a.ts > src/events/b.ts > src/events/c.ts > src/events/a.ts",
     ]);
   });
 
@@ -197,15 +146,15 @@ describe("the import rule", () => {
   });
 
   it("does not take a file that fails to parse for one without imports", () => {
-    expect(() => readImports("events/x.ts", "import from from;")).toThrow(
-      "events/x.ts does not parse",
+    expect(() => readImports("src/events/x.ts", "import from from;")).toThrow(
+      "src/events/x.ts does not parse",
     );
   });
 });
 
-it("imports in src go down only, through each room's face and never in a circle", async () => {
-  const sources = await sourcesOf(src);
+it("every folder of src is a module, and imports go down through index.ts only", async () => {
+  const sources = await sourcesOf(["src", "test", "bench"]);
   const imports = [...sources].flatMap(([file, text]) => readImports(file, text));
-  expect(imports.length).toBeGreaterThan(0);
+  expect(imports.length).toBeGreaterThan(1000);
   expect(violations(sources)).toEqual([]);
 });

@@ -1,72 +1,294 @@
 /**
- * The import rule of the house: imports go down only, through a room's `index.ts`, never in a circle.
- * `import-rule.test.ts` applies it to `src`. Pure: takes sources, answers with sentences, reads no disk.
+ * The folder rule: every folder of `src` is a module. Other modules import its `index.ts` only, imports
+ * go down the table only, and no files import each other in a circle. `import-rule.test.ts` applies it
+ * to `src`, `test` and `bench`. Pure: takes sources, returns sentences, reads no disk.
  */
 import { dirname, join, normalize } from "node:path/posix";
 import { parseSync, Visitor } from "oxc-parser";
 
-/** Source texts by their path inside `src`, with forward slashes: `runtime/session.ts`. */
+/** Source texts by their path in the project, with forward slashes: `src/runtime/session.ts`. */
 export type Sources = ReadonlyMap<string, string>;
 
 /** One `import`, `export … from`, `import()` or type import of a file. */
 export interface ImportSite {
   readonly file: string;
   readonly line: number;
-  /** What it names; undefined where that is only known at run time. */
+  /** The module specifier; undefined if it is computed at run time. */
   readonly specifier: string | undefined;
+  /** `import()` may name a file of another module: its `index.ts` would load the whole module. */
+  readonly isDynamic: boolean;
 }
 
-const below = [
-  "events",
-  "events/validation",
-  "events/blobs",
-  "events/leveldb",
-  "events/encryption",
-  "projections",
-  "machines",
-  "context",
-  "models",
-];
+/** The modules that each module imports. Each module comes after all that it imports. */
+export type Modules = Readonly<Record<string, readonly string[]>>;
 
-/** Which rooms each room may import; itself always. A room that is not listed may not exist. */
-const mayImport: Readonly<Record<string, readonly string[]>> = {
+const mayImport: Modules = {
   events: [],
-  "events/validation": ["events"],
-  "events/blobs": ["events", "events/validation"],
-  "events/leveldb": ["events", "events/validation", "events/blobs"],
-  "events/encryption": ["events", "events/validation"],
+  validation: ["events"],
   projections: ["events"],
   machines: ["events"],
-  context: ["events", "events/validation", "projections"],
-  models: ["events", "events/validation"],
-  runtime: below,
-  // `src/index.ts`, the face of the whole package, is a room of one file.
-  face: [...below, "runtime", "testing"],
-  testing: [...below, "runtime", "face"],
-  cli: [
+  context: ["events", "validation", "projections"],
+  shared: ["events"],
+  models: ["events", "validation"],
+  agent: ["events", "validation", "context", "shared"],
+  "store/folder": ["events"],
+  "store/blobs": ["events", "validation", "store/folder"],
+  "store/encryption": ["events", "validation", "store/folder"],
+  "store/leveldb/format": [],
+  "store/leveldb/ownership": [],
+  "store/leveldb/rows": ["events"],
+  "store/leveldb/files": [
     "events",
-    "events/blobs",
-    "events/leveldb",
-    "events/encryption",
+    "store/folder",
+    "store/leveldb/format",
+    "store/leveldb/ownership",
+    "store/leveldb/rows",
+  ],
+  "store/leveldb/heads": ["events", "store/leveldb/rows"],
+  "store/leveldb/read": ["events", "store/leveldb/rows", "store/leveldb/heads"],
+  "store/leveldb/repair": [
+    "events",
+    "validation",
+    "store/folder",
+    "store/blobs",
+    "store/leveldb/format",
+    "store/leveldb/rows",
+    "store/leveldb/files",
+    "store/leveldb/heads",
+    "store/leveldb/read",
+  ],
+  "store/leveldb/backup": [
+    "events",
+    "store/folder",
+    "store/blobs",
+    "store/leveldb/rows",
+    "store/leveldb/files",
+    "store/leveldb/heads",
+    "store/leveldb/read",
+    "store/leveldb/repair",
+  ],
+  "store/leveldb/write": [
+    "events",
+    "store/leveldb/rows",
+    "store/leveldb/heads",
+    "store/leveldb/read",
+  ],
+  "store/leveldb/upkeep": [
+    "events",
+    "store/leveldb/rows",
+    "store/leveldb/files",
+    "store/leveldb/heads",
+    "store/leveldb/read",
+    "store/leveldb/write",
+  ],
+  "store/leveldb": [
+    "events",
+    "validation",
+    "store/folder",
+    "store/blobs",
+    "store/leveldb/rows",
+    "store/leveldb/files",
+    "store/leveldb/heads",
+    "store/leveldb/read",
+    "store/leveldb/repair",
+    "store/leveldb/backup",
+    "store/leveldb/write",
+    "store/leveldb/upkeep",
+  ],
+  state: ["events", "projections", "machines", "context", "shared", "agent", "store/encryption"],
+  media: ["events", "validation", "projections", "context", "shared", "agent", "state"],
+  mcp: ["events", "shared", "agent", "media"],
+  archive: ["events", "validation", "projections", "store/encryption", "state"],
+  "archive/exchange/secrets": [],
+  "archive/verify": ["events", "validation", "projections", "state", "media"],
+  "archive/exchange": [
+    "events",
+    "validation",
     "projections",
+    "context",
+    "shared",
+    "store/encryption",
+    "state",
+    "media",
+    "archive/exchange/secrets",
+    "archive/verify",
+  ],
+  "archive/trim": [
+    "events",
+    "validation",
+    "projections",
+    "shared",
+    "store/encryption",
+    "store/leveldb",
+    "state",
+  ],
+  "runtime/model": ["events", "projections", "context", "shared", "agent", "state", "media"],
+  "runtime/prompt": [
+    "events",
+    "validation",
+    "projections",
+    "context",
+    "shared",
+    "agent",
+    "state",
+    "mcp",
+    "runtime/model",
+  ],
+  "runtime/tools": [
+    "events",
+    "projections",
+    "machines",
+    "shared",
+    "agent",
+    "state",
+    "media",
+    "mcp",
+  ],
+  "runtime/session": [
+    "events",
+    "projections",
+    "machines",
+    "context",
+    "shared",
+    "agent",
+    "store/encryption",
+    "state",
+    "media",
+    "runtime/model",
+    "runtime/prompt",
+    "runtime/tools",
+  ],
+  runtime: [
+    "events",
+    "validation",
+    "projections",
+    "machines",
+    "context",
+    "shared",
+    "agent",
+    "store/encryption",
+    "store/leveldb",
+    "state",
+    "media",
+    "mcp",
+    "archive",
+    "archive/trim",
+    "runtime/model",
+    "runtime/prompt",
+    "runtime/tools",
+    "runtime/session",
+  ],
+  testing: [
+    "events",
+    "validation",
+    "projections",
+    "machines",
+    "context",
+    "shared",
     "models",
+    "agent",
+    "store/blobs",
+    "store/encryption",
+    "store/leveldb",
+    "state",
+    "mcp",
+    "archive/verify",
     "runtime",
-    "face",
+  ],
+  public: [
+    "events",
+    "projections",
+    "machines",
+    "context",
+    "shared",
+    "models",
+    "agent",
+    "store/folder",
+    "store/blobs",
+    "store/encryption",
+    "store/leveldb",
+    "state",
+    "media",
+    "mcp",
+    "archive",
+    "archive/verify",
+    "archive/exchange",
+    "archive/trim",
+    "runtime",
     "testing",
   ],
+  "cli/folder": ["events"],
+  "cli/output": [],
+  "cli/settings": [
+    "events",
+    "agent",
+    "store/folder",
+    "store/encryption",
+    "store/leveldb",
+    "state",
+    "mcp",
+    "archive/exchange",
+    "cli/output",
+  ],
+  "cli/wording": ["events", "runtime", "cli/output"],
+  "cli/show": ["events", "projections", "state", "cli/output", "cli/wording"],
+  "cli/terminal": [],
+  "cli/chat": [
+    "events",
+    "projections",
+    "models",
+    "agent",
+    "state",
+    "media",
+    "mcp",
+    "archive",
+    "runtime",
+    "public",
+    "cli/folder",
+    "cli/output",
+    "cli/settings",
+    "cli/wording",
+    "cli/show",
+    "cli/terminal",
+  ],
+  "cli/commands": [
+    "events",
+    "projections",
+    "models",
+    "store/blobs",
+    "store/encryption",
+    "store/leveldb",
+    "state",
+    "media",
+    "archive",
+    "archive/verify",
+    "archive/exchange",
+    "archive/trim",
+    "runtime",
+    "testing",
+    "cli/output",
+    "cli/settings",
+    "cli/wording",
+    "cli/show",
+    "cli/chat",
+  ],
+  cli: ["cli/output", "cli/commands"],
 };
 
-/** Files that load what users name. */
-const loaders: ReadonlySet<string> = new Set(["cli/agent-module.ts"]);
+/** Folders of entry points: each file in them is one, and no `index.ts` stands for the others. */
+const entries: ReadonlySet<string> = new Set(["public", "cli"]);
 
-/** Every import of a file, type imports among them. Throws where the text does not parse. */
+/** Files that import a module which the user names. */
+const loaders: ReadonlySet<string> = new Set(["src/cli/settings/agent-module.ts"]);
+
+/** Every import of a file, type imports included. Throws if the text does not parse. */
 export function readImports(file: string, text: string): readonly ImportSite[] {
   const { program, errors } = parseSync(file, text);
   const [error] = errors;
   if (error !== undefined) throw new Error(`${file} does not parse: ${error.message}`);
   const sites: ImportSite[] = [];
-  const add = (start: number, specifier: string | undefined): void => {
-    sites.push({ file, line: text.slice(0, start).split("\n").length, specifier });
+  const add = (start: number, specifier: string | undefined, isDynamic = false): void => {
+    sites.push({ file, line: text.slice(0, start).split("\n").length, specifier, isDynamic });
   };
   new Visitor({
     ImportDeclaration: ({ start, source }) => add(start, source.value),
@@ -76,71 +298,92 @@ export function readImports(file: string, text: string): readonly ImportSite[] {
     },
     TSImportType: ({ start, source }) => add(start, source.value),
     ImportExpression: ({ start, source }) => {
-      const written = source.type === "Literal" && typeof source.value === "string";
-      add(start, written ? source.value : undefined);
+      const isWritten = source.type === "Literal" && typeof source.value === "string";
+      add(start, isWritten ? source.value : undefined, true);
     },
   }).visit(program);
   return sites;
 }
 
-/** One sentence for every import that breaks the rule, and one for every circle of files. */
-export function violations(sources: Sources): readonly string[] {
+/** One sentence for each import that breaks the rule, each fault of the table, and each circle of files. */
+export function violations(sources: Sources, modules: Modules = mayImport): readonly string[] {
   const found: string[] = [];
+  const used = new Set<string>();
   const edges = new Map<string, string[]>();
   for (const [file, text] of sources) {
     const targets: string[] = [];
     edges.set(file, targets);
-    if (roomOf(file) === undefined) found.push(`${file} stands in no room of src`);
+    if (file.startsWith("src/") && moduleOf(file, modules) === undefined)
+      found.push(`${file} is in no module: add its folder to the table of modules`);
     for (const site of readImports(file, text)) {
       const target = targetOf(site);
-      const fault = faultOf(site, target, sources);
+      const fault = faultOf(site, target, sources, modules);
       if (fault !== undefined) found.push(`${file}:${site.line} ${fault}`);
-      if (target !== undefined && sources.has(target)) targets.push(target);
+      if (target === undefined || !sources.has(target)) continue;
+      targets.push(target);
+      used.add(`${moduleOf(file, modules)} > ${moduleOf(target, modules)}`);
     }
   }
-  return [...found, ...circles(edges)];
+  return [...found, ...tableFaults(sources, modules, used), ...circles(edges)];
+}
+
+function tableFaults(sources: Sources, modules: Modules, used: ReadonlySet<string>): string[] {
+  const names = Object.keys(modules);
+  return Object.entries(modules).flatMap(([name, below], at) => {
+    const upward = below.filter((other) => !names.slice(0, at).includes(other));
+    const unused = below.filter((other) => !used.has(`${name} > ${other}`));
+    const above = below.filter((other) => name.startsWith(`${other}/`));
+    return [
+      ...(entries.has(name) || sources.has(`src/${name}/index.ts`)
+        ? []
+        : [`${name} has no index.ts, which every module has`]),
+      ...upward.map((other) => `${name} may import ${other}, which comes after it in the table`),
+      ...above.map((other) => `${name} may import ${other}, the folder above it`),
+      ...unused.map((other) => `${name} may import ${other}, and does not: take it from the table`),
+    ];
+  });
 }
 
 function faultOf(
-  { file, specifier }: ImportSite,
+  { file, specifier, isDynamic }: ImportSite,
   target: string | undefined,
   sources: Sources,
+  modules: Modules,
 ): string | undefined {
-  if (specifier === undefined && loaders.has(file)) return undefined;
-  if (specifier === undefined) return "imports what only run time knows: write the name out";
-  if (specifier === "turnlog" || specifier.startsWith("turnlog/")) {
+  if (specifier === undefined && (loaders.has(file) || !file.startsWith("src/"))) return undefined;
+  if (specifier === undefined) return "imports a name computed at run time: write the name out";
+  if (specifier === "turnlog" || specifier.startsWith("turnlog/"))
     return `imports its own package as "${specifier}": use the relative path`;
-  }
   if (target === undefined) return undefined;
-  if (!sources.has(target)) return `imports ${target}, which is no file of src`;
-  const from = roomOf(file);
-  const to = roomOf(target);
-  if (from === undefined || to === undefined || from === to) return undefined;
-  if (!(mayImport[from] ?? []).includes(to)) return `is in ${from}, which may not import ${to}`;
-  // A room inside another stands behind the same face: the published one need not show it more.
-  if (from.startsWith(`${to}/`)) return undefined;
-  const face = to === "face" ? "index.ts" : `${to}/index.ts`;
-  return target === face ? undefined : `reaches past ${face} to ${target}`;
+  if (!sources.has(target))
+    return file.startsWith("src/") ? `imports ${target}, which is not a file of src` : undefined;
+  const from = moduleOf(file, modules);
+  const to = moduleOf(target, modules);
+  if (to === undefined || from === to) return undefined;
+  if (file.startsWith("src/") && !target.startsWith("src/"))
+    return `imports ${target}, outside src`;
+  if (from !== undefined && !(modules[from] ?? []).includes(to))
+    return `is in ${from}, which may not import ${to}`;
+  if (isDynamic || entries.has(to) || target === `src/${to}/index.ts`) return undefined;
+  // A module's own tests may look inside.
+  if (from === undefined && file.split("/")[1] === to.split("/")[0]) return undefined;
+  return `imports ${target}: other modules import src/${to}/index.ts only`;
 }
 
-/** The file inside `src` that a relative import names; undefined for a package or a Node module. */
+/** The file that a relative import names; undefined for a package or a Node module. */
 function targetOf({ file, specifier }: ImportSite): string | undefined {
   if (specifier === undefined || !/^\.\.?(\/|$)/u.test(specifier)) return undefined;
   return normalize(join(dirname(file), specifier));
 }
 
-function roomOf(file: string): string | undefined {
-  if (file === "index.ts") return "face";
-  const within = Object.keys(mayImport).find(
-    (room) => room.includes("/") && file.startsWith(`${room}/`),
-  );
-  if (within !== undefined) return within;
-  const [folder, inside] = file.split("/", 2);
-  if (folder === undefined || folder === "face" || inside === undefined) return undefined;
-  return Object.hasOwn(mayImport, folder) ? folder : undefined;
+/** The module of a file; undefined for tests, benches, and files of `src` in no module. */
+function moduleOf(file: string, modules: Modules): string | undefined {
+  if (!file.startsWith("src/")) return undefined;
+  const folder = dirname(file.slice("src/".length));
+  return Object.hasOwn(modules, folder) ? folder : undefined;
 }
 
-/** Depth first; each circle is told once, from the file in which it was entered. */
+/** Depth first. Each circle is reported once, from the file where the search entered it. */
 function circles(edges: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const found: string[] = [];
   const done = new Set<string>();

@@ -53,14 +53,9 @@ import {
   type RuntimeOptions,
   type Session,
   type StoreLog,
-} from "../../src/index.ts";
-import {
-  recordedPace,
-  replay,
-  scriptedModel,
-  sessionPaths,
-  walkSession,
-} from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { recordedPace, scriptedModel } from "../../src/models/index.ts";
+import { replay, sessionPaths, walkSession } from "../../src/testing/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { storedEvents } from "../support/replay.ts";
 
@@ -370,12 +365,12 @@ describe("an option that is not known, or has no effect", () => {
 it("every options type of the package has a row above", async () => {
   const source = await readFile(import.meta.filename, "utf8");
   const faces = await Promise.all(
-    ["index.ts", "testing/index.ts"].map((face) =>
-      readFile(new URL(`../../src/${face}`, import.meta.url), "utf8"),
+    ["index.ts", "testing.ts"].map((file) =>
+      readFile(new URL(`../../src/public/${file}`, import.meta.url), "utf8"),
     ),
   );
   const types = faces
-    .flatMap((face) => [...face.matchAll(/\btype (\w+)/g)])
+    .flatMap((face) => [...face.matchAll(/\b([A-Z]\w+)\b(?=[^"]*\} from)/g)])
     .map(([, name = ""]) => name)
     // What planners look at is data, spread from states that have more.
     .filter((name) => !/^(?:Estimate|Pruning|Cut|Omission)Input$/.test(name))

@@ -7,7 +7,7 @@ import {
   calibration,
   calibrationFactor,
   type CalibrationState,
-} from "../../src/projections/index.ts";
+} from "../../src/projections/calibration.ts";
 
 const model: ModelName = { provider: "p", modelId: "m" };
 

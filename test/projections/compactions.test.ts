@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody } from "../../src/events/index.ts";
-import { compactions, type CompactionsState } from "../../src/projections/index.ts";
+import { compactions, type CompactionsState } from "../../src/projections/compactions.ts";
 import { stateOf, stepFinished, stepStarted } from "./session-of.ts";
 
 const usage = { basis: "measured", inputTokens: 10, outputTokens: 2 } as const;

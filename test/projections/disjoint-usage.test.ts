@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { LanguageModelUsage } from "ai";
 import type { TokenUsage } from "../../src/events/index.ts";
-import { disjointUsage } from "../../src/projections/index.ts";
+import { disjointUsage } from "../../src/projections/disjoint-usage.ts";
 
 type Counts = readonly (number | undefined)[];
 

@@ -2,14 +2,9 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody, TokenUsage } from "../../src/events/index.ts";
-import {
-  addUsage,
-  noUsage,
-  projectionStore,
-  sessionSummary,
-  turnUsage,
-  usage,
-} from "../../src/projections/index.ts";
+import { addUsage, noUsage, turnUsage, usage } from "../../src/projections/usage.ts";
+import { projectionStore } from "../../src/projections/projection.ts";
+import { sessionSummary } from "../../src/projections/session-summary.ts";
 import {
   asked,
   called,

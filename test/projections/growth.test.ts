@@ -1,16 +1,12 @@
 /** What is read of a long history does not grow with it, where a compaction covers all but its end. */
 
 import { expect, it } from "vitest";
-import {
-  acceptedAt,
-  contextView,
-  history,
-  promptDiff,
-  promptMessages,
-  queue,
-  type HistoryItem,
-  type HistoryState,
-} from "../../src/projections/index.ts";
+import { acceptedAt, queue } from "../../src/projections/queue.ts";
+import { contextView } from "../../src/projections/context-view.ts";
+import { history } from "../../src/projections/history.ts";
+import { promptDiff } from "../../src/projections/prompt-diff.ts";
+import { promptMessages } from "../../src/projections/prompt.ts";
+import type { HistoryItem, HistoryState } from "../../src/projections/history-item.ts";
 
 const STEPS = 5000;
 

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody, StoredError } from "../../src/events/index.ts";
-import { learnedLimits, overflowOf, type LearnedLimits } from "../../src/projections/index.ts";
+import { learnedLimits, type LearnedLimits } from "../../src/projections/learned-limits.ts";
+import { overflowOf } from "../../src/projections/overflow.ts";
 
 const error = (message: string, more: Partial<StoredError> = {}): StoredError => ({
   name: "AI_APICallError",

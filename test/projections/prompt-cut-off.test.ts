@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody, ProviderMetadata } from "../../src/events/index.ts";
-import { CUT_OFF_NOTE } from "../../src/projections/index.ts";
+import { CUT_OFF_NOTE } from "../../src/projections/prompt.ts";
 import {
   asked,
   called,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody } from "../../src/events/index.ts";
-import { promptDiff, type PromptDiff } from "../../src/projections/index.ts";
+import { promptDiff, type PromptDiff } from "../../src/projections/prompt-diff.ts";
 import { asked, called, said, spent, stateOf, stepFinished, stepStarted } from "./session-of.ts";
 
 /** Between what was, and what was with more after it. */

@@ -1,7 +1,8 @@
 /** A prompt of which results were pruned costs no more to make than another. */
 
 import { expect, it } from "vitest";
-import { PRUNED_PLACEHOLDER, promptMessages } from "../../src/projections/index.ts";
+import { PRUNED_PLACEHOLDER } from "../../src/projections/shown-item.ts";
+import { promptMessages } from "../../src/projections/prompt.ts";
 import { Session } from "../context/session.ts";
 
 it("pruned messages are made once, and anew when more of their step is pruned", () => {

@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody, ProviderMetadata } from "../../src/events/index.ts";
-import { promptMessages, PRUNED_PLACEHOLDER } from "../../src/projections/index.ts";
+import { promptMessages } from "../../src/projections/prompt.ts";
+import { PRUNED_PLACEHOLDER } from "../../src/projections/shown-item.ts";
 import {
   asked,
   called,

@@ -1,8 +1,8 @@
 /** Short logs for tests of the folds: what matters is said, the rest is filled in. */
 
 import type { EventBody, SessionEvent } from "../../src/events/index.ts";
-import { promptMessages } from "../../src/projections/index.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import { promptMessages } from "../../src/projections/prompt.ts";
+import type { SessionState } from "../../src/state/index.ts";
 import { replay } from "../support/replay.ts";
 
 /** The state after these events, each a second after the one before it. */

@@ -10,7 +10,7 @@ import {
   usage,
   type Spending,
   type UsageState,
-} from "../../src/projections/index.ts";
+} from "../../src/projections/usage.ts";
 
 const model = { provider: "p", modelId: "m" };
 const error = { name: "Error", message: "" };

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody, SessionEvent } from "../../src/events/index.ts";
-import { stepTimelines } from "../../src/projections/index.ts";
+import { stepTimelines } from "../../src/projections/step-timeline.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 
 const model = { provider: "turnlog", modelId: "m" };

@@ -3,7 +3,7 @@
 import type { ModelMessage } from "ai";
 import { expect, it } from "vitest";
 import { REDACTED } from "../../src/events/index.ts";
-import { CUT_OFF_NOTE, itemMessages, promptMessages } from "../../src/projections/index.ts";
+import { CUT_OFF_NOTE, itemMessages, promptMessages } from "../../src/projections/prompt.ts";
 import { problems } from "../context/next-prompt.ts";
 import { Session } from "../context/session.ts";
 

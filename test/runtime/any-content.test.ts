@@ -16,14 +16,15 @@ import {
   verifySession,
   type Agent,
   type EventLog,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import {
   contentFault,
   outputFault,
   type ModelOutput,
   type NewEvent,
 } from "../../src/events/index.ts";
-import { promptProblems, scriptedModel } from "../../src/testing/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { storedEvents } from "../support/replay.ts";
 import { patience, runs } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";

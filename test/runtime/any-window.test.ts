@@ -22,7 +22,7 @@ import {
   type CompactionChoice,
   type CompactionStrategy,
   type CompactionWhen,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import { patience, runs } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";

@@ -15,8 +15,9 @@ import {
   type Approval,
   type EventLog,
   type Session,
-} from "../../src/index.ts";
-import { differenceText, replay, scriptedModel } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { differenceText, replay } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { runs } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";

@@ -3,8 +3,8 @@
 import { tool, type Tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openMemoryLog } from "../../src/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { openMemoryLog } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { allow, refuse } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";

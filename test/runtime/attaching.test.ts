@@ -4,7 +4,7 @@ import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { png } from "../support/media.ts";

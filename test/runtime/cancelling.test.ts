@@ -3,8 +3,8 @@
 import { APICallError, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { dropOldest } from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedModel } from "../../src/testing/index.ts";
+import { dropOldest } from "../../src/public/index.ts";
+import { gate, scriptedModel, type ScriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { openSession } from "../support/with-runtime.ts";

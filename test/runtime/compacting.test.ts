@@ -1,8 +1,9 @@
 /** Compaction on request, and the end of a session. */
 
 import { describe, expect, it } from "vitest";
-import { dropMiddle, dropOldest, tokens, type CompactionStrategy } from "../../src/index.ts";
-import { gate, promptProblems, scriptedModel } from "../../src/testing/index.ts";
+import { dropMiddle, dropOldest, tokens, type CompactionStrategy } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
 import { ask } from "../support/asking.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";

@@ -8,9 +8,9 @@ import {
   type CountRequest,
   type SessionEvent,
   type Timer,
-} from "../../src/index.ts";
-import { systemTimer } from "../../src/runtime/timer.ts";
-import type { ScriptedStep } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { systemTimer } from "../../src/shared/index.ts";
+import type { ScriptedStep } from "../../src/models/index.ts";
 import { tooLong } from "../support/billing-model.ts";
 import { answers, counter, countingAgent, LIMIT, tale } from "../support/counting-agent.ts";
 import { severableLog } from "../support/severed-log.ts";

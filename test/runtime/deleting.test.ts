@@ -3,8 +3,8 @@
 import { tool } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, verifyLog, type Agent } from "../../src/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, openMemoryLog, verifyLog, type Agent } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 

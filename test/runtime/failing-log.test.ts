@@ -2,12 +2,12 @@
 
 import { describe, expect, it } from "vitest";
 import type { ExpectedRevision } from "../../src/events/index.ts";
-import { openMemoryLog, TurnlogError, type EventLog } from "../../src/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { openMemoryLog, TurnlogError, type EventLog } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { storedEvents } from "../support/replay.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { echo } from "./tools.ts";
 
 const full = new TurnlogError("LOG_FULL", "The disk is full.");

@@ -5,7 +5,7 @@
 
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
-import { createRuntime, memoryKeys, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, memoryKeys, type RuntimeOptions } from "../../src/public/index.ts";
 import { pdf, png, wav } from "../support/media.ts";
 import { anthropic, google, openai, provider, type Client } from "./posting-provider.ts";
 import { nothing } from "./tools.ts";

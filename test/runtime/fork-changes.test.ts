@@ -4,7 +4,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { blobReference } from "../../src/events/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { ask, typesBehind } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { png } from "../support/media.ts";

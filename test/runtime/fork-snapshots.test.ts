@@ -1,13 +1,18 @@
 /** Forks of long sessions: how much is read to open one. */
 
 import { describe, expect, it } from "vitest";
-import { openMemoryLog, verifySession, viewSession, type EventLog } from "../../src/index.ts";
-import { viewOf } from "../../src/runtime/session-view.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import {
+  openMemoryLog,
+  verifySession,
+  viewSession,
+  type EventLog,
+} from "../../src/public/index.ts";
+import { viewOf } from "../../src/state/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { replayLog } from "../support/replay.ts";
 import { saying } from "../support/script.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 describe("a fork of a long session", () => {

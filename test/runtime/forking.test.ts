@@ -3,9 +3,8 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { forkPoint } from "../../src/runtime/fork-point.ts";
-import { stateAt as stateIn } from "../../src/runtime/session-view.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { forkPoint, stateAt as stateIn } from "../../src/state/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { partsOf } from "../laws/session-digests.ts";
 import { ask, typesBehind } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";

@@ -1,7 +1,7 @@
 /** Sentences of ours that follow what somebody else has said. */
 
 import { expect, it } from "vitest";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { openSession } from "../support/with-runtime.ts";
 
 it.each([

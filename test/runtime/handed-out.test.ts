@@ -10,11 +10,11 @@ import {
   type CompactionStrategy,
   type EventLog,
   type SessionEvent,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { spending, usage } from "../../src/projections/index.ts";
-import { stateAt } from "../../src/runtime/session-view.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { stateAt } from "../../src/state/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { spoil } from "../support/spoil.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";

@@ -10,8 +10,9 @@ import {
   verifySession,
   type Agent,
   type SessionVerification,
-} from "../../src/index.ts";
-import { gate, replay, scriptedModel, type Script } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
+import { replay } from "../../src/testing/index.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";

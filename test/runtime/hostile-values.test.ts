@@ -19,9 +19,9 @@ import {
   summarize,
   type Agent,
   type SessionEvent,
-} from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { hostileValues } from "../support/hostile-values.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen, type OpenOptions } from "../support/with-runtime.ts";

@@ -3,7 +3,7 @@
 import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { allow } from "../support/answering.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
 import { call, calling, saying } from "../support/script.ts";

@@ -3,7 +3,7 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, offlineModel, openMemoryLog } from "../../src/index.ts";
+import { createRuntime, offlineModel, openMemoryLog } from "../../src/public/index.ts";
 import { replay, replayTools } from "../../src/testing/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import {

@@ -9,8 +9,9 @@ import {
   slidingWindow,
   summarize,
   type CompactionStrategy,
-} from "../../src/index.ts";
-import { promptProblems, scriptedModel } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { billingModel } from "../support/billing-model.ts";
 import {
   agentOf,

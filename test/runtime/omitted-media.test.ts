@@ -2,8 +2,8 @@
 
 import { APICallError } from "ai";
 import { describe, expect, it } from "vitest";
-import { createRuntime, type ContextOptions } from "../../src/index.ts";
-import { scriptedModel, type ScriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, type ContextOptions } from "../../src/public/index.ts";
+import { scriptedModel, type ScriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";
 

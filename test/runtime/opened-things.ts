@@ -3,7 +3,7 @@
 import { getEventListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { vi } from "vitest";
-import type { ScriptedModel } from "../../src/testing/index.ts";
+import type { ScriptedModel } from "../../src/models/index.ts";
 
 export interface OpenedThings extends Disposable {
   /** The model, whose streams are counted. */

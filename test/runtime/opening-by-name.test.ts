@@ -1,8 +1,8 @@
 /** A session is begun by its first opening, unless the program asks for one that is there. */
 
 import { expect, it } from "vitest";
-import { createRuntime, openMemoryLog } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, openMemoryLog } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 
 const agent = { model: scriptedModel(() => "Fine.") };
 

@@ -1,11 +1,11 @@
 /** A stream that never lets the event loop turn: it gets into the log all the same, a bundle at a time. */
 
 import { expect, it } from "vitest";
-import { openMemoryLog } from "../../src/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { openMemoryLog } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 
 const DELTAS = 3000;
 const talk = Array.from({ length: DELTAS }, (_, index) => `word ${index} `);

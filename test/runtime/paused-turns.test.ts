@@ -5,8 +5,9 @@ import type { ModelMessage } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { expect, it } from "vitest";
 import type { NewEvent } from "../../src/events/index.ts";
-import { openMemoryLog, verifySession } from "../../src/index.ts";
-import { promptProblems, scriptedModel } from "../../src/testing/index.ts";
+import { openMemoryLog, verifySession } from "../../src/public/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
 
 const usage = {

@@ -3,8 +3,8 @@
 import { tool } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, openMemoryLog } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { allow } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";

@@ -2,8 +2,7 @@
 
 import { anything, assert, jsonValue, object, pre, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toJson } from "../../src/runtime/json-value.ts";
-import { plainJson } from "../../src/runtime/plain-json.ts";
+import { toJson, plainJson } from "../../src/shared/index.ts";
 
 const throughText = (value: unknown): unknown => {
   try {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { tool } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, type Agent } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, type Agent } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 
 /** A date has no JSON Schema. */
 const unspeakable = tool({ inputSchema: z.object({ on: z.date() }), execute: () => "done" });

@@ -2,8 +2,8 @@
 
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
-import { openMemoryLog, verifySession } from "../../src/index.ts";
-import { scriptedModel, type ScriptedModel } from "../../src/testing/index.ts";
+import { openMemoryLog, verifySession } from "../../src/public/index.ts";
+import { scriptedModel, type ScriptedModel } from "../../src/models/index.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 import { nothing } from "./tools.ts";

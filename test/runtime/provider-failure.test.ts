@@ -2,8 +2,8 @@
 
 import { APICallError } from "ai";
 import { describe, expect, it } from "vitest";
-import { toStoredError } from "../../src/runtime/json-value.ts";
-import { providerFailure } from "../../src/runtime/provider-failure.ts";
+import { toStoredError } from "../../src/shared/index.ts";
+import { providerFailure } from "../../src/runtime/model/provider-failure.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 

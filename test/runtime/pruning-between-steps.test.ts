@@ -1,7 +1,7 @@
 /** Old tool results give way to a placeholder before a step, where that is worth the provider's cache. */
 
 import { describe, expect, it } from "vitest";
-import { manual, overflow, slidingWindow, type Agent } from "../../src/index.ts";
+import { manual, overflow, slidingWindow, type Agent } from "../../src/public/index.ts";
 import { billingModel } from "../support/billing-model.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";

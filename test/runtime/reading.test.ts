@@ -1,14 +1,14 @@
 /** Looking at sessions: at a position, live, and in the list. Looking changes nothing. */
 
 import { describe, expect, it } from "vitest";
-import { createRuntime, listSessions, openMemoryLog, viewSession } from "../../src/index.ts";
+import { createRuntime, listSessions, openMemoryLog, viewSession } from "../../src/public/index.ts";
 import type { ReadRange } from "../../src/events/index.ts";
-import { gate, promptProblems, scriptedModel } from "../../src/testing/index.ts";
-import { viewOf } from "../../src/runtime/session-view.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import { promptProblems, wrapLog } from "../../src/testing/index.ts";
+import { viewOf } from "../../src/state/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { replay, stateAt } from "../support/replay.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { echo } from "./tools.ts";
 
 const script = [calling(call("echo", "1", { value: 1 })), saying("Do", "ne.")];

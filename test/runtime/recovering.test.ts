@@ -10,9 +10,9 @@ import {
   type Agent,
   type EventLog,
   type Session,
-} from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { allow } from "../support/answering.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";

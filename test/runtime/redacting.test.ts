@@ -1,7 +1,7 @@
 /** What is redacted is gone for good, and everything else is as it was. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSealed, type EncryptedLog } from "../../src/events/encryption/index.ts";
+import { isSealed, type EncryptedLog } from "../../src/store/encryption/index.ts";
 import type { EventLog, SessionEvent } from "../../src/events/index.ts";
 import {
   createRuntime,
@@ -18,13 +18,9 @@ import {
   viewSession,
   type Agent,
   type KeyStore,
-} from "../../src/index.ts";
-import {
-  gate,
-  replay as replayAgent,
-  scriptedModel,
-  type Script,
-} from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
+import { replay as replayAgent } from "../../src/testing/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, storedEvents } from "../support/replay.ts";

@@ -3,8 +3,8 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Agent } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import type { Agent } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { containing } from "./tools.ts";

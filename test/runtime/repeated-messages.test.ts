@@ -15,8 +15,8 @@ import {
   type SendOptions,
   type Session,
   type UserInput,
-} from "../../src/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { storedEvents } from "../support/replay.ts";
 import { saying } from "../support/script.ts";

@@ -1,8 +1,8 @@
 /** A turn that is run again, live, from its beginning or from one of its steps on. */
 
 import { describe, expect, it } from "vitest";
-import type { Turn } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import type { Turn } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";

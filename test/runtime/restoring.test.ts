@@ -11,8 +11,9 @@ import {
   slidingWindow,
   summarize,
   type CompactionStrategy,
-} from "../../src/index.ts";
-import { gate, promptProblems, scriptedModel } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
+import { promptProblems } from "../../src/testing/index.ts";
 import { billingModel } from "../support/billing-model.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { summariser } from "../support/summarisers.ts";

@@ -1,8 +1,8 @@
 /** Which call of a step is run next. */
 
 import { describe, expect, it } from "vitest";
-import { RunningCalls } from "../../src/runtime/running-calls.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { RunningCalls } from "../../src/runtime/tools/running-calls.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 
 const model = scriptedModel([]);
 const slow = (n: number) => ({ callId: `slow${n}`, toolName: "slow" });

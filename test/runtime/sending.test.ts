@@ -1,12 +1,12 @@
 /** Messages: accepted once, delivered in their place, taken back while they wait. */
 
 import { png } from "../support/media.ts";
-import { describe, expect, it } from "vitest";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
+import { describe, expect, it } from "vitest";
 
 /** What users said, in the order in which a prompt has it. */
 function said(prompt: unknown): readonly string[] {

@@ -1,7 +1,7 @@
 /** The figures of a session's context as its log tells them: what a live session says, without model or key. */
 
 import { describe, expect, it } from "vitest";
-import { dropOldest, openMemoryLog, readContext, type Agent } from "../../src/index.ts";
+import { dropOldest, openMemoryLog, readContext, type Agent } from "../../src/public/index.ts";
 import { billingModel } from "../support/billing-model.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, reopen, type OpenSession } from "../support/with-runtime.ts";

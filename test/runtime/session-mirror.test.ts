@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { waitFor } from "xstate";
-import { createRuntime, mirrorSession } from "../../src/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, mirrorSession } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 
 it("shows a session to an actor system as one of its own: commands in, machine states out", async () => {
   const hold = gate();

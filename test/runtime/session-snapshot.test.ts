@@ -14,24 +14,20 @@ import {
   verifySession,
   viewSession,
   type EventLog,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import {
   jsonSchema,
   type EventBody,
   type SessionEvent,
   type Snapshot,
 } from "../../src/events/index.ts";
-import {
-  loadSessionSnapshot,
-  nothingKept,
-  saveSessionSnapshot,
-} from "../../src/runtime/session-snapshot.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { loadSessionSnapshot, nothingKept, saveSessionSnapshot } from "../../src/state/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { asked, called, stepFinished, stepStarted } from "../projections/session-of.ts";
 import { replay } from "../support/replay.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { echo } from "./tools.ts";
 
 const DELTAS = 500;

@@ -3,13 +3,13 @@
 import { tool } from "ai";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { createRuntime, openMemoryLog, type EventLog } from "../../src/index.ts";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, openMemoryLog, type EventLog } from "../../src/public/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { allow } from "../support/answering.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 
 const IDLE_AFTER_MS = 1000;
 

@@ -14,7 +14,7 @@ import {
   type Agent,
   type CompactionStrategy,
   type CompactionWhen,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import { call, calling } from "../support/script.ts";
 import { badSummarisers, summariser } from "../support/summarisers.ts";

@@ -3,8 +3,8 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { APICallError } from "ai";
 import { describe, expect, it } from "vitest";
-import type { Agent } from "../../src/index.ts";
-import { gate, scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import type { Agent } from "../../src/public/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";

@@ -3,8 +3,14 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { callIdentity, openMemoryLog, type Agent, type CallIdentity } from "../../src/index.ts";
-import { replay, scriptedModel } from "../../src/testing/index.ts";
+import {
+  callIdentity,
+  openMemoryLog,
+  type Agent,
+  type CallIdentity,
+} from "../../src/public/index.ts";
+import { replay } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { allow, refuse } from "../support/answering.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";

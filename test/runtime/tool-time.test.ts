@@ -2,7 +2,7 @@
 
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";

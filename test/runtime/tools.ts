@@ -3,7 +3,7 @@
 import { tool, type Tool, type ToolSet } from "ai";
 import { expect } from "vitest";
 import { z } from "zod";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { calling, type call } from "../support/script.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
 

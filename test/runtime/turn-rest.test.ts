@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { gate, scriptedModel } from "../../src/testing/index.ts";
+import { gate, scriptedModel } from "../../src/models/index.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
 
@@ -101,8 +101,8 @@ describe("`turn.untilRest`", () => {
 
 it("a promise of a turn that nobody awaits ends no process", () => {
   const program = `
-    import { createRuntime } from "./src/index.ts";
-    import { scriptedModel } from "./src/testing/index.ts";
+    import { createRuntime } from "./src/public/index.ts";
+    import { scriptedModel } from "./src/public/testing.ts";
     const model = scriptedModel([{ failure: new Error("No.") }]);
     const runtime = await createRuntime({ memory: true, agent: { model, maxAttempts: 1 } });
     const session = await runtime.session("s");

@@ -1,9 +1,14 @@
 /** A session that cannot be read is a row with its problem: it hides no other session. */
 
 import { expect, it } from "vitest";
-import { createRuntime, openMemoryLog, TurnlogError, type SessionEvent } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+import {
+  createRuntime,
+  openMemoryLog,
+  TurnlogError,
+  type SessionEvent,
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 
 const agent = { model: scriptedModel(() => "Hi.") };
 

@@ -14,8 +14,8 @@ import {
   TurnlogError,
   type Agent,
   type CompactionChoice,
-} from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { billingModel, type BillingModel } from "../support/billing-model.ts";
 import { call, calling } from "../support/script.ts";
 import { summariser } from "../support/summarisers.ts";

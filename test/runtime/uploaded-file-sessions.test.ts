@@ -21,8 +21,9 @@ import {
   type Agent,
   type ContextOptions,
   type UserInput,
-} from "../../src/index.ts";
-import { differenceText, replay, type ScriptedModel } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { differenceText, replay } from "../../src/testing/index.ts";
+import type { ScriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";

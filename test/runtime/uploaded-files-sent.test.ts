@@ -2,7 +2,7 @@
 
 import { isStepCount, streamText, tool, type UserContent } from "ai";
 import { describe, expect, it } from "vitest";
-import { createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../src/public/index.ts";
 import { anthropic, openai, provider, type Client, type Posted } from "./posting-provider.ts";
 import { nothing } from "./tools.ts";
 

@@ -2,7 +2,7 @@
 
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
-import { memoryBlobs, openMemoryLog, viewSession, type UserInput } from "../../src/index.ts";
+import { memoryBlobs, openMemoryLog, viewSession, type UserInput } from "../../src/public/index.ts";
 import { call, calling } from "../support/script.ts";
 import {
   here,

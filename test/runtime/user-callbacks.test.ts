@@ -10,8 +10,8 @@ import {
   verifySession,
   type Agent,
   type CompactionStrategy,
-} from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { call, calling } from "../support/script.ts";
 import { containing } from "./tools.ts";
 import { openSession } from "../support/with-runtime.ts";

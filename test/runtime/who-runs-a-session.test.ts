@@ -12,9 +12,9 @@ import {
   verifySession,
   type EventLog,
   type Session,
-} from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
-import { wrapLog } from "../../src/testing/wrapped-log.ts";
+} from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { wrapLog } from "../../src/testing/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { call, calling } from "../support/script.ts";
 import { nothing } from "./tools.ts";

@@ -4,7 +4,7 @@
  * asks what it costs.
  */
 
-import { createRuntime, type EventLog, type Session } from "../../src/index.ts";
+import { createRuntime, type EventLog, type Session } from "../../src/public/index.ts";
 import { seededRandom, type Random } from "../support/random.ts";
 import { crowdModel, crowdTools } from "./crowd-agent.ts";
 

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openLog, openMemoryLog, type EventLog } from "../../src/index.ts";
+import { openLog, openMemoryLog, type EventLog } from "../../src/public/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
 import { long } from "../support/runs.ts";

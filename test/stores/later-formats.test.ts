@@ -14,11 +14,11 @@ import {
   repairLog,
   TurnlogError,
   viewSession,
-} from "../../src/index.ts";
-import { seal } from "../../src/events/leveldb/sealed-row.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
-import { numbered } from "../../src/testing/log-samples.ts";
-import { fingerprint, temporaryFolder } from "../events/leveldb/disk.ts";
+} from "../../src/public/index.ts";
+import { seal } from "../../src/store/leveldb/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { numbered } from "../../src/testing/index.ts";
+import { fingerprint, temporaryFolder } from "../store/leveldb/disk.ts";
 
 /** As a later release may write anything: of it, only the number is the same. */
 const later = { format: 2, said: ["in", { another: "way" }] };

@@ -20,7 +20,7 @@ import {
   exportSession,
   folderKeys,
   openLog,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { fixtureNames } from "../laws/session-fixture.ts";
 import {
   meaningsOf,

@@ -11,10 +11,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gunzipSync } from "node:zlib";
 import { z } from "zod";
-import type { JsonValue, SessionEvent } from "../../src/events/index.ts";
-import { jsonSchema } from "../../src/events/json.ts";
-import { loggedForm } from "../../src/events/stored-form.ts";
-import { listSessions, viewSession, type EventLog } from "../../src/index.ts";
+import {
+  type JsonValue,
+  type SessionEvent,
+  jsonSchema,
+  loggedForm,
+} from "../../src/events/index.ts";
+import { listSessions, viewSession, type EventLog } from "../../src/public/index.ts";
 
 /** Oldest first. */
 export const releases: readonly string[] = ["0.1.0"];

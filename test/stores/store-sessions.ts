@@ -17,8 +17,8 @@ import {
   type Runtime,
   type RuntimeOptions,
   type Session,
-} from "../../src/index.ts";
-import { gate, scriptedModel, type Script } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
 import { refusal, usualTools } from "../laws/recording-parts.ts";
 import { recordedScripts } from "../laws/recorded-scripts.ts";
 import type { FixtureName } from "../laws/session-fixture.ts";

@@ -1,6 +1,6 @@
 /** A stage whose session is kept in a store, beside others. */
 
-import { createRuntime, type EventLog, type KeyStore } from "../../src/index.ts";
+import { createRuntime, type EventLog, type KeyStore } from "../../src/public/index.ts";
 import type { Stage } from "../laws/stage.ts";
 import { deterministic } from "../support/deterministic.ts";
 import { severableLog } from "../support/severed-log.ts";

@@ -18,7 +18,7 @@ import {
   type EventLog,
   type Runtime,
   type Session,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { clerk } from "../support/clerk.ts";
 import { call, calling } from "../support/script.ts";
 import {

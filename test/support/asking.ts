@@ -1,7 +1,7 @@
 /** A message and its answer, and what a log has behind a position: short words for tests of whole turns. */
 
 import type { EventType } from "../../src/events/index.ts";
-import type { Session } from "../../src/index.ts";
+import type { Session } from "../../src/public/index.ts";
 import type { OpenSession } from "./with-runtime.ts";
 
 /** Sends a message and answers what the model said in its turn. */

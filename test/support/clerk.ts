@@ -1,6 +1,6 @@
 /** Answers whatever a session asks approval for, so that its turns come to their end. */
 
-import { TurnlogError, type Session } from "../../src/index.ts";
+import { TurnlogError, type Session } from "../../src/public/index.ts";
 import { idOfQuestion } from "./answering.ts";
 
 export interface Clerk extends AsyncDisposable {

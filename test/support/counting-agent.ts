@@ -7,8 +7,8 @@ import {
   type Agent,
   type CountRequest,
   type TokenCounter,
-} from "../../src/index.ts";
-import { scriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 
 /** 310 tokens as they are estimated here, twice what they are. */
 export const tale: string = "words and more words of a tale ".repeat(20);

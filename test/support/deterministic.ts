@@ -1,6 +1,6 @@
 /** Clock, ids and chance for runtimes whose logs must be the same each time. */
 
-import type { RuntimeOptions } from "../../src/index.ts";
+import type { RuntimeOptions } from "../../src/public/index.ts";
 
 export function deterministic(): Required<Pick<RuntimeOptions, "clock" | "newId" | "random">> {
   let now = Date.UTC(2026, 0, 1);

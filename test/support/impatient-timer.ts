@@ -1,7 +1,7 @@
 /** A timer that does not wait between attempts. Everything else takes its time. */
 
-import type { Timer } from "../../src/index.ts";
-import { systemTimer } from "../../src/runtime/timer.ts";
+import type { Timer } from "../../src/public/index.ts";
+import { systemTimer } from "../../src/shared/index.ts";
 
 export const impatientTimer: Timer = (milliseconds, due, wait) => {
   if (wait.kind !== "retry") return systemTimer(milliseconds, due, wait);

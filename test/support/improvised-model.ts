@@ -8,7 +8,7 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { APICallError } from "ai";
 import { CUT_OFF_NOTE } from "../../src/projections/index.ts";
-import { scriptedModel, type ScriptedModel, type ScriptedPart } from "../../src/testing/index.ts";
+import { scriptedModel, type ScriptedModel, type ScriptedPart } from "../../src/models/index.ts";
 import { seededRandom, type Random } from "./random.ts";
 
 export interface ImprovisedModelOptions {

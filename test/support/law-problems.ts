@@ -1,7 +1,7 @@
 /** Everything that is wrong with a session's log by the laws of DESIGN, in words. Empty is right. */
 
 import type { SessionEvent } from "../../src/events/index.ts";
-import { Inspection } from "../../src/runtime/verify/inspection.ts";
+import { Inspection } from "../../src/archive/verify/index.ts";
 import { openCallProblems } from "./call-problems.ts";
 import { compactionProblems } from "./compaction-problems.ts";
 import { promptRuleProblems } from "./prompt-rule-problems.ts";

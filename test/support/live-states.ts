@@ -5,8 +5,8 @@
  */
 
 import { vi } from "vitest";
-import { SessionActor } from "../../src/runtime/session-actor.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import { SessionActor } from "../../src/runtime/index.ts";
+import type { SessionState } from "../../src/state/index.ts";
 
 export interface LiveStates extends Disposable {
   /** States by session, in the order in which they were seen; each has its position. */

@@ -3,8 +3,8 @@
 import { tool, type ToolSet } from "ai";
 import { expect } from "vitest";
 import { z } from "zod";
-import type { Agent, ContextOptions } from "../../src/index.ts";
-import type { ScriptedStep } from "../../src/testing/index.ts";
+import type { Agent, ContextOptions } from "../../src/public/index.ts";
+import type { ScriptedStep } from "../../src/models/index.ts";
 import { billingModel, type BillingModel } from "./billing-model.ts";
 import { call, calling } from "./script.ts";
 import type { OpenSession } from "./with-runtime.ts";

@@ -2,8 +2,8 @@
 
 import { jsonSchema, tool } from "ai";
 import type { BlobStore } from "../../src/events/index.ts";
-import { createRuntime, type EventLog } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, type EventLog } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { call } from "./script.ts";
 
 /** Of session `s`. Resolves when it is over; the runtime is closed by then. */

@@ -6,7 +6,7 @@
 
 import { withCallIds } from "../../src/context/index.ts";
 import { promptMessages } from "../../src/projections/index.ts";
-import type { SessionState } from "../../src/runtime/index.ts";
+import type { SessionState } from "../../src/state/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
 import { stateAt, type Replay } from "./replay.ts";
 

@@ -1,7 +1,7 @@
 /** A session's events with the state at every position: what all law checks start from. Pure. */
 
 import type { EventLog, SessionEvent } from "../../src/events/index.ts";
-import { foldSession, initialSessionState, type SessionState } from "../../src/runtime/index.ts";
+import { foldSession, initialSessionState, type SessionState } from "../../src/state/index.ts";
 
 export interface Replay {
   readonly events: readonly SessionEvent[];

@@ -1,6 +1,6 @@
 /** Short words for scripts of the scripted model. */
 
-import type { ScriptedPart, ScriptedToolCall } from "../../src/testing/index.ts";
+import type { ScriptedPart, ScriptedToolCall } from "../../src/models/index.ts";
 
 export function call(toolName: string, toolCallId: string, input: unknown = {}): ScriptedToolCall {
   return { type: "tool-call", toolName, toolCallId, input };

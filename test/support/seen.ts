@@ -1,7 +1,7 @@
 /** Waits for what happens in a session: never for time to pass. */
 
 import type { EventMap, EventType, SessionEvent } from "../../src/events/index.ts";
-import type { Session } from "../../src/index.ts";
+import type { Session } from "../../src/public/index.ts";
 
 /** The first event of a type, from a position on, that fits. */
 export async function seen<Type extends EventType>(

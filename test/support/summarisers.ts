@@ -6,7 +6,7 @@ import {
   scriptedModel,
   type ScriptedModel,
   type ScriptedStep,
-} from "../../src/testing/index.ts";
+} from "../../src/models/index.ts";
 import { billedTokens, tooLong } from "./billing-model.ts";
 import { call, calling } from "./script.ts";
 

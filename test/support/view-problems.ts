@@ -1,8 +1,13 @@
 /** Law 2, as a user can see it: what a session shows is what a fresh fold of its log gives. */
 
 import { isDeepStrictEqual } from "node:util";
-import { listSessions, type EventLog, type Session, type SessionView } from "../../src/index.ts";
-import { viewOf } from "../../src/runtime/session-view.ts";
+import {
+  listSessions,
+  type EventLog,
+  type Session,
+  type SessionView,
+} from "../../src/public/index.ts";
+import { viewOf } from "../../src/state/index.ts";
 import { replay, stateAt, storedEvents } from "./replay.ts";
 
 export async function viewProblems(session: Session, log: EventLog): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 /** Time that passes when nothing else happens: up to the moment for which somebody waits. */
 
 import { setImmediate } from "node:timers/promises";
-import type { PaceTime } from "../../src/testing/index.ts";
+import type { PaceTime } from "../../src/models/index.ts";
 
 interface Sleeper {
   readonly until: number;

@@ -8,7 +8,7 @@ import {
   type Runtime,
   type RuntimeOptions,
   type Session,
-} from "../../src/index.ts";
+} from "../../src/public/index.ts";
 import { lawProblems } from "./law-problems.ts";
 import { storedEvents } from "./replay.ts";
 import type { SessionEvent } from "../../src/events/index.ts";

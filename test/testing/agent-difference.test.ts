@@ -3,8 +3,10 @@
 import { tool, type Tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createRuntime, type Agent, type SessionEvent } from "../../src/index.ts";
-import { differenceText, replay, scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, type Agent, type SessionEvent } from "../../src/public/index.ts";
+import { differenceText } from "../../src/testing/replay-difference.ts";
+import { replay } from "../../src/testing/replay.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { toolAgent } from "../laws/tool-sessions.ts";
 

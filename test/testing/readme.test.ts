@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { createRuntime, exportFixture, type Agent } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { createRuntime, exportFixture, type Agent } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { cleanEnvironment } from "../cli/command-line.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { patience } from "../support/runs.ts";
@@ -36,8 +36,8 @@ export default defineConfig({
   test: { testTimeout: ${patience} },
   resolve: {
     alias: [
-      { find: /^turnlog$/, replacement: src + "index.ts" },
-      { find: /^turnlog\\/testing$/, replacement: src + "testing/index.ts" },
+      { find: /^turnlog$/, replacement: src + "public/index.ts" },
+      { find: /^turnlog\\/testing$/, replacement: src + "public/testing.ts" },
     ],
   },
 });

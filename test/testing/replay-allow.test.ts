@@ -4,13 +4,11 @@ import { tool, type ToolSet } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
-import {
-  differenceText,
-  replay,
-  scriptedModel,
-  type AllowedDifference,
-} from "../../src/testing/index.ts";
+import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
+import { differenceText } from "../../src/testing/replay-difference.ts";
+import { replay } from "../../src/testing/replay.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import type { AllowedDifference } from "../../src/testing/allowed-differences.ts";
 import { ask } from "../support/asking.ts";
 import { call, calling } from "../support/script.ts";
 

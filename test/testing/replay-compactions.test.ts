@@ -1,8 +1,10 @@
 /** Replays of compactions that somebody asked for: of a model that wrote nothing the log has only what came of it. */
 
 import { expect, it } from "vitest";
-import { dropOldest, manual, summarize, tokens, type Agent } from "../../src/index.ts";
-import { differenceText, replay, scriptedModel } from "../../src/testing/index.ts";
+import { dropOldest, manual, summarize, tokens, type Agent } from "../../src/public/index.ts";
+import { differenceText } from "../../src/testing/replay-difference.ts";
+import { replay } from "../../src/testing/replay.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { openSession } from "../support/with-runtime.ts";
 

@@ -4,14 +4,16 @@ import { APICallError, RetryError, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { exportFixture, manual, readSessionFile, summarize, type Agent } from "../../src/index.ts";
 import {
-  differenceText,
-  replay,
-  replayModel,
-  scriptedModel,
-  type ScriptedStep,
-} from "../../src/testing/index.ts";
+  exportFixture,
+  manual,
+  readSessionFile,
+  summarize,
+  type Agent,
+} from "../../src/public/index.ts";
+import { differenceText } from "../../src/testing/replay-difference.ts";
+import { replay } from "../../src/testing/replay.ts";
+import { replayModel, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
 import { call, calling } from "../support/script.ts";

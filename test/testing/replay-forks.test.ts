@@ -3,14 +3,16 @@
 import { tool } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { exportFixture, importSession, openMemoryLog, readSessionFile } from "../../src/index.ts";
-import type { Agent } from "../../src/index.ts";
 import {
-  differenceText,
-  replay,
-  scriptedModel,
-  type ReplayedAgent,
-} from "../../src/testing/index.ts";
+  exportFixture,
+  importSession,
+  openMemoryLog,
+  readSessionFile,
+  type Agent,
+} from "../../src/public/index.ts";
+import { differenceText } from "../../src/testing/replay-difference.ts";
+import { replay, type ReplayedAgent } from "../../src/testing/replay.ts";
+import { scriptedModel } from "../../src/models/index.ts";
 import { ask } from "../support/asking.ts";
 import { storedEvents } from "../support/replay.ts";
 import { call, calling } from "../support/script.ts";

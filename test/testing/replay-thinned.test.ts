@@ -3,8 +3,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { compactLog, forkSession, openMemoryLog } from "../../src/index.ts";
-import { differenceText, replay } from "../../src/testing/index.ts";
+import { compactLog, forkSession, openMemoryLog } from "../../src/public/index.ts";
+import { differenceText } from "../../src/testing/replay-difference.ts";
+import { replay } from "../../src/testing/replay.ts";
 import { agentOf } from "../laws/recorded-scripts.ts";
 import { fixtureNames, readFixture, type FixtureName } from "../laws/session-fixture.ts";
 import { SESSION } from "../laws/stage.ts";

@@ -4,14 +4,10 @@ import { APICallError, tool } from "ai";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { createRuntime, openMemoryLog, type Agent } from "../../src/index.ts";
-import {
-  differenceText,
-  gate,
-  replay,
-  scriptedModel,
-  type ScriptedPart,
-} from "../../src/testing/index.ts";
+import { createRuntime, openMemoryLog, type Agent } from "../../src/public/index.ts";
+import { differenceText } from "../../src/testing/replay-difference.ts";
+import { gate, scriptedModel, type ScriptedPart } from "../../src/models/index.ts";
+import { replay } from "../../src/testing/replay.ts";
 import { impatientTimer } from "../support/impatient-timer.ts";
 import { wrapLog } from "../../src/testing/wrapped-log.ts";
 import { ask } from "../support/asking.ts";

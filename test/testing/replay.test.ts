@@ -15,14 +15,11 @@ import {
   tokens,
   type Agent,
   type CompactionChoice,
-} from "../../src/index.ts";
-import {
-  differenceText,
-  replay,
-  replayModel,
-  replayTools,
-  scriptedModel,
-} from "../../src/testing/index.ts";
+} from "../../src/public/index.ts";
+import { differenceText } from "../../src/testing/replay-difference.ts";
+import { replay } from "../../src/testing/replay.ts";
+import { replayModel, scriptedModel } from "../../src/models/index.ts";
+import { replayTools } from "../../src/testing/replay-tools.ts";
 import { askingAgent } from "../laws/approval-sessions.ts";
 import { overflowingAgent, pruningAgent, summingAgent } from "../laws/context-sessions.ts";
 import { mortalAgent } from "../laws/crash-sessions.ts";

@@ -1,7 +1,7 @@
 /** The matchers over a session's events, as a user of vitest writes them. */
 
 import { expect, it } from "vitest";
-import { sessionMatchers, type SessionMatchers } from "../../src/testing/index.ts";
+import { sessionMatchers, type SessionMatchers } from "../../src/testing/session-matchers.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { toolAgent } from "../laws/tool-sessions.ts";
 

@@ -3,13 +3,10 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Agent } from "../../src/index.ts";
-import {
-  scriptedModel,
-  sessionPaths,
-  walkSession,
-  type WalkBounds,
-} from "../../src/testing/index.ts";
+import type { Agent } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/models/index.ts";
+import { sessionPaths, type WalkBounds } from "../../src/testing/session-walk.ts";
+import { walkSession } from "../../src/testing/walk-session.ts";
 import { patience } from "../support/runs.ts";
 
 const city = z.object({ city: z.string() });

@@ -1,11 +1,17 @@
 /** The line that an event of a tool call is told with. Remembers the calls of the step; writes nothing. */
 
 import type { JsonValue, SessionEvent } from "../../events/index.ts";
-import type { Style } from "../output.ts";
+import type { Style } from "../output/index.ts";
 import type { OpenCall } from "./conversation-state.ts";
-import { callLabel, outcomeLabel } from "./tool-line.ts";
-import { skippedWords, unknownWords } from "./trouble-words.ts";
-import { duration, excerpt, jsonExcerpt } from "../wording.ts";
+import {
+  callLabel,
+  outcomeLabel,
+  skippedWords,
+  unknownWords,
+  duration,
+  excerpt,
+  jsonExcerpt,
+} from "../wording/index.ts";
 
 export interface CallLine {
   readonly text: string;

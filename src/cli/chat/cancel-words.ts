@@ -2,7 +2,7 @@
 
 import type { CancelMode } from "../../events/index.ts";
 import type { Cancelled } from "../../runtime/index.ts";
-import { amount } from "../wording.ts";
+import { amount } from "../wording/index.ts";
 import { runningCalls, type ConversationState } from "./conversation-state.ts";
 
 /** What the next press asks for: tools that run may end first, unless it is pressed again. */

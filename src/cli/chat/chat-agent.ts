@@ -2,10 +2,10 @@
 
 import { basename } from "node:path";
 import type { LanguageModel, Tool } from "ai";
-import type { Agent } from "../../runtime/index.ts";
-import { manual, overflow, summarize, threshold, type CompactionWhen } from "../../index.ts";
-import type { ContextStrategy } from "../environment.ts";
-import { folderTools } from "../folder/folder-tools.ts";
+import type { Agent } from "../../agent/index.ts";
+import { manual, overflow, summarize, threshold, type CompactionWhen } from "../../public/index.ts";
+import type { ContextStrategy } from "../settings/index.ts";
+import { folderTools } from "../folder/index.ts";
 
 /** What the agent is made of, whoever answers. */
 export interface AgentPartsOptions {

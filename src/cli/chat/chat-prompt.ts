@@ -1,10 +1,9 @@
 /** Asks the person at the terminal about a call. Loads the prompts, so only who asks loads this file's imports. */
 
 import { isCancel, selectKey, settings, text } from "@clack/prompts";
-import { questionScreen } from "../output.ts";
+import { questionScreen, visibleName } from "../output/index.ts";
 import type { Answer } from "./chat-line.ts";
 import type { AskApproval, Asked } from "./turn-view.ts";
-import { visibleName } from "../visible-text.ts";
 
 // Escape is pressed by mistake, Ctrl-D to leave: the prompts see it the other way round.
 settings.aliases.delete("escape");

@@ -2,29 +2,28 @@
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import {
-  createRuntime,
-  type McpServers,
-  type Runtime,
-  type Session,
-  type SessionView,
-  type UserInput,
-} from "../../runtime/index.ts";
-import { openApprovals } from "../open-approvals.ts";
+import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
+import type { McpServers } from "../../mcp/index.ts";
+import type { SessionView } from "../../state/index.ts";
+import type { UserInput } from "../../media/index.ts";
+import { openApprovals, type ContextStrategy, keysIn } from "../settings/index.ts";
+import { DEFAULT_DIR, meantName } from "../output/index.ts";
 import { chatAgent } from "./chat-agent.ts";
-import { DEFAULT_DIR } from "../default-dir.ts";
-import { contextWarning } from "../context-words.ts";
-import type { ContextStrategy } from "../environment.ts";
-import { reportError } from "../error-report.ts";
-import { DONE, INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
+import { contextWarning } from "../wording/index.ts";
+import {
+  reportError,
+  DONE,
+  INTERRUPTED,
+  TERMINATED,
+  type ExitCode,
+  writeLine,
+  type Output,
+} from "../output/index.ts";
 import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { mentionOf } from "./mentioned-files.ts";
-import { keysIn } from "../key-folder.ts";
 import { modelLabel, type ModelChoice } from "./model-choice.ts";
 import { loadModel } from "./model-loader.ts";
-import { writeLine, type Output } from "../output.ts";
-import { meantName } from "../slip.ts";
 import { rerunTurn, type RerunRequest } from "./rerun-turn.ts";
 import { finishTurn, runTurn } from "./run-turn.ts";
 import { introduceSession } from "./session-introduction.ts";

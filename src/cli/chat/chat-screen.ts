@@ -1,12 +1,9 @@
 /** The screen of a chat: what the session's events tell above, the panel below. Shows events and nothing else. */
 
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
-import { reportError } from "../error-report.ts";
-import type { Channel, Output } from "../output.ts";
-import { writingBy } from "../taken-turns.ts";
-import type { Draft } from "../terminal/draft.ts";
-import { LiveScreen } from "../terminal/live-screen.ts";
-import { contentText } from "../wording.ts";
+import { reportError, type Channel, type Output, writingBy } from "../output/index.ts";
+import { type Draft, LiveScreen } from "../terminal/index.ts";
+import { contentText } from "../wording/index.ts";
 import { panel } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
 import { questionLines } from "./question-lines.ts";

@@ -4,20 +4,19 @@
  */
 
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
-import type { Session, SessionView } from "../../runtime/index.ts";
-import type { Output } from "../output.ts";
-import { contextWarning } from "../context-words.ts";
-import { draftText, edit, emptyDraft, type Draft } from "../terminal/draft.ts";
-import type { Key } from "../terminal/key.ts";
-import { Recall } from "../terminal/recall.ts";
+import type { Session } from "../../runtime/index.ts";
+import type { SessionView } from "../../state/index.ts";
+import type { Output } from "../output/index.ts";
+import { contextWarning } from "../wording/index.ts";
+import { draftText, edit, emptyDraft, type Draft, type Key, Recall } from "../terminal/index.ts";
 import { cancelSentences, nextCancel } from "./cancel-words.ts";
 import { helpLines } from "./chat-help.ts";
 import { readLine, type ChatLine } from "./chat-line.ts";
-import { carryOut } from "./chat-orders.ts";
+import { carryOut } from "./slash-commands.ts";
 import { ChatScreen } from "./chat-screen.ts";
 import { conversationOf, questionsOf } from "./conversation-state.ts";
 import type { Interrupts } from "./interrupts.ts";
-import type { Moved } from "./order-outcome.ts";
+import type { Moved } from "./command-outcome.ts";
 import { saidBefore } from "./resumed-session.ts";
 import { isToldByEvents, isWrongCommand } from "./told-errors.ts";
 

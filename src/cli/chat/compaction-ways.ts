@@ -7,7 +7,7 @@ import {
   slidingWindow,
   summarize,
   type CompactionStrategy,
-} from "../../index.ts";
+} from "../../public/index.ts";
 
 /** Turns that `drop-oldest` leaves: in a chat they are short. */
 const KEPT_TURNS = 2;

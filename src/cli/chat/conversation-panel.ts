@@ -1,13 +1,9 @@
 /** The last rows of a chat: the question that stands, the queue, what can be pressed, and the line that is typed. Pure. */
 
-import type { Style } from "../output.ts";
-import { cutToCells, rowsOfWords } from "../terminal/cells.ts";
-import { draftRow, type Draft } from "../terminal/draft.ts";
-import type { Panel } from "../terminal/live-screen.ts";
-import { visibleName, visibleText } from "../visible-text.ts";
-import { amount, contentText } from "../wording.ts";
+import { type Style, visibleName, visibleText } from "../output/index.ts";
+import { cutToCells, rowsOfWords, draftRow, type Draft, type Panel } from "../terminal/index.ts";
+import { amount, contentText, callLabel } from "../wording/index.ts";
 import { questionsOf, runningCalls, type ConversationState } from "./conversation-state.ts";
-import { callLabel } from "./tool-line.ts";
 
 export interface PanelOptions {
   readonly state: ConversationState;

@@ -5,7 +5,7 @@
 
 import type { CancelMode, JsonValue, SessionEvent } from "../../events/index.ts";
 import { queue as queueProjection, type QueuedMessage } from "../../projections/index.ts";
-import type { SessionView } from "../../runtime/index.ts";
+import type { SessionView } from "../../state/index.ts";
 
 export interface OpenCall {
   readonly callId: string;

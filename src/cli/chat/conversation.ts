@@ -1,8 +1,8 @@
 /** A conversation at the terminal of this process: a chat with its keyboard and its window. */
 
 import type { Session } from "../../runtime/index.ts";
-import { holdKeyboard } from "../terminal/keyboard.ts";
-import { questionScreen } from "../output.ts";
+import { holdKeyboard } from "../terminal/index.ts";
+import { questionScreen } from "../output/index.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 
 /**

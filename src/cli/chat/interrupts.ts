@@ -3,7 +3,7 @@
  * takes it, and leaves at once if not; SIGTERM and SIGHUP close the store and leave.
  */
 
-import { INTERRUPTED, TERMINATED, type ExitCode } from "../exit-code.ts";
+import { INTERRUPTED, TERMINATED, type ExitCode } from "../output/index.ts";
 
 export interface Interrupts extends Disposable {
   /** Aborts when the process is told from outside to end. */

@@ -1,7 +1,7 @@
 /** Which model answers: what the command line or the environment asks for, else what the environment has a key for. Pure. */
 
-import type { Environment } from "../environment.ts";
-import { UsageError } from "../usage-error.ts";
+import type { Environment } from "../settings/index.ts";
+import { UsageError } from "../output/index.ts";
 
 type ModelEnvironment = Pick<Environment, "openaiKey" | "openaiBaseUrl" | "googleKey" | "model">;
 

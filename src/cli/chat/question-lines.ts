@@ -1,7 +1,7 @@
 /** A call that waits for an answer, in full: nobody should have to agree to what is not shown. Pure. */
 
 import { jsonObjectSchema, type JsonValue } from "../../events/index.ts";
-import { amount, excerpt } from "../wording.ts";
+import { amount, excerpt } from "../wording/index.ts";
 import type { OpenCall } from "./conversation-state.ts";
 
 const LINES = 12;

@@ -2,7 +2,7 @@
 
 import type { AgentDescription, SessionEvent } from "../../events/index.ts";
 import { offlineModel } from "../../models/index.ts";
-import type { Agent } from "../../runtime/index.ts";
+import type { Agent } from "../../agent/index.ts";
 import { chatAgent, type ChatAgentOptions } from "./chat-agent.ts";
 
 export function recordedChatAgent(

@@ -2,7 +2,7 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { CallLine } from "./call-lines.ts";
-import { contentText } from "../wording.ts";
+import { contentText } from "../wording/index.ts";
 
 /** The line of an event that a screen is not told of, since there a person has made it; undefined for all others. */
 export function replayLine(event: SessionEvent): CallLine | undefined {

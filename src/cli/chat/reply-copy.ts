@@ -4,8 +4,7 @@
  */
 
 import type { SessionEvent } from "../../events/index.ts";
-import type { Channel } from "../output.ts";
-import { writingBy } from "../taken-turns.ts";
+import { type Channel, writingBy } from "../output/index.ts";
 import { TurnScreen } from "./turn-screen.ts";
 
 export class ReplyCopy {

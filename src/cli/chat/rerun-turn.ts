@@ -1,9 +1,9 @@
 /** Runs a turn of a session again, live, in a fork: what `turnlog rerun` does when its runtime is there. */
 
 import type { Runtime } from "../../runtime/index.ts";
-import { forkSession, rerunPoint, type RerunPlace } from "../../runtime/index.ts";
-import { DONE, INTERRUPTED, type ExitCode } from "../exit-code.ts";
-import { writeLine, type Channel } from "../output.ts";
+import { forkSession } from "../../archive/index.ts";
+import { rerunPoint, type RerunPlace } from "../../state/index.ts";
+import { DONE, INTERRUPTED, type ExitCode, writeLine, type Channel } from "../output/index.ts";
 import type { Interrupts } from "./interrupts.ts";
 import { goOnWith } from "./run-turn.ts";
 import type { TurnView } from "./turn-view.ts";

@@ -1,8 +1,8 @@
 /** What a person is told who comes back to a session: where it stood, and what was cut off. Pure. */
 
 import type { HistoryItem } from "../../projections/index.ts";
-import type { SessionView } from "../../runtime/index.ts";
-import { amount, contentText, excerpt } from "../wording.ts";
+import type { SessionView } from "../../state/index.ts";
+import { amount, contentText, excerpt } from "../wording/index.ts";
 
 /** Messages of the user and replies that are shown again. */
 const LAST_MESSAGES = 4;

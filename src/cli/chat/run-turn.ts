@@ -1,7 +1,9 @@
 /** Runs one turn: sends the message, shows the events as they are logged, asks where a call waits for it. */
 
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
-import type { Approval, Session, TurnResult, UserInput } from "../../runtime/index.ts";
+import type { Approval } from "../../state/index.ts";
+import type { Session, TurnResult } from "../../runtime/index.ts";
+import type { UserInput } from "../../media/index.ts";
 import { settle } from "./approval-settlement.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { TurnView } from "./turn-view.ts";

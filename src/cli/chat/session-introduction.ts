@@ -1,8 +1,7 @@
 /** What is said before the first turn: which session this is, how to come back to it, where it stood. */
 
-import type { SessionView } from "../../runtime/index.ts";
-import { writeLine, type Channel } from "../output.ts";
-import { visibleText } from "../visible-text.ts";
+import type { SessionView } from "../../state/index.ts";
+import { writeLine, type Channel, visibleText } from "../output/index.ts";
 import { lastMessages, standing } from "./resumed-session.ts";
 
 export interface SessionIntroduction {

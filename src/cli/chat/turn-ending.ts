@@ -2,7 +2,7 @@
 
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
 import type { TurnTally } from "./turn-tally.ts";
-import { amount, duration, tokens } from "../wording.ts";
+import { amount, duration, tokens } from "../wording/index.ts";
 
 /** Why, where it is not the usual end. */
 export function endingSentence(reason: TurnEndReason, tally: TurnTally): string | undefined {

@@ -3,13 +3,17 @@
 import type { SessionEvent } from "../../events/index.ts";
 import { CallLines } from "./call-lines.ts";
 import type { OpenCall } from "./conversation-state.ts";
-import { ContextNotices, type ContextNotice } from "../context-notices.ts";
-import type { Output, Style } from "../output.ts";
-import { Pen } from "../pen.ts";
+import {
+  ContextNotices,
+  type ContextNotice,
+  limitSentence,
+  retrySentence,
+  jsonExcerpt,
+} from "../wording/index.ts";
+import type { Output, Style } from "../output/index.ts";
+import { Pen } from "./turn-writer.ts";
 import { costLine, endingSentence } from "./turn-ending.ts";
-import { limitSentence, retrySentence } from "./trouble-words.ts";
 import { emptyTally, tally, type TurnTally } from "./turn-tally.ts";
-import { jsonExcerpt } from "../wording.ts";
 
 export interface TurnScreenOptions {
   /** Whether a word on what is waited for stands where the next line will. Default true. */

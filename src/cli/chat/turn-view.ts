@@ -3,9 +3,8 @@
 import type { SessionEvent } from "../../events/index.ts";
 import type { Answer } from "./chat-line.ts";
 import type { OpenCall } from "./conversation-state.ts";
-import { writeLine, type Output } from "../output.ts";
+import { writeLine, type Output, jsonText } from "../output/index.ts";
 import { TurnScreen } from "./turn-screen.ts";
-import { jsonText } from "../visible-text.ts";
 
 export interface TurnView {
   show(event: SessionEvent): Promise<void>;

@@ -1,8 +1,7 @@
 /** Commands in which an agent works, or is about to: chat, rerun, fork. */
 
 import { type Command, Option } from "commander";
-import type { ExitCode } from "../exit-code.ts";
-import type { Output } from "../output.ts";
+import type { ExitCode, Output } from "../output/index.ts";
 import { collect, position, step, wholeNumber } from "./option-values.ts";
 
 export function addChatCommands(
@@ -29,7 +28,7 @@ export function addChatCommands(
   )
     .addHelpText("after", chatHelp)
     .action(async (words: readonly string[], _options: unknown, command: Command) => {
-      const { chat } = await import("../chat-command.ts");
+      const { chat } = await import("./chat-command.ts");
       end(await chat(words, command.optsWithGlobals(), output));
     });
 
@@ -44,7 +43,7 @@ export function addChatCommands(
       .option("--at <n>", "a position in the middle of a turn", position)
       .option("--as <name>", "the fork's name (default: a new one)"),
   ).action(async (session: string, _options: unknown, command: Command) => {
-    const { rerun } = await import("../chat-command.ts");
+    const { rerun } = await import("./chat-command.ts");
     end(await rerun(session, command.optsWithGlobals(), output));
   });
 
@@ -55,7 +54,7 @@ export function addChatCommands(
     .option("--at <n>", "the last position that is shared (default: the end)", position)
     .option("--as <name>", "the fork's name (default: a new one)")
     .action(async (session: string, _options: unknown, command: Command) => {
-      const { fork } = await import("../fork-command.ts");
+      const { fork } = await import("./fork-command.ts");
       await fork(session, command.optsWithGlobals(), output);
     });
 }

@@ -1,8 +1,7 @@
 /** Commands that bring sessions in and out of a store, and what keeps the store well. */
 
 import { type Command, Option } from "commander";
-import type { ExitCode } from "../exit-code.ts";
-import type { Output } from "../output.ts";
+import type { ExitCode, Output } from "../output/index.ts";
 import { collect, stretch, wholeNumber, type Stretch } from "./option-values.ts";
 
 export function addKeepCommands(
@@ -26,7 +25,7 @@ export function addKeepCommands(
     )
     .option("--blobs <folder>", "put media into a folder beside it (default: into the file)")
     .action(async (_session: unknown, _options: unknown, command: Command) => {
-      const { exportTo } = await import("../export-command.ts");
+      const { exportTo } = await import("./export-command.ts");
       await exportTo(command.args, command.optsWithGlobals(), output);
     });
 
@@ -43,7 +42,7 @@ export function addKeepCommands(
     .option("--no-verify", "take it although it breaks a law, or its media are not there")
     .option("--blobs <folder>", "where its media lie that are not in the file")
     .action(async (file: string, _options: unknown, command: Command) => {
-      const { importFrom } = await import("../import-command.ts");
+      const { importFrom } = await import("./import-command.ts");
       await importFrom(file, command.optsWithGlobals(), output);
     });
 
@@ -59,7 +58,7 @@ export function addKeepCommands(
         .default("refuse"),
     )
     .action(async (session: string, _options: unknown, command: Command) => {
-      const { deleteSession } = await import("../delete-command.ts");
+      const { deleteSession } = await import("./delete-command.ts");
       end(await deleteSession(session, command.optsWithGlobals(), output));
     });
 
@@ -82,7 +81,7 @@ export function addKeepCommands(
     .option("--dry-run", "say what would be dropped, and drop nothing")
     .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
     .action(async (session: string, _options: unknown, command: Command) => {
-      const { compactStoredLog } = await import("../compact-log-command.ts");
+      const { compactStoredLog } = await import("./trim-log-command.ts");
       end(await compactStoredLog(session, command.optsWithGlobals(), output));
     });
 
@@ -100,7 +99,7 @@ export function addKeepCommands(
         _options: unknown,
         command: Command,
       ) => {
-        const { redact } = await import("../redact-command.ts");
+        const { redact } = await import("./redact-command.ts");
         end(await redact(session, positions, command.optsWithGlobals(), output));
       },
     );
@@ -110,7 +109,7 @@ export function addKeepCommands(
     .description("copy the store into another, empty folder, and check all that is copied")
     .argument("<folder>", "where to; made when it is not there")
     .action(async (folder: string, _options: unknown, command: Command) => {
-      const { backup } = await import("../backup-command.ts");
+      const { backup } = await import("./backup-command.ts");
       end(await backup(folder, command.optsWithGlobals(), output));
     });
 
@@ -118,7 +117,7 @@ export function addKeepCommands(
     .command("gc")
     .description("take media away that no session has, such as a killed process leaves behind")
     .action(async (_options: unknown, command: Command) => {
-      const { collectGarbage } = await import("../gc-command.ts");
+      const { collectGarbage } = await import("./gc-command.ts");
       end(await collectGarbage(command.optsWithGlobals(), output));
     });
 
@@ -126,7 +125,7 @@ export function addKeepCommands(
     .command("repair")
     .description("mend a damaged store as far as it can be mended, and say what is gone")
     .action(async (_options: unknown, command: Command) => {
-      const { repair } = await import("../repair-command.ts");
+      const { repair } = await import("./repair-command.ts");
       await repair(command.optsWithGlobals(), output);
     });
 }

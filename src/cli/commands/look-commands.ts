@@ -1,8 +1,7 @@
 /** Commands that look at sessions and change nothing. */
 
 import { type Command, Option } from "commander";
-import type { ExitCode } from "../exit-code.ts";
-import type { Output } from "../output.ts";
+import type { ExitCode, Output } from "../output/index.ts";
 import { atLeastOne, position, pace, positiveNumber, step } from "./option-values.ts";
 
 export function addLookCommands(
@@ -15,7 +14,7 @@ export function addLookCommands(
     .description("list the sessions of the store, the newest first")
     .option("--limit <n>", "the newest n of them (default: all)", atLeastOne)
     .action(async (_options: unknown, command: Command) => {
-      const { sessions } = await import("../sessions-command.ts");
+      const { sessions } = await import("./sessions-command.ts");
       await sessions(command.optsWithGlobals(), output);
     });
 
@@ -32,7 +31,7 @@ export function addLookCommands(
     .option("--step <n>", "of the timeline, one step", step)
     .option("--full", "show long values whole")
     .action(async (session: string, _options: unknown, command: Command) => {
-      const { show } = await import("../show-command.ts");
+      const { show } = await import("./show-command.ts");
       await show(session, command.optsWithGlobals(), output);
     });
 
@@ -42,7 +41,7 @@ export function addLookCommands(
     .argument("<session>", "its id")
     .option("--at <n>", "the position, counted from 1 (default: the last)", position)
     .action(async (session: string, _options: unknown, command: Command) => {
-      const { context } = await import("../context-command.ts");
+      const { context } = await import("./context-command.ts");
       await context(session, command.optsWithGlobals(), output);
     });
 
@@ -54,7 +53,7 @@ export function addLookCommands(
     .argument("<after>", "another one", position)
     .action(async (...given: readonly [string, number, number, unknown, Command]) => {
       const [session, before, after, , command] = given;
-      const { diff } = await import("../diff-command.ts");
+      const { diff } = await import("./diff-command.ts");
       await diff(session, [before, after], command.optsWithGlobals(), output);
     });
 
@@ -65,7 +64,7 @@ export function addLookCommands(
     .option("--from <n>", "the global position to begin at, counted from 1", position)
     .option("--follow", "go on with what is written later, each time a process closes the store")
     .action(async (_options: unknown, command: Command) => {
-      const { showLog } = await import("../log-command.ts");
+      const { showLog } = await import("./log-command.ts");
       end(await showLog(command.optsWithGlobals(), output));
     });
 
@@ -83,7 +82,7 @@ export function addLookCommands(
       "of one session, the end of its hash chain as noted before",
     )
     .action(async (session: string | undefined, _options: unknown, command: Command) => {
-      const { verify } = await import("../verify-command.ts");
+      const { verify } = await import("./verify-command.ts");
       end(await verify(session, command.optsWithGlobals(), output));
     });
 
@@ -102,7 +101,7 @@ export function addLookCommands(
       ]),
     )
     .action(async (session: string, _options: unknown, command: Command) => {
-      const { replaySession } = await import("../replay-command.ts");
+      const { replaySession } = await import("./replay-command.ts");
       end(await replaySession(session, command.optsWithGlobals(), output));
     });
 }

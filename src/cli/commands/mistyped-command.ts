@@ -1,8 +1,8 @@
 /** A word that is meant for a command, and is none: whoever slips is asked, not sent to a model. */
 
 import type { Command } from "commander";
-import { meantName } from "../slip.ts";
-import { UsageError } from "../usage-error.ts";
+import { meantName } from "../output/index.ts";
+import { UsageError } from "../output/index.ts";
 
 /** `turnlog help <command>`, which says so where there is no such command. */
 export function addHelpCommand(program: Command): void {

@@ -2,10 +2,11 @@
  * The boundary of the folder that the tools may touch: turns a path as a model writes it into a real
  * path inside the folder, or refuses it. It must never look at what a path outside holds.
  */
+import { hasCode } from "../../events/index.ts";
 import { realpathSync, statSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { explainSystemError, folderError, hasCode } from "./folder-error.ts";
+import { explainSystemError, folderError } from "./folder-error.ts";
 import { keptFolders, type KeptFolders } from "./kept-folders.ts";
 
 /** Something inside the folder that exists: its real path, and its name as the model sees it. */

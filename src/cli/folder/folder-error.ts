@@ -66,7 +66,3 @@ export function explainSystemError(error: unknown, path: string): unknown {
       return folderError("failed", path, `${path} could not be used: ${error.message}`, error);
   }
 }
-
-export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
-}

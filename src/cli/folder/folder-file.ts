@@ -6,11 +6,12 @@
  * changes to and fro between each two looks can still deceive.
  * What such a race can still do is leave an empty file or folder elsewhere; content never gets there.
  */
+import { hasCode } from "../../events/index.ts";
 import { constants } from "node:fs";
 import { lstat, mkdir, open, realpath, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { FolderBoundary, Place } from "./folder-boundary.ts";
-import { explainSystemError, folderError, hasCode } from "./folder-error.ts";
+import { explainSystemError, folderError } from "./folder-error.ts";
 import { kernelTellsPaths, liesAt } from "./held-path.ts";
 import { keptNames } from "./kept-folders.ts";
 

@@ -3,11 +3,12 @@
  * order of names. Every link met on the way is followed to its end before anything is said of it;
  * one that leads out is reported and not followed.
  */
+import { hasCode } from "../../events/index.ts";
 import { constants, type Dirent } from "node:fs";
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { FolderBoundary, Place } from "./folder-boundary.ts";
-import { explainSystemError, folderError, hasCode } from "./folder-error.ts";
+import { explainSystemError, folderError } from "./folder-error.ts";
 import { kernelTellsPaths, liesAt, pathByHandle } from "./held-path.ts";
 
 /** What was met: a file or folder under the name it was met by, or something passed over and why. */

@@ -1,10 +1,8 @@
 /** One event on one line, for people. Pure. */
 
 import type { SessionEvent } from "../../events/index.ts";
-import type { Channel } from "../output.ts";
-import { visibleName, visibleText } from "../visible-text.ts";
-import { contextWords } from "../context-words.ts";
-import { figure, timeOfDay } from "../wording.ts";
+import { type Channel, visibleName, visibleText } from "../output/index.ts";
+import { contextWords, figure, timeOfDay } from "../wording/index.ts";
 
 /**
  * Cut at the width of a terminal, with the size of the whole; whole where none shows it, so that it can be searched.

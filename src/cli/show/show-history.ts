@@ -9,13 +9,13 @@ import type {
   ProviderCallPart,
   StepItem,
 } from "../../projections/index.ts";
-import type { SessionView } from "../../runtime/index.ts";
-import type { ContextNotice } from "../context-notices.ts";
-import type { Channel } from "../output.ts";
-import { visibleName, visibleText } from "../visible-text.ts";
-import { callLabel, outcomeLabel } from "../chat/tool-line.ts";
-import { usualLengths, type Lengths } from "./lengths.ts";
+import type { SessionView } from "../../state/index.ts";
 import {
+  type ContextNotice,
+  callLabel,
+  outcomeLabel,
+  usualLengths,
+  type Lengths,
   contentText,
   dateAndTime,
   excerpt,
@@ -24,7 +24,8 @@ import {
   jsonExcerpt,
   shortened,
   shortenedJson,
-} from "../wording.ts";
+} from "../wording/index.ts";
+import { type Channel, visibleName, visibleText } from "../output/index.ts";
 
 /** @param notices - What became of the prompt, in the order of the log: told where it happened. */
 export function historyLines(

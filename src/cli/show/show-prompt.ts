@@ -1,10 +1,15 @@
 /** The messages that the next step would send, for people. Pure. */
 
-import type { SessionView } from "../../runtime/index.ts";
-import type { Channel } from "../output.ts";
-import { visibleName, visibleText } from "../visible-text.ts";
-import { amount, indented, shortened, shortenedJson } from "../wording.ts";
-import { usualLengths, type Lengths } from "./lengths.ts";
+import type { SessionView } from "../../state/index.ts";
+import { type Channel, visibleName, visibleText } from "../output/index.ts";
+import {
+  amount,
+  indented,
+  shortened,
+  shortenedJson,
+  usualLengths,
+  type Lengths,
+} from "../wording/index.ts";
 
 type Message = SessionView["prompt"][number];
 type Part = Exclude<Message["content"], string>[number];

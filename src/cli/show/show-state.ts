@@ -1,9 +1,9 @@
 /** What the session machine knows at a position. Pure. */
 
 import { entriesOf } from "../../events/index.ts";
-import type { SessionView } from "../../runtime/index.ts";
-import { contentText, excerpt } from "../wording.ts";
-import { visibleName } from "../visible-text.ts";
+import type { SessionView } from "../../state/index.ts";
+import { contentText, excerpt } from "../wording/index.ts";
+import { visibleName } from "../output/index.ts";
 
 /** The state with the messages and calls that it is about. */
 export function stateValue({ session, position, state, queue, toolCalls }: SessionView): object {

@@ -1,9 +1,8 @@
 /** What each step spent its time on, as bars on one time scale a step. Pure. */
 
 import type { SpanKind, StepTimeline, TimelineSpan } from "../../projections/index.ts";
-import type { Channel, Style } from "../output.ts";
-import { visibleName, visibleText } from "../visible-text.ts";
-import { amount, duration, excerpt, figure, timeOfDay } from "../wording.ts";
+import { type Channel, type Style, visibleName, visibleText } from "../output/index.ts";
+import { amount, duration, excerpt, figure, timeOfDay } from "../wording/index.ts";
 
 /** Of a line; what is not a terminal has room for that many. */
 const COLUMNS = 100;

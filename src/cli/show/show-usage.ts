@@ -1,9 +1,9 @@
 /** What a session has cost in tokens, step by step. Pure. */
 
-import type { SessionView } from "../../runtime/index.ts";
+import type { SessionView } from "../../state/index.ts";
 import { ownSteps } from "../../projections/index.ts";
-import { amount, figure, tokens } from "../wording.ts";
-import { visibleName } from "../visible-text.ts";
+import { amount, figure, tokens } from "../wording/index.ts";
+import { visibleName } from "../output/index.ts";
 
 export function usageValue({ session, position, usage }: SessionView): object {
   return { session, position, ...usage };

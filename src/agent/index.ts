@@ -1,0 +1,31 @@
+/** The agent that a user passes in: its settings, their checks, and how its model is called. */
+
+export { agentSchema, strategySchema } from "./agent-schema.ts";
+export {
+  type Agent,
+  type ApprovalQuestion,
+  DEFAULT_MAX_ATTEMPTS,
+  DEFAULT_MAX_STEPS,
+  DEFAULT_TOOL_CONCURRENCY,
+  NO_STEP_LIMIT,
+  type PreparedAgent,
+  type TimeLimits,
+  type ToolPolicy,
+  heldAgent,
+  interruptedPolicy,
+  nameOf,
+  prepareAgent,
+} from "./agent.ts";
+export { type CallLimits, CallWatch } from "./call-limits.ts";
+export {
+  type CompactionChoice,
+  type ContextOptions,
+  checkContext,
+  compactionChoice,
+  compactionHow,
+  mediaLimits,
+} from "./context-options.ts";
+export { type ReadRequest, bindReader, readerName, withReader } from "./reader-tool.ts";
+export type { PartType, RecordedPart, StepOutput, StepRequest, StepSource } from "./step-source.ts";
+export { type CountRequest, DEFAULT_COUNT_MS, type TokenCounter } from "./token-counter.ts";
+export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";

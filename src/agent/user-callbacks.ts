@@ -1,0 +1,161 @@
+/**
+ * The functions of an agent's context options, as the runtime calls them. What they throw, and answers that
+ * are not what they promise, become `CALLBACK_FAILED` with the name of the option: that fails a turn or a
+ * compaction, and never the session.
+ */
+
+import { z } from "zod";
+import type {
+  CompactionPlan,
+  CompactionStrategy,
+  CompactionWhen,
+  ModelCatalogue,
+  SummaryRequest,
+  SummaryWriter,
+  TokenEstimator,
+} from "../context/index.ts";
+import { TurnlogError } from "../events/index.ts";
+import type { ContextOptions } from "./context-options.ts";
+import { withFullStop, readableError, toStoredError } from "../shared/index.ts";
+
+/** @throws TurnlogError `CALLBACK_FAILED` for what the work throws */
+function called<Answer>(option: string, work: () => Answer): Answer {
+  try {
+    return work();
+  } catch (thrown) {
+    const error = readableError(thrown);
+    // A fork's agent may be one that is guarded already.
+    if (isCallbackFailure(error)) throw error;
+    const what = `threw: ${withFullStop(toStoredError(error).message)}`;
+    throw callbackFailure(option, what, error);
+  }
+}
+
+function callbackFailure(option: string, what: string, cause?: unknown): TurnlogError {
+  return new TurnlogError(
+    "CALLBACK_FAILED",
+    `\`${option}\` ${what} Mend it and send again: nothing else is lost.`,
+    { details: { option }, ...(cause === undefined ? {} : { cause }) },
+  );
+}
+
+export function isCallbackFailure(error: unknown): error is TurnlogError {
+  return TurnlogError.isInstance(error) && error.code === "CALLBACK_FAILED";
+}
+
+/**
+ * The same of a function of a tool.
+ * @throws TurnlogError `CALLBACK_FAILED` for what the work throws
+ */
+export async function awaited(option: string, work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    called(option, () => {
+      throw error;
+    });
+  }
+}
+
+function noCount(option: string, answer: unknown): TurnlogError {
+  const what = typeof answer === "number" ? String(answer) : `a value of type ${typeof answer}`;
+  return callbackFailure(option, `answered ${what}, which is no number of tokens.`);
+}
+
+const isCount = (value: unknown): value is number =>
+  typeof value === "number" && value >= 0 && Number.isFinite(value);
+
+/** The options with their functions guarded. */
+export function guardedContext(context: ContextOptions): ContextOptions {
+  const { compact, estimator } = context;
+  return {
+    ...context,
+    ...(estimator && { estimator: guardedEstimator(estimator) }),
+    ...(compact && {
+      compact: {
+        when: guardedWhen(compact.when),
+        how: guardedStrategy(compact.how, "context.compact.how"),
+      },
+    }),
+  };
+}
+
+const estimators = new WeakMap<TokenEstimator, TokenEstimator>();
+
+/** One for each estimator, as what was measured is remembered with it. */
+function guardedEstimator(estimator: TokenEstimator): TokenEstimator {
+  const known = estimators.get(estimator);
+  if (known !== undefined) return known;
+  const option = "context.estimator.text";
+  const { name, exact } = estimator;
+  const guarded: TokenEstimator = {
+    name,
+    exact,
+    text: (text) => {
+      const tokens = called(option, () => estimator.text(text));
+      if (isCount(tokens)) return tokens;
+      throw noCount(option, tokens);
+    },
+  };
+  estimators.set(estimator, guarded);
+  return guarded;
+}
+
+function guardedWhen(when: CompactionWhen): CompactionWhen {
+  const option = "context.compact.when.limit";
+  const { name, atLimit } = when;
+  return {
+    name,
+    atLimit,
+    limit: (estimate) => {
+      const limit = called(option, () => when.limit(estimate));
+      if (limit === undefined || (typeof limit === "number" && limit >= 0)) return limit;
+      throw noCount(option, limit);
+    },
+  };
+}
+
+/** A strategy, by the name of the option or the argument that it is. */
+export function guardedStrategy(strategy: CompactionStrategy, option: string): CompactionStrategy {
+  const { name, writer } = strategy;
+  return {
+    name,
+    plan: (history, view, ground) =>
+      called(`${option}.plan`, () => {
+        const plan = strategy.plan(history, view, ground);
+        return plan && planSchema.parse(plan);
+      }),
+    ...(writer && { writer: guardedWriter(writer, `${option}.writer`) }),
+  };
+}
+
+const planSchema: z.ZodType<CompactionPlan> = z.object({
+  covers: z.object({ from: z.int().positive(), to: z.int().positive() }),
+  summary: z.string(),
+});
+
+function guardedWriter(writer: SummaryWriter, option: string): SummaryWriter {
+  return {
+    ...(writer.model === undefined ? {} : { model: writer.model }),
+    request: (...asked) => {
+      return called(`${option}.request`, () => {
+        const request = writer.request(...asked);
+        return request && guardedRequest(request, `${option}.request`);
+      });
+    },
+  };
+}
+
+function guardedRequest(request: SummaryRequest, option: string): SummaryRequest {
+  const { covers, instructions, prompt, tokens, maxTokens } = request;
+  const read: SummaryRequest["read"] = (reply) =>
+    called(`${option}().read`, () => request.read(reply));
+  return { covers, instructions, prompt, tokens, maxTokens, read };
+}
+
+export function guardedCatalogue(catalogue: ModelCatalogue): ModelCatalogue {
+  return {
+    limits: (...asked) => called("context.catalogue.limits", () => catalogue.limits(...asked)),
+    cost: (...asked) => called("context.catalogue.cost", () => catalogue.cost(...asked)),
+  };
+}

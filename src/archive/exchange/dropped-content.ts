@@ -1,0 +1,86 @@
+/** Names what of imported messages no session holds, so that nothing goes in silence. Pure. */
+
+import type { ModelMessage, UIMessage } from "ai";
+import { saysSomething } from "../../media/index.ts";
+
+/** Something of a message that an import leaves out. */
+export interface DroppedContent {
+  /** The index of the message in the list. */
+  readonly message: number;
+  /** The id of the message, where it has one. */
+  readonly id?: string;
+  /**
+   * A field of the message (`id`, `metadata`, `providerOptions`), of one of its parts (`filename`), the
+   * type of a part (`data-weather`, `source-url`), or `message` for one that says nothing.
+   */
+  readonly what: string;
+}
+
+/** What model messages have besides what becomes events. */
+export function droppedOfModelMessages(
+  messages: readonly ModelMessage[],
+): readonly DroppedContent[] {
+  return messages.flatMap((given, message) =>
+    [
+      ...(given.providerOptions === undefined ? [] : ["providerOptions"]),
+      ...(given.role === "user" && !saysSomething(given.content) ? ["message"] : []),
+      ...(given.role === "tool" ? given.content : []).flatMap((part) =>
+        "providerOptions" in part && part.providerOptions !== undefined ? ["providerOptions"] : [],
+      ),
+      ...(given.role === "assistant" && typeof given.content !== "string"
+        ? given.content
+        : []
+      ).flatMap((part) =>
+        part.type === "file" && part.filename !== undefined ? ["filename"] : [],
+      ),
+    ].map((what) => ({ message, what })),
+  );
+}
+
+/** What messages of a chat have besides. The ids of user messages are kept, as far as each is another one. */
+export function droppedOfUIMessages(messages: readonly UIMessage[]): readonly DroppedContent[] {
+  const kept = new Set(keptIds(messages));
+  const last = messages.findLastIndex(({ role }) => role === "user");
+  return messages.flatMap((given, message) => {
+    const { id, role, metadata, parts } = given;
+    const isKept = role === "user" && kept.delete(id);
+    const says = parts.some((part) => saysSomething([part]) && isShown(part));
+    const what = [
+      ...(isKept ? [] : ["id"]),
+      ...(metadata === undefined ? [] : ["metadata"]),
+      ...(says ? [] : ["message"]),
+      ...parts.flatMap((part) => droppedOfPart(part, role, message < last)),
+    ];
+    return what.map((one) => ({ message, id, what: one }));
+  });
+}
+
+/** The ids under which the user messages of a chat are imported; undefined for one that another has. */
+export function keptIds(messages: readonly UIMessage[]): readonly (string | undefined)[] {
+  const seen = new Set<string>([""]);
+  return messages.flatMap(({ role, id }) => {
+    if (role !== "user") return [];
+    const isNew = !seen.has(id);
+    seen.add(id);
+    return [isNew ? id : undefined];
+  });
+}
+
+type Part = UIMessage["parts"][number];
+
+function droppedOfPart(part: Part, role: UIMessage["role"], isBefore: boolean): readonly string[] {
+  if (!isShown(part)) return part.type === "step-start" ? [] : [part.type];
+  if (part.type === "file") {
+    return role === "assistant" && part.filename !== undefined ? ["filename"] : [];
+  }
+  if (!("toolCallId" in part)) return [];
+  // The AI SDK leaves these out: the call was not made yet, or nobody can answer any more.
+  const isLeftOut =
+    part.state === "input-streaming" || (part.state === "approval-requested" && isBefore);
+  return isLeftOut ? [part.type] : [];
+}
+
+/** Whether a model is shown a part: the AI SDK has no form for the others. */
+function isShown({ type }: Part): boolean {
+  return !type.startsWith("data-") && !type.startsWith("source-") && type !== "step-start";
+}

@@ -1,0 +1,69 @@
+/**
+ * What is wrong with messages that do not fit their schema, in a sentence: the first of them, its
+ * field, and how many more there are. The schemas are unions, whose own words are thousands of lines. Pure.
+ */
+
+import { z } from "zod";
+import { toStoredError } from "../../shared/index.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/** Of a text that somebody else wrote, which may bring along all that it is about. */
+const LONGEST = 300;
+
+/** @param faults - What is wrong with each message; undefined where it fits. */
+export function misfitWords(faults: readonly unknown[]): string | undefined {
+  const first = faults.findIndex((fault) => fault !== undefined);
+  if (first === -1) return undefined;
+  const more = faults.filter((fault) => fault !== undefined).length - 1;
+  const rest = more === 0 ? "" : `; ${more} more ${more === 1 ? "does" : "do"} not fit either`;
+  return `message ${first + 1} of ${faults.length}: ${faultWords(faults[first])}${rest}`;
+}
+
+/** What is wrong with one value: its field and why. */
+export function faultWords(fault: unknown): string {
+  const issue = fault instanceof z.ZodError ? fault.issues[0] : undefined;
+  if (issue !== undefined) return issueWords(issue, []);
+  const text = toStoredError(fault).message;
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}
+
+function issueWords(issue: Issue, before: readonly PropertyKey[]): string {
+  const path = [...before, ...issue.path];
+  if (issue.code === "invalid_union") {
+    const meant = issue.errors.filter((issues) => !issues.some(isOtherKind));
+    const inner = meant.toSorted((one, other) => depth(other) - depth(one))[0]?.[0];
+    if (inner !== undefined) return issueWords(inner, path);
+    const kinds = issue.errors.flatMap((issues) => issues.filter(isOtherKind));
+    const [kind] = kinds;
+    if (kind !== undefined) {
+      const known = [...new Set(kinds.flatMap(valuesOf))].map((value) => JSON.stringify(value));
+      return `${place([...path, ...kind.path])}it is none of ${known.join(", ")}`;
+    }
+  }
+  return place(path) + issue.message;
+}
+
+/** Whether a branch of a union is for values of another kind: told by their `role` or `type`. */
+function isOtherKind(issue: Issue): boolean {
+  const [field, ...below] = issue.path;
+  return (
+    issue.code === "invalid_value" && below.length === 0 && (field === "role" || field === "type")
+  );
+}
+
+function valuesOf(issue: Issue): readonly unknown[] {
+  return issue.code === "invalid_value" ? issue.values : [];
+}
+
+/** How far a branch came before it failed: the one that came furthest is the one that was meant. */
+function depth(issues: readonly Issue[]): number {
+  const [first] = issues;
+  if (first === undefined) return 0;
+  const below = first.code === "invalid_union" ? Math.max(0, ...first.errors.map(depth)) : 0;
+  return first.path.length + below;
+}
+
+function place(path: readonly PropertyKey[]): string {
+  return path.length === 0 ? "" : `${z.core.toDotPath(path)}: `;
+}

@@ -1,0 +1,10 @@
+/** Operations on stored sessions that are not running: fork and redact. */
+
+export { type ForkSessionOptions, type ForkedSession, forkSession } from "./fork-session.ts";
+export {
+  type RedactOptions,
+  type RedactSessionOptions,
+  type Redacted,
+  type RedactionTarget,
+  redactSession,
+} from "./redact-session.ts";

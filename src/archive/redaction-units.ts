@@ -1,0 +1,117 @@
+/**
+ * What goes together when it is redacted: a block with all of its deltas, a call with its input in all
+ * its forms, what it was asked and what came of it. Anything else stands for itself. Pure.
+ */
+
+import { hasContent } from "../store/encryption/index.ts";
+import {
+  isRedacted,
+  isSealedInLog,
+  type PositionRange,
+  type SessionEvent,
+} from "../events/index.ts";
+
+/** An event that says something, or belongs to what does. */
+export interface ContentEvent {
+  readonly position: number;
+  /** Where compactions count it: its step, or where the message was delivered. */
+  readonly place: number;
+  readonly type: SessionEvent["type"];
+  /** What it belongs to; of a call its step and id. */
+  readonly unit: string;
+  readonly call?: { readonly step: number; readonly callId: string };
+  readonly hasContent: boolean;
+  readonly isSealed: boolean;
+  readonly isRedacted: boolean;
+}
+
+/** Says of each event of a session, one after the other, what it belongs to. */
+export class RedactionUnits {
+  #step = 0;
+  /** The position at which each step's last attempt began. */
+  readonly #attempts = new Map<number, number>();
+  /** Where the block of an id began last: ids are used again. */
+  readonly #blocks = new Map<string, number>();
+
+  unit(event: SessionEvent): ContentEvent {
+    const call = this.#callOf(event);
+    const unit =
+      call === undefined
+        ? (this.#blockOf(event) ?? `event ${event.seq}`)
+        : `call ${this.#attempts.get(call.step) ?? 0} ${call.callId}`;
+    return {
+      position: event.seq,
+      place: this.#placeOf(event, call?.step),
+      type: event.type,
+      unit,
+      ...(call === undefined ? {} : { call }),
+      hasContent: hasContent(event),
+      isSealed: isSealedInLog(event),
+      isRedacted: isRedacted(event),
+    };
+  }
+
+  #placeOf({ type, seq }: SessionEvent, step = this.#step): number {
+    const isOfStep = type.startsWith("part.") || type.startsWith("tool.");
+    return (isOfStep ? this.#attempts.get(step) : undefined) ?? seq;
+  }
+
+  #callOf(event: SessionEvent): ContentEvent["call"] {
+    switch (event.type) {
+      case "step.started":
+        this.#step = event.data.step;
+        this.#attempts.set(event.data.step, event.seq);
+        return undefined;
+      case "part.tool-input-start":
+      case "part.tool-input-delta":
+      case "part.tool-input-end":
+        return { step: this.#step, callId: event.data.id };
+      case "part.tool-call":
+      case "part.tool-result":
+      case "part.tool-error":
+      case "part.tool-approval-request":
+        return { step: this.#step, callId: event.data.toolCallId };
+      case "tool.approval-requested":
+      case "tool.approval-answered":
+      case "tool.started":
+      case "tool.progressed":
+      case "tool.succeeded":
+      case "tool.failed":
+      case "tool.denied":
+      case "tool.skipped":
+      case "tool.unknown":
+        return { step: event.data.step, callId: event.data.callId };
+      default:
+        return undefined;
+    }
+  }
+
+  #blockOf({ type, seq, data }: SessionEvent): string | undefined {
+    switch (type) {
+      case "part.text-start":
+      case "part.text-delta":
+      case "part.text-end":
+      case "part.reasoning-start":
+      case "part.reasoning-delta":
+      case "part.reasoning-end": {
+        const kind = type.startsWith("part.text") ? "text" : "reasoning";
+        const name = `${this.#attempts.get(this.#step) ?? 0} ${kind} ${data.id}`;
+        if (type.endsWith("-start")) this.#blocks.set(name, seq);
+        return `block ${name} ${this.#blocks.get(name) ?? 0}`;
+      }
+      default:
+        return undefined;
+    }
+  }
+}
+
+/** Positions in order as ranges. */
+export function rangesOf(positions: readonly number[]): readonly PositionRange[] {
+  const ranges: PositionRange[] = [];
+  for (const position of positions) {
+    const last = ranges.at(-1);
+    if (last?.to === position - 1) ranges[ranges.length - 1] = { from: last.from, to: position };
+    else ranges.push({ from: position, to: position });
+  }
+  return ranges;
+}

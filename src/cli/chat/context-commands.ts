@@ -1,0 +1,86 @@
+/** What is asked for of a session's prompt in a chat: its figures, a compaction, an undoing, a look at another way. */
+
+import { TurnlogError } from "../../events/index.ts";
+import type { CompactionPreview, Session } from "../../runtime/index.ts";
+import { contextLines, fromTo, amount, excerpt } from "../wording/index.ts";
+import type { ContextLine } from "./chat-line.ts";
+import { strategyOf } from "./compaction-ways.ts";
+import type { ConversationState } from "./conversation-state.ts";
+import { hint, type Outcome } from "./command-outcome.ts";
+
+/** Messages of a preview that are told one by one. */
+const TOLD_MESSAGES = 8;
+
+/** @throws TurnlogError as the session's commands do */
+export async function carryOutContext(
+  order: ContextLine,
+  session: Session,
+  { activity }: ConversationState,
+  columns: number,
+): Promise<Outcome> {
+  switch (order.kind) {
+    case "context":
+      return { kind: "lines", lines: contextLines(await session.context(), columns) };
+    case "preview": {
+      const compact = order.how === undefined ? {} : { compact: strategyOf(order.how) };
+      return { kind: "lines", lines: previewLines(await session.preview(compact), columns) };
+    }
+    case "compact":
+    case "restore": {
+      const running = activity === "compacting" ? "A compaction" : "A turn";
+      if (activity !== "idle") {
+        return hint(`${running} is running: /${order.kind} when it has ended; Esc cancels it.`);
+      }
+      try {
+        if (order.kind === "restore") await session.restore(order.position);
+        else await session.compact(order.how && strategyOf(order.how));
+      } catch (error) {
+        if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
+        return hint(error.message);
+      }
+      // What came of it is told by its event.
+      return { kind: "done" };
+    }
+  }
+}
+
+function previewLines(preview: CompactionPreview, columns: number): readonly string[] {
+  const { strategy, position, outcome, plan, prompt, beforeTokens, afterTokens } = preview;
+  if (outcome === "failed") return [`${strategy} would fail here. Nothing was written.`];
+  if (plan === undefined) {
+    return [`${strategy} would save less than a tenth. Nothing was written.`];
+  }
+  const saved = Math.round((1 - afterTokens / Math.max(1, beforeTokens)) * 100);
+  const { covers, summary } = plan;
+  const stands = summary === "" ? "nothing" : amount(summary.length, "character");
+  const left = prompt.length - TOLD_MESSAGES;
+  const first = left > 0 ? prompt.slice(0, TOLD_MESSAGES / 2) : prompt;
+  const last = left > 0 ? prompt.slice(-TOLD_MESSAGES / 2) : [];
+  const told = (messages: typeof prompt): readonly string[] =>
+    messages.map(({ role, content }) => {
+      const text = typeof content === "string" ? content : content.map(partText).join(" ");
+      return `  ${role.padEnd(9)} ${excerpt(text, Math.max(20, columns - 14))}`;
+    });
+  return [
+    `${strategy} at ${position}: ${fromTo(beforeTokens, afterTokens)} (${saved} % less). Nothing was written.`,
+    `Positions ${covers.from} to ${covers.to} would give way to ${stands}; the model would see ${amount(prompt.length, "message")}:`,
+    ...told(first),
+    ...(left > 0 ? [`  … ${amount(left, "message")} more`] : []),
+    ...told(last),
+  ];
+}
+
+type Part = Exclude<CompactionPreview["prompt"][number]["content"], string>[number];
+
+function partText(part: Part): string {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text;
+    case "tool-call":
+    case "tool-result":
+      return `[${part.type} ${part.toolName}]`;
+    default:
+      return `[${part.type}]`;
+  }
+}

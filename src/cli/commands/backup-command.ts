@@ -1,0 +1,53 @@
+/** `turnlog backup`: a copy of the store in another, empty folder, checked while it is made. */
+
+import { resolve } from "node:path";
+import { z } from "zod";
+import { DONE, type ExitCode, writeLine, type Output, jsonText } from "../output/index.ts";
+import { unlessInterrupted, openStore, storeOptions } from "../settings/index.ts";
+import { amount, figure } from "../wording/index.ts";
+
+const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
+
+/** How often progress is told where no terminal shows it in place. */
+const STEP = 100_000;
+
+/** LevelDB lets one process at a time read a store, and its files change under whoever copies them. */
+const inTheOtherProcess =
+  "A store that is in use is copied by the process that has it: `runtime.backup(folder)` in a program.";
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `INVALID_INPUT`, and what `StoreLog.backup` throws */
+export async function backup(
+  folder: string,
+  given: unknown,
+  { data, progress }: Output,
+): Promise<ExitCode> {
+  const { dir, takeOver, json } = optionsSchema.parse(given);
+  await using log = await openStore(
+    { dir, takeOver },
+    { readOnly: true, elsewhere: inTheOtherProcess },
+  );
+  return await unlessInterrupted(async (signal) => {
+    let told = 0;
+    let telling: Promise<void> = Promise.resolve();
+    const onProgress = ({ events, of }: { readonly events: number; readonly of: number }): void => {
+      if (events < told + STEP && events < of) return;
+      if (events === told) return;
+      told = events;
+      telling = telling.then(() =>
+        writeLine(progress, `${figure(events)} of ${amount(of, "event")}`),
+      );
+    };
+    const made = await log.backup(resolve(folder), { onProgress, signal });
+    await telling;
+    if (json) await writeLine(data, jsonText(made));
+    else {
+      const blobs = made.blobs === 0 ? "" : ` and ${amount(made.blobs, "blob")}`;
+      const held = `${amount(made.sessions, "session")} with ${amount(made.events, "event")}${blobs}`;
+      await writeLine(data, `${made.dir} holds a copy of ${held}. Open it with --dir ${made.dir}`);
+    }
+    for (const sha256 of made.lostBlobs) {
+      await writeLine(progress, `Blob ${sha256} is missing or damaged, here and in the copy.`);
+    }
+    return DONE;
+  });
+}

@@ -1,0 +1,46 @@
+/** `turnlog context`: how large a session's next prompt is, now or at a position. Needs no model and no key. */
+
+import { resolve } from "node:path";
+import { z } from "zod";
+import { readContext, type LoggedContext } from "../../runtime/index.ts";
+import { agentParts } from "../chat/index.ts";
+import { contextLines } from "../wording/index.ts";
+import { readEnvironment, openSessions, sessionOptions } from "../settings/index.ts";
+import { writeLines, type Output, jsonText, visibleName } from "../output/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  at: z.int().positive().optional(),
+});
+
+/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
+export async function context(session: string, given: unknown, { data }: Output): Promise<void> {
+  const { dir, keys, takeOver, json, at } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
+  const found = await readContext(log, session, {
+    ...(at === undefined ? {} : { at }),
+    agents: ownAgents(dir),
+  });
+  await writeLines(data, json ? [jsonText(found)] : textLines(found, data));
+}
+
+/** The agents of a chat in this folder: they tell instructions and tools apart, if one of them ran it. */
+function ownAgents(dir: string): readonly ReturnType<typeof agentParts>[] {
+  const { instructions } = readEnvironment(process.env);
+  return [false, true].map((allowWrite) =>
+    agentParts({
+      folder: process.cwd(),
+      store: resolve(dir),
+      allowWrite,
+      canAsk: false,
+      instructions,
+    }),
+  );
+}
+
+function textLines(found: LoggedContext, data: Output["data"]): readonly string[] {
+  const title = `${found.session} at ${found.position}`;
+  const lines = contextLines(found, data.columns ?? 80);
+  return [data.style("bold", title), ...lines.map(visibleName)];
+}

@@ -1,0 +1,98 @@
+/** `turnlog delete`: takes a session away for good, when somebody has said that it is meant so. */
+
+import { z } from "zod";
+import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { deleteSession as deleteWithBlobs } from "../../media/index.ts";
+import { waitsForApproval } from "../../state/index.ts";
+import {
+  DONE,
+  INTERRUPTED,
+  type ExitCode,
+  writeLine,
+  type Output,
+  UsageError,
+  jsonText,
+} from "../output/index.ts";
+import { openSessions, sessionOptions } from "../settings/index.ts";
+import { amount } from "../wording/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  yes: z.boolean().default(false),
+  cancel: z.boolean().default(false),
+  forks: z.enum(["refuse", "copy"]).default("refuse"),
+});
+
+const inTheOtherProcess =
+  "A session of a store that is in use is deleted by the process that has it: `runtime.delete(session)` in a program.";
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `COMMAND_REFUSED` where a turn waits for an approval, and what `EventLog.delete` throws */
+export async function deleteSession(
+  session: string,
+  given: unknown,
+  { data, progress }: Output,
+): Promise<ExitCode> {
+  const { dir, keys, takeOver, json, yes, cancel, forks } = optionsSchema.parse(given);
+  const canAsk = process.stdin.isTTY && progress.isTerminal;
+  if (!yes && !canAsk) {
+    throw new UsageError(
+      `Nothing was deleted: nobody can be asked whether ${session} is to go. Say --yes.`,
+    );
+  }
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: false, elsewhere: inTheOtherProcess },
+  );
+  if (!cancel && (await waitsForApproval(log, session))) throw waiting(session);
+  if (!yes && !(await isMeant(log, session))) {
+    await writeLine(progress, "Nothing was deleted.");
+    return INTERRUPTED;
+  }
+  const warnings: string[] = [];
+  const warn = (error: TurnlogError): void => {
+    warnings.push(error.message);
+  };
+  const deleted = await deleteWithBlobs(log, log.blobs, session, { forks }, warn);
+  for (const warning of warnings) await writeLine(progress, warning);
+  if (json) {
+    await writeLine(data, jsonText(deleted));
+    return DONE;
+  }
+  const copies =
+    deleted.forks.length === 0 ? "" : ` Copied first into: ${deleted.forks.join(", ")}.`;
+  const { removed } = deleted.blobs;
+  const blobs = removed === 0 ? "" : ` and ${amount(removed, "blob")}`;
+  await writeLine(
+    data,
+    deleted.repeated
+      ? `Session ${session} had been deleted before.`
+      : `Session ${session} is gone for good: ${amount(deleted.revision, "event")}${blobs}.${copies}`,
+  );
+  return DONE;
+}
+
+async function isMeant(log: EventLog, session: string): Promise<boolean> {
+  const events = await log.revision(session);
+  if (events === 0) throw notFound(session);
+  const { isConfirmed } = await import("../settings/confirmation.ts");
+  return await isConfirmed(
+    `Delete session ${session} with its ${amount(events, "event")} for good? Nothing brings it back.`,
+  );
+}
+
+function waiting(session: string): TurnlogError {
+  return new TurnlogError(
+    "COMMAND_REFUSED",
+    `Session ${session} is in a turn that waits for an approval, and was not deleted. Answer it in \`turnlog chat --session ${session}\`, or say --cancel to give up the turn with the session.`,
+    { session },
+  );
+}
+
+function notFound(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_NOT_FOUND",
+    `There is no session ${session} in this store. \`turnlog sessions\` lists those that there are.`,
+    { session },
+  );
+}

@@ -1,0 +1,69 @@
+/** `turnlog diff`: what the model is shown at one position of a session and not at another. */
+
+import { z } from "zod";
+import type { PromptChange } from "../../projections/index.ts";
+import { diffSession, type SessionDiff } from "../../state/index.ts";
+import { writeLines, type Channel, type Output, type Style, jsonText } from "../output/index.ts";
+import { messageLines } from "../show/index.ts";
+import { openSessions, sessionOptions } from "../settings/index.ts";
+import { amount } from "../wording/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+});
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
+export async function diff(
+  session: string,
+  [before, after]: readonly [number, number],
+  given: unknown,
+  { data }: Output,
+): Promise<void> {
+  const { dir, keys, takeOver, json } = optionsSchema.parse(given);
+  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
+  const found = await diffSession(log, session, before, after);
+  await writeLines(data, json ? [jsonText(found)] : diffLines(found, data));
+}
+
+function diffLines(found: SessionDiff, data: Channel): readonly string[] {
+  const { session, before, after, lengths, changes } = found;
+  const from = `${before} (${amount(lengths.before, "message")})`;
+  const to = `${after} (${amount(lengths.after, "message")})`;
+  return [
+    `${session} from ${from} to ${to}`,
+    ...changes.flatMap((change) => changeLines(change, data)),
+    "",
+    data.style("dim", cacheLine(found)),
+  ];
+}
+
+const signs: Readonly<Record<PromptChange["kind"], readonly [string, Style]>> = {
+  added: ["+", "green"],
+  removed: ["-", "red"],
+  changed: ["~", "yellow"],
+};
+
+/** People count messages from 1. */
+function changeLines(change: PromptChange, data: Channel): readonly string[] {
+  const [sign, style] = signs[change.kind];
+  const { role } = change.kind === "changed" ? change.after : change.message;
+  const head = data.style(style, `${sign} ${change.index + 1} ${role}, ${change.why}`);
+  if (change.kind !== "changed") return ["", head, ...messageLines(change.message, data)];
+  return [
+    "",
+    head,
+    ...messageLines(change.before, data).map((line) => data.style("red", `-${line}`)),
+    ...messageLines(change.after, data).map((line) => data.style("green", `+${line}`)),
+  ];
+}
+
+function cacheLine({ changes, agentChanged, cacheBreak }: SessionDiff): string {
+  if (agentChanged) return "Model, instructions or tools are others: nothing cached fits.";
+  if (cacheBreak !== undefined) {
+    return `What the provider has cached fits up to message ${cacheBreak}, and no longer from message ${cacheBreak + 1} on.`;
+  }
+  return changes.length === 0
+    ? "The model is shown the same."
+    : "All that the provider has cached still fits.";
+}

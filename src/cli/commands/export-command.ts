@@ -1,0 +1,102 @@
+/** `turnlog export`: a session as JSON Lines, to stdout or into a file. */
+
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { TurnlogError } from "../../events/index.ts";
+import { folderBlobs } from "../../store/blobs/index.ts";
+import { copyBlobs, exportFixture, exportSession } from "../../archive/exchange/index.ts";
+import { namedFile, openSessions, sessionOptions } from "../settings/index.ts";
+import { writeData, writeLine, writeLines, type Output, UsageError } from "../output/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  sealed: z.boolean().default(false),
+  out: z.string().exactOptional(),
+  fixture: z.union([z.literal(true), z.string()]).exactOptional(),
+  redact: z.array(z.string()).default([]),
+  blobs: z.string().exactOptional(),
+});
+
+/**
+ * @param words - The session, and patterns that are to be taken out.
+ * @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
+ */
+export async function exportTo(
+  words: readonly string[],
+  given: unknown,
+  output: Output,
+): Promise<void> {
+  const { data, progress } = output;
+  const options = optionsSchema.parse(given);
+  const { session, redact } = exported(words, options);
+  const { dir, keys, takeOver, sealed, fixture, blobs } = options;
+  if (typeof fixture === "string" && options.out !== undefined) {
+    throw new UsageError(
+      `--fixture ${fixture} and --out ${options.out} both name a file: give one of them.`,
+    );
+  }
+  const out = typeof fixture === "string" ? fixture : options.out;
+  if (redact.length > 0 && fixture === undefined) {
+    throw new UsageError(
+      "--redact is for fixtures: add --fixture. An export is the session itself.",
+    );
+  }
+  if (sealed && fixture !== undefined)
+    throw new UsageError("A fixture is to be read: --sealed is for exports alone.");
+  if (blobs !== undefined && fixture !== undefined) {
+    throw new UsageError("--blobs is for exports: a fixture has references and no blobs.");
+  }
+  const patterns = redact.map(patternOf);
+  const lost: string[] = [];
+  const onLost = ({ message }: TurnlogError): void => {
+    lost.push(`Left out: ${message}`);
+  };
+  const file = out === undefined ? undefined : await namedFile(out, output);
+  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
+  const lines =
+    fixture === undefined
+      ? exportSession(sealed ? log.stored : log, session, {
+          blobs: blobs === undefined ? "inline" : "none",
+          store: log.blobs,
+          onLost,
+        })
+      : await exportFixture(log, session, { redact: patterns, home: homedir() });
+  if (blobs !== undefined && log.blobs !== undefined) {
+    await copyBlobs(log, session, log.blobs, folderBlobs(resolve(blobs)), onLost);
+  }
+  await (file === undefined ? writeData(data, lines) : file.write(lines));
+  await writeLines(progress, lost);
+  if (out === undefined) return;
+  await writeLine(progress, `Session ${session} is in ${out}.`);
+}
+
+/**
+ * The session, and what is to be taken out. Behind the session, `--redact` used to take several
+ * patterns, and still does; before it, it takes one, so that the session is left.
+ */
+function exported(
+  [session, ...patterns]: readonly string[],
+  { fixture, redact }: z.infer<typeof optionsSchema>,
+): { readonly session: string; readonly redact: readonly string[] } {
+  if (session === undefined) {
+    throw new UsageError(
+      typeof fixture === "string"
+        ? `No session is named: --fixture took ${fixture} as its file. Name the session before it: turnlog export <session> --fixture [file].`
+        : "No session is named, as in turnlog export <session>. turnlog sessions lists those that there are.",
+    );
+  }
+  if (patterns.length > 0 && redact.length === 0)
+    throw new UsageError(
+      `One session is exported at a time: ${[session, ...patterns].join(", ")}.`,
+    );
+  return { session, redact: [...redact, ...patterns] };
+}
+
+function patternOf(source: string): RegExp {
+  try {
+    return new RegExp(source, "g");
+  } catch (error) {
+    throw new UsageError(`${source} is no regular expression.`, { cause: error });
+  }
+}

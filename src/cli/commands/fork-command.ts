@@ -1,0 +1,35 @@
+/** `turnlog fork`: a session that goes its own way from a position of another one. Runs nothing. */
+
+import { z } from "zod";
+import { forkSession } from "../../archive/index.ts";
+import { forkName } from "../chat/index.ts";
+import { writeLine, writeLines, type Output, jsonText } from "../output/index.ts";
+import { openSessions, sessionOptions } from "../settings/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  at: z.int().positive().exactOptional(),
+  as: z.string().exactOptional(),
+});
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and what `openLog` throws */
+export async function fork(
+  session: string,
+  given: unknown,
+  { data, progress }: Output,
+): Promise<void> {
+  const { dir, keys, takeOver, json, at, as = forkName(session) } = optionsSchema.parse(given);
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: false, withoutKey: "redact" },
+  );
+  const forked = await forkSession(log, session, { as, ...(at === undefined ? {} : { at }) });
+  await writeLines(data, [json ? jsonText(forked) : forked.session]);
+  if (json) return;
+  const { from } = forked;
+  await writeLine(
+    progress,
+    `It shares the events of ${from.session} up to ${from.position}. Go on with it: turnlog --session ${as}`,
+  );
+}

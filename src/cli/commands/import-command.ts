@@ -1,0 +1,133 @@
+/** `turnlog import`: a session from a file into the store, all of it or nothing. */
+
+import { resolve } from "node:path";
+import { z } from "zod";
+import { parseSessionId, TurnlogError, type EventLog } from "../../events/index.ts";
+import { encryptedLog } from "../../store/encryption/index.ts";
+import { folderBlobs } from "../../store/blobs/index.ts";
+import { openLog } from "../../store/leveldb/index.ts";
+import {
+  appendFile,
+  appendImported,
+  checkSessionFile,
+  importTwice,
+  transcriptOfModelMessages,
+  transcriptOfUIMessages,
+  type DroppedContent,
+  type Imported,
+  type ImportSessionOptions,
+} from "../../archive/exchange/index.ts";
+import { keysIn, readSource, type ReadSource, sessionOptions } from "../settings/index.ts";
+import { writeLine, type Output, jsonText, visibleText, UsageError } from "../output/index.ts";
+import { amount } from "../wording/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  as: z.string().exactOptional(),
+  verify: z.boolean().default(true),
+  blobs: z.string().exactOptional(),
+  from: z.enum(["session", "model-messages", "ui-messages"]).default("session"),
+});
+type Options = z.infer<typeof optionsSchema>;
+
+/**
+ * The store is opened, and made where there is none, once the file has been checked.
+ * @throws TurnlogError as `readSessionFile`, `importModelMessages`, `openLog` and `EventLog.append`
+ */
+export async function importFrom(
+  file: string,
+  given: unknown,
+  { data, progress }: Output,
+): Promise<void> {
+  const options = optionsSchema.parse(given);
+  const source = await readSource(file);
+  const { session, bring, instructions, dropped } = await read(source, options);
+  const { dir, takeOver } = options;
+  const keys = keysIn(options.keys, dir);
+  await using log = encryptedLog(await openLog({ dir: resolve(dir), takeOver }), keys);
+  const imported = await bring(log);
+  if (options.json) {
+    const isOfMessages = options.from !== "session";
+    return await writeLine(data, jsonText(isOfMessages ? { ...imported, dropped } : imported));
+  }
+  const size = amount(imported.events, "event");
+  await writeLine(progress, `Session ${session} is here, with ${size}.`);
+  if (dropped.length > 0) {
+    await writeLine(
+      progress,
+      `Left out, as no session holds it: ${visibleText(counted(dropped))}.`,
+    );
+  }
+  if (instructions === "") return;
+  const what = "The system messages are no part of a session; its agent's instructions should say:";
+  await writeLine(progress, `${what}\n${visibleText(instructions)}`);
+}
+
+/** What was read and checked, and how it comes into a log. */
+interface Read {
+  readonly session: string;
+  readonly bring: (log: EventLog) => Promise<Imported>;
+  readonly instructions: string;
+  readonly dropped: readonly DroppedContent[];
+}
+
+/** `3 × metadata, 1 × data-weather` */
+function counted(dropped: readonly DroppedContent[]): string {
+  const counts = new Map<string, number>();
+  for (const { what } of dropped) counts.set(what, (counts.get(what) ?? 0) + 1);
+  return [...counts].map(([what, count]) => `${count} × ${what}`).join(", ");
+}
+
+async function read(source: ReadSource, given: Options): Promise<Read> {
+  const { as, verify, from, blobs } = given;
+  if (from === "session") {
+    const options = importOptions(given);
+    const file = await checkSessionFile(
+      source.lines(),
+      as === undefined ? { verify } : { as, verify },
+    );
+    // Its blobs are read when there is a store to put them into.
+    const bring: Read["bring"] = async (log) =>
+      file.blobs.length > 0
+        ? await importTwice(log, () => source.lines(), options)
+        : await appendFile(log, file, source.lines());
+    return { session: file.session, bring, instructions: "", dropped: [] };
+  }
+  if (as === undefined) throw new UsageError("Messages have no session name: give one by --as.");
+  if (blobs !== undefined || !verify) {
+    throw new UsageError(
+      `${blobs === undefined ? "--no-verify" : "--blobs"} is for sessions: messages are imported as they are, media and all.`,
+    );
+  }
+  const messages = parseJson((await Array.fromAsync(source.lines())).join("\n"), source.name);
+  const transcript =
+    from === "ui-messages"
+      ? await transcriptOfUIMessages(messages, Date.now())
+      : await transcriptOfModelMessages(messages, Date.now());
+  const session = parseSessionId(as);
+  const { events, ...rest } = transcript;
+  return { session, bring: (log) => appendImported(log, session, events), ...rest };
+}
+
+function importOptions({
+  as,
+  verify,
+  blobs,
+}: Pick<Options, "as" | "verify" | "blobs">): ImportSessionOptions {
+  return {
+    verify,
+    ...(as === undefined ? {} : { as }),
+    ...(blobs === undefined ? {} : { blobsFrom: folderBlobs(resolve(blobs)) }),
+  };
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new TurnlogError("INVALID_INPUT", `${name} is not JSON: ${String(error)}`, {
+      cause: error,
+    });
+  }
+}

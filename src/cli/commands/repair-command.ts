@@ -1,0 +1,75 @@
+/** `turnlog repair`: mends a damaged store and says what was wrong, what is kept and what is gone. */
+
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { repairLog, type RepairReport } from "../../store/leveldb/index.ts";
+import { writeLines, type Output, jsonText } from "../output/index.ts";
+import { amount } from "../wording/index.ts";
+import { storeOptions } from "../settings/index.ts";
+
+const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, and what `repairLog` throws */
+export async function repair(given: unknown, { data }: Output): Promise<void> {
+  const { dir, takeOver, json } = optionsSchema.parse(given);
+  const report = await repairLog({ dir: resolve(dir), takeOver });
+  await writeLines(data, json ? [jsonText(report)] : reportLines(report));
+}
+
+function reportLines(report: RepairReport): readonly string[] {
+  const { dir, findings, lostBlobs } = report;
+  const isWhole = findings.length === 0 && lostBlobs.length === 0;
+  if (isWhole) return [`The store in ${dir} is sound: ${held(report)}. Nothing was changed.`];
+  return [
+    ...(findings.length === 0
+      ? [`The log of the store in ${dir} is sound: ${held(report)}.`]
+      : logLines(report)),
+    ...blobLines(report),
+  ];
+}
+
+function logLines(report: RepairReport): readonly string[] {
+  const { dir, findings, lost, unaccounted, damagedFiles } = report;
+  const isLost = lost.length > 0 || unaccounted > 0;
+  return [
+    `The store in ${dir} was damaged:`,
+    ...findings.map((finding) => `  ${finding}`),
+    isLost ? "Lost:" : "No event was lost.",
+    ...lost.map(({ session, kept, lostFrom, quarantined, missing }) => {
+      const aside = quarantined === 0 ? "" : `, ${amount(quarantined, "event")} set aside`;
+      const gone = missing === 0 ? "" : `, ${amount(missing, "event")} gone`;
+      const left = kept === 0 ? "nothing is kept" : `kept up to ${kept}, lost from ${lostFrom} on`;
+      return `  ${session}: ${left}${aside}${gone}`;
+    }),
+    ...(unaccounted === 0
+      ? []
+      : [
+          `  ${amount(unaccounted, "event")} or more, and nothing is left to tell of which session`,
+        ]),
+    `The store holds ${held(report)} now.`,
+    ...(damagedFiles === undefined
+      ? []
+      : [
+          `The damaged files are kept in ${damagedFiles}; delete them when you no longer need them.`,
+        ]),
+  ];
+}
+
+/** Only a copy brings a blob back. */
+function blobLines({ dir, lostBlobs }: RepairReport): readonly string[] {
+  if (lostBlobs.length === 0) return [];
+  return [
+    `${amount(lostBlobs.length, "blob")} gone:`,
+    ...lostBlobs.map(({ sha256, session, position, setAside }) => {
+      const why =
+        setAside === undefined ? "it is not there" : `it was altered, and is kept as ${setAside}`;
+      return `  ${sha256}, which ${session} has from position ${position} on: ${why}`;
+    }),
+    `Put them back from a backup, into ${join(dir, "blobs")} under the first two digits of their names; turnlog verify says where they belong.`,
+  ];
+}
+
+function held({ sessions, events, blobs }: RepairReport): string {
+  const media = blobs === 0 ? "" : ` and ${amount(blobs, "blob")}`;
+  return `${amount(sessions, "session")} with ${amount(events, "event")}${media}`;
+}

@@ -1,0 +1,153 @@
+/**
+ * `turnlog replay`: a session as it was seen in chat, at the pace asked for; or, with --check, the
+ * runtime for real against its recording. The view is folds and nothing else.
+ */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { EventLog, SessionEvent } from "../../events/index.ts";
+import { recordedPace, type Pace } from "../../models/index.ts";
+import { viewSession } from "../../state/index.ts";
+import {
+  readEnvironment,
+  unlessInterrupted,
+  openSessions,
+  sessionOptions,
+} from "../settings/index.ts";
+import {
+  DONE,
+  FAILED,
+  type ExitCode,
+  writeLine,
+  type Output,
+  UsageError,
+  jsonText,
+} from "../output/index.ts";
+import { amount } from "../wording/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  pace: z.union([z.enum(["at-once", "recorded"]), z.number().positive()]),
+  maxGap: z.number().nonnegative().exactOptional(),
+  check: z.boolean().default(false),
+  agent: z.string().exactOptional(),
+  allow: z.array(z.enum(["instructions", "tool-descriptions"])).exactOptional(),
+});
+type Options = z.infer<typeof optionsSchema>;
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws; UsageError */
+export async function replaySession(
+  session: string,
+  given: unknown,
+  output: Output,
+): Promise<ExitCode> {
+  const options = optionsSchema.parse(given);
+  assertUsed(options);
+  await using log = await openSessions(options, { readOnly: true });
+  // Says that there is no such session.
+  await viewSession(log, session, 1);
+  return await unlessInterrupted((signal) =>
+    options.check
+      ? check(session, log, options, output)
+      : show(session, log, options, output, signal),
+  );
+}
+
+/** An option that would do nothing is a mistake of whoever gives it. @throws UsageError */
+function assertUsed({ check: isCheck, agent, allow, maxGap, pace }: Options): void {
+  if (allow !== undefined && !isCheck)
+    throw new UsageError("--allow is for a check: add --check. A replay alone compares nothing.");
+  if (agent !== undefined && !isCheck)
+    throw new UsageError("--agent is for a check: add --check. A replay alone runs no agent.");
+  if (maxGap !== undefined && (isCheck || pace === "at-once"))
+    throw new UsageError(
+      "--max-gap is for a session that is shown in its time: add --pace recorded, and leave out --check.",
+    );
+}
+
+async function show(
+  session: string,
+  log: EventLog,
+  { pace, maxGap, json }: Options,
+  output: Output,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const tell = json ? toldAsJson(output) : await toldAsChat(output, pace);
+  const due = await dueTimes(session, log, pace, maxGap, signal);
+  for await (const event of log.read(session)) {
+    await due(event.seq);
+    if (signal.aborted) break;
+    await tell(event);
+  }
+  return DONE;
+}
+
+/** Resolves when an event is due; at once, the log need not be read before it is shown. */
+async function dueTimes(
+  session: string,
+  log: EventLog,
+  pace: Pace,
+  maxGap: number | undefined,
+  signal: AbortSignal,
+): Promise<(position: number) => Promise<void>> {
+  if (pace === "at-once") return () => Promise.resolve();
+  const events = await Array.fromAsync(log.read(session));
+  const kept = recordedPace(events, pace, {
+    time: {
+      now: () => performance.now(),
+      wait: async (milliseconds) => {
+        await delay(milliseconds, undefined, { signal }).catch(() => undefined);
+      },
+    },
+    ...(maxGap === undefined ? {} : { longestMs: maxGap * 1000 }),
+  });
+  return (position) => kept.due(position);
+}
+
+function toldAsJson({ data }: Output): (event: SessionEvent) => Promise<void> {
+  return (event) => writeLine(data, jsonText(event));
+}
+
+async function toldAsChat(
+  output: Output,
+  pace: Pace,
+): Promise<(event: SessionEvent) => Promise<void>> {
+  const { TurnScreen } = await import("../chat/turn-screen.ts");
+  const { replayLine } = await import("../chat/replay-line.ts");
+  const screen = new TurnScreen(output, { tellsActivity: pace !== "at-once" });
+  return async (event) => {
+    const line = replayLine(event);
+    if (line === undefined) await screen.show(event);
+    else await screen.note(line.text, line.style);
+  };
+}
+
+async function check(
+  session: string,
+  log: EventLog,
+  { agent: file, allow = [], dir, pace, json }: Options,
+  { data }: Output,
+): Promise<ExitCode> {
+  const { differenceText, replay } = await import("../../testing/index.ts");
+  const events = await Array.fromAsync(log.read(session));
+  const { instructions, compaction } = readEnvironment(process.env);
+  const agent =
+    file === undefined
+      ? (await import("../chat/recorded-chat-agent.ts")).recordedChatAgent(events, {
+          folder: process.cwd(),
+          store: resolve(dir),
+          instructions,
+          compaction,
+        })
+      : await (await import("../settings/agent-module.ts")).agentOf(file);
+  const { difference } = await replay(events, agent, { allow, pace });
+  const same = difference === undefined ? events.length : difference.position - 1;
+  if (json) {
+    await writeLine(data, jsonText({ session, events: same, difference }));
+  } else if (difference === undefined) {
+    await writeLine(data, `Session ${session} happens again as it was: ${amount(same, "event")}.`);
+  } else await writeLine(data, differenceText(difference));
+  return difference === undefined ? DONE : FAILED;
+}

@@ -1,0 +1,131 @@
+/** `turnlog show`: a session as it is, or as it stood at a position. Runs nothing and wakes nobody. */
+
+import { z } from "zod";
+import { TurnlogError, type EventLog } from "../../events/index.ts";
+import { stepTimelines, type StepTimeline } from "../../projections/index.ts";
+import { viewSession, type SessionView } from "../../state/index.ts";
+import {
+  ContextNotices,
+  type ContextNotice,
+  fullLengths,
+  usualLengths,
+  type Lengths,
+} from "../wording/index.ts";
+import { writeLines, type Channel, type Output, UsageError, jsonText } from "../output/index.ts";
+import {
+  eventLine,
+  historyLines,
+  promptLines,
+  stateLines,
+  stateValue,
+  timelineLines,
+  usageLines,
+  usageValue,
+} from "../show/index.ts";
+import { openSessions, sessionOptions } from "../settings/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  at: z.int().positive().optional(),
+  view: z.enum(["events", "history", "prompt", "state", "usage", "timeline"]),
+  step: z.int().positive().optional(),
+  full: z.boolean().default(false),
+});
+
+/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
+export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
+  const { dir, keys, takeOver, at, view: shown, json, step, full } = optionsSchema.parse(given);
+  if (step !== undefined && shown !== "timeline")
+    throw new UsageError("--step is of the timeline: add --view timeline.");
+  await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
+  const view = await viewSession(log, session, at);
+  if (shown === "timeline") {
+    const timelines = await timelinesOf(log, view, step);
+    const lines = json
+      ? timelines.map((timeline) => jsonText(timeline))
+      : timelineLines(timelines, data);
+    return await writeLines(data, lines);
+  }
+  if (shown === "events") {
+    return await writeLines(data, eventLines(log, view, json ? undefined : data, full));
+  }
+  if (json) return await writeLines(data, jsonLines(view, shown));
+  const lengths = full ? fullLengths : usualLengths;
+  if (shown === "history") {
+    return await writeLines(data, historyLines(view, await noticesOf(log, view), data, lengths));
+  }
+  await writeLines(data, textLines(view, shown, data, lengths));
+}
+
+/** What became of the prompt, which is no part of the history that the model is shown. */
+async function noticesOf(
+  log: EventLog,
+  { session, position }: SessionView,
+): Promise<readonly ContextNotice[]> {
+  const notices = new ContextNotices();
+  const told: ContextNotice[] = [];
+  for await (const event of log.read(session, { to: position })) told.push(...notices.take(event));
+  return [...told, ...notices.rest()].toSorted((one, other) => one.event.seq - other.event.seq);
+}
+
+type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events" | "timeline">;
+
+/** Of all steps, or of one. */
+async function timelinesOf(
+  log: EventLog,
+  { session, position }: SessionView,
+  step: number | undefined,
+): Promise<readonly StepTimeline[]> {
+  const timelines = stepTimelines(await Array.fromAsync(log.read(session, { to: position })));
+  if (step === undefined) return timelines;
+  const found = timelines.filter((timeline) => timeline.step === step);
+  if (found.length > 0) return found;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${session} has no step ${step} up to position ${position}: its steps are 1 to ${timelines.length}.`,
+    { session, position },
+  );
+}
+
+/** @param data - Where people read them; JSON without it. */
+async function* eventLines(
+  log: EventLog,
+  { session, position }: SessionView,
+  data: Channel | undefined,
+  full: boolean,
+): AsyncGenerator<string> {
+  for await (const event of log.read(session, { to: position })) {
+    yield data === undefined ? jsonText(event) : eventLine(event, data, full);
+  }
+}
+
+/** One value a line: an item of the history, a message of the prompt; else one for all. */
+function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
+  switch (shown) {
+    case "history":
+      return view.history.map((item) => jsonText(item));
+    case "prompt":
+      return view.prompt.map((message) => jsonText(message));
+    case "state":
+      return [jsonText(stateValue(view))];
+    case "usage":
+      return [jsonText(usageValue(view))];
+  }
+}
+
+function textLines(
+  view: SessionView,
+  shown: Exclude<FoldedView, "history">,
+  data: Channel,
+  lengths: Lengths,
+): readonly string[] {
+  switch (shown) {
+    case "prompt":
+      return promptLines(view, data, lengths);
+    case "state":
+      return stateLines(view);
+    case "usage":
+      return usageLines(view);
+  }
+}

@@ -1,0 +1,113 @@
+/** `turnlog compact-log`: drops what old steps of a session need not hold any more. */
+
+import { z } from "zod";
+import { compactLog, type CompactedLog } from "../../archive/trim/index.ts";
+import {
+  DONE,
+  INTERRUPTED,
+  type ExitCode,
+  writeLine,
+  writeLines,
+  type Output,
+  UsageError,
+  jsonText,
+} from "../output/index.ts";
+import { openStore, storeOptions } from "../settings/index.ts";
+import { amount, figure } from "../wording/index.ts";
+
+const DAY = 24 * 60 * 60 * 1000;
+
+const optionsSchema = z.object({
+  ...storeOptions,
+  json: z.boolean().default(false),
+  drop: z.enum(["boundaries", "reasoning"]),
+  keepSteps: z.int().nonnegative().exactOptional(),
+  before: z.string().exactOptional(),
+  shown: z.boolean().default(false),
+  dryRun: z.boolean().default(false),
+  yes: z.boolean().default(false),
+});
+
+const inTheOtherProcess =
+  "A session of a store that is in use is thinned by the process that has it: `runtime.compactLog(session, { drop })` in a program.";
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `compactLog` throws */
+export async function compactStoredLog(
+  session: string,
+  given: unknown,
+  { data, progress }: Output,
+): Promise<ExitCode> {
+  const { dir, takeOver, json, drop, keepSteps, before, shown, dryRun, yes } =
+    optionsSchema.parse(given);
+  if (shown && drop !== "reasoning")
+    throw new UsageError(
+      "--shown is about reasoning: the boundaries of deltas are shown to no model.",
+    );
+  const options = {
+    drop,
+    shown,
+    ...(keepSteps === undefined ? {} : { keepSteps }),
+    ...(before === undefined ? {} : { before: moment(before, Date.now()) }),
+  };
+  const canAsk = process.stdin.isTTY && progress.isTerminal;
+  if (!dryRun && !yes && !canAsk) {
+    throw new UsageError(
+      `Nothing was dropped: nobody can be asked whether the ${drop} of ${session} are to go. Say --yes, or --dry-run to see what would.`,
+    );
+  }
+  await using log = await openStore(
+    { dir, takeOver },
+    { readOnly: false, elsewhere: inTheOtherProcess },
+  );
+  if (!dryRun && !yes) {
+    const would = await compactLog(log, session, { ...options, dryRun: true });
+    if (would.events > 0 && !(await isMeant(would))) {
+      await writeLine(progress, "Nothing was dropped.");
+      return INTERRUPTED;
+    }
+  }
+  const done = await compactLog(log, session, { ...options, dryRun });
+  await writeLines(data, json ? [jsonText(done)] : lines(done));
+  return DONE;
+}
+
+async function isMeant({ session, drop, steps, before, after }: CompactedLog): Promise<boolean> {
+  const { isConfirmed } = await import("../settings/confirmation.ts");
+  return await isConfirmed(
+    `Drop the ${drop} of ${amount(steps, "step")} of session ${session} for good, ${figure(before)} bytes to ${figure(after)}? Nothing brings them back.`,
+  );
+}
+
+function lines({ session, drop, dryRun, steps, kept, ...done }: CompactedLog): readonly string[] {
+  const { events, before, after, erased } = done;
+  const kind = drop === "boundaries" ? "the boundaries of the deltas" : "the reasoning";
+  const size = `${figure(before)} bytes become ${figure(after)}`;
+  const what =
+    events === 0
+      ? `Nothing to drop of session ${session}.`
+      : `${dryRun ? "Would drop" : "Dropped"} ${kind} of ${amount(steps, "old step")} of session ${session}: ${amount(events, "event")}, ${size}.`;
+  return [
+    what,
+    ...(kept.shown === 0
+      ? []
+      : [
+          `The next prompt has the reasoning of ${amount(kept.shown, "old step")}, which was left in; --shown drops it too, and the model is not shown it any more.`,
+        ]),
+    ...(kept.bound === 0
+      ? []
+      : [
+          `The reasoning of ${amount(kept.bound, "step")} was left in, since the provider ran calls of its own there.`,
+        ]),
+    ...(erased || dryRun ? [] : ["The bytes leave the files when the store is opened again."]),
+  ];
+}
+
+/** `30d` is so many days before now; anything else is a date. */
+function moment(text: string, now: number): number {
+  const [, days] = /^(\d{1,6})d$/.exec(text) ?? [];
+  const at = days === undefined ? Date.parse(text) : now - Number(days) * DAY;
+  if (Number.isFinite(at)) return at;
+  throw new UsageError(
+    `--before is a date, as 2026-10-01 or 2026-10-01T12:00:00Z, or so many days ago, as 30d; not ${JSON.stringify(text)}.`,
+  );
+}

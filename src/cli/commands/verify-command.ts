@@ -1,0 +1,104 @@
+/** `turnlog verify`: holds one session, or every session of a store, against the laws. */
+
+import { z } from "zod";
+import { verifyLog, verifySession, type LogVerification } from "../../archive/verify/index.ts";
+import {
+  DONE,
+  FAILED,
+  type ExitCode,
+  writeLines,
+  type Channel,
+  type Output,
+  jsonText,
+  visibleText,
+  UsageError,
+} from "../output/index.ts";
+import { openSessions, sessionOptions } from "../settings/index.ts";
+import { amount } from "../wording/index.ts";
+
+const optionsSchema = z.object({
+  ...sessionOptions,
+  json: z.boolean().default(false),
+  every: z.int().positive().exactOptional(),
+  chain: z.string().exactOptional(),
+});
+
+type Verified = LogVerification["sessions"][number];
+
+/**
+ * Answers 1 when anything is wrong.
+ * @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
+ */
+export async function verify(
+  session: string | undefined,
+  given: unknown,
+  { data }: Output,
+): Promise<ExitCode> {
+  const { dir, keys, takeOver, json, chain, ...options } = optionsSchema.parse(given);
+  const noted = chain === undefined ? {} : { chain: chainEnd(chain) };
+  if (chain !== undefined && session === undefined) {
+    throw new UsageError("--chain is about one session: name it.");
+  }
+  await using log = await openSessions(
+    { dir, keys, takeOver },
+    { readOnly: true, withoutKey: "redact" },
+  );
+  const found: LogVerification =
+    session === undefined
+      ? await verifyLog(log, options)
+      : { sessions: [await verifySession(log, session, { ...options, ...noted })], problems: [] };
+  await writeLines(data, json ? jsonLines(found) : textLines(found, data));
+  const all = [...found.problems, ...found.sessions.flatMap(({ problems }) => problems)];
+  return all.length === 0 ? DONE : FAILED;
+}
+
+/** One session a line; before them what is wrong with the store, where there is anything. */
+function jsonLines({ sessions, problems }: LogVerification): readonly string[] {
+  const store = problems.length === 0 ? [] : [jsonText({ problems })];
+  return [...store, ...sessions.map((one) => jsonText(one))];
+}
+
+function textLines({ sessions, problems }: LogVerification, data: Channel): readonly string[] {
+  const store = problems.map(({ what }) => data.style("red", visibleText(`the store: ${what}`)));
+  if (sessions.length === 0 && store.length === 0) return ["The store has no sessions."];
+  return [...store, ...sessions.flatMap((one) => sessionLines(one, data))];
+}
+
+function sessionLines(found: Verified, data: Channel): readonly string[] {
+  const { session, events, prompts, lostPrompts, chain, redacted, problems } = found;
+  const size = `${amount(events, "event")}, ${amount(prompts, "prompt")}`;
+  const verdict =
+    problems.length === 0
+      ? data.style("green", "sound")
+      : data.style("red", amount(problems.length, "problem"));
+  return [
+    `${session}: ${size}: ${verdict}`,
+    ...(lostPrompts === undefined ? [] : [lostLine(lostPrompts)]),
+    ...(redacted === undefined ? [] : [redactedLine(redacted)]),
+    ...(chain === undefined ? [] : [chainLine(chain)]),
+    ...problems.map(
+      ({ position, rule, what }) => `  at ${position}, ${rule}: ${visibleText(what)}`,
+    ),
+  ];
+}
+
+function lostLine(prompts: number): string {
+  return `  ${amount(prompts, "prompt")} not checkable: reasoning was dropped`;
+}
+
+/** Without its key, all that an encrypted session says counts as redacted. */
+function redactedLine({ events, prompts }: NonNullable<Verified["redacted"]>): string {
+  return `  not readable: ${amount(events, "event")}; not checkable for it: ${amount(prompts, "prompt")}`;
+}
+
+/** What to keep elsewhere, and to give to `--chain` later. */
+function chainLine({ position, digest, open }: NonNullable<Verified["chain"]>): string {
+  const rest = open === 0 ? "" : `, ${amount(open, "event")} since`;
+  return `  chained up to ${position}:${digest}${rest}`;
+}
+
+function chainEnd(text: string): { readonly position: number; readonly digest: string } {
+  const [, position, digest = ""] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? [];
+  if (position !== undefined) return { position: Number(position), digest };
+  throw new UsageError("--chain is <position>:<digest>, as verify has told it.");
+}

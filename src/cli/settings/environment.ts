@@ -1,0 +1,94 @@
+/** What the command line reads from the environment. Parsed here and nowhere else. */
+
+import { z } from "zod";
+import { UsageError } from "../output/index.ts";
+
+export interface Environment {
+  readonly openaiKey?: string | undefined;
+  readonly openaiBaseUrl?: string | undefined;
+  readonly googleKey?: string | undefined;
+  /** Which model answers, as `--model` says it. */
+  readonly model?: string | undefined;
+  /** What the agent is told, in the place of the usual. */
+  readonly instructions?: string | undefined;
+  /** When the conversation is compacted; undefined for as it is usual. */
+  readonly compaction?: ContextStrategy | undefined;
+  /** How this process was started, in the words with which it can be started again. */
+  readonly startedBy: "turnlog" | "npx turnlog" | "npm start --";
+}
+
+/** When a conversation is compacted. */
+export type ContextStrategy =
+  | { readonly when: "threshold"; readonly share: number }
+  | { readonly when: "overflow" | "manual" };
+
+// Set to nothing is not set: that is how a shell takes a variable back for one command.
+const text = z
+  .string()
+  .optional()
+  .transform((value) => (value === undefined || value.trim() === "" ? undefined : value.trim()));
+
+const strategies = ["threshold", "overflow", "manual", "dummy"] as const;
+const DEFAULT_SHARE = 0.8;
+
+const strategy = text.pipe(
+  z.enum(strategies, { error: "it must be threshold, overflow or manual" }).optional(),
+);
+
+const isShare = "it is a share of the window, above 0 and up to 1";
+const share = text.pipe(
+  z
+    .string()
+    .regex(/^\d*\.?\d+$/, { error: isShare })
+    .transform(Number)
+    .refine((value) => value > 0 && value <= 1, { error: isShare })
+    .optional(),
+);
+
+/** A share alone says enough; beside another strategy it has no say. */
+function compactionOf(
+  asked: (typeof strategies)[number] | undefined,
+  given: number | undefined,
+): ContextStrategy | undefined {
+  const when = asked ?? (given === undefined ? undefined : "threshold");
+  if (when === undefined) return undefined;
+  if (when === "threshold") return { when, share: given ?? DEFAULT_SHARE };
+  return { when: when === "dummy" ? "manual" : when };
+}
+
+/** npm says by which of its commands it runs us. */
+function startedBy(command: string | undefined): Environment["startedBy"] {
+  if (command === "start") return "npm start --";
+  return command === "npx" ? "npx turnlog" : "turnlog";
+}
+
+const schema: z.ZodType<Environment> = z
+  .object({
+    OPENAI_API_KEY: text,
+    OPENAI_BASE_URL: text.pipe(z.url({ protocol: /^https?$/ }).optional()),
+    GOOGLE_GENERATIVE_AI_API_KEY: text,
+    MODEL: text,
+    INSTRUCTIONS: text,
+    CONTEXT_STRATEGY: strategy,
+    CONTEXT_COMPACTION_THRESHOLD: share,
+    npm_lifecycle_event: text,
+  })
+  .transform((variables) => ({
+    openaiKey: variables.OPENAI_API_KEY,
+    openaiBaseUrl: variables.OPENAI_BASE_URL,
+    googleKey: variables.GOOGLE_GENERATIVE_AI_API_KEY,
+    model: variables.MODEL,
+    instructions: variables.INSTRUCTIONS,
+    compaction: compactionOf(variables.CONTEXT_STRATEGY, variables.CONTEXT_COMPACTION_THRESHOLD),
+    startedBy: startedBy(variables.npm_lifecycle_event),
+  }));
+
+/** @throws UsageError when a variable makes no sense */
+export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
+  const parsed = schema.safeParse(variables);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw new UsageError(
+    `The environment variable ${issue?.path.join(".")} is not usable: ${issue?.message}.`,
+  );
+}

@@ -1,0 +1,43 @@
+/**
+ * What a command is given to read: a file by its path, or stdin as `-`. Read as often as is asked for;
+ * what can be read once only (stdin, a pipe) is kept in a file without a name.
+ */
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Spool } from "../../archive/exchange/index.ts";
+import { textLines } from "../output/index.ts";
+
+export interface ReadSource {
+  /** As it is told to a person. */
+  readonly name: string;
+  /** Without a byte order mark. */
+  lines(): AsyncIterable<string>;
+}
+
+export async function readSource(file: string): Promise<ReadSource> {
+  if (file === "-") return { name: "stdin", lines: kept(process.stdin.setEncoding("utf8")) };
+  const path = resolve(file);
+  const read = (): AsyncIterable<string> => createReadStream(path, "utf8");
+  if ((await stat(path)).isFile()) return { name: path, lines: () => textLines(unmarked(read())) };
+  return { name: path, lines: kept(read()) };
+}
+
+function kept(pieces: AsyncIterable<string>): () => AsyncIterable<string> {
+  let spool: Promise<Spool> | undefined;
+  return async function* () {
+    spool ??= Spool.open();
+    yield* (await spool).through(textLines(unmarked(pieces)));
+  };
+}
+
+const MARK = "\uFEFF";
+
+async function* unmarked(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const piece of pieces) {
+    yield isFirst && piece.startsWith(MARK) ? piece.slice(MARK.length) : piece;
+    isFirst = false;
+  }
+}

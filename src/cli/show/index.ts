@@ -1,0 +1,8 @@
+/** The views of `turnlog show`. */
+
+export { eventLine } from "./show-events.ts";
+export { historyLines } from "./show-history.ts";
+export { messageLines, promptLines } from "./show-prompt.ts";
+export { stateLines, stateValue } from "./show-state.ts";
+export { timelineLines } from "./show-timeline.ts";
+export { usageLines, usageValue } from "./show-usage.ts";

@@ -1,0 +1,143 @@
+/** The size of the next prompt as a drawing: a bar, what it is made of, and where the figure comes from. Pure. */
+
+import type { ContextFigures, LoggedContext } from "../../runtime/index.ts";
+import { figure } from "./wording.ts";
+
+/** Figures of a live session, or those that its log tells. */
+export type DrawnFigures = Omit<ContextFigures, "due"> & Partial<Pick<LoggedContext, "standing">>;
+
+interface Slice {
+  readonly mark: string;
+  readonly name: string;
+  readonly tokens: number;
+}
+
+const FREE = "·";
+const REPLY = "-";
+const LARGEST_BAR = 60;
+
+/** @param columns - Characters in a line. */
+export function contextLines(figures: DrawnFigures, columns: number): readonly string[] {
+  const { model, room, bytes, warnings } = figures;
+  const slices = slicesOf(figures);
+  const whole = room?.window ?? figures.tokens;
+  return [
+    `${about(figures)}${figure(figures.tokens)} tokens for ${model.provider}:${model.modelId}${share(figures)}, ${byteSize(bytes)}${knowsAgent(figures) ? "" : " of messages"}`,
+    `[${bar(slices, room, Math.max(10, Math.min(LARGEST_BAR, columns - 4)), figures.tokens)}]`,
+    ...slices.map((slice) => row(slice, whole)),
+    ...roomRows(figures),
+    ...basisLines(figures),
+    ...(figures.standing === "unknown"
+      ? ["What instructions and tools take is not known before the agent's first step."]
+      : []),
+    ...warnings,
+  ];
+}
+
+/** A log has no instructions and tools, but what they take together. */
+function knowsAgent({ standing = "agent" }: DrawnFigures): boolean {
+  return standing === "agent";
+}
+
+function slicesOf(figures: DrawnFigures): readonly Slice[] {
+  const { instructions, tools, messages, media } = figures.breakdown;
+  const fixed = knowsAgent(figures)
+    ? [
+        { mark: "i", name: "instructions", tokens: instructions },
+        { mark: "t", name: "tools", tokens: tools },
+      ]
+    : [{ mark: "i", name: "instructions and tools", tokens: instructions + tools }];
+  return [
+    ...fixed,
+    { mark: "#", name: "messages", tokens: messages },
+    { mark: "m", name: "media", tokens: media },
+  ];
+}
+
+function bar(
+  slices: readonly Slice[],
+  room: DrawnFigures["room"],
+  width: number,
+  tokens: number,
+): string {
+  // A prompt beyond its window fills the bar.
+  const whole = Math.max(1, tokens, room?.window ?? 0);
+  const reply = room === undefined ? 0 : Math.round((width * room.outputBuffer) / whole);
+  let drawn = "";
+  let sum = 0;
+  for (const { mark, tokens: part } of slices) {
+    sum += part;
+    const end = Math.min(width, Math.round((width * sum) / whole));
+    drawn += mark.repeat(Math.max(0, end - drawn.length));
+  }
+  const kept = Math.min(reply, width - drawn.length);
+  return drawn + FREE.repeat(width - drawn.length - kept) + REPLY.repeat(kept);
+}
+
+function row({ mark, name, tokens }: Slice, whole: number): string {
+  const part = whole === 0 ? "" : `  ${percent(tokens / whole).padStart(6)}`;
+  return `  ${mark} ${name.padEnd(22)} ${figure(tokens).padStart(11)}${part}`;
+}
+
+function roomRows({ room, model }: DrawnFigures): readonly string[] {
+  if (room === undefined) {
+    return [`The window of ${model.provider}:${model.modelId} is not known, nor what is free.`];
+  }
+  const { window, outputBuffer, free } = room;
+  const left = row({ mark: FREE, name: "free", tokens: free }, window);
+  return [
+    free < 0 ? `${left}  too long` : left,
+    row({ mark: REPLY, name: "kept for the reply", tokens: outputBuffer }, window),
+  ];
+}
+
+function share({ room }: DrawnFigures): string {
+  if (room === undefined) return "";
+  const { window, outputBuffer, used } = room;
+  return `: ${percent(used)} of ${figure(window - outputBuffer)} (window ${figure(window)})`;
+}
+
+function basisLines({ basis, since, lastError }: DrawnFigures): readonly string[] {
+  return [basisLine(basis, since), ...(lastError === undefined ? [] : [errorLine(lastError)])];
+}
+
+function basisLine(basis: DrawnFigures["basis"], since: DrawnFigures["since"]): string {
+  if (since === undefined)
+    return "estimated: no bill or count of this model says how large this prompt is";
+  const { step, input, output, added, removed } = since;
+  const known =
+    step === undefined
+      ? `${figure(input)} by the provider`
+      : `billed for step ${step}: ${figure(input)} in + ${figure(output)} out`;
+  const changed = `since then ${figure(added)} new − ${figure(removed)} removed`;
+  switch (basis) {
+    case "counted":
+      return `counted: ${known}; ${changed}`;
+    case "measured":
+      return `measured: ${known}; ${changed}`;
+    default:
+      return `${step === undefined ? "counted" : "measured"} in part: ${known}; ${changed}, which is estimated`;
+  }
+}
+
+function errorLine({ step, estimated, billed }: NonNullable<DrawnFigures["lastError"]>): string {
+  const off = estimated - billed;
+  const by = off === 0 ? "exactly" : `${figure(Math.abs(off))} too ${off > 0 ? "many" : "few"}`;
+  const part = billed === 0 || off === 0 ? "" : `, ${percent(Math.abs(off) / billed)}`;
+  return `last estimate: step ${step}, ${figure(estimated)} for the ${figure(billed)} that were billed (${by}${part})`;
+}
+
+function about({ basis }: DrawnFigures): string {
+  return basis === "measured" || basis === "counted" ? "" : "~";
+}
+
+function percent(part: number): string {
+  return `${(part * 100).toFixed(1)} %`;
+}
+
+function byteSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1_000_000
+    ? `${(bytes / 1000).toFixed(1)} kB`
+    : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,23 @@
+/** Short texts for figures, notices and troubles, shared by chat, show and commands. */
+
+export { contextLines } from "./context-drawing.ts";
+export { type ContextNotice, ContextNotices } from "./context-notices.ts";
+export { contextWarning, contextWords, fromTo } from "./context-words.ts";
+export { type Lengths, fullLengths, usualLengths } from "./lengths.ts";
+export { callLabel, outcomeLabel } from "./tool-line.ts";
+export { limitSentence, retrySentence, skippedWords, unknownWords } from "./trouble-words.ts";
+export {
+  amount,
+  contentText,
+  dateAndTime,
+  duration,
+  excerpt,
+  figure,
+  fileText,
+  indented,
+  jsonExcerpt,
+  shortened,
+  shortenedJson,
+  timeOfDay,
+  tokens,
+} from "./wording.ts";

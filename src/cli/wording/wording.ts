@@ -1,0 +1,113 @@
+/** How figures and long things are put into few words. Pure; used by everything that is shown. */
+
+import {
+  fileElsewhere,
+  placesOf,
+  type JsonValue,
+  type StoredUserContent,
+  type TokenUsage,
+} from "../../events/index.ts";
+
+/** Of a user's message or of a reply. */
+interface StoredFile {
+  readonly filename?: string;
+  readonly mediaType: string;
+  readonly data: unknown;
+}
+
+/** `1 file`, `1,200 files`. */
+export function amount(count: number, thing: string): string {
+  return `${figure(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+export function figure(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+/** Milliseconds as a person says them. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.max(0, Math.round(milliseconds))} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+}
+
+/** Local date and time to the minute. */
+export function dateAndTime(at: number): string {
+  const date = new Date(at);
+  const [month, day] = [date.getMonth() + 1, date.getDate()].map(twoDigits);
+  return `${date.getFullYear()}-${month}-${day} ${timeOfDay(at).slice(0, 5)}`;
+}
+
+/** Local time to the millisecond. */
+export function timeOfDay(at: number): string {
+  const date = new Date(at);
+  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits);
+  return `${parts.join(":")}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+/** Tokens of a call, a turn or a session; `~` says that we estimated them. */
+export function tokens(usage: TokenUsage): string {
+  const about = usage.basis === "estimated" ? "~" : "";
+  const part = (count: number | undefined, of: string): string =>
+    count === undefined || count === 0 ? "" : ` (${figure(count)} ${of})`;
+  const input = `${about}${figure(usage.inputTokens)} in${part(usage.cacheReadTokens, "cached")}`;
+  const output = `${about}${figure(usage.outputTokens)} out${part(usage.reasoningTokens, "reasoning")}`;
+  return `${input}, ${output}`;
+}
+
+/** The text on one line, cut at a length. */
+export function excerpt(text: string, length: number): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  if (line.length <= length) return line;
+  // Not in the middle of a character that is two code units.
+  return `${line.slice(0, Math.max(0, length - 1)).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
+
+/** Lines as they are; of what is longer than that, the beginning and the size of all of it. */
+export function shortened(text: string, length: number): string {
+  // A few characters more are not worth a cut.
+  if (text.length <= length * 1.2) return text;
+  const kept = text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+  return `${kept}… [${figure(text.length)} characters in all]`;
+}
+
+/** JSON on one line, with its size where it is cut. */
+export function shortenedJson(value: unknown, length: number): string {
+  return shortened(typeof value === "string" ? value : (JSON.stringify(value) ?? "null"), length);
+}
+
+/** JSON on one line, cut at a length; a string as it is. */
+export function jsonExcerpt(value: JsonValue | undefined, length: number): string {
+  return excerpt(typeof value === "string" ? value : JSON.stringify(value ?? null), length);
+}
+
+/** What a user said, as text: files by their names. */
+export function contentText(content: StoredUserContent): string {
+  if (typeof content === "string") return content;
+  return content
+    .map((part) => {
+      if (part.type === "file") return `[${fileText(part)}]`;
+      return part.filename === undefined ? part.text : `[${part.filename}]`;
+    })
+    .join("\n");
+}
+
+/** A file by its name, or else its kind; with where it lies, if that is not here. */
+export function fileText(part: StoredFile): string {
+  const name = part.filename ?? part.mediaType;
+  const elsewhere = fileElsewhere(part);
+  return elsewhere === undefined ? name : `${name}, ${placesOf(elsewhere.reference)}`;
+}
+
+/** The lines of a text, each a little to the right. */
+export function indented(text: string): readonly string[] {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `  ${line}`.trimEnd());
+}

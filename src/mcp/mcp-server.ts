@@ -1,0 +1,288 @@
+/**
+ * One MCP server of a runtime: started when it is first needed, started again after its death (with a
+ * growing pause when it dies again and again), closed with the runtime. What goes wrong with it is an
+ * error of the call or of the start, never of the session.
+ */
+
+import { TurnlogError } from "../events/index.ts";
+import {
+  onAbort,
+  withFullStop,
+  after,
+  DEFAULT_GRACE_MS,
+  LONGEST_TIMEOUT_MS,
+} from "../shared/index.ts";
+import type { ListedTool, McpConnection } from "./mcp-connection.ts";
+import {
+  DEFAULT_CALL_TIMEOUT_MS,
+  DEFAULT_START_TIMEOUT_MS,
+  type McpServer,
+} from "./mcp-options.ts";
+import type { CallAnswer } from "./call-answer.ts";
+import { failureMessage } from "./mcp-output.ts";
+import type { McpResult } from "./mcp-result.ts";
+
+/** Milliseconds for a server that should answer at once. */
+const PROBE_MS = 5000;
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Characters of an answer that is none which are told. */
+const TOLD = 2000;
+
+type Trouble = "not-started" | "died" | "timed-out" | "closed" | "bad-answer";
+
+export class RunningServer {
+  readonly name: string;
+  readonly #server: McpServer;
+  readonly #clock: () => number;
+  readonly #graceMs: number;
+  readonly #closing = new AbortController();
+  #connecting: Promise<McpConnection> | undefined;
+  #live: McpConnection | undefined;
+  /** Those that were given up and are not gone yet. */
+  readonly #leaving = new Set<Promise<void>>();
+  #tools: readonly ListedTool[] | undefined;
+  /** Whether it may have other tools than those that are known. */
+  #stale = true;
+  /** Starts and deaths since it last answered to a call. */
+  #failures = 0;
+  #pausedUntil = 0;
+
+  /** @param graceMs - Milliseconds that a call has to end in when it is cancelled. */
+  constructor(
+    name: string,
+    server: McpServer,
+    clock: () => number,
+    graceMs: number = DEFAULT_GRACE_MS,
+  ) {
+    this.name = name;
+    this.#server = server;
+    this.#clock = clock;
+    this.#graceMs = graceMs;
+  }
+
+  /**
+   * Its tools as they are now; those that were known before where it does not say.
+   * @throws TurnlogError `MCP_SERVER_FAILED` where none are known; `tools` of it otherwise.
+   */
+  async tools(onWarning: (error: TurnlogError) => void): Promise<readonly ListedTool[]> {
+    if (!this.#stale && this.#connecting !== undefined) return this.#tools ?? [];
+    try {
+      const connection = await this.#connection();
+      // Said while it is being asked: it is asked again.
+      this.#stale = this.#server.url !== undefined;
+      this.#tools = await connection.list(this.#startTimeoutMs);
+    } catch (error) {
+      this.#stale = true;
+      const failure = TurnlogError.isInstance(error)
+        ? error
+        : this.#failure("not-started", `did not say what tools it has: ${textOf(error)}`, error);
+      if (this.#tools === undefined) throw failure;
+      onWarning(failure);
+    }
+    return this.#tools;
+  }
+
+  /**
+   * Runs a tool. `signal` asks the server to stop, and waits for what it says to that: an outcome
+   * that nobody sees is for the caller to call unknown.
+   * @throws TurnlogError `MCP_TOOL_FAILED` (the tool says so), `MCP_SERVER_FAILED`
+   */
+  async call(tool: string, input: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> {
+    signal?.throwIfAborted();
+    const connection = await this.#connection();
+    const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
+    const late = new AbortController();
+    using _ = after(callTimeoutMs, () => {
+      late.abort();
+    });
+    try {
+      const answer = await this.#answer(connection, tool, input, late.signal, signal);
+      this.#failures = 0;
+      return this.#checked(tool, answer);
+    } catch (error) {
+      if (TurnlogError.isInstance(error)) throw error;
+      if (late.signal.aborted) {
+        await this.#probe(connection);
+        const what = `did not answer to ${tool} within ${callTimeoutMs} ms`;
+        throw this.#failure("timed-out", `${what}. ${UNSEEN}`, error);
+      }
+      throw await this.#unanswered(connection, tool, error);
+    }
+  }
+
+  /** Ends it; resolves when nothing is left of it. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const connecting = this.#connecting;
+    this.#connecting = undefined;
+    await connecting?.then(
+      (connection) => connection.close(),
+      () => {},
+    );
+    await Promise.all(this.#leaving);
+  }
+
+  get #startTimeoutMs(): number {
+    // The client counts it, by one timer.
+    return Math.min(this.#server.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS, LONGEST_TIMEOUT_MS);
+  }
+
+  async #answer(
+    connection: McpConnection,
+    tool: string,
+    input: Record<string, unknown>,
+    late: AbortSignal,
+    stopping: AbortSignal | undefined,
+  ): Promise<CallAnswer> {
+    const answer = connection.call(tool, input, late);
+    if (stopping === undefined) return await answer;
+    using _ = onAbort(stopping, () => {
+      connection.cancel(input);
+    });
+    return await answer;
+  }
+
+  async #connection(): Promise<McpConnection> {
+    if (this.#closing.signal.aborted) throw this.#failure("closed", "was closed");
+    if (this.#connecting === undefined) {
+      const pause = this.#pausedUntil - this.#clock();
+      if (pause > 0) {
+        const seconds = Math.ceil(pause / 1000);
+        const times = `has failed ${this.#failures} times in a row`;
+        const what = `${times} and is not started again for another ${seconds} s`;
+        throw this.#failure("not-started", what);
+      }
+      const connecting = this.#connect();
+      this.#connecting = connecting;
+      // Whoever waits for it is told.
+      connecting.catch(() => {
+        if (this.#connecting === connecting) this.#connecting = undefined;
+      });
+    }
+    return await this.#connecting;
+  }
+
+  async #connect(): Promise<McpConnection> {
+    const { connect } = await import("./mcp-connection.ts");
+    let connection: McpConnection | undefined;
+    try {
+      connection = await connect({
+        server: this.#server,
+        timeoutMs: this.#startTimeoutMs,
+        graceMs: this.#graceMs,
+        signal: this.#closing.signal,
+        onEnd: () => {
+          if (connection !== undefined) this.#drop(connection);
+        },
+        onToolsChanged: () => {
+          this.#stale = true;
+        },
+      });
+      this.#live = connection;
+      this.#stale = true;
+      return connection;
+    } catch (error) {
+      this.#pause();
+      throw this.#failure("not-started", `could not be started: ${textOf(error)}`, error);
+    }
+  }
+
+  /** The next call starts it anew: at once, and after a pause when this happens again and again. */
+  #drop(connection: McpConnection): void {
+    if (this.#live !== connection) return;
+    this.#live = undefined;
+    this.#connecting = undefined;
+    this.#stale = true;
+    this.#pause();
+    const gone = connection.close().catch(() => {});
+    this.#leaving.add(gone);
+    void gone.then(() => this.#leaving.delete(gone));
+  }
+
+  #pause(): void {
+    this.#failures += 1;
+    if (this.#failures < 2) return;
+    const pause = FIRST_PAUSE_MS * 2 ** (this.#failures - 2);
+    this.#pausedUntil = this.#clock() + Math.min(LONGEST_PAUSE_MS, pause);
+  }
+
+  /** A call has failed without an answer: whether that is the end of the server is for the server to say. */
+  async #unanswered(
+    connection: McpConnection,
+    tool: string,
+    error: unknown,
+  ): Promise<TurnlogError> {
+    const said = textOf(error);
+    const rest = `while it ran ${tool}. ${UNSEEN}`;
+    const isClosing = this.#closing.signal.aborted;
+    if (!isClosing) await this.#probe(connection);
+    if (isClosing || this.#closing.signal.aborted) {
+      return this.#failure("closed", `was closed ${rest}`, error, connection);
+    }
+    return this.#live === connection
+      ? this.#failure(
+          "bad-answer",
+          `gave no answer to ${tool}: ${withFullStop(said)} ${UNSEEN}`,
+          error,
+        )
+      : this.#failure("died", `was lost (${said}) ${rest}`, error, connection);
+  }
+
+  /** One that does not answer to anything any more is ended; one that is busy may go on. */
+  async #probe(connection: McpConnection): Promise<void> {
+    const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
+    try {
+      await connection.list(Math.min(PROBE_MS, callTimeoutMs));
+    } catch (error) {
+      void error;
+      this.#drop(connection);
+    }
+  }
+
+  #checked(tool: string, answer: CallAnswer): unknown {
+    switch (answer.kind) {
+      case "refused":
+        throw this.#toolFailure(tool, answer.why, {});
+      case "broken": {
+        const said = JSON.stringify(answer.answer);
+        const told = said.length > TOLD ? `${said.slice(0, TOLD)}…` : said;
+        const what = `answered to ${tool}, and not with the result of a tool`;
+        throw this.#failure("bad-answer", `${what} (${answer.why}): ${told} ${UNSEEN}`);
+      }
+      case "result": {
+        const { result } = answer;
+        if (result.isError === true) throw this.#toolFailure(tool, failureMessage(result), result);
+        return result;
+      }
+    }
+  }
+
+  #toolFailure(tool: string, message: string, result: McpResult): TurnlogError {
+    const details = { server: this.name, tool, result };
+    return new TurnlogError("MCP_TOOL_FAILED", message, { details });
+  }
+
+  #failure(
+    trouble: Trouble,
+    what: string,
+    cause?: unknown,
+    connection?: McpConnection,
+  ): TurnlogError {
+    const details = { server: this.name, trouble };
+    const said = connection?.lastWords ?? "";
+    const words = said === "" ? "" : ` It said last: ${said}`;
+    return new TurnlogError(
+      "MCP_SERVER_FAILED",
+      `The MCP server ${this.name} ${withFullStop(what)}${words}`,
+      { details, cause },
+    );
+  }
+}
+
+const UNSEEN = "The call may have taken effect. Check before you repeat it.";
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,137 @@
+/** The MCP servers of a runtime, and what they offer together. */
+
+import {
+  jsonObjectSchema,
+  TurnlogError,
+  type McpOffer,
+  type OfferedTool,
+} from "../events/index.ts";
+import type { Agent } from "../agent/index.ts";
+import { toJson } from "../shared/index.ts";
+import type { ListedTool } from "./mcp-connection.ts";
+import type { McpServer, McpServers } from "./mcp-options.ts";
+import { RunningServer } from "./mcp-server.ts";
+import type { CallTool } from "./mcp-tools.ts";
+import { toolNames } from "./tool-names.ts";
+
+export interface McpSurroundings {
+  /** Names of the agent's own tools, which no tool of a server takes. */
+  readonly taken: ReadonlySet<string>;
+  /** Told of servers that fail where no call of theirs does. */
+  readonly onWarning: (error: TurnlogError) => void;
+  readonly clock: () => number;
+  /** Milliseconds between telling a server to stop a call and leaving it behind. */
+  readonly graceMs?: number;
+}
+
+/** Undefined where there are none. */
+export function openMcpServers(
+  { mcp = {}, ...around }: Omit<McpSurroundings, "taken"> & { readonly mcp?: McpServers },
+  { tools = {} }: Pick<Agent, "tools">,
+): OpenMcpServers | undefined {
+  if (Object.keys(mcp).length === 0) return undefined;
+  return new OpenMcpServers(mcp, { ...around, taken: new Set(Object.keys(tools)) });
+}
+
+interface Listed {
+  readonly server: string;
+  readonly settings: McpServer;
+  readonly tool: ListedTool;
+}
+
+export class OpenMcpServers {
+  readonly #servers: ReadonlyMap<string, RunningServer>;
+  readonly #settings: McpServers;
+  readonly #around: McpSurroundings;
+  /** Servers of which it was told that they are missing. */
+  #missing: ReadonlySet<string> = new Set();
+
+  constructor(servers: McpServers, around: McpSurroundings) {
+    this.#settings = servers;
+    this.#around = around;
+    this.#servers = new Map(
+      Object.entries(servers).map(([name, server]) => [
+        name,
+        new RunningServer(name, server, around.clock, around.graceMs),
+      ]),
+    );
+  }
+
+  /** What there is now. Starts what does not run; a server that cannot be started is missing, and told of once. */
+  async offer(): Promise<McpOffer> {
+    const { onWarning, taken } = this.#around;
+    const answers = await Promise.all(
+      [...this.#servers].map(async ([name, server]) => {
+        try {
+          return { name, tools: await server.tools(onWarning) };
+        } catch (error) {
+          return { name, error };
+        }
+      }),
+    );
+    const missing = answers.filter((answer) => "error" in answer);
+    for (const { name, error } of missing) {
+      if (!TurnlogError.isInstance(error)) throw error;
+      if (!this.#missing.has(name)) onWarning(error);
+    }
+    this.#missing = new Set(missing.map(({ name }) => name));
+    const listed = answers.flatMap(({ name, tools = [] }) => this.#listed(name, tools));
+    const names = toolNames(
+      listed.map(({ server, tool }) => ({ server, tool: tool.name })),
+      taken,
+    );
+    return {
+      tools: listed.map((one, index) => offered(one, names[index] ?? "")),
+      missing: [...this.#missing],
+    };
+  }
+
+  readonly call: CallTool = async ({ server, tool, name }, input, signal) => {
+    const running = this.#servers.get(server);
+    if (running !== undefined) return await running.call(tool, input, signal);
+    throw new TurnlogError(
+      "MCP_SERVER_FAILED",
+      `The tool ${name} is of the MCP server ${server}, which this runtime does not have. The call had no effect.`,
+      { details: { server, trouble: "not-started" } },
+    );
+  };
+
+  /** Ends them all; resolves when nothing is left of them. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#servers.values()].map(async (server) => await server.close()));
+  }
+
+  /** The tools of one server: of those that it lists twice the first. */
+  #listed(server: string, tools: readonly ListedTool[]): readonly Listed[] {
+    const settings = this.#settings[server];
+    if (settings === undefined) return [];
+    const first = new Map(tools.toReversed().map((tool) => [tool.name, tool]));
+    return tools
+      .filter((tool) => first.get(tool.name) === tool)
+      .map((tool) => ({ server, settings, tool }));
+  }
+}
+
+function offered({ server, settings, tool }: Listed, name: string): OfferedTool {
+  const { description, annotations, inputSchema } = tool;
+  const readsOnly = annotations?.readOnlyHint === true;
+  const { needsApproval = false } = settings;
+  const asks = needsApproval === "unless-read-only" ? !readsOnly : needsApproval;
+  return {
+    name,
+    server,
+    tool: tool.name,
+    ...(description === undefined ? {} : { description }),
+    // As `@ai-sdk/mcp` makes it: some providers refuse an object without these.
+    inputSchema: jsonObjectSchema.parse(
+      toJson({
+        type: "object",
+        ...inputSchema,
+        properties: inputSchema.properties ?? {},
+        additionalProperties: false,
+      }),
+    ),
+    ...(readsOnly || annotations?.idempotentHint === true ? { idempotent: true } : {}),
+    ...(asks ? { needsApproval: true } : {}),
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * JSON as a model is shown it: pictures and the like that stand in it as base64 or `data:` URLs are taken
+ * out, for the model to see and not to spell. Pure.
+ */
+
+import { detectMediaType } from "@ai-sdk/provider-utils";
+import { resemblesReference } from "../events/index.ts";
+import {
+  base64Of,
+  certainBase64,
+  dataUrlContent,
+  isTextType,
+  UNKNOWN_TYPE,
+} from "../media/index.ts";
+
+interface FoundMedium {
+  readonly mediaType: string;
+  /** Base64. */
+  readonly data: string;
+}
+
+export interface ReadJson {
+  /** JSON, with words in the places of the media. */
+  readonly text: string;
+  readonly media: readonly FoundMedium[];
+}
+
+/** Characters from which on a picture, a sound or a document is a file, and from which on anything is. */
+const SHORTEST_MEDIUM = 1024;
+const SHORTEST = 5464;
+
+const shownKinds = /^(?:image|audio|video)\/|^application\/pdf$/;
+
+export function readJson(value: unknown): ReadJson {
+  const media: FoundMedium[] = [];
+  const text = JSON.stringify(value, (_key, inner: unknown) => {
+    const medium = typeof inner === "string" ? mediumIn(inner) : undefined;
+    if (medium === undefined) return inner;
+    media.push(medium);
+    return `[file ${media.length} behind this text]`;
+  });
+  return { text, media };
+}
+
+function mediumIn(text: string): FoundMedium | undefined {
+  // Of a result that a log has kept, which knows what is there.
+  if (resemblesReference(text)) return { mediaType: UNKNOWN_TYPE, data: text };
+  if (text.length < SHORTEST_MEDIUM) return undefined;
+  const found = dataUrlContent(text);
+  const content = found?.content ?? certainBase64(text);
+  if (content === undefined) return undefined;
+  const mediaType = found?.declared ?? detectMediaType({ data: content }) ?? UNKNOWN_TYPE;
+  const isFile = shownKinds.test(mediaType) || text.length >= SHORTEST;
+  if (!isFile || isTextType(mediaType)) return undefined;
+  return { mediaType, data: base64Of(content) };
+}

@@ -1,0 +1,85 @@
+/** What stands where a message has the data of a file: content, a reference, an address, or nothing that can be read. Pure. */
+
+import { resemblesReference, TurnlogError, type StoredUserContent } from "../events/index.ts";
+import { dataUrlContent, type FoundContent } from "./base64-text.ts";
+
+export type FileData =
+  /** The name that a provider has for a file of its own: to be sent as it is. */
+  | { readonly kind: "named" }
+  /** Base64, or a `data:` URL. */
+  | {
+      readonly kind: "content";
+      readonly read: () => FoundContent;
+      /** Whether the AI SDK takes it as it stands there. */
+      readonly isTaken: boolean;
+    }
+  | { readonly kind: "reference" }
+  | { readonly kind: "address"; readonly url: URL }
+  | { readonly kind: "broken"; readonly why: string };
+
+/** The names that OpenAI and Azure have for files. */
+const PROVIDERS_FILE = /^(file|assistant)-/;
+
+/** @param isBare - Where base64 alone may stand, as in what a tool answers. */
+export function fileData(data: string, isBare = false): FileData {
+  if (resemblesReference(data)) return { kind: "reference" };
+  if (/^data:/i.test(data)) {
+    const found = dataUrlContent(data);
+    const base64 = /^data:[^,]*;base64,/i.exec(data)?.[0];
+    const isRead =
+      found !== undefined && (base64 === undefined || isBase64(data.slice(base64.length)));
+    if (!isRead) return broken("its `data:` URL cannot be decoded");
+    if (found.content.length === 0) return broken("it is empty");
+    return { kind: "content", read: () => found, isTaken: !isBare && base64 !== undefined };
+  }
+  if (/^[a-z][a-z\d+.-]*:/i.test(data)) {
+    return URL.canParse(data)
+      ? { kind: "address", url: new URL(data) }
+      : broken("its address cannot be read");
+  }
+  if (data.trim() === "") return broken("it is empty");
+  if (PROVIDERS_FILE.test(data)) return { kind: "named" };
+  if (!isBase64(data)) return broken("its base64 cannot be decoded");
+  const read = (): FoundContent => ({
+    content: Buffer.from(data, "base64"),
+    declared: undefined,
+  });
+  return { kind: "content", read, isTaken: true };
+}
+
+/** The name of a file behind the word for it, where it has one. */
+export function called(filename: string | undefined): string {
+  return filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
+}
+
+function broken(why: string): FileData {
+  return { kind: "broken", why };
+}
+
+/** As `atob` decodes it, in which the clients of providers look for a file's kind; also its form for addresses. */
+function isBase64(text: string): boolean {
+  const letters = /\s/.test(text) ? text.replaceAll(/\s+/g, "") : text;
+  const padding = letters.endsWith("==") ? 2 : letters.endsWith("=") ? 1 : 0;
+  const length = letters.length - padding;
+  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(letters)) return false;
+  return length % 4 !== 1 && (padding === 0 || letters.length % 4 === 0);
+}
+
+/**
+ * A message whose files can be read, as far as that is known without asking anybody.
+ * @throws TurnlogError `INVALID_INPUT` that names the part
+ */
+export function assertSendable(session: string, message: StoredUserContent): void {
+  if (typeof message === "string") return;
+  for (const [index, part] of message.entries()) {
+    // What lies with a provider has no content here.
+    if (part.type !== "file" || typeof part.data !== "string") continue;
+    const found = fileData(part.data);
+    if (found.kind !== "broken") continue;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Part ${index + 1} of a message to session ${session}, the file${called(part.filename)} (${part.mediaType}), cannot be sent: ${found.why}. Nothing was sent. Give its bytes, base64, a \`data:\` URL or an address.`,
+      { session, details: { part: index } },
+    );
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Downloads what an address holds, and nothing from this machine or a private network: names are
+ * resolved, checked and pinned, and each redirect is checked again. Called by `send` for files and by
+ * requests for addresses in their prompts.
+ */
+
+import {
+  cancelResponseBody,
+  DownloadError,
+  getRuntimeEnvironmentUserAgent,
+  readResponseWithSizeLimit,
+  validateDownloadUrl,
+  withUserAgentSuffix,
+} from "@ai-sdk/provider-utils";
+import type { AddressRule } from "./address-rule.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
+import { onAbort, after } from "../shared/index.ts";
+
+export type Downloaded =
+  | {
+      readonly kind: "content";
+      readonly content: Uint8Array;
+      /** What the server said. */
+      readonly mediaType: string | undefined;
+    }
+  /** `isLate`: because it took longer than it may. */
+  | { readonly kind: "failed"; readonly error: unknown; readonly isLate: boolean };
+
+/** What providers take at most. */
+export const MOST_BYTES: number = 20 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+const MOST_REDIRECTS = 10;
+
+/** @param signal - Gives it up: it has failed then. */
+export async function guardedDownload(
+  url: URL,
+  { maxBytes = MOST_BYTES, fetch, timeoutMs = TIMEOUT_MS, allow = [] }: AttachmentOptions,
+  signal?: AbortSignal,
+): Promise<Downloaded> {
+  const late = new AbortController();
+  using _ = after(timeoutMs, () => {
+    late.abort(new DOMException(`It took longer than ${timeoutMs} ms.`, "TimeoutError"));
+  });
+  const ends = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]);
+  try {
+    const response = await answerOf(url, await hopBy(fetch, allow), ends);
+    const content = await readResponseWithSizeLimit({
+      response: stoppable(response, ends),
+      url: url.href,
+      maxBytes,
+    });
+    return {
+      kind: "content",
+      content,
+      mediaType: response.headers.get("content-type") ?? undefined,
+    };
+  } catch (error) {
+    return { kind: "failed", error: downloadError(url, error), isLate: late.signal.aborted };
+  }
+}
+
+function downloadError(url: URL, cause: unknown): DownloadError {
+  return DownloadError.isInstance(cause) ? cause : new DownloadError({ url: url.href, cause });
+}
+
+/** One request, whose redirect is not followed. */
+type Hop = (url: URL, signal: AbortSignal) => Promise<Response>;
+
+/** Loaded when the first address is read. */
+async function hopBy(
+  fetch: typeof globalThis.fetch | undefined,
+  allow: readonly string[],
+): Promise<Hop> {
+  const { addressRule } = await import("./address-rule.ts");
+  const rule = addressRule(allow);
+  const agent = withUserAgentSuffix({}, "turnlog", getRuntimeEnvironmentUserAgent());
+  const headers = { ...agent, accept: "*/*" };
+  if (fetch !== undefined) {
+    return async (url, signal) => {
+      checkUrl(url, rule);
+      return await fetch(url.href, { headers, signal, redirect: "manual" });
+    };
+  }
+  const { pinnedFetch } = await import("./pinned-fetch.ts");
+  const plain = { ...headers, "accept-encoding": "identity" };
+  return (url, signal) => pinnedFetch(url, { headers: plain, signal }, rule);
+}
+
+/** Where another transport connects to: names are its own to resolve. */
+function checkUrl(url: URL, rule: AddressRule): void {
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  if (rule.allowsHost(host)) return;
+  const isLiteral = host.includes(":") || /^[\d.]+$/.test(host);
+  if (isLiteral && rule.allowsAddress(host)) return;
+  validateDownloadUrl(url.href);
+  if (isLiteral) throw new Error(`${host} is not a public address`);
+}
+
+/** The answer at the end of all redirects, if it is one of success. */
+async function answerOf(first: URL, hop: Hop, signal: AbortSignal): Promise<Response> {
+  let url = first;
+  for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
+    if (url.protocol !== "http:" && url.protocol !== "https:")
+      throw new Error(`${url.protocol} addresses are not read, only http: and https:`);
+    const response = await orAborted(hop(url, signal), signal);
+    const location = redirected(response);
+    if (location === undefined && response.ok) return response;
+    void cancelResponseBody(response);
+    const { status, statusText } = response;
+    if (location === undefined)
+      throw new DownloadError({ url: first.href, statusCode: status, statusText });
+    const next = new URL(location, url);
+    if (url.protocol === "https:" && next.protocol === "http:")
+      throw new Error("it redirects from https: to http:");
+    url = next;
+  }
+  throw new Error(`it redirects more than ${MOST_REDIRECTS} times`);
+}
+
+function redirected(response: Response): string | undefined {
+  if (response.redirected || response.type === "opaqueredirect")
+    throw new Error("its `fetch` follows redirects by itself, so that they cannot be checked");
+  const isRedirect = [301, 302, 303, 307, 308].includes(response.status);
+  return isRedirect ? (response.headers.get("location") ?? undefined) : undefined;
+}
+
+/** A transport may not listen to its signal: nobody waits for it any longer, and what comes late is dropped. */
+async function orAborted(answer: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  const aborted = Promise.withResolvers<never>();
+  using _ = onAbort(signal, () => {
+    aborted.reject(signal.reason);
+    answer.then(cancelResponseBody, () => {});
+  });
+  return await Promise.race([answer, aborted.promise]);
+}
+
+/** A body whose reading ends with the signal, whatever its transport does. */
+function stoppable(response: Response, signal: AbortSignal): Response {
+  const { body, headers } = response;
+  return new Response(body?.pipeThrough(new TransformStream(), { signal }), { headers });
+}

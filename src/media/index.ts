@@ -1,0 +1,35 @@
+/** Attachments, content stored as blobs, and what of it a model is sent. */
+
+export { AddressReader } from "./address-content.ts";
+export type { AttachmentOptions } from "./attachment-options.ts";
+export { type FileSource, attachedName } from "./attachment.ts";
+export { base64Of, certainBase64, dataUrlContent } from "./base64-text.ts";
+export type { BlobLimits } from "./blob-offload.ts";
+export { contentIdentity } from "./content-identity.ts";
+export { assertSendable, called, fileData } from "./file-data.ts";
+export { UNKNOWN_TYPE, isTextType } from "./media-type.ts";
+export {
+  type BlobOptions,
+  type OpenedBlobs,
+  blobsOf,
+  openBlobs,
+  withExpansion,
+} from "./opened-blobs.ts";
+export { type PromptWithMediaOptions, promptWithMedia } from "./prompt-with-media.ts";
+export { SessionBlobs, type Shelved, recordShelved } from "./session-blobs.ts";
+export {
+  type DeletedWithBlobs,
+  blobsOfSession,
+  collectBlobs,
+  deleteSession,
+} from "./used-blobs.ts";
+export {
+  type HeldInput,
+  type MessageWithFiles,
+  type UserInput,
+  heldInput,
+  isMessageWithFiles,
+  receiveInput,
+  saysSomething,
+  toStoredContent,
+} from "./user-input.ts";

@@ -1,0 +1,93 @@
+/** The files of a message, and those that a model made: moved beside the log where they are large. */
+
+import {
+  resemblesReference,
+  TurnlogError,
+  type StoredUserContent,
+  type StoredUserPart,
+} from "../events/index.ts";
+import type { RecordedPart } from "../agent/index.ts";
+import { base64Content, dataUrlContent } from "./base64-text.ts";
+import type { BlobShelf } from "./blob-offload.ts";
+import { isTextual } from "./media-type.ts";
+
+type StoredFile = Extract<StoredUserPart, { readonly type: "file" }>;
+
+/** A part in which a model made a file. */
+export type MadeFile = Extract<
+  RecordedPart,
+  { readonly type: "part.file" | "part.reasoning-file" }
+>;
+
+/**
+ * @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT` for a reference to a blob that the session does not have
+ */
+export async function shelvedInput(
+  session: string,
+  content: StoredUserContent,
+  shelf: BlobShelf,
+): Promise<StoredUserContent> {
+  if (typeof content === "string") return content;
+  const parts: StoredUserPart[] = [];
+  for (const part of content) {
+    parts.push(part.type === "file" ? await shelvedFile(session, part, shelf) : part);
+  }
+  return parts;
+}
+
+async function shelvedFile(
+  session: string,
+  part: StoredFile,
+  shelf: BlobShelf,
+): Promise<StoredFile> {
+  const { data } = part;
+  // What lies with a provider has no content here.
+  if (typeof data !== "string") return part;
+  if (resemblesReference(data)) return knownFile(session, part, data, shelf);
+  const found = dataUrlContent(data);
+  const content = found?.content ?? base64Content(data);
+  if (content === undefined) return part;
+  const declared = found?.declared ?? part.mediaType;
+  // Text is read, searched and counted where it is.
+  if (await isTextual(content, declared)) return part;
+  const shelved = await shelf.shelve(content, declared);
+  return isUnchanged(shelved, declared) ? part : { ...part, ...shelved };
+}
+
+function knownFile(
+  session: string,
+  part: StoredFile,
+  reference: string,
+  shelf: BlobShelf,
+): StoredFile {
+  const known = shelf.recall(reference);
+  if (known !== undefined) return { ...part, ...known };
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${session} has no blob ${reference}. Send the content itself; a reference is to what was sent to this session or said in it before.`,
+    { session },
+  );
+}
+
+/** Small, and what it is said to be: it stays as it came. */
+function isUnchanged(
+  { blob, mediaType }: { readonly blob?: unknown; readonly mediaType: string },
+  declared: string,
+): boolean {
+  return blob === undefined && mediaType === declared;
+}
+
+export function isMadeFile(part: RecordedPart): part is MadeFile {
+  return part.type === "part.file" || part.type === "part.reasoning-file";
+}
+
+export async function shelvedPart(part: MadeFile, shelf: BlobShelf): Promise<MadeFile> {
+  const { data, mediaType } = part.data;
+  if (typeof data !== "string") return part;
+  const known = shelf.recall(data);
+  if (known !== undefined) return { ...part, data: { ...part.data, ...known } };
+  const content = base64Content(data);
+  if (content === undefined || (await isTextual(content, mediaType))) return part;
+  const shelved = await shelf.shelve(content, mediaType);
+  return isUnchanged(shelved, mediaType) ? part : { ...part, data: { ...part.data, ...shelved } };
+}

@@ -1,0 +1,274 @@
+/**
+ * What a tool answered, with binary content moved beside the log, wherever it hides: in content parts
+ * of the AI SDK or of MCP, in `data:` URLs and base64 within JSON, in bytes. Where the tool does not
+ * say how the model is told of it, the model is given the values, and behind them the media as such.
+ */
+
+import {
+  jsonSchema,
+  TurnlogError,
+  type BlobMeasures,
+  type JsonValue,
+  type ModelOutput,
+} from "../events/index.ts";
+import {
+  base64Content,
+  bufferContent,
+  certainBase64,
+  dataUrlContent,
+  embeddedDataUrl,
+  type FoundContent,
+} from "./base64-text.ts";
+import type { BlobShelf, ShelvedContent } from "./blob-offload.ts";
+import { isTextType, isTextual } from "./media-type.ts";
+
+export interface ToolAnswer {
+  readonly output: JsonValue;
+  readonly modelOutput: ModelOutput | undefined;
+}
+
+type ContentPart = Extract<ModelOutput, { type: "content" }>["value"][number];
+
+/** A medium that the model is to be shown. */
+type Shown = ShelvedContent & { readonly blob: BlobMeasures };
+
+/** Kinds of which a model may be shown the content itself. */
+const shownKinds = /^(image|audio|video)\/|^application\/pdf$/;
+
+/** Whether there can be anything to move: text of so many characters, a reference, or bytes. */
+export function mayHoldContent(value: unknown, characters: number): boolean {
+  if (typeof value === "string") return value.length >= characters || value.includes("@blob:");
+  if (Array.isArray(value)) return value.some((one) => mayHoldContent(one, characters));
+  if (typeof value !== "object" || value === null) return false;
+  if ("type" in value && value.type === "Buffer") return true;
+  return Object.values(value).some((one) => mayHoldContent(one, characters));
+}
+
+/** @param characters - Text below so many is not looked at. */
+export async function shelvedAnswer(
+  { output, modelOutput }: ToolAnswer,
+  shelf: BlobShelf,
+  characters: number,
+): Promise<ToolAnswer> {
+  const walk = new ResultWalk(shelf, characters);
+  const value = await walk.value(output);
+  if (modelOutput !== undefined) {
+    return { output: value, modelOutput: await shelvedOutput(modelOutput, shelf, characters) };
+  }
+  return { output: value, modelOutput: withMedia(value, walk.media) };
+}
+
+/** The values as text, and the media behind them; undefined where there are none. */
+function withMedia(value: JsonValue, media: ReadonlyMap<string, Shown>): ModelOutput | undefined {
+  if (media.size === 0) return undefined;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return {
+    type: "content",
+    value: [{ type: "text", text }, ...[...media.values()].map(filePart)],
+  };
+}
+
+function filePart({ data, mediaType, blob }: Shown): ContentPart {
+  const known = { blob };
+  return { type: "file", data: { type: "data", data }, mediaType, ...known };
+}
+
+async function shelvedOutput(
+  output: ModelOutput,
+  shelf: BlobShelf,
+  characters: number,
+): Promise<ModelOutput> {
+  const walk = new ResultWalk(shelf, characters);
+  switch (output.type) {
+    case "text":
+    case "error-text": {
+      const value = await walk.text(output.value);
+      const shown = output.type === "text" ? withMedia(value, walk.media) : undefined;
+      return shown ?? { ...output, value };
+    }
+    case "json":
+    case "error-json": {
+      const value = await walk.value(jsonSchema.parse(output.value));
+      const shown = output.type === "json" ? withMedia(value, walk.media) : undefined;
+      return shown ?? { ...output, value };
+    }
+    case "content": {
+      const parts: ContentPart[] = [];
+      for (const part of output.value) parts.push(await contentPart(part, shelf, walk));
+      return { ...output, value: parts };
+    }
+    case "execution-denied":
+      return output;
+  }
+}
+
+async function contentPart(
+  part: ContentPart,
+  shelf: BlobShelf,
+  walk: ResultWalk,
+): Promise<ContentPart> {
+  // The older kinds of the SDK still come.
+  // oxlint-disable-next-line typescript/no-deprecated
+  switch (part.type) {
+    case "text":
+      return { ...part, text: await walk.text(part.text) };
+    case "file": {
+      if (part.data === null || typeof part.data !== "object" || !("type" in part.data)) {
+        return part;
+      }
+      if (part.data.type !== "data" || typeof part.data.data !== "string") return part;
+      const shelved = await shelvedMedium(part.data.data, part.mediaType, shelf);
+      if (shelved === undefined) return part;
+      if ("note" in shelved) return { type: "text", text: shelved.note };
+      const { data, mediaType, blob } = shelved;
+      return { ...part, data: { type: "data", data }, mediaType, ...(blob && { blob }) };
+    }
+    case "file-data":
+    case "image-data": {
+      const shelved = await shelvedMedium(part.data, part.mediaType, shelf);
+      if (shelved === undefined) return part;
+      return "note" in shelved ? { type: "text", text: shelved.note } : { ...part, ...shelved };
+    }
+    default:
+      return part;
+  }
+}
+
+/** Said in the place of what is larger than it may be: the call has been made, and is not undone. */
+interface LeftOut {
+  readonly note: string;
+}
+
+async function shelvedMedium(
+  data: string,
+  declared: string,
+  shelf: BlobShelf,
+): Promise<ShelvedContent | LeftOut | undefined> {
+  const known = shelf.recall(data);
+  if (known !== undefined) return known;
+  const found = dataUrlContent(data);
+  const content = found?.content ?? base64Content(data);
+  if (content === undefined) return undefined;
+  const said = found?.declared ?? declared;
+  if (await isTextual(content, said)) return undefined;
+  const shelved = await shelvedOrLeftOut({ content, declared: said }, shelf);
+  const isUnchanged = "data" in shelved && shelved.blob === undefined && shelved.mediaType === said;
+  return isUnchanged ? undefined : shelved;
+}
+
+async function shelvedOrLeftOut(
+  { content, declared }: FoundContent,
+  shelf: BlobShelf,
+): Promise<ShelvedContent | LeftOut> {
+  try {
+    return await shelf.shelve(content, declared);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "BLOB_TOO_LARGE") throw error;
+    const what = declared ?? "binary content";
+    return {
+      note: `[${what} of ${content.byteLength} bytes left out: it is more than this session may keep]`,
+    };
+  }
+}
+
+class ResultWalk {
+  readonly #shelf: BlobShelf;
+  readonly #characters: number;
+  /** What was found that a model may be shown, by digest. */
+  readonly media = new Map<string, Shown>();
+
+  constructor(shelf: BlobShelf, characters: number) {
+    this.#shelf = shelf;
+    this.#characters = characters;
+  }
+
+  async value(value: JsonValue, declared?: string): Promise<JsonValue> {
+    if (typeof value === "string") return await this.text(value, declared);
+    if (typeof value !== "object" || value === null) return value;
+    if (isList(value)) {
+      const items: JsonValue[] = [];
+      for (const item of value) items.push(await this.value(item));
+      return items;
+    }
+    const content = bufferContent(value);
+    if (content !== undefined) return await this.#moved({ content, declared }, value);
+    const said = saidType(value);
+    const entries: [string, JsonValue][] = [];
+    for (const [key, inner] of Object.entries(value)) {
+      const isContent = key === "data" || key === "blob" || key === "base64";
+      entries.push([key, await this.value(inner, isContent ? said : undefined)]);
+    }
+    return Object.fromEntries(entries);
+  }
+
+  /** @param declared - What it is said to be, where something beside it says so. */
+  async text(text: string, declared?: string): Promise<string> {
+    const known = this.#shelf.recall(text);
+    if (known !== undefined) {
+      this.#show(known);
+      return text;
+    }
+    this.#shelf.recallAll(text);
+    if (text.length < this.#characters) return text;
+    const isSaid = declared !== undefined && !isTextType(declared);
+    const found =
+      dataUrlContent(text) ??
+      asFound((isSaid ? base64Content(text) : undefined) ?? certainBase64(text), declared);
+    if (found !== undefined) {
+      const moved = await this.#moved(found, text);
+      return typeof moved === "string" ? moved : text;
+    }
+    return await this.#withoutDataUrls(text);
+  }
+
+  /** What stands in its place; where it stays, the place as it was. */
+  async #moved(found: FoundContent, place: JsonValue): Promise<JsonValue> {
+    const { content, declared } = found;
+    if (declared !== undefined && (await isTextual(content, declared))) return place;
+    const shelved = await shelvedOrLeftOut(found, this.#shelf);
+    if ("note" in shelved) return shelved.note;
+    const { data, mediaType, blob } = shelved;
+    if (blob === undefined) return typeof place === "string" ? place : data;
+    this.#show({ data, mediaType, blob });
+    return data;
+  }
+
+  #show(medium: Shown): void {
+    if (shownKinds.test(medium.mediaType)) this.media.set(medium.data, medium);
+  }
+
+  /** Addresses within a page are named, not shown: the page is what was asked for. */
+  async #withoutDataUrls(text: string): Promise<string> {
+    if (!text.includes(";base64,")) return text;
+    let result = "";
+    let end = 0;
+    for (const match of text.matchAll(embeddedDataUrl)) {
+      const [url] = match;
+      if (url.length < this.#characters) continue;
+      const found = dataUrlContent(url);
+      if (found === undefined) continue;
+      const shelved = await shelvedOrLeftOut(found, this.#shelf);
+      if (!("note" in shelved) && shelved.blob === undefined) continue;
+      result += text.slice(end, match.index) + ("note" in shelved ? shelved.note : shelved.data);
+      end = match.index + url.length;
+    }
+    return result + text.slice(end);
+  }
+}
+
+function isList(value: object): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+function asFound(
+  content: Uint8Array | undefined,
+  declared: string | undefined,
+): FoundContent | undefined {
+  return content === undefined ? undefined : { content, declared };
+}
+
+/** What an object says that its content is, as MCP and the AI SDK write it. */
+function saidType(value: { readonly [key: string]: JsonValue }): string | undefined {
+  const said = value["mimeType"] ?? value["mediaType"];
+  return typeof said === "string" ? said : undefined;
+}

@@ -1,0 +1,166 @@
+/** What `send` takes, brought into the form that is stored. */
+
+import type { UserContent } from "ai";
+import { z } from "zod";
+import { convertUint8ArrayToBase64, isProviderReference } from "@ai-sdk/provider-utils";
+import {
+  jsonObjectSchema,
+  ownCopy,
+  TurnlogError,
+  userContentSchema,
+  type StoredUserContent,
+} from "../events/index.ts";
+import { attach, type FileSource } from "./attachment.ts";
+import type { AttachmentOptions } from "./attachment-options.ts";
+import { check, optionsOf, text, thing } from "../validation/index.ts";
+import { unreadable, toJson } from "../shared/index.ts";
+
+/** What `send` was given, in its own form but for files that are still to be read. */
+export type HeldInput = StoredUserContent | MessageWithFiles;
+
+/** Text, or the AI SDK's user content parts (text and files), or text with files that are read when it is sent. */
+export type UserInput = SaidInput | MessageWithFiles;
+
+/** What is there already: also in the form in which a history has it. */
+type SaidInput = string | UserContent | StoredUserContent;
+
+/** A message with files that are read when it is sent. */
+export interface MessageWithFiles {
+  readonly text?: string;
+  /**
+   * Paths, and `file:`, `http:` and `https:` addresses. What they hold is read once, before the message
+   * is accepted, and its kind is seen from its bytes. Text becomes text, with its name; all else a file.
+   */
+  readonly files: readonly FileSource[];
+}
+
+function storedPart(part: Exclude<SaidInput, string>[number]): unknown {
+  if (part.type === "text") return part;
+  if (part.type === "image") {
+    return {
+      ...part,
+      type: "file",
+      data: storedData(part.image),
+      mediaType: part.mediaType ?? "image/*",
+      image: undefined,
+    };
+  }
+  // What is known of a blob is for the session to say.
+  return { ...part, data: storedData(part.data), blob: undefined };
+}
+
+/** Bytes as base64, addresses as text, whether they stand alone or under the SDK's tag; what lies with a provider under it. */
+function storedData(data: unknown): unknown {
+  if (typeof data === "object" && data !== null && "type" in data) {
+    if (data.type === "data" && "data" in data) return storedData(data.data);
+    if (data.type === "url" && "url" in data) return storedData(data.url);
+    if (data.type === "text" && "text" in data) return storedText(data.text);
+  }
+  if (data instanceof URL) return data.href;
+  if (data instanceof ArrayBuffer) return convertUint8ArrayToBase64(new Uint8Array(data));
+  if (data instanceof Uint8Array) return convertUint8ArrayToBase64(data);
+  return isProviderReference(data) ? { type: "reference", reference: data } : data;
+}
+
+function storedText(text: unknown): unknown {
+  return typeof text === "string" ? Buffer.from(text).toString("base64") : text;
+}
+
+/** Providers refuse a message without content, and text of white space only counts as none. */
+export function saysSomething(
+  content: string | readonly { readonly type: string; readonly text?: string }[],
+): boolean {
+  if (typeof content === "string") return content.trim() !== "";
+  return content.some((part) => part.type !== "text" || part.text?.trim() !== "");
+}
+
+/**
+ * The input as it is now: its caller may use the list and the buffers for something else at once.
+ * @throws TurnlogError `INVALID_INPUT` as {@link toStoredContent}
+ */
+export function heldInput(session: string, input: UserInput): HeldInput {
+  const isWithFiles = (given: UserInput): given is MessageWithFiles =>
+    readInput(session, () => hasFiles(given));
+  if (!isWithFiles(input)) return toStoredContent(session, input);
+  return readInput(session, () => ownCopy(input));
+}
+
+/**
+ * What `send` was given, with its files read.
+ * @throws TurnlogError `INVALID_INPUT` as {@link attach}
+ */
+export async function receiveInput(
+  session: string,
+  input: HeldInput,
+  attachments: AttachmentOptions,
+): Promise<StoredUserContent> {
+  if (!hasFiles(input)) return input;
+  check(filesSchema, input, "send", { name: "message", session });
+  const { text: words = "", files } = input;
+  const attached = await attach(session, files, attachments);
+  if (attached.length === 0) return toStoredContent(session, words);
+  // Before the words that speak of them, as providers advise.
+  return words.trim() === "" ? attached : [...attached, { type: "text", text: words }];
+}
+
+/** Types bind nobody who calls without them. */
+function hasFiles(input: UserInput): input is MessageWithFiles {
+  const given: unknown = input;
+  return typeof given === "object" && given !== null && "files" in given;
+}
+
+/** Whether it is a message whose files are read when it is sent. */
+export function isMessageWithFiles(input: HeldInput): input is MessageWithFiles {
+  return hasFiles(input) && filesSchema.safeParse(input).success;
+}
+
+const filesSchema = optionsOf<MessageWithFiles>(
+  { text },
+  {
+    files: thing(
+      "a list of paths and addresses",
+      (files) =>
+        Array.isArray(files) &&
+        files.every((file: unknown) => typeof file === "string" || file instanceof URL),
+    ),
+  },
+);
+
+function isParts(input: SaidInput): input is Exclude<SaidInput, string> {
+  const given: unknown = input;
+  return Array.isArray(given) && given.every((part) => typeof part === "object" && part !== null);
+}
+
+/** A prompt with options that are no object would be refused, and so would all that come after it. */
+const sentSchema: z.ZodType<StoredUserContent> = userContentSchema.refine(
+  (content) =>
+    typeof content === "string" ||
+    content.every(({ providerOptions = {} }) =>
+      Object.values(providerOptions).every((own) => jsonObjectSchema.safeParse(own).success),
+    ),
+  "providerOptions are objects, by the provider's name",
+);
+
+/** @throws TurnlogError `INVALID_INPUT` when it is empty or not user content. */
+export function toStoredContent(session: string, input: SaidInput): StoredUserContent {
+  const stored = readInput(session, () =>
+    sentSchema.safeParse(isParts(input) ? toJson(input.map(storedPart)) : input),
+  );
+  if (stored.success && saysSomething(stored.data)) return stored.data;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    stored.success
+      ? `A message to session ${session} must not be empty.`
+      : `A message to session ${session} must be text, the AI SDK's text and file parts, or text with \`files\`: ${z.prettifyError(stored.error)}`,
+    { session, cause: stored.error },
+  );
+}
+
+/** @throws TurnlogError `INVALID_INPUT` also where a message throws when it is read, or is nested too deeply */
+function readInput<Read>(session: string, read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    throw unreadable(`A message to session ${session}`, error, session);
+  }
+}

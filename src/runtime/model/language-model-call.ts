@@ -1,0 +1,73 @@
+/** The light step source: the AI SDK's primitive beneath `streamText`, which parses and repairs tool calls too. */
+
+import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
+import type { ResponseMetadata } from "../../events/index.ts";
+import { unlessAborted, untilAborted } from "../../shared/index.ts";
+import { callRequest } from "./call-request.ts";
+import { inputCallbacks } from "./input-callbacks.ts";
+import { shorterCall } from "./known-prompt.ts";
+import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
+import { recordedPart } from "./recorded-part.ts";
+import type { StepOutput, StepRequest, StepSource } from "../../agent/index.ts";
+
+export const languageModelCall: StepSource = { name: "language-model-call", call };
+
+// One generator for all of it: each part of each step comes through here.
+async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
+  try {
+    const { agent, signal } = request;
+    const tellTools = inputCallbacks(request);
+    const { repairToolCall, ...whole } = callRequest(request);
+    const calling = streamLanguageModelCall({
+      ...whole,
+      ...shorterCall(agent.model, request.messages),
+      ...(agent.tools === undefined ? {} : { tools: agent.tools }),
+      ...(repairToolCall === undefined
+        ? {}
+        : {
+            // Who mends a call is shown the prompt as it is.
+            repairToolCall: (broken) => repairToolCall({ ...broken, messages: whole.messages }),
+          }),
+    });
+    const { stream, response: answer } = await unlessAborted(calling, signal, (late) => {
+      // Ended before it began.
+      untilAborted(late.stream, signal)[Symbol.dispose]();
+    });
+    using parts = untilAborted(stream, signal);
+    yield { kind: "head", contentType: answer?.headers?.["content-type"] };
+    let response: ResponseMetadata = {};
+    for await (const part of parts) {
+      switch (part.type) {
+        case "model-call-start":
+          yield { kind: "part", part: stepStart(part.warnings) };
+          break;
+        case "model-call-response-metadata":
+          response = { ...response, ...responseMetadata(part) };
+          break;
+        case "model-call-end":
+          yield recordedEnd({
+            finishReason: part.finishReason,
+            rawFinishReason: part.rawFinishReason,
+            usage: measuredUsage(part.usage),
+            response,
+            providerMetadata: part.providerMetadata,
+          });
+          break;
+        case "ping":
+        case "tool-approval-response":
+          break;
+        case "text-delta":
+          // As `streamText` does: an empty delta says nothing, unless it carries a signature.
+          if (part.text !== "" || part.providerMetadata !== undefined) yield recordedPart(part);
+          break;
+        default:
+          yield recordedPart(part);
+          if (tellTools !== undefined) await unlessAborted(tellTools(part), signal);
+      }
+    }
+  } catch (error) {
+    // `streamText` tells of it by a part; what is recorded must not depend on the source.
+    if (request.signal.aborted) throw error;
+    yield recordedPart({ type: "error", error });
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * Tells the errors of providers apart: what kind they are, and whether trying again may help.
+ * Reads what the AI SDK's errors carry (status, type, code, headers); never the text alone where
+ * the provider says more. Reads the stored form only, so that a replay decides as the live session did. Pure.
+ */
+
+import { z } from "zod";
+import {
+  jsonObjectSchema,
+  type FailureKind,
+  type JsonObject,
+  type JsonValue,
+  type StoredError,
+} from "../../events/index.ts";
+import { isTooLarge, overflowOf } from "../../projections/index.ts";
+import { EMPTY_REPLY, isStreamType } from "./empty-reply.ts";
+
+export interface ProviderFailure {
+  readonly kind: FailureKind;
+  readonly isRetryable: boolean;
+  /** Milliseconds that the provider asked to be left alone, where it said so. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** What the SDK's `APICallError` and `StreamProviderError` have in common. */
+const errorSchema = z.looseObject({
+  name: z.string().catch(""),
+  message: z.string().catch(""),
+  statusCode: z.number().optional().catch(undefined),
+  isRetryable: z.boolean().optional().catch(undefined),
+  type: z.string().optional().catch(undefined),
+  code: z.union([z.string(), z.number()]).optional().catch(undefined),
+  contentType: z.string().optional().catch(undefined),
+  responseBody: z.string().optional().catch(undefined),
+  responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
+});
+
+type ErrorFields = z.infer<typeof errorSchema>;
+
+const retryable: Readonly<Record<FailureKind, boolean>> = {
+  "rate-limit": true,
+  overloaded: true,
+  network: true,
+  server: true,
+  timeout: true,
+  "invalid-request": false,
+  authentication: false,
+  quota: false,
+  "content-filter": false,
+  "context-overflow": false,
+  "not-a-model": false,
+  unknown: false,
+};
+
+/** A stream that ended before the provider had said that it ends: the connection broke somewhere. */
+export const brokenStream: ProviderFailure = {
+  kind: "network",
+  isRetryable: retryable.network,
+  retryAfterMs: undefined,
+};
+
+const quotaPatterns: readonly RegExp[] = [/insufficient_quota/, /exceeded your current quota/i];
+const filterPatterns: readonly RegExp[] = [
+  /content_filter/,
+  /content_policy/,
+  /prohibited_content/i,
+];
+const overloadPatterns: readonly RegExp[] = [/overloaded/i, /slow_down/, /model is overloaded/i];
+const networkCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+  "UND_ERR_SOCKET",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** The kind of an error that a model call threw or streamed, as it is stored. */
+export function providerFailure(error: StoredError, now: number): ProviderFailure {
+  const fields = errorSchema.parse(error);
+  const kind = kindOf(fields, error);
+  return {
+    kind,
+    // A kind that we know decides; otherwise the SDK may know better.
+    isRetryable: kind === "unknown" ? fields.isRetryable === true : retryable[kind],
+    retryAfterMs: retryAfterMs(fields.responseHeaders ?? {}, now),
+  };
+}
+
+function kindOf(fields: ErrorFields, error: StoredError): FailureKind {
+  const { statusCode, name } = fields;
+  const said = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
+  const says = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(said));
+  if (name === "TimeoutError") return "timeout";
+  if (name === EMPTY_REPLY) return isStreamType(fields.contentType) ? "network" : "not-a-model";
+  if (overflowOf(error) !== undefined || isTooLarge(error)) return "context-overflow";
+  if (says(quotaPatterns) || statusCode === 402) return "quota";
+  if (says(filterPatterns)) return "content-filter";
+  if (statusCode === 429 || says([/rate_limit/, /RESOURCE_EXHAUSTED/])) return "rate-limit";
+  if (statusCode === 529 || statusCode === 503 || says(overloadPatterns)) return "overloaded";
+  if (statusCode === 401 || statusCode === 403 || name === "AI_LoadAPIKeyError") {
+    return "authentication";
+  }
+  if (statusCode === 408 || statusCode === 409) return "server";
+  if (statusCode !== undefined && statusCode >= 500) return "server";
+  if (statusCode !== undefined && statusCode >= 400) return "invalid-request";
+  return isNetworkError(error) ? "network" : "unknown";
+}
+
+/** A connection that failed or broke: Node puts its code on the error or on a cause of it. */
+function isNetworkError(error: StoredError): boolean {
+  for (let cause: JsonValue | undefined = error; isObject(cause); cause = cause["cause"]) {
+    const { name, message, code } = cause;
+    if (typeof code === "string" && networkCodes.has(code)) return true;
+    if (name !== "TypeError" || typeof message !== "string") continue;
+    if (/fetch failed|terminated|network/i.test(message)) return true;
+  }
+  return false;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return jsonObjectSchema.safeParse(value).success;
+}
+
+/** From `retry-after-ms`, or `retry-after` in seconds or as a date. */
+function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+  const milliseconds = Number.parseFloat(headers["retry-after-ms"] ?? "");
+  if (Number.isFinite(milliseconds)) return Math.max(0, milliseconds);
+  const after = headers["retry-after"];
+  if (after === undefined) return undefined;
+  const seconds = Number.parseFloat(after);
+  const delay = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - now;
+  return Number.isFinite(delay) ? Math.max(0, delay) : undefined;
+}

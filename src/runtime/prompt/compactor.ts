@@ -1,0 +1,118 @@
+/**
+ * Runs a compaction that the machine has asked for: has the prompt counted where that may spare it,
+ * prunes, plans, has a summary written, and says in the log what came of it. Ends with exactly one `context.compacted` or
+ * `context.compaction-rejected`; changes nothing but by its events.
+ */
+
+import {
+  compactionDue,
+  type CompactionStrategy,
+  type PlanningGround,
+} from "../../context/index.ts";
+import type { CompactionTrigger, EventBody } from "../../events/index.ts";
+import { inContextTokens, shorter } from "./compaction-end.ts";
+import { limitsNow, nextEstimate, type ContextGround } from "./context-figures.ts";
+import { compactionChoice, type StepSource } from "../../agent/index.ts";
+import {
+  ended,
+  fits,
+  orOnlyThisTurn,
+  rejected,
+  tokensOf,
+  withoutStrategy,
+} from "./fitting-compaction.ts";
+import { countPrompt } from "./prompt-count.ts";
+import { compactionGround } from "./prompt-limits.ts";
+import { pruningNow } from "./headroom.ts";
+import type { SessionDoor } from "../../state/index.ts";
+import { climbDown, type Ladder } from "./summary-ladder.ts";
+
+export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer" | "random"> {
+  readonly door: SessionDoor;
+  readonly source: StepSource;
+  readonly ground: ContextGround;
+  readonly strategy: CompactionStrategy;
+  readonly trigger: CompactionTrigger;
+}
+
+export async function runCompaction(run: CompactionRun): Promise<void> {
+  const { door, ground, strategy, trigger, clock } = run;
+  if (trigger === "limit") {
+    const counted = await countPrompt({ ...run, state: door.state, now: clock() });
+    await inOrder(door);
+    if (!door.state.machine.matches("compacting")) return;
+    if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
+    if (counted !== undefined) door.record(counted);
+    if (counted !== undefined && isRoom(run)) return door.record(rejected(run, "not-needed"));
+  }
+  const pruned = pruningNow(door.state, ground, clock(), "compaction");
+  if (pruned !== undefined) door.record(pruned);
+  if (pruned !== undefined && trigger === "limit" && isRoom(run)) {
+    return door.record(rejected(run, "not-needed"));
+  }
+  const planning = compactionGround(door.state, ground, clock());
+  const early = trigger === "asked" ? undefined : withoutStrategy(run, planning);
+  if (early !== undefined) return door.record(early);
+  const written = strategy.writer === undefined ? undefined : await fromModel(run, planning);
+  if (strategy.writer !== undefined) await inOrder(door);
+  // The session may have moved on: nobody waits for this one's end.
+  if (!door.state.machine.matches("compacting")) return;
+  if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
+  if (written !== undefined) return door.record(written);
+  const rung = strategy.writer === undefined ? {} : { rung: "digest" as const };
+  const end = ended(run, strategy, planning, rung);
+  door.record(trigger === "asked" || fits(run, end) ? end : orOnlyThisTurn(run, end, planning));
+}
+
+async function inOrder(door: SessionDoor): Promise<void> {
+  const turn = door.order({ kind: "compaction" });
+  if (turn !== undefined) await turn;
+}
+
+/** Whether the prompt has come below its limit. */
+function isRoom({ door, ground, clock }: CompactionRun): boolean {
+  const choice = compactionChoice(ground.prepared.agent.context);
+  if (choice === undefined) return false;
+  const estimate = nextEstimate(door.state, ground, clock());
+  return compactionDue(choice.when, estimate, undefined) !== "compact";
+}
+
+/** What a model wrote, as an event; undefined where it wrote nothing that is of use. */
+async function fromModel(
+  run: CompactionRun,
+  planning: PlanningGround,
+): Promise<EventBody | undefined> {
+  const { door, ground, strategy, source, signal, clock, timer, random } = run;
+  const { agent } = ground.prepared;
+  let accepted: EventBody | undefined;
+  await climbDown({
+    door,
+    source,
+    agent,
+    strategy,
+    ground: planning,
+    signal,
+    clock,
+    timer,
+    random,
+    room: (model) => {
+      const { contextWindow, maxOutputTokens } = limitsNow(door.state, ground, clock(), model);
+      if (contextWindow === undefined) return undefined;
+      return contextWindow - Math.min(maxOutputTokens ?? 0, contextWindow / 2);
+    },
+    isSmall: ({ covers, summary, rung, model, usage }) => {
+      const body = shorter(door.state, strategy, { covers, summary }, tokensOf(run), {
+        rung,
+        model,
+        usage,
+      });
+      const end = body && inContextTokens(door.state, body, ground, clock());
+      const isSmall =
+        end?.type === "context.compacted" &&
+        (run.trigger === "asked" || fits(run, end) || orOnlyThisTurn(run, end, planning) === end);
+      accepted = isSmall ? end : undefined;
+      return isSmall;
+    },
+  });
+  return accepted;
+}

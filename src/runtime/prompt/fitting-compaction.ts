@@ -1,0 +1,130 @@
+/**
+ * Which compaction is taken of those that may be: the agent's own, or what is left out where a prompt
+ * would not fit its model behind that. So the next short message can be sent. Pure.
+ */
+
+import {
+  newestTokens,
+  onlyThisTurn,
+  unsentMessages,
+  type CompactionStrategy,
+  type PlanningGround,
+} from "../../context/index.ts";
+import type { EventBody } from "../../events/index.ts";
+import { compaction, inContextTokens, type CompactionEnd, type Origin } from "./compaction-end.ts";
+import { nextEstimate, plainTokens, type ContextGround } from "./context-figures.ts";
+import { compactionChoice } from "../../agent/index.ts";
+import { compactionGround, compactionLimits } from "./prompt-limits.ts";
+import type { SessionDoor, SessionState } from "../../state/index.ts";
+
+/** What a compaction is chosen for. */
+export interface CompactionCase {
+  readonly door: Pick<SessionDoor, "state">;
+  readonly ground: ContextGround;
+  readonly strategy: CompactionStrategy;
+  readonly clock: () => number;
+}
+
+export function tokensOf({ ground, clock }: CompactionCase): (state: SessionState) => number {
+  return (state) => plainTokens(state, ground, clock());
+}
+
+export function rejected(
+  { door: { state }, ground, strategy, clock }: CompactionCase,
+  why: EventBody<"context.compaction-rejected">["data"]["why"],
+): EventBody<"context.compaction-rejected"> {
+  const beforeTokens = nextEstimate(state, ground, clock()).tokens;
+  return {
+    type: "context.compaction-rejected",
+    data: { strategy: strategy.name, why, beforeTokens },
+  };
+}
+
+/** What a strategy makes of the prompt without a model, in the tokens of the next estimate. */
+export function ended(
+  run: CompactionCase,
+  strategy: CompactionStrategy,
+  planning: PlanningGround,
+  origin: Origin = {},
+): CompactionEnd {
+  const { door, ground, clock } = run;
+  const end = compaction(door.state, strategy, tokensOf(run), planning, origin);
+  return inContextTokens(door.state, end, ground, clock());
+}
+
+/**
+ * What comes before the agent's own strategy: nothing is left out for a message that no model takes,
+ * messages that were never sent are left out first, and behind a second refusal nobody is asked for words.
+ */
+export function withoutStrategy(
+  run: CompactionCase,
+  planning: PlanningGround,
+): CompactionEnd | undefined {
+  const { history, view, compactions: tried } = run.door.state;
+  const { window, fixed } = limitsOf(run);
+  const isTooLong = newestTokens(history, view, planning) + fixed > window;
+  // A strategy of the user's own may cut even the newest message.
+  if (isTooLong && tokensAfter(ended(run, run.strategy, planning)) > window) {
+    return rejected(run, "nothing-to-gain");
+  }
+  const unsent = ended(run, unsentMessages, planning);
+  if (unsent.type === "context.compacted" && fits(run, unsent)) return unsent;
+  const isLast = tried.trigger === "overflow" && (tried.overflows > 1 || tried.attempts > 2);
+  return isLast ? smallest(run, planning) : undefined;
+}
+
+/** Whether anything more can be left out of a prompt. */
+export function canBeShorter(run: CompactionCase): boolean {
+  const planning = compactionGround(run.door.state, run.ground, run.clock());
+  return smallest(run, planning).type === "context.compacted";
+}
+
+/** The most that can be left out. */
+function smallest(run: CompactionCase, planning: PlanningGround): CompactionEnd {
+  const own = ended(run, run.strategy, planning);
+  if (!isCompacted(run)) return own;
+  const least = ended(run, onlyThisTurn, planning);
+  return tokensAfter(least) < tokensAfter(own) ? least : own;
+}
+
+/** A compaction that leaves a prompt which the model does not take; or all before this turn left out, where it takes that. */
+export function orOnlyThisTurn(
+  run: CompactionCase,
+  end: CompactionEnd,
+  planning: PlanningGround,
+): CompactionEnd {
+  if (!isCompacted(run)) return end;
+  const least = ended(run, onlyThisTurn, planning);
+  if (least.type !== "context.compacted" || tokensAfter(least) >= tokensAfter(end)) return end;
+  return fits(run, least) || tokensAfter(end) > limitsOf(run).window ? least : end;
+}
+
+/** Whether the agent has its sessions compacted at all. */
+function isCompacted({ ground }: CompactionCase): boolean {
+  return compactionChoice(ground.prepared.agent.context) !== undefined;
+}
+
+/** Whether the prompt has room behind a compaction. */
+export function fits(run: CompactionCase, end: CompactionEnd): boolean {
+  return tokensAfter(end) <= limitsOf(run).most;
+}
+
+/** Tokens of the prompt behind it. */
+function tokensAfter({ type, data }: CompactionEnd): number {
+  return type === "context.compacted"
+    ? data.afterTokens
+    : (data.beforeTokens ?? Number.POSITIVE_INFINITY);
+}
+
+/** What the prompt may have, without bound where nobody knows, and what of it stands before all messages. */
+function limitsOf({ door, ground, clock }: CompactionCase): {
+  readonly most: number;
+  readonly window: number;
+  readonly fixed: number;
+} {
+  const estimate = nextEstimate(door.state, ground, clock());
+  const { most, window } = compactionLimits(door.state, ground, estimate);
+  const { instructions, tools } = estimate.breakdown;
+  const unbounded = Number.POSITIVE_INFINITY;
+  return { most: most ?? unbounded, window: window ?? unbounded, fixed: instructions + tools };
+}

@@ -1,0 +1,98 @@
+/**
+ * Has the next prompt counted, where a count may change what is done about it. Called by the
+ * compactor before it leaves anything out. Records nothing; a count that fails is an event too.
+ */
+
+import type { ContextEstimate } from "../../context/index.ts";
+import type { EventBody } from "../../events/index.ts";
+import { promptMessages } from "../../projections/index.ts";
+import { unlessAborted, onAbort, toStoredError, type Timer } from "../../shared/index.ts";
+import { nextEstimate, type ContextGround } from "./context-figures.ts";
+import {
+  compactionChoice,
+  DEFAULT_COUNT_MS,
+  type CountRequest,
+  type TokenCounter,
+} from "../../agent/index.ts";
+import type { SessionState } from "../../state/index.ts";
+
+/** What is guessed may be double of what it is; a model's factor is bounded by the same. */
+const MOST_GUESSED = 2;
+
+export interface CountRun {
+  readonly state: SessionState;
+  readonly ground: ContextGround;
+  readonly now: number;
+  readonly timer: Timer;
+  readonly signal: AbortSignal;
+}
+
+export type CountEvent = EventBody<"context.counted"> | EventBody<"context.count-failed">;
+
+/** What came of a count, or undefined where none was worth a request. */
+export async function countPrompt(run: CountRun): Promise<CountEvent | undefined> {
+  const { state, ground, now } = run;
+  const { agent, description } = ground.prepared;
+  const { counter } = agent.context ?? {};
+  const estimate = nextEstimate(state, ground, now);
+  if (counter === undefined || !mayFit(state, ground, estimate)) return undefined;
+  const { instructions, tools, settings, headers, providerOptions } = agent;
+  const asked = {
+    counter: counter.name,
+    model: description.model,
+    estimatedTokens: estimate.tokens,
+  };
+  try {
+    const tokens = await answer(counter, run, {
+      messages: promptMessages(state.history, state.view),
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(tools === undefined ? {} : { tools }),
+      ...(settings === undefined ? {} : { settings }),
+      ...(headers === undefined ? {} : { headers }),
+      ...(providerOptions === undefined ? {} : { providerOptions }),
+    });
+    return { type: "context.counted", data: { ...asked, tokens } };
+  } catch (error) {
+    return { type: "context.count-failed", data: { ...asked, error: toStoredError(error) } };
+  }
+}
+
+/** Whether the prompt is within its limit if what is guessed of it is guessed twice too high; asked once a step. */
+function mayFit(
+  { counts }: SessionState,
+  { prepared: { agent } }: ContextGround,
+  estimate: ContextEstimate,
+): boolean {
+  const limit = compactionChoice(agent.context)?.when.limit(estimate);
+  if (limit === undefined || counts.asked) return false;
+  const { tokens, since } = estimate;
+  const guessed = since === undefined ? tokens : Math.abs(since.added) + Math.abs(since.removed);
+  return guessed > 0 && tokens - guessed * (1 - 1 / MOST_GUESSED) <= limit;
+}
+
+/** @throws what the counter throws, that it is late, that it answers nonsense; or the signal's reason */
+async function answer(
+  counter: TokenCounter,
+  { timer, signal }: CountRun,
+  request: Omit<CountRequest, "signal">,
+): Promise<number> {
+  const { name, timeoutMs = DEFAULT_COUNT_MS } = counter;
+  const stop = new AbortController();
+  using _ = onAbort(signal, () => {
+    stop.abort(signal.reason);
+  });
+  const late = (): void => {
+    const message = `The counter ${name} took longer than ${timeoutMs} ms.`;
+    stop.abort(new DOMException(message, "TimeoutError"));
+  };
+  const limit = timer(timeoutMs, late, { kind: "count" });
+  // One that throws at once is no different from one that rejects.
+  const counting = (async () => await counter.count({ ...request, signal: stop.signal }))();
+  const tokens = await unlessAborted(counting, stop.signal, () => {}).finally(() => {
+    limit[Symbol.dispose]();
+  });
+  if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
+  throw new RangeError(
+    `The counter ${name} answered ${String(tokens)}, which is no number of tokens.`,
+  );
+}

@@ -1,0 +1,115 @@
+/** What follows when a provider refuses a prompt as too long: decided from a session's state alone. Pure. */
+
+import { unsentMessages, type ContextEstimate } from "../../context/index.ts";
+import type { EventBody } from "../../events/index.ts";
+import { isTooLarge, noUsage } from "../../projections/index.ts";
+import { nextEstimate, type ContextGround } from "./context-figures.ts";
+import { compactionChoice, type ContextOptions } from "../../agent/index.ts";
+import { groundBelow, REFUSED_SHARE, refusedLimit, refusedTokens } from "./prompt-limits.ts";
+import { cutsNow, omissionNow } from "./headroom.ts";
+import type { SessionState } from "../../state/index.ts";
+
+/** How often a step's prompt may be refused and sent once more, shorter. */
+export const MOST_REFUSALS = 2;
+/** Compactions that are tried for one step in all. */
+const MOST_ATTEMPTS = 3;
+
+/** Media that are left out after a request that was too large in bytes, as an event. */
+export function omissionAfterRefusal(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+): EventBody | undefined {
+  const { history, machine } = state;
+  const { error } = history.open ?? {};
+  if (error === undefined || !isTooLarge(error) || machine.context.stopping !== undefined)
+    return undefined;
+  const estimate = nextEstimate(state, ground, now);
+  return omissionNow(state, ground, estimate, REFUSED_SHARE * estimate.bytes);
+}
+
+/**
+ * What new tool results are cut, or cut again, after a prompt that was too long, as an event; and
+ * what the prompt may have then.
+ */
+export function cutsAfterOverflow(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+): { readonly cut: EventBody; readonly limit: number } | undefined {
+  const { machine, compactions } = state;
+  const tried = compactions.trigger === "overflow" && compactions.attempts > 0;
+  if (tried || machine.context.stopping !== undefined) return undefined;
+  const estimate = nextEstimate(state, ground, now);
+  const limit = refusedLimit(state, ground, estimate);
+  const cut = cutsNow(state, ground, groundBelow(limit, ground, estimate));
+  return cut && { cut, limit };
+}
+
+/**
+ * What follows when the provider refused a prompt as too long: a compaction, the same step once
+ * more (`retry`), or its end.
+ */
+export function afterOverflow(
+  { machine, compactions, history }: SessionState,
+  context: ContextOptions | undefined,
+  { hasUnsent, isShorter }: RefusedPrompt = { hasUnsent: false, isShorter: false },
+): EventBody | "retry" {
+  const { step, stopping } = machine.context;
+  const { trigger, outcome, attempts } = compactions;
+  const usage = noUsage;
+  // Whether a compaction was begun since the prompt was refused.
+  const tried = trigger === "overflow" && attempts > 0;
+  if (tried && outcome === "recovered") {
+    return { type: "step.interrupted", data: { step, reason: "recovered", usage } };
+  }
+  if (stopping !== undefined || (tried && outcome === "cancelled")) {
+    return { type: "step.interrupted", data: { step, reason: "cancelled", usage } };
+  }
+  if (tried && outcome === "compacted") return "retry";
+  if (!tried && attempts < MOST_ATTEMPTS) {
+    const how = compactionChoice(context)?.how ?? (hasUnsent ? unsentMessages : undefined);
+    const data = how && ({ trigger: "overflow", strategy: how.name } as const);
+    if (data !== undefined) return { type: "context.compaction-started", data };
+  }
+  if (isShorter) return "retry";
+  const error = history.open?.error ?? { name: "Error", message: "The prompt is too long." };
+  return { type: "step.failed", data: { step, kind: "context-overflow", error, usage } };
+}
+
+/** What is known of a prompt that was refused. */
+export interface RefusedPrompt {
+  /** Whether it has messages that were never answered, which can be left out where nothing is compacted. */
+  readonly hasUnsent: boolean;
+  /** Whether it was cut or cleared since, and is not known to be too long still. */
+  readonly isShorter: boolean;
+}
+
+export function refusedPrompt(
+  state: SessionState,
+  ground: ContextGround,
+  now: number,
+): RefusedPrompt {
+  const estimate = nextEstimate(state, ground, now);
+  return {
+    hasUnsent: hasUnsent(state, ground, estimate),
+    isShorter: isShorter(state, estimate),
+  };
+}
+
+function hasUnsent(state: SessionState, ground: ContextGround, estimate: ContextEstimate): boolean {
+  const { history, view } = state;
+  const limit = refusedLimit(state, ground, estimate);
+  const planning = groundBelow(limit, ground, estimate);
+  return unsentMessages.plan(history, view, planning) !== undefined;
+}
+
+function isShorter(state: SessionState, estimate: ContextEstimate): boolean {
+  const { open } = state.history;
+  const { prunings, cuts, omissions } = state.view;
+  const { tokens, room } = estimate;
+  const changes = [...prunings, ...cuts, ...omissions];
+  const isSame = !changes.some(({ position }) => position > (open?.position ?? 0));
+  if (isSame || tokens >= refusedTokens(state, estimate)) return false;
+  return room === undefined || tokens <= room.window;
+}

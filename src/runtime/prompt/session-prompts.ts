@@ -1,0 +1,178 @@
+/**
+ * A session's prompts: how large the next one is, and what is done so that it has room. Records
+ * through the session's door; the actor says when.
+ */
+
+import { unsentMessages, type CompactionStrategy } from "../../context/index.ts";
+import { runCompaction, type CompactionRun } from "./compactor.ts";
+import {
+  contextFigures,
+  nextPrompt,
+  type ContextFigures,
+  type ContextGround,
+  type EstimatedPrompt,
+} from "./context-figures.ts";
+import { canBeShorter } from "./fitting-compaction.ts";
+import {
+  compactionChoice,
+  compactionHow,
+  type Agent,
+  bindReader,
+  guardedStrategy,
+  isCallbackFailure,
+} from "../../agent/index.ts";
+import { stepGround } from "./prompt-limits.ts";
+import { compactionNow, cutsNow, omissionNow } from "./headroom.ts";
+import { previewCompaction, type CompactionPreview } from "./preview.ts";
+import { PruningWatch } from "./pruning-watch.ts";
+import {
+  afterOverflow,
+  cutsAfterOverflow,
+  MOST_REFUSALS,
+  omissionAfterRefusal,
+  refusedPrompt,
+} from "./refused-prompt.ts";
+import { readResult } from "./result-reading.ts";
+import { toStoredError } from "../../shared/index.ts";
+import type { SessionState } from "../../state/index.ts";
+
+type Surroundings = Pick<CompactionRun, "door" | "source" | "clock" | "timer" | "random">;
+
+export class SessionPrompts {
+  readonly #around: Surroundings;
+  readonly #ground: ContextGround;
+  readonly #pruning = new PruningWatch();
+  /** What the compaction that was asked for is to be. */
+  #asked: CompactionStrategy | undefined;
+
+  constructor(around: Surroundings, ground: ContextGround) {
+    this.#around = around;
+    this.#ground = ground;
+  }
+
+  /** The figures of `session.context()`, now or in a state that was. */
+  figures(state: SessionState = this.#around.door.state): ContextFigures {
+    return contextFigures(state, this.#ground, this.#around.clock());
+  }
+
+  next(): EstimatedPrompt {
+    const { door, clock } = this.#around;
+    return nextPrompt(door.state, this.#ground, clock());
+  }
+
+  /** The same without the user's functions, one of which has failed. */
+  plain(): EstimatedPrompt {
+    const { door, clock } = this.#around;
+    const { prepared } = this.#ground;
+    const agent = { ...prepared.agent, context: {} };
+    const catalogue = { limits: () => undefined, cost: () => undefined };
+    return nextPrompt(door.state, { prepared: { ...prepared, agent }, catalogue }, clock());
+  }
+
+  /** The prompt of the step that is due, with long results cut, pruned where that is worth it, without the oldest media where it is too large; undefined where a compaction has begun first. */
+  beforeStep(): EstimatedPrompt | undefined {
+    const { door, clock } = this.#around;
+    let next = this.next();
+    const cut = cutsNow(door.state, this.#ground, stepGround(this.#ground, next.estimate));
+    if (cut !== undefined) {
+      door.record(cut);
+      next = this.next();
+    }
+    const pruned = this.#pruning.beforeStep(door.state, this.#ground, next.estimate, clock());
+    if (pruned !== undefined) {
+      door.record(pruned);
+      next = this.next();
+    }
+    const omitted = omissionNow(door.state, this.#ground, next.estimate);
+    if (omitted !== undefined) {
+      door.record(omitted);
+      next = this.next();
+    }
+    const compaction = compactionNow(door.state, this.#ground, next.estimate);
+    if (compaction === undefined) return next;
+    door.record(compaction);
+    return undefined;
+  }
+
+  /** The agent as its tools are run here: the one that reads results reads those of this session. */
+  equipped(): Agent {
+    const { door, clock } = this.#around;
+    return bindReader(this.#ground.prepared.agent, (asked) =>
+      readResult(door.state, this.#ground, clock(), asked),
+    );
+  }
+
+  /** What a compaction would leave of a state. */
+  preview(state: SessionState, how: CompactionStrategy | undefined): CompactionPreview {
+    const strategy = how ?? this.#usual();
+    return previewCompaction(state, strategy, this.#ground, this.#around.clock());
+  }
+
+  /** Begins a compaction that was asked for. */
+  ask(how: CompactionStrategy | undefined): void {
+    const strategy = how === undefined ? this.#usual() : guardedStrategy(how, "strategy");
+    this.#asked = strategy;
+    this.#around.door.record({
+      type: "context.compaction-started",
+      data: { trigger: "asked", strategy: strategy.name },
+    });
+  }
+
+  /** Runs the compaction that has begun. */
+  async compact(signal: AbortSignal): Promise<void> {
+    const trigger = this.#around.door.state.compactions.trigger ?? "asked";
+    const strategy = this.#asked ?? (trigger === "asked" ? this.#usual() : this.#own());
+    this.#asked = undefined;
+    const { door } = this.#around;
+    try {
+      await runCompaction({ ...this.#around, ground: this.#ground, strategy, trigger, signal });
+    } catch (thrown) {
+      if (!isCallbackFailure(thrown) || !door.state.machine.matches("compacting")) throw thrown;
+      const [error, { name }] = [toStoredError(thrown), strategy];
+      door.record({
+        type: "context.compaction-rejected",
+        data: { strategy: name, why: "failed", error },
+      });
+    }
+  }
+
+  /** Whether a prompt that was refused may be sent once more: the second time only if there is more to leave out. */
+  mayBeShorter(): boolean {
+    const { door, clock } = this.#around;
+    const { overflows } = door.state.compactions;
+    if (overflows === 0 || overflows >= MOST_REFUSALS) return overflows === 0;
+    return canBeShorter({ door, ground: this.#ground, strategy: this.#own(), clock });
+  }
+
+  /** After a prompt that was too long: whether it is sent once more, shorter. Records what is done else. */
+  retries(): boolean {
+    const { door, clock } = this.#around;
+    const omitted = omissionAfterRefusal(door.state, this.#ground, clock());
+    if (omitted !== undefined) {
+      door.record(omitted);
+      return true;
+    }
+    const shorter = cutsAfterOverflow(door.state, this.#ground, clock());
+    if (shorter !== undefined) {
+      door.record(shorter.cut);
+      if (this.next().estimate.tokens <= shorter.limit) return true;
+    }
+    const next = afterOverflow(
+      door.state,
+      this.#ground.prepared.agent.context,
+      refusedPrompt(door.state, this.#ground, clock()),
+    );
+    if (next === "retry") return true;
+    door.record(next);
+    return false;
+  }
+
+  /** How it is compacted without being asked for. */
+  #own(): CompactionStrategy {
+    return compactionChoice(this.#ground.prepared.agent.context)?.how ?? unsentMessages;
+  }
+
+  #usual(): CompactionStrategy {
+    return compactionHow(this.#ground.prepared.agent.context);
+  }
+}

@@ -1,0 +1,90 @@
+/** One call of the model that writes a summary. Nothing of it is recorded part by part: only what comes of it. */
+
+import type { SummaryReply, SummaryRequest } from "../../context/index.ts";
+import type { FinishReason, StoredError, TokenUsage } from "../../events/index.ts";
+import { type Agent, CallWatch, type StepOutput, type StepSource } from "../../agent/index.ts";
+import { toStoredError, type Timer } from "../../shared/index.ts";
+
+export interface SummaryCall {
+  readonly source: StepSource;
+  readonly agent: Agent;
+  readonly model: Agent["model"];
+  readonly request: SummaryRequest;
+  readonly signal: AbortSignal;
+  readonly timer: Timer;
+}
+
+export interface SummaryAnswer {
+  readonly reply: SummaryReply;
+  /** What the provider billed, or our guess of it. */
+  readonly usage: TokenUsage;
+  /** What the provider threw or streamed, or that it took too long. */
+  readonly error: StoredError | undefined;
+}
+
+/** Characters for a token, at most: one that says more than it may is not listened to for ever. */
+const MOST_PER_TOKEN = 8;
+
+export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> {
+  const { request, agent, source } = call;
+  using watch = new CallWatch(agent.timeLimits ?? {}, call);
+  const { signal } = watch;
+  let text = "";
+  let calledTools = false;
+  let error: StoredError | undefined;
+  let end: Extract<StepOutput, { readonly kind: "end" }> | undefined;
+  const stop = new AbortController();
+  const outputs = source.call({
+    agent: asked(call),
+    messages: [{ role: "user", content: request.prompt }],
+    signal: AbortSignal.any([signal, stop.signal]),
+  });
+  try {
+    for await (const output of outputs) {
+      if (signal.aborted) break;
+      if (output.kind === "end") {
+        end = output;
+        continue;
+      }
+      if (output.kind === "head") continue;
+      const { part } = output;
+      if (part.type === "part.error") ({ error } = part.data);
+      else if (part.type !== "part.start-step") watch.token();
+      if (part.type === "part.text-delta") text += part.data.text;
+      if (part.type === "part.tool-call") calledTools = true;
+      if (text.length > MOST_PER_TOKEN * request.maxTokens) break;
+    }
+  } catch (thrown) {
+    error = toStoredError(thrown);
+  } finally {
+    // It may have more to say: it is not waited for.
+    stop.abort();
+  }
+  const { lateness } = watch;
+  if (end === undefined && lateness !== undefined) error = toStoredError(lateness);
+  const finishReason: FinishReason = end?.finishReason ?? "length";
+  return {
+    reply: { text, finishReason, calledTools },
+    usage: end?.usage ?? guessed(request, text),
+    error,
+  };
+}
+
+function asked({ agent, model, request }: SummaryCall): Agent {
+  const { settings, headers, providerOptions } = agent;
+  return {
+    model,
+    instructions: request.instructions,
+    settings: { ...settings, maxOutputTokens: request.maxTokens },
+    ...(headers === undefined ? {} : { headers }),
+    ...(providerOptions === undefined ? {} : { providerOptions }),
+  };
+}
+
+function guessed(request: SummaryRequest, text: string): TokenUsage {
+  return {
+    basis: "estimated",
+    inputTokens: request.tokens,
+    outputTokens: Math.ceil(text.length / 4),
+  };
+}

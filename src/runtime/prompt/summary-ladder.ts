@@ -1,0 +1,121 @@
+/**
+ * Gets a summary from a model, rung by rung: what is asked becomes less each time it does not come
+ * about. Every rung that failed is recorded; the last resort, without a model, is the caller's.
+ */
+
+import type { CompactionStrategy, PlanningGround, SummaryRequest } from "../../context/index.ts";
+import {
+  deepFreeze,
+  type ModelName,
+  type StoredError,
+  type SummaryProblem,
+  type SummaryRung,
+  type TokenUsage,
+} from "../../events/index.ts";
+import { DEFAULT_MAX_ATTEMPTS, nameOf, type Agent, type StepSource } from "../../agent/index.ts";
+import { providerFailure, retryDelayMs } from "../model/index.ts";
+import type { SessionDoor } from "../../state/index.ts";
+import { callSummariser, type SummaryAnswer } from "./summary-call.ts";
+import { waited, type Timer } from "../../shared/index.ts";
+
+export interface Ladder {
+  readonly door: SessionDoor;
+  readonly source: StepSource;
+  readonly agent: Agent;
+  readonly strategy: CompactionStrategy;
+  readonly ground: PlanningGround;
+  /** Tokens that a request may have, where the window of that model is known. */
+  readonly room: (model: ModelName) => number | undefined;
+  /** Whether a prompt with that summary is small enough. */
+  readonly isSmall: (plan: Written) => boolean;
+  readonly signal: AbortSignal;
+  readonly clock: () => number;
+  readonly timer: Timer;
+  readonly random: () => number;
+}
+
+/** A summary that a model wrote. */
+export interface Written {
+  readonly covers: SummaryRequest["covers"];
+  readonly summary: string;
+  readonly rung: SummaryRung;
+  readonly model: ModelName;
+  readonly usage: TokenUsage;
+}
+
+const rungs: readonly SummaryRung[] = ["whole", "capped", "newest"];
+
+/** The summary, or undefined where no rung brought one or the signal said stop. */
+export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
+  const { strategy, door, agent, ground, signal } = ladder;
+  const { writer } = strategy;
+  if (writer === undefined) return undefined;
+  const model = writer.model ?? agent.model;
+  const name = nameOf(model);
+  const { history, view } = deepFreeze({ history: door.state.history, view: door.state.view });
+  for (const rung of rungs) {
+    if (signal.aborted) return undefined;
+    const room = ladder.room(name);
+    const request = writer.request(rung, history, view, ground, room);
+    if (request === undefined) return undefined;
+    const refuse = (why: SummaryProblem, spent: Spent = {}): void => {
+      door.record({
+        type: "context.summary-rejected",
+        data: { strategy: strategy.name, rung, why, ...spent },
+      });
+    };
+    if (room !== undefined && request.tokens > room) {
+      refuse("no-room");
+      continue;
+    }
+    const answer = await patientCall(ladder, model, request);
+    const turn = door.order({ kind: "summary" });
+    if (turn !== undefined) await turn;
+    const { usage } = answer;
+    const spent = { model: name, usage };
+    if (signal.aborted) {
+      refuse("failed", spent);
+      return undefined;
+    }
+    if (answer.error !== undefined) {
+      const { error } = answer;
+      const { kind } = providerFailure(error, ladder.clock());
+      const tooLong = kind === "context-overflow";
+      refuse(tooLong ? "overflow" : "failed", { ...(tooLong ? {} : spent), error });
+      // Asking for less helps against nothing else.
+      if (tooLong || kind === "timeout") continue;
+      return undefined;
+    }
+    const read = request.read(answer.reply);
+    if ("problem" in read) {
+      refuse(read.problem, spent);
+      continue;
+    }
+    const written = { covers: request.covers, summary: read.summary, rung, ...spent };
+    if (ladder.isSmall(written)) return written;
+    refuse("too-long", spent);
+  }
+  return undefined;
+}
+
+interface Spent {
+  readonly model?: ModelName;
+  readonly usage?: TokenUsage;
+  readonly error?: StoredError;
+}
+
+/** Tried again after what may pass, as a step is. */
+async function patientCall(
+  { source, agent, signal, clock, timer, random }: Ladder,
+  model: Agent["model"],
+  request: SummaryRequest,
+): Promise<SummaryAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await callSummariser({ source, agent, model, request, signal, timer });
+    if (answer.error === undefined || signal.aborted) return answer;
+    if (attempt >= (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) return answer;
+    const delayMs = retryDelayMs(providerFailure(answer.error, clock()), attempt, random());
+    if (delayMs === undefined) return answer;
+    await waited(timer, delayMs, { kind: "summary-retry" }, signal);
+  }
+}

@@ -1,0 +1,191 @@
+/** What `createRuntime` takes, and the functions in it that are asked for figures later. */
+
+import { isIP } from "node:net";
+import { z } from "zod";
+import { ownCopy, TurnlogError } from "../events/index.ts";
+import {
+  amount,
+  check,
+  code,
+  flag,
+  implementation,
+  list,
+  many,
+  milliseconds,
+  name,
+  named,
+  off,
+  oneOf,
+  optionsOf,
+  report,
+  text,
+  thing,
+} from "../validation/index.ts";
+import { heldAgent, agentSchema } from "../agent/index.ts";
+import type { AttachmentOptions, BlobOptions } from "../media/index.ts";
+import type { HttpMcpServer, StdioMcpServer } from "../mcp/index.ts";
+import type { Encryption, RuntimeOptions } from "./runtime-options.ts";
+import { checkPolicies } from "./tool-policies.ts";
+
+type KeyOf<Union> = Union extends unknown ? keyof Union : never;
+type AnyRuntime = { readonly [Key in Exclude<KeyOf<RuntimeOptions>, "agent">]?: unknown } & {
+  readonly agent: unknown;
+};
+
+const places = ["dir", "memory", "log"] as const;
+
+const serverFields = {
+  startTimeoutMs: milliseconds,
+  callTimeoutMs: milliseconds,
+  needsApproval: z.union(
+    [z.boolean(), z.literal("unless-read-only")],
+    'true, false or "unless-read-only"',
+  ),
+};
+const processSchema = optionsOf<StdioMcpServer>(
+  { ...serverFields, args: list, env: named(text), cwd: name },
+  { command: name },
+);
+const addressSchema = optionsOf<HttpMcpServer>(
+  { ...serverFields, type: oneOf("http", "sse"), headers: named(text) },
+  { url: name },
+);
+const serverSchema = z.unknown().superRefine((value, context) => {
+  const has = (key: string): boolean => Reflect.get(Object(value), key) !== undefined;
+  if (has("command") && has("url")) {
+    context.addIssue({
+      code: "custom",
+      message: "an object with a `command` or a `url`, one of them",
+    });
+  } else if (has("command")) report(processSchema, value, context, []);
+  else if (has("url")) report(addressSchema, value, context, []);
+  else context.addIssue({ code: "custom", message: "an object with a `command` or a `url`" });
+});
+
+const schema = optionsOf<AnyRuntime>(
+  {
+    dir: name,
+    memory: z.literal(true, "true"),
+    log: implementation({ append: code, read: code }),
+    durability: oneOf("sync", "os"),
+    takeOver: flag,
+    blobs: off(
+      optionsOf<BlobOptions>(
+        {
+          inlineBytes: amount,
+          maxBytes: amount,
+          maxSessionBytes: amount,
+          store: implementation({}),
+          recorded: code,
+        },
+        {},
+      ),
+    ),
+    mcp: named(serverSchema),
+    recovery: oneOf("stop", "continue"),
+    maxRecoveries: many,
+    hashChain: flag,
+    attachments: optionsOf<AttachmentOptions>(
+      {
+        maxBytes: amount,
+        fetch: code,
+        timeoutMs: milliseconds,
+        allow: thing(
+          "a list of host names, IP addresses and CIDR ranges, such as `10.1.0.0/16`",
+          (value) => Array.isArray(value) && value.every(isHostOrRange),
+        ),
+      },
+      {},
+    ),
+    encryption: optionsOf<Encryption>({}, { keys: implementation({}) }),
+    stepSource: oneOf("language-model-call", "stream-text"),
+    idleAfterMs: milliseconds,
+    graceMs: milliseconds,
+    onWarning: code,
+    clock: code,
+    newId: code,
+    timer: code,
+    random: code,
+    order: code,
+  },
+  { agent: thing("an agent, which is an object with a `model`", isObject) },
+);
+
+/** What else could be meant (an address with its `https://`, a pattern) would never allow anything. */
+function isHostOrRange(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  const [address = "", bits, ...more] = value.split("/");
+  const version = isIP(address);
+  if (bits === undefined) return version !== 0 || /^(?=.*[a-z])[\w-]+(\.[\w-]+)*\.?$/i.test(value);
+  const most = version === 4 ? 32 : 128;
+  return version !== 0 && more.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= most;
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+/**
+ * Options that were checked, with functions that are checked when they answer.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
+export function checkedOptions(given: RuntimeOptions): RuntimeOptions {
+  check(schema, given, "createRuntime");
+  checkPlace(given);
+  // The agent is prepared while the store is opened; a wrong one is refused before that.
+  check(agentSchema, given.agent, "createRuntime", { name: "agent" });
+  checkPolicies(given.agent, given.mcp, "createRuntime");
+  const { clock, random, newId, attachments, blobs, mcp } = given;
+  return {
+    ...given,
+    // As they are now: who goes on with them may change them.
+    agent: heldAgent(given.agent),
+    ...(attachments && { attachments: ownCopy(attachments) }),
+    ...(blobs && { blobs: { ...blobs } }),
+    ...(mcp && { mcp: ownCopy(mcp) }),
+    ...(clock && {
+      clock: answering("clock", clock, Number.isFinite, "a number of epoch milliseconds"),
+    }),
+    ...(random && {
+      random: answering("random", random, (n) => n >= 0 && n <= 1, "a number from 0 to 1"),
+    }),
+    ...(newId && {
+      newId: answering("newId", newId, (id) => typeof id === "string" && id !== "", "a text"),
+    }),
+  };
+}
+
+function checkPlace(given: RuntimeOptions): void {
+  const told = places.filter((place) => Reflect.get(given, place) !== undefined);
+  if (told.length === 1) {
+    const idle = ["durability", "takeOver"].find((key) => Reflect.get(given, key) !== undefined);
+    if (told[0] === "dir" || idle === undefined) return;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `createRuntime: \`${idle}\` has no effect with \`${told[0]}\`: it is for a store in a folder (\`dir\`).`,
+      { details: { option: idle } },
+    );
+  }
+  const what = told.length === 0 ? "none of them" : told.join(" and ");
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `createRuntime: where the log is kept must be said by one of \`dir\`, \`memory: true\` and \`log\`, not by ${what}.`,
+  );
+}
+
+/** What it answers goes into the log: what cannot be read there again must not be written. */
+function answering<Answer>(
+  option: string,
+  ask: () => Answer,
+  fits: (answer: Answer) => boolean,
+  words: string,
+): () => Answer {
+  return () => {
+    const answer = ask();
+    if (fits(answer)) return answer;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `createRuntime: \`${option}\` must answer ${words}, not ${String(answer)}.`,
+    );
+  };
+}

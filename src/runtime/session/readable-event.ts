@@ -1,0 +1,34 @@
+/**
+ * The last line of defence of a log: what is recorded is what reading accepts. Borders parse what comes
+ * in, in better words; this is asked of every event, so deltas, which are most of them, take a short way.
+ */
+
+import { z } from "zod";
+import { eventSchemas, TurnlogError, type SessionEvent } from "../../events/index.ts";
+import { toJson } from "../../shared/index.ts";
+
+/** @throws TurnlogError `EVENT_INVALID` where the event could not be read again */
+export function assertReadable(session: string, { seq, type, data }: SessionEvent): void {
+  switch (type) {
+    case "unknown":
+      return;
+    case "part.text-delta":
+    case "part.reasoning-delta":
+      if (typeof data.id === "string" && typeof data.text === "string") return;
+      break;
+    case "part.tool-input-delta":
+      if (typeof data.id === "string" && typeof data.delta === "string") return;
+      break;
+    default:
+  }
+  const schema: z.ZodType = eventSchemas[type];
+  if (schema.safeParse(data).success) return;
+  // JSON leaves out what is undefined.
+  const stored = schema.safeParse(toJson(data));
+  if (stored.success) return;
+  throw new TurnlogError(
+    "EVENT_INVALID",
+    `An event of type ${type} was not recorded in session ${session}, as it could not be read again: ${z.prettifyError(stored.error)}`,
+    { session, position: seq, cause: stored.error },
+  );
+}

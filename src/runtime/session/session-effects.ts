@@ -1,0 +1,293 @@
+/**
+ * What the machine asks for, done: turns and steps are begun, the model and the tools are called, room
+ * is made. What comes of it is recorded through the session's door, never kept here; what is kept lasts
+ * for a step, and after a restart is read from the history again. Used by the session's actor alone.
+ */
+
+import type { ModelMessage } from "ai";
+import { estimateSpent, type ModelCatalogue } from "../../context/index.ts";
+import type { EventBody, SessionEvent, StoredError } from "../../events/index.ts";
+import type { Effect } from "../../machines/index.ts";
+import { promptDigest, promptMessages } from "../../projections/index.ts";
+import {
+  DEFAULT_MAX_STEPS,
+  NO_STEP_LIMIT,
+  type PreparedAgent,
+  type StepSource,
+  isCallbackFailure,
+} from "../../agent/index.ts";
+import { withExpansion, type SessionBlobs } from "../../media/index.ts";
+import { type EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
+import { runModelStep } from "../model/index.ts";
+import { settlement, type SessionDoor } from "../../state/index.ts";
+import { waited, type Timer, toStoredError } from "../../shared/index.ts";
+import { ToolRunner } from "../tools/index.ts";
+import { repetition, TurnClock } from "./turn-limits.ts";
+
+export interface SessionEffectsOptions {
+  readonly door: SessionDoor;
+  readonly source: StepSource;
+  readonly catalogue: ModelCatalogue;
+  readonly blobs: SessionBlobs;
+  readonly graceMs: number;
+  readonly clock: () => number;
+  readonly timer: Timer;
+  readonly random: () => number;
+  /** Why what runs for a step is stopped when its turn is. */
+  readonly stopped: () => Error;
+  /** Told of what can be put on record no more. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class SessionEffects implements Disposable {
+  readonly #options: SessionEffectsOptions;
+  /** Who runs it: as it was given, until it is told otherwise. */
+  #given: PreparedAgent;
+  /** The same, whose prompts are counted as they are sent. */
+  #prepared: PreparedAgent;
+  #prompts: SessionPrompts;
+  readonly #clock: TurnClock;
+  /** Stops what runs for the current step: the model call, the back-off, the tools. */
+  #stop = new AbortController();
+  #messages: readonly ModelMessage[] = [];
+  #inputs = new Map<string, unknown>();
+  #tools: ToolRunner | undefined;
+  /** Why the step that is begun fails before its model is called. */
+  #fault: StoredError | undefined;
+
+  constructor(prepared: PreparedAgent, options: SessionEffectsOptions) {
+    this.#options = options;
+    this.#given = prepared;
+    this.#prepared = withExpansion(prepared, options.blobs);
+    this.#clock = new TurnClock(prepared.agent, options);
+    this.#prompts = this.#promptsOf(this.#prepared);
+  }
+
+  get prompts(): SessionPrompts {
+    return this.#prompts;
+  }
+
+  /** Has steps run by the same agent with other tools of MCP servers; answers whether they are others. */
+  adopt(prepared: PreparedAgent): boolean {
+    if (prepared === this.#given) return false;
+    this.#given = prepared;
+    this.#prepared = withExpansion(prepared, this.#options.blobs);
+    this.#prompts = this.#promptsOf(this.#prepared);
+    return true;
+  }
+
+  /** Counts the time of a turn that was begun before. */
+  countTurn(turn: number): void {
+    this.#clock.begin(turn);
+  }
+
+  /** Ends what runs: nothing more can be recorded. */
+  abort(why: Error): void {
+    this[Symbol.dispose]();
+    this.#stop.abort(why);
+  }
+
+  [Symbol.dispose](): void {
+    this.#clock[Symbol.dispose]();
+  }
+
+  #promptsOf(prepared: PreparedAgent): SessionPrompts {
+    const { door, catalogue, source, clock, timer, random } = this.#options;
+    return new SessionPrompts({ door, source, clock, timer, random }, { prepared, catalogue });
+  }
+
+  /** Begins an effect of an event that was recorded. */
+  run(effect: Effect, event: SessionEvent): void {
+    switch (effect.type) {
+      case "startTurn":
+        return this.#startTurn();
+      case "startStep":
+        return this.#orFail(() => {
+          this.#startStep();
+        });
+      case "callModel":
+        return this.#background(() => this.#callModel());
+      case "backOff":
+        return this.#background(() => this.#backOff(event));
+      case "runTools":
+        return this.#runTools();
+      case "compact":
+        return this.#background(() => this.#compact());
+      case "makeRoom":
+        return this.#orFail(() => {
+          this.#makeRoom();
+        });
+      case "abort":
+        return this.#stop.abort(this.#options.stopped());
+      case "settle":
+        for (const body of settlement(this.#options.door.state, this.#prepared.agent))
+          this.#record(body);
+        return;
+      case "endTurn":
+        return this.#endTurn(effect.params);
+    }
+  }
+
+  #startTurn(): void {
+    const { turn } = this.#options.door.state.machine.context;
+    const { maxSteps: most = DEFAULT_MAX_STEPS } = this.#prepared.agent;
+    const maxSteps = Math.min(most, NO_STEP_LIMIT);
+    this.#clock.begin(turn + 1);
+    this.#record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
+  }
+
+  #startStep(): void {
+    const { turn, step, stepsInTurn } = this.#options.door.state.machine.context;
+    const repeating = repetition(this.#options.door.state, this.#prepared.agent);
+    if (repeating !== undefined) return this.#record(repeating);
+    const due = this.#options.door.state.queue.waiting.filter(
+      (message) => stepsInTurn === 0 || message.delivery === "steer",
+    );
+    if (due.length > 0) {
+      const ids = due.map((message) => message.id);
+      this.#record({
+        type: "message.delivered",
+        data: { ids, turn, boundary: stepsInTurn === 0 ? "turn" : "step" },
+      });
+    }
+    const next = this.#prompts.beforeStep();
+    if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
+  }
+
+  #beginAttempt(
+    step: number,
+    attempt: number,
+    { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
+  ): void {
+    const { description } = this.#prepared;
+    const { turn } = this.#options.door.state.machine.context;
+    this.#stop = new AbortController();
+    this.#tools = undefined;
+    this.#inputs = new Map();
+    this.#messages = messages;
+    this.#record({
+      type: "step.started",
+      data: {
+        turn,
+        step,
+        attempt,
+        model: description.model,
+        promptDigest: promptDigest(description.digest, messages),
+        estimate: estimate.recorded,
+      },
+    });
+  }
+
+  async #callModel(): Promise<void> {
+    const fault = this.#fault;
+    this.#fault = undefined;
+    if (fault !== undefined) return this.#recordFailed(fault);
+    const { door, source, blobs, clock, timer, random } = this.#options;
+    const inputs = this.#inputs;
+    await runModelStep({
+      door,
+      source,
+      agent: this.#prepared.agent,
+      blobs,
+      messages: this.#messages,
+      signal: this.#stop.signal,
+      onInput: (callId, input) => inputs.set(callId, input),
+      mayBeShorter: () => this.#prompts.mayBeShorter(),
+      clock,
+      timer,
+      random,
+    });
+  }
+
+  async #backOff(event: SessionEvent): Promise<void> {
+    if (event.type !== "step.retrying") return;
+    const { step, attempt, delayMs } = event.data;
+    const { signal } = this.#stop;
+    const { timer } = this.#options;
+    if (await waited(timer, delayMs, { kind: "retry" }, signal))
+      return this.#beginAttempt(step, attempt + 1);
+    const turn = this.#options.door.order({ kind: "step" });
+    if (turn !== undefined) await turn;
+    const usage = estimateSpent(this.#options.door.state.usage, this.#options.door.state.history);
+    this.#record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
+  }
+
+  #runTools(): void {
+    const { door, blobs, graceMs, timer, onFailure } = this.#options;
+    if (this.#messages.length === 0) {
+      // After a restart: what the calls answered is read from the history again.
+      const { open: _, ...before } = this.#options.door.state.history;
+      this.#messages = promptMessages(before, this.#options.door.state.view);
+    }
+    this.#tools ??= new ToolRunner({
+      door,
+      agent: this.#prompts.equipped(),
+      blobs,
+      signal: this.#stop.signal,
+      graceMs,
+      timer,
+      messages: this.#messages,
+      inputs: this.#inputs,
+      onFailure,
+    });
+    this.#tools.run();
+  }
+
+  async #compact(): Promise<void> {
+    this.#stop = new AbortController();
+    await this.#prompts.compact(this.#stop.signal);
+  }
+
+  #makeRoom(): void {
+    const { step, attempt } = this.#options.door.state.machine.context;
+    if (this.#prompts.retries()) this.#beginAttempt(step, attempt + 1);
+  }
+
+  #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
+    this.#clock[Symbol.dispose]();
+    const { turn } = this.#options.door.state.machine.context;
+    const error = this.#options.door.state.history.open?.error;
+    this.#record({
+      type: "turn.ended",
+      data: { turn, reason, ...(reason === "failed" && error !== undefined ? { error } : {}) },
+    });
+  }
+
+  #background(work: () => Promise<void>): void {
+    work()
+      .catch((error: unknown) => {
+        this.#failStep(error);
+      })
+      .catch(this.#options.onFailure);
+  }
+
+  #orFail(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#failStep(error);
+    }
+  }
+
+  /** A function of the user's fails the step that needs it. A step that has not begun is begun for that. */
+  #failStep(error: unknown): void {
+    const { door } = this.#options;
+    const { machine } = door.state;
+    if (!isCallbackFailure(error) || !machine.matches("streaming")) throw error;
+    const stored = toStoredError(error);
+    if (!machine.matches({ streaming: "boundary" })) return this.#recordFailed(stored);
+    this.#fault = stored;
+    this.#beginAttempt(machine.context.step + 1, 1, this.#prompts.plain());
+  }
+
+  #recordFailed(error: StoredError): void {
+    const { machine, usage: spent, history } = this.#options.door.state;
+    const usage = estimateSpent(spent, history);
+    const { step } = machine.context;
+    this.#record({ type: "step.failed", data: { step, kind: "unknown", error, usage } });
+  }
+
+  #record(body: EventBody): void {
+    this.#options.door.record(body);
+  }
+}

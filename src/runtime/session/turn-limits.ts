@@ -1,0 +1,74 @@
+/** What a turn may not have more of: time, and repetition. */
+
+import { DEFAULT_LOOP_LIMITS, isLooping } from "../../context/index.ts";
+import type { EventBody } from "../../events/index.ts";
+import type { Agent } from "../../agent/index.ts";
+import { isInTurn, type SessionDoor, type SessionState } from "../../state/index.ts";
+import type { Timer } from "../../shared/index.ts";
+
+export interface TurnClockOptions {
+  readonly door: SessionDoor;
+  readonly timer: Timer;
+  /** Told of what goes wrong when the time is up, as nobody waits for it. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Counts the time of a turn while its session is awake, and says in the log when it is up. */
+export class TurnClock implements Disposable {
+  readonly #options: TurnClockOptions;
+  readonly #agent: Agent;
+  #counting: Disposable | undefined;
+
+  constructor(agent: Agent, options: TurnClockOptions) {
+    this.#options = options;
+    this.#agent = agent;
+  }
+
+  /** Begins to count for a turn; with a step granted after the time is up, once more for that step. */
+  begin(turn: number): void {
+    const { turnMs, lastStep = false } = this.#agent.timeLimits ?? {};
+    if (turnMs === undefined) return;
+    this[Symbol.dispose]();
+    const { timer, onFailure } = this.#options;
+    const due = (): void => {
+      try {
+        this.#end(turn, lastStep);
+      } catch (error) {
+        onFailure(error);
+      }
+    };
+    this.#counting = timer(turnMs, due, { kind: "turn" });
+  }
+
+  #end(turn: number, lastStep: boolean): void {
+    const { door } = this.#options;
+    const { machine } = door.state;
+    const { context } = machine;
+    if (context.turn !== turn || !isInTurn(machine)) return;
+    // It is stopping, and nothing runs any more that it could be waiting for.
+    if (context.stopping !== undefined && context.skipCalls) return;
+    const grant = lastStep && context.stopping === undefined && context.lastStep === undefined;
+    door.record({
+      type: "turn.limit-reached",
+      data: { turn, limit: "time", lastStep: grant },
+    });
+    if (grant) this.begin(turn);
+  }
+
+  [Symbol.dispose](): void {
+    this.#counting?.[Symbol.dispose]();
+  }
+}
+
+/** What is said of a turn that goes in circles, before it takes another step. Pure. */
+export function repetition(
+  { history, machine }: SessionState,
+  { loopGuard = DEFAULT_LOOP_LIMITS }: Agent,
+): EventBody | undefined {
+  const { turn, lastStep } = machine.context;
+  // A step that was granted to conclude in is taken.
+  if (loopGuard === false || lastStep !== undefined || !isLooping(history, loopGuard)) {
+    return undefined;
+  }
+  return { type: "turn.limit-reached", data: { turn, limit: "repetition", lastStep: false } };
+}

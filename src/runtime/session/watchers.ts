@@ -1,0 +1,45 @@
+/** An actor with those who wait for it: told after every event, once that event is in the log. */
+
+import type { TurnlogError } from "../../events/index.ts";
+import type { SessionActor } from "./session-actor.ts";
+
+/** Looks again after every event; true when it has found what it waits for and is done. */
+type Watcher = { readonly look: () => boolean; readonly fail: (error: TurnlogError) => void };
+
+export class Watchers {
+  readonly #watchers = new Set<Watcher>();
+
+  get size(): number {
+    return this.#watchers.size;
+  }
+
+  /** Resolves with what `look` finds, once the events that it was found in are in the log. */
+  async watch<Found>(actor: SessionActor, look: () => Found | undefined): Promise<Found> {
+    const found = Promise.withResolvers<Found>();
+    const watcher: Watcher = {
+      look: () => {
+        const value = look();
+        if (value === undefined) return false;
+        found.resolve(value);
+        return true;
+      },
+      fail: found.reject,
+    };
+    if (actor.ended !== undefined) throw actor.ended;
+    if (!watcher.look()) this.#watchers.add(watcher);
+    const value = await found.promise;
+    await actor.durable();
+    return value;
+  }
+
+  look(): void {
+    for (const watcher of this.#watchers) {
+      if (watcher.look()) this.#watchers.delete(watcher);
+    }
+  }
+
+  fail(error: TurnlogError): void {
+    for (const watcher of this.#watchers) watcher.fail(error);
+    this.#watchers.clear();
+  }
+}

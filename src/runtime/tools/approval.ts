@@ -1,0 +1,53 @@
+/** Whether a call needs a person's approval: by an answer that was given for good, by its tool, or by the agent. */
+
+import type { ModelMessage, Tool } from "ai";
+import { byId, ownCopy } from "../../events/index.ts";
+import type { ApprovalsState, CallPart } from "../../projections/index.ts";
+import type { Agent } from "../../agent/index.ts";
+import { withMessages } from "../../shared/index.ts";
+
+/** What is asked when it depends on the call. */
+export type ApprovalCheck = (question: {
+  readonly session: string;
+  readonly call: CallPart;
+  /** As the tool's schema made it. */
+  readonly input: unknown;
+  readonly messages: readonly ModelMessage[];
+}) => Promise<boolean>;
+
+/** The answer, or how to find it. */
+export type Approval =
+  | { readonly kind: "allowed" }
+  | { readonly kind: "needed" }
+  | { readonly kind: "refused"; readonly reason: string | undefined }
+  | { readonly kind: "depends"; readonly isNeeded: ApprovalCheck };
+
+export function approvalOf(
+  { toolName }: CallPart,
+  tool: Tool,
+  agent: Agent,
+  { always }: ApprovalsState,
+): Approval {
+  const answer = byId(always, toolName);
+  if (answer?.approved === true) return { kind: "allowed" };
+  if (answer !== undefined) return { kind: "refused", reason: answer.reason };
+  // Deprecated in favour of a setting of `streamText`, which this runtime does not run tools with.
+  // oxlint-disable-next-line typescript/no-deprecated
+  const { needsApproval: byTool = false } = tool;
+  const { needsApproval: byAgent } = agent;
+  if (byTool === true) return { kind: "needed" };
+  if (byTool === false && byAgent === undefined) return { kind: "allowed" };
+  return {
+    kind: "depends",
+    isNeeded: async ({ session, call, input, messages }) => {
+      const { callId, input: recorded } = call;
+      const question = { session, callId, toolName, input: ownCopy(recorded) };
+      if (await byAgent?.(question)) return true;
+      if (typeof byTool !== "function") return false;
+      return await byTool(
+        input,
+        withMessages({ toolCallId: callId, context: undefined }, messages),
+      );
+    },
+  };
+}

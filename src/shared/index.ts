@@ -1,0 +1,19 @@
+/** Small helpers that several modules need and no library has: JSON, timers, aborts. */
+
+export { unlessAborted, untilAborted } from "./abort.ts";
+export { defer, onAbort } from "./defer.ts";
+export { withFullStop } from "./full-stop.ts";
+export { readableError, toJson, toStoredError } from "./json-value.ts";
+export { plainJson } from "./plain-json.ts";
+export { withMessages } from "./shown-messages.ts";
+export {
+  DEFAULT_GRACE_MS,
+  LONGEST_TIMEOUT_MS,
+  type ModelLimit,
+  type Timer,
+  type Wait,
+  after,
+  systemTimer,
+  waited,
+} from "./timer.ts";
+export { unreadable } from "./unreadable.ts";

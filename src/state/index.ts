@@ -1,0 +1,46 @@
+/** The state of a session at a position: all folds together, snapshots, views, diffs, recovery. */
+
+export { EVENTS_PER_SNAPSHOT, foldedStates, keepFolded, keepStates } from "./folded-states.ts";
+export { linkOf } from "./fork-link.ts";
+export { forkPoint } from "./fork-point.ts";
+export { waitsForApproval } from "./open-question.ts";
+export {
+  attemptsAt,
+  effectIdOf,
+  inFlight,
+  isAtRest,
+  isInTurn,
+  settlement,
+  waitsForPerson,
+} from "./recovery.ts";
+export type { Ending, RecordedOrder } from "./replay-gate.ts";
+export { type RerunPlace, rerunPoint } from "./rerun.ts";
+export {
+  type Approval,
+  type ApprovalRequest,
+  approvalOfId,
+  waitingApprovals,
+} from "./session-approvals.ts";
+export { type SessionDiff, diffSession } from "./session-diff.ts";
+export type { SessionDoor } from "./session-recorder.ts";
+export {
+  type KeptState,
+  type SnapshotShelf,
+  loadSessionSnapshot,
+  nothingKept,
+  saveSessionSnapshot,
+} from "./session-snapshot.ts";
+export { type SessionState, foldSession, initialSessionState } from "./session-state.ts";
+export {
+  type ListedSession,
+  type SessionProblem,
+  type SessionView,
+  checkPosition,
+  listSessions,
+  problemOf,
+  readSessionState,
+  readSummary,
+  stateAt,
+  viewOf,
+  viewSession,
+} from "./session-view.ts";

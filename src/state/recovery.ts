@@ -1,0 +1,118 @@
+/** What a process that died had left unfinished, and how that is put into words in the log. Pure. */
+
+import { entriesOf, entryOf, type EventBody, type InFlight } from "../events/index.ts";
+import { estimateSpent } from "../context/index.ts";
+import { openCalls } from "../machines/index.ts";
+import { answerForGood } from "../projections/index.ts";
+import { interruptedPolicy, type Agent } from "../agent/index.ts";
+import type { SessionState } from "./session-state.ts";
+
+/**
+ * Whether a session can be left alone for any time: nothing runs, and nothing is about to. A turn
+ * whose calls all wait for a person's approval is at rest too: the answer may come after a restart.
+ */
+export function isAtRest(state: SessionState): boolean {
+  const { machine } = state;
+  if (machine.matches("tools")) {
+    // Asked after each event: most have a call that runs, and a step may have thousands.
+    const { open, asking } = openCalls(machine.context);
+    if (open > asking) return false;
+    const { calls } = machine.context;
+    return entriesOf(calls).every(([id, call]) => call === "ended" || isAwaited(state, id));
+  }
+  return machine.matches({ idle: "waiting" }) || machine.matches("closed");
+}
+
+/** Whether a call of the running step waits for an answer that a person can still give. */
+export function isAwaited(state: SessionState, callId: string): boolean {
+  const { calls, skipCalls, stopping } = state.machine.context;
+  // In a turn that stops nobody is asked any more: those calls are about to be skipped.
+  if (skipCalls || stopping !== undefined) return false;
+  return entryOf(calls, callId) === "awaiting-approval" && waitsForPerson(state, callId);
+}
+
+export function isInTurn(machine: SessionState["machine"]): boolean {
+  if (machine.matches("compacting")) return machine.context.compactingFrom !== "idle";
+  return machine.matches("streaming") || machine.matches("tools");
+}
+
+/** What is unfinished in a state that has just been read from its log; undefined when nothing is. */
+export function inFlight(state: SessionState): InFlight | undefined {
+  const { machine } = state;
+  const { turn, step, calls } = machine.context;
+  if (isAtRest(state)) return undefined;
+  if (machine.matches("idle")) return { kind: "nothing" };
+  if (machine.matches("compacting")) return { kind: "compacting" };
+  if (machine.matches("tools")) {
+    const open = entriesOf(calls).flatMap(([id, call]) => (call === "ended" ? [] : [id]));
+    const started = open.filter((id) => attemptsAt(state, id) > 0);
+    const waiting = open.filter((id) => attemptsAt(state, id) === 0);
+    return { kind: "tools", turn, step, started, waiting };
+  }
+  if (
+    machine.matches({ streaming: "calling" }) ||
+    machine.matches({ streaming: "backingOff" }) ||
+    machine.matches({ streaming: "overflowed" })
+  ) {
+    return { kind: "streaming", turn, step };
+  }
+  return machine.matches("streaming") ? { kind: "boundary", turn } : undefined;
+}
+
+/** The ends that the dead process did not get to record. */
+export function settlement(state: SessionState, agent: Agent): readonly EventBody[] {
+  const { machine, history, usage, toolCalls } = state;
+  const { step, calls, skipCalls } = machine.context;
+  if (machine.matches("compacting")) {
+    return [
+      {
+        type: "context.compaction-rejected",
+        data: { strategy: "unknown", why: "recovered" },
+      },
+    ];
+  }
+  if (machine.matches("tools")) {
+    return entriesOf(calls).flatMap(([callId, call]): readonly EventBody[] => {
+      if (call !== "running") return [];
+      const toolName = toolCalls.open.find((one) => one.callId === callId)?.toolName ?? "";
+      const policy = skipCalls ? "report" : interruptedPolicy(agent, toolName);
+      // Run again by the tool runner, with the same effect id.
+      if (policy === "retry") return [];
+      if (policy === "report") {
+        return [{ type: "tool.unknown", data: { step, callId, reason: "recovered" } }];
+      }
+      const reason =
+        "It had been started when the process died; its outcome is unknown. Run it again?";
+      return [{ type: "tool.approval-requested", data: { step, callId, toolName, reason } }];
+    });
+  }
+  const spent = estimateSpent(usage, history);
+  return [{ type: "step.interrupted", data: { step, reason: "recovered", usage: spent } }];
+}
+
+/**
+ * Whether a call that approval was asked for waits for a person's answer. One that was given for good
+ * holds for it too, but not for running again what a dead process had started.
+ */
+export function waitsForPerson(state: SessionState, callId: string): boolean {
+  return attemptsAt(state, callId) > 0 || answerForGood(state.approvals, callId) === undefined;
+}
+
+/**
+ * What a call's effect is known by outside: the session in which the model made it, step and call. It
+ * is one intent, however often it is run and in however many forks of that session: so an idempotent
+ * tool does nothing twice.
+ */
+export function effectIdOf(
+  { session, state }: { readonly session: string; readonly state: SessionState },
+  step: number,
+  callId: string,
+): string {
+  const call = state.toolCalls.open.find((one) => one.callId === callId);
+  return call?.effectId ?? `${call?.origin ?? session}/${step}/${callId}`;
+}
+
+/** How often a call of the running step was started, by whatever process. */
+export function attemptsAt({ toolCalls }: SessionState, callId: string): number {
+  return toolCalls.open.find((call) => call.callId === callId)?.attempts ?? 0;
+}

@@ -1,0 +1,267 @@
+/**
+ * Keeps the state of a session beside its log, so that a long one opens quickly. A cache: what is
+ * missing, damaged or of another version is folded from the events instead. Most of a state are
+ * lists that only grow: they are stored in chunks, so that each entry is written once, however
+ * often the session is kept, and long results not at all, but for where they stand.
+ */
+
+import { z } from "zod";
+import { jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
+import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
+import {
+  approvals,
+  blobs,
+  calibration,
+  compactions,
+  contextView,
+  history,
+  learnedLimits,
+  promptCounts,
+  queue,
+  sessionSummary,
+  toolCalls,
+  usage,
+  type Projection,
+} from "../projections/index.ts";
+import { linkOf } from "./fork-link.ts";
+import { toJson } from "../shared/index.ts";
+import {
+  areNamedResults,
+  withoutResults,
+  withResults,
+  type NamedResult,
+} from "./external-results.ts";
+import { initialSessionState, type SessionState } from "./session-state.ts";
+
+/** A state that is stored, and the positions at which chunks of its lists were. */
+export interface KeptState {
+  readonly state: SessionState;
+  readonly chunks: readonly number[];
+}
+
+/** The part of a log that snapshots need. */
+export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
+  Partial<Pick<EventLog, "list">>;
+
+/** Of a session of which nothing is stored. */
+export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
+
+const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
+  history,
+  contextView,
+  usage,
+  toolCalls,
+  queue,
+  approvals,
+  calibration,
+  compactions,
+  learnedLimits,
+  promptCounts,
+  sessionSummary,
+  blobs,
+];
+
+/** Changes when the form of a snapshot does. */
+const version = 4;
+/** Changes when any projection's version does, or the set of them: then old snapshots do not fit. */
+const shape = folded.map((projection) => `${projection.name}@${projection.version}`).join(" ");
+
+const NAME = "session";
+const chunkName = (position: number): string => `${NAME}@${position}`;
+
+const stateSchema = z.object({
+  machine: machineStateSchema,
+  history: history.schema,
+  view: contextView.schema,
+  usage: usage.schema,
+  toolCalls: toolCalls.schema,
+  queue: queue.schema,
+  approvals: approvals.schema,
+  calibration: calibration.schema,
+  compactions: compactions.schema,
+  learnedLimits: learnedLimits.schema,
+  counts: promptCounts.schema,
+  summary: sessionSummary.schema,
+  blobs: blobs.schema,
+});
+
+/** The positions at which the state was stored. */
+const indexSchema = z.object({
+  shape: z.literal(shape),
+  chunks: z.array(z.int().positive()),
+});
+
+type Lists = {
+  readonly items: SessionState["history"]["items"];
+  readonly steps: SessionState["usage"]["steps"];
+  readonly ended: SessionState["toolCalls"]["ended"];
+};
+
+/** The state with empty lists, and what these have gained since `after`, the position of the chunk before. */
+interface Chunk extends Lists {
+  readonly after: number;
+  /** What the items are without. */
+  readonly results: readonly NamedResult[];
+  /** All but the lists; what it holds is checked as a whole with them. */
+  readonly rest: Readonly<Record<"history" | "usage" | "toolCalls", object>>;
+}
+
+/**
+ * By hand, and entries not at all: the checksum of a chunk says that it is what was written, and the
+ * shape that this is what is read now, of which the newest chunk is looked at as a whole. Looking at
+ * every entry of a long session takes longer than all the rest of opening it.
+ */
+function isChunk(value: unknown): value is Chunk {
+  if (!isObject(value)) return false;
+  const { after, items, results, steps, ended, rest } = value;
+  return (
+    Number.isSafeInteger(after) &&
+    [items, steps, ended].every(Array.isArray) &&
+    areNamedResults(results) &&
+    isObject(rest) &&
+    [rest["history"], rest["usage"], rest["toolCalls"]].every(isObject)
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What is parsed once in a process takes less time than compiling its schema. */
+const uncompiled = { jitless: true };
+
+/** Stores a state, of which `kept` is an earlier one that is stored. Writes what is new since. */
+export async function saveSessionSnapshot(
+  log: SnapshotShelf,
+  session: string,
+  state: SessionState,
+  kept: KeptState,
+): Promise<KeptState> {
+  const { position } = state;
+  const { chunks } = continues(kept.state, state) ? kept : nothingKept;
+  const from = chunks.length === 0 ? initialSessionState : kept.state;
+  const gainedItems = state.history.items.slice(from.history.items.length);
+  const { items, results } = withoutResults(gainedItems);
+  const chunk: { readonly [Field in keyof Chunk]: unknown } = {
+    after: chunks.at(-1) ?? 0,
+    items,
+    results,
+    steps: state.usage.steps.slice(from.usage.steps.length),
+    ended: state.toolCalls.ended.slice(from.toolCalls.ended.length),
+    rest: withoutLists(state),
+  };
+  const next = { state, chunks: [...chunks, position] };
+  // The chunk comes first: the index never names one that is not there.
+  await log.saveSnapshot(session, {
+    projection: chunkName(position),
+    version,
+    position,
+    state: jsonSchema.parse(chunk),
+  });
+  const index = { shape, chunks: next.chunks };
+  await log.saveSnapshot(session, { projection: NAME, version, position, state: index });
+  return next;
+}
+
+function withoutLists(state: SessionState): JsonValue {
+  const { value, context } = state.machine;
+  const { position: _, history, usage, toolCalls, ...whole } = state;
+  return toJson({
+    ...whole,
+    machine: { value, context },
+    history: { ...history, items: [] },
+    usage: { ...usage, steps: [] },
+    toolCalls: { ...toolCalls, ended: [] },
+  });
+}
+
+/** Whether the items of the later state begin with those of the earlier one: one that is over may still change. The other lists only grow. */
+function continues(earlier: SessionState, later: SessionState): boolean {
+  return earlier.history.items.every((item, index) => item === later.history.items[index]);
+}
+
+/**
+ * The newest stored state, of those up to a position where one is given, or {@link nothingKept}
+ * when there is none that fits. A fork that has kept none itself is given one of what it shares.
+ */
+export async function loadSessionSnapshot(
+  log: SnapshotShelf,
+  session: string,
+  at: number = Number.POSITIVE_INFINITY,
+): Promise<KeptState> {
+  const [link, snapshot] = await Promise.all([
+    log.list && linkOf({ list: log.list.bind(log) }, session),
+    log.loadSnapshot(session, NAME),
+  ]);
+  if (link !== undefined && (snapshot?.position ?? 0) <= link.position) {
+    return await loadSessionSnapshot(log, link.session, Math.min(at, link.position));
+  }
+  if (snapshot === undefined || snapshot.version !== version) return nothingKept;
+  const index = indexSchema.safeParse(snapshot.state, uncompiled);
+  if (!index.success) return nothingKept;
+  const wanted = index.data.chunks.filter((position) => position <= at);
+  const loaded = await loadChunks(log, session, wanted);
+  const chunks = wanted.slice(0, loaded.length);
+  const position = chunks.at(-1);
+  const newestChunk = loaded.at(-1)?.chunk;
+  if (position === undefined || newestChunk === undefined) return nothingKept;
+  const newest = stateSchema.safeParse(withLists(newestChunk), uncompiled);
+  if (!newest.success) return nothingKept;
+  const { machine, ...projections } = newest.data;
+  const { history, usage, toolCalls } = projections;
+  return {
+    state: {
+      position,
+      machine: resolveMachineState(machine),
+      ...projections,
+      history: { ...history, items: loaded.flatMap(({ items }) => items) },
+      usage: { ...usage, steps: loaded.flatMap(({ steps }) => steps) },
+      toolCalls: { ...toolCalls, ended: loaded.flatMap(({ ended }) => ended) },
+    },
+    chunks,
+  };
+}
+
+/** A chunk as a state that has no other lists. */
+function withLists({ rest, items, steps, ended }: Chunk): object {
+  return {
+    ...rest,
+    history: { ...rest.history, items },
+    usage: { ...rest.usage, steps },
+    toolCalls: { ...rest.toolCalls, ended },
+  };
+}
+
+/** A chunk with what its lists have gained, results and all. */
+interface LoadedChunk extends Lists {
+  readonly chunk: Chunk;
+}
+
+/** The chunks up to the first one that is missing, does not follow the one before it, or lacks a result. */
+async function loadChunks(
+  log: SnapshotShelf,
+  session: string,
+  positions: readonly number[],
+): Promise<readonly LoadedChunk[]> {
+  const read = await Promise.all(positions.map((position) => readChunk(log, session, position)));
+  const isBroken = (chunk: Chunk | undefined, index: number): boolean =>
+    chunk?.after !== (positions[index - 1] ?? 0);
+  const end = read.findIndex(isBroken);
+  const stored = read.slice(0, end === -1 ? read.length : end).filter((one) => one !== undefined);
+  const whole = await withResults(log, session, stored);
+  return stored.flatMap((chunk, index) => {
+    const items = whole[index];
+    return items === undefined ? [] : [{ items, steps: chunk.steps, ended: chunk.ended, chunk }];
+  });
+}
+
+/** Undefined where there is none that fits. */
+async function readChunk(
+  log: SnapshotShelf,
+  session: string,
+  position: number,
+): Promise<Chunk | undefined> {
+  const snapshot = await log.loadSnapshot(session, chunkName(position));
+  if (snapshot?.version !== version) return undefined;
+  return isChunk(snapshot.state) ? snapshot.state : undefined;
+}

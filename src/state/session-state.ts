@@ -1,0 +1,120 @@
+/** All that a session knows at a position: the machine's state and every projection, folded together. */
+
+import { isSealed, keyMissing } from "../store/encryption/index.ts";
+import { isDelta, TurnlogError, type SessionEvent } from "../events/index.ts";
+import {
+  initialMachineState,
+  machineFold,
+  type Effect,
+  type MachineStep,
+} from "../machines/index.ts";
+import {
+  approvals,
+  blobs,
+  calibration,
+  compactions,
+  contextView,
+  history,
+  learnedLimits,
+  promptCounts,
+  queue,
+  sessionSummary,
+  toolCalls,
+  usage,
+  type ApprovalsState,
+  type BlobsState,
+  type CalibrationState,
+  type CompactionsState,
+  type ContextView,
+  type HistoryState,
+  type LearnedLimits,
+  type PromptCounts,
+  type QueueState,
+  type SessionSummary,
+  type ToolCallsState,
+  type UsageState,
+} from "../projections/index.ts";
+
+export interface SessionState {
+  /** The last position that is folded in; 0 for a session without events. */
+  readonly position: number;
+  readonly machine: MachineStep["snapshot"];
+  readonly history: HistoryState;
+  readonly view: ContextView;
+  readonly usage: UsageState;
+  readonly toolCalls: ToolCallsState;
+  readonly queue: QueueState;
+  readonly approvals: ApprovalsState;
+  readonly calibration: CalibrationState;
+  readonly compactions: CompactionsState;
+  readonly learnedLimits: LearnedLimits;
+  readonly counts: PromptCounts;
+  readonly summary: SessionSummary;
+  readonly blobs: BlobsState;
+}
+
+export const initialSessionState: SessionState = {
+  position: 0,
+  machine: initialMachineState,
+  history: history.initial,
+  view: contextView.initial,
+  usage: usage.initial,
+  toolCalls: toolCalls.initial,
+  queue: queue.initial,
+  approvals: approvals.initial,
+  calibration: calibration.initial,
+  compactions: compactions.initial,
+  learnedLimits: learnedLimits.initial,
+  counts: promptCounts.initial,
+  summary: sessionSummary.initial,
+  blobs: blobs.initial,
+};
+
+const none: readonly Effect[] = [];
+
+/**
+ * The state after an event, and what it asks to be done. Pure: replaying a log and dropping the
+ * effects gives the state of the live session.
+ * An event that is folded in already changes nothing.
+ * @throws TurnlogError `LOG_DAMAGED` when a position is missing; `KEY_MISSING` where the content of
+ * the event is encrypted: it has to be read through `encryptedLog`.
+ */
+export function foldSession(
+  state: SessionState,
+  event: SessionEvent,
+): { readonly state: SessionState; readonly effects: readonly Effect[] } {
+  if (event.seq <= state.position) return { state, effects: none };
+  if (event.seq !== state.position + 1) {
+    throw new TurnlogError(
+      "LOG_DAMAGED",
+      `Position ${state.position + 1} is missing: after ${state.position} comes ${event.seq}. Run \`turnlog repair\`.`,
+      { position: state.position + 1 },
+    );
+  }
+  if (isSealed(event)) throw keyMissing(undefined, event.seq);
+  // Nearly all events are deltas. They mean something to the history, and nothing to anything else.
+  if (isDelta(event)) {
+    const grown = history.fold(state.history, event);
+    return { state: { ...state, position: event.seq, history: grown }, effects: none };
+  }
+  const { snapshot, effects } = machineFold(state.machine, event);
+  return {
+    state: {
+      position: event.seq,
+      machine: snapshot,
+      history: history.fold(state.history, event),
+      view: contextView.fold(state.view, event),
+      usage: usage.fold(state.usage, event),
+      toolCalls: toolCalls.fold(state.toolCalls, event),
+      queue: queue.fold(state.queue, event),
+      approvals: approvals.fold(state.approvals, event),
+      calibration: calibration.fold(state.calibration, event),
+      compactions: compactions.fold(state.compactions, event),
+      learnedLimits: learnedLimits.fold(state.learnedLimits, event),
+      counts: promptCounts.fold(state.counts, event),
+      summary: sessionSummary.fold(state.summary, event),
+      blobs: blobs.fold(state.blobs, event),
+    },
+    effects,
+  };
+}

@@ -1,0 +1,63 @@
+/** What goes wrong with a blob, in the errors of the port. */
+
+import {
+  referredBlob,
+  blobReference,
+  TurnlogError,
+  type TurnlogErrorCode,
+} from "../../events/index.ts";
+
+/** @throws TurnlogError `INVALID_INPUT` for what is no digest: it becomes part of a path */
+export function assertDigest(sha256: string): void {
+  if (referredBlob(blobReference(sha256)) !== undefined) return;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `${JSON.stringify(sha256)} names no blob: a blob is named by the 64 hexadecimal digits of its SHA-256, in lower case.`,
+  );
+}
+
+export function tooLarge(limit: number): TurnlogError {
+  return new TurnlogError(
+    "BLOB_TOO_LARGE",
+    `The content is larger than ${limit} bytes, the limit for one blob, and was not stored. Make it smaller, or raise \`blobs: { maxBytes }\`.`,
+    { details: { limit } },
+  );
+}
+
+export function missing(sha256: string, cause?: unknown): TurnlogError {
+  return new TurnlogError(
+    "BLOB_MISSING",
+    `Blob ${sha256} is not there. Put it back from a backup: it lies under its name in the folder \`blobs\`.`,
+    { details: { sha256 }, cause },
+  );
+}
+
+export function damaged(sha256: string, found: string): TurnlogError {
+  return new TurnlogError(
+    "BLOB_DAMAGED",
+    `Blob ${sha256} is not what was stored: its bytes have the SHA-256 ${found}. Put it back from a backup, or store the same content again.`,
+    { details: { sha256, found } },
+  );
+}
+
+const codes: Readonly<Record<string, TurnlogErrorCode>> = {
+  ENOSPC: "LOG_FULL",
+  EDQUOT: "LOG_FULL",
+  EFBIG: "LOG_FULL",
+  EROFS: "LOG_READ_ONLY",
+  EACCES: "LOG_READ_ONLY",
+  EPERM: "LOG_READ_ONLY",
+};
+
+/** What the file system says; what is no failure of the file system is handed on as it is. */
+export function folderFailure(error: unknown, dir: string, doing: "stored" | "read"): unknown {
+  if (TurnlogError.isInstance(error) || !(error instanceof Error) || !("syscall" in error)) {
+    return error;
+  }
+  const code = "code" in error ? String(error.code) : "";
+  return new TurnlogError(
+    codes[code] ?? "LOG_FAILED",
+    `A blob could not be ${doing} in ${dir} (${error.message}). Look at the disk, then try again.`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,263 @@
+/**
+ * Blobs in a folder: `ab/<sha256>`, and `incoming/` for what is being written. A blob is there when it
+ * has its name, which it is given when all of it is written and synced. One process at a time has the
+ * folder: that of a store is under the store's lock.
+ */
+
+import { collectSchema, putSchema } from "./blob-schemas.ts";
+import type {
+  BlobEntry,
+  BlobSource,
+  BlobStore,
+  CollectedBlobs,
+  CollectOptions,
+  HeldBlob,
+  PutOptions,
+} from "../../events/index.ts";
+import { check, flag, name, optionsOf } from "../../validation/index.ts";
+import { assertDigest, damaged, folderFailure, missing, tooLarge } from "./blob-failures.ts";
+import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from "../folder/index.ts";
+import { BlobHolds } from "./blob-holds.ts";
+import { createHash, hash, randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** How durable a folder of blobs is. */
+export interface FolderBlobsOptions {
+  /** Whether a blob that was put outlives a power cut (default), or only the death of the process. */
+  readonly sync?: boolean;
+}
+
+const schema = optionsOf<FolderBlobsOptions>({ sync: flag }, {});
+
+/** Tells what this process writes from what a dead one has left behind; a pid may come again. */
+const PROCESS = randomUUID();
+let files = 0;
+/** Of the folders that are made. */
+const PRIVATE = { recursive: true, mode: PRIVATE_FOLDER } as const;
+
+/** The blobs of a folder, which is made when the first one is put. */
+export function folderBlobs(dir: string, options: FolderBlobsOptions = {}): BlobStore {
+  check(name, dir, "folderBlobs", { name: "dir" });
+  check(schema, options, "folderBlobs", { name: "options" });
+  const { sync = true } = options;
+  return new FolderBlobs(dir, sync);
+}
+
+class FolderBlobs implements BlobStore {
+  readonly #dir: string;
+  readonly #sync: boolean;
+  readonly #holds = new BlobHolds();
+  /** Those that this process has synced the folders above with. */
+  readonly #syncedFolders = new Set<string>();
+  #swept: Promise<void> | undefined;
+
+  constructor(dir: string, sync: boolean) {
+    this.#dir = dir;
+    this.#sync = sync;
+  }
+
+  async put(source: BlobSource, options: PutOptions = {}): Promise<HeldBlob> {
+    check(putSchema, options, "put", { name: "options" });
+    const incoming = join(this.#dir, "incoming", `${PROCESS}-${files++}`);
+    let held: HeldBlob | undefined;
+    try {
+      options.signal?.throwIfAborted();
+      await this.#sweep();
+      const known = await this.#known(source, options);
+      if (known !== undefined) return known;
+      const written = await this.#write(incoming, source, options);
+      held = await this.#holds.hold(written);
+      await this.#name(incoming, held);
+      return held;
+    } catch (error) {
+      held?.[Symbol.dispose]();
+      // What is left of it is swept by the next process; what went wrong first is what is told.
+      await rm(incoming, { force: true }).catch(() => {});
+      throw folderFailure(error, this.#dir, "stored");
+    }
+  }
+
+  async *get(sha256: string): AsyncGenerator<Uint8Array> {
+    assertDigest(sha256);
+    const digest = createHash("sha256");
+    try {
+      const chunks: AsyncIterable<Buffer> = createReadStream(this.#pathOf(sha256));
+      for await (const chunk of chunks) {
+        digest.update(chunk);
+        yield chunk;
+      }
+    } catch (error) {
+      throw isAbsent(error) ? missing(sha256, error) : folderFailure(error, this.#dir, "read");
+    }
+    const found = digest.digest("hex");
+    if (found !== sha256) throw damaged(sha256, found);
+  }
+
+  async has(sha256: string): Promise<boolean> {
+    assertDigest(sha256);
+    await this.#holds.removalOf(sha256);
+    return (await this.#sizeOf(sha256)) !== undefined;
+  }
+
+  async *list(): AsyncGenerator<BlobEntry> {
+    for (const folder of (await namesIn(this.#dir)).filter((name) => /^[0-9a-f]{2}$/.test(name))) {
+      for (const sha256 of await namesIn(join(this.#dir, folder))) {
+        if (!/^[0-9a-f]{64}$/.test(sha256) || !sha256.startsWith(folder)) continue;
+        const bytes = await this.#sizeOf(sha256);
+        // It may have been collected meanwhile.
+        if (bytes !== undefined) yield { sha256, bytes };
+      }
+    }
+  }
+
+  async collect(
+    used: () => Promise<ReadonlySet<string>>,
+    options: CollectOptions = {},
+  ): Promise<CollectedBlobs> {
+    check(collectSchema, options, "collect", { name: "options" });
+    const { among } = options;
+    using collection = this.#holds.collection();
+    await this.#sweep();
+    const candidates = new Set(
+      among ?? (await Array.fromAsync(this.list())).map(({ sha256 }) => sha256),
+    );
+    const live = await used();
+    let removed = 0;
+    let bytes = 0;
+    for (const sha256 of candidates) {
+      if (live.has(sha256)) continue;
+      const size = await this.#sizeOf(sha256);
+      if (size === undefined) continue;
+      if (!(await collection.remove(sha256, () => rm(this.#pathOf(sha256), { force: true }))))
+        continue;
+      removed += 1;
+      bytes += size;
+    }
+    return { removed, bytes };
+  }
+
+  hold(among?: Iterable<string>): Disposable {
+    return among === undefined ? this.#holds.all() : this.#holds.named(among);
+  }
+
+  /** A blob that is there already, of bytes that are at hand: nothing is written for it. */
+  async #known(source: BlobSource, { maxBytes }: PutOptions): Promise<HeldBlob | undefined> {
+    if (!(source instanceof Uint8Array)) return undefined;
+    const { byteLength: bytes } = source;
+    if (maxBytes !== undefined && bytes > maxBytes) throw tooLarge(maxBytes);
+    const sha256 = hash("sha256", source);
+    if ((await this.#sizeOf(sha256)) !== bytes) return undefined;
+    const held = await this.#holds.hold({ sha256, bytes });
+    if (await this.#isWhole(sha256)) return held;
+    // Altered, or removed before it was held: it is written anew.
+    held[Symbol.dispose]();
+    return undefined;
+  }
+
+  async #write(
+    path: string,
+    source: BlobSource,
+    { maxBytes = Number.POSITIVE_INFINITY, signal }: PutOptions,
+  ): Promise<BlobEntry> {
+    const digest = createHash("sha256");
+    let bytes = 0;
+    const folder = dirname(path);
+    await mkdir(folder, PRIVATE);
+    const file = await open(path, "wx", PRIVATE_FILE);
+    try {
+      for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+        signal?.throwIfAborted();
+        bytes += chunk.byteLength;
+        if (bytes > maxBytes) throw tooLarge(maxBytes);
+        digest.update(chunk);
+        await file.writeFile(chunk);
+      }
+      if (this.#sync) await file.sync();
+    } finally {
+      await file.close();
+    }
+    return { sha256: digest.digest("hex"), bytes };
+  }
+
+  /** Gives what was written its name; from then on it is there. */
+  async #name(incoming: string, { sha256 }: BlobEntry): Promise<void> {
+    const path = this.#pathOf(sha256);
+    const folder = dirname(path);
+    const made = await mkdir(folder, PRIVATE);
+    // In the place of one that is there: it has the same bytes, or is damaged.
+    await rename(incoming, path);
+    if (made !== undefined) this.#syncedFolders.delete(folder);
+    await this.#syncName(path);
+  }
+
+  /** Has a blob found again under its name: in its folder, and that in the folders above. */
+  async #syncName(path: string): Promise<void> {
+    const folder = dirname(path);
+    await this.#syncFolder(folder);
+    // Whoever made it may have died before, or is about to sync it.
+    if (this.#syncedFolders.has(folder)) return;
+    await this.#syncFolder(this.#dir);
+    await this.#syncFolder(dirname(this.#dir));
+    this.#syncedFolders.add(folder);
+  }
+
+  /** Whether a stored blob has its bytes; then it is as durable as one that was put now. */
+  async #isWhole(sha256: string): Promise<boolean> {
+    try {
+      for await (const _ of this.get(sha256)) void _;
+    } catch {
+      // Missing, altered or unreadable: whatever it is, it is written anew.
+      return false;
+    }
+    // Its process may have died before it had synced it.
+    await this.#syncFolder(this.#pathOf(sha256));
+    await this.#syncName(this.#pathOf(sha256));
+    return true;
+  }
+
+  async #syncFolder(path: string): Promise<void> {
+    if (this.#sync) await syncFolder(path);
+  }
+
+  /** Removes what killed processes were writing, once. */
+  #sweep(): Promise<void> {
+    this.#swept ??= (async () => {
+      const folder = join(this.#dir, "incoming");
+      for (const name of await namesIn(folder)) {
+        if (!name.startsWith(PROCESS)) await rm(join(folder, name), { force: true });
+      }
+    })();
+    this.#swept.catch(() => {
+      this.#swept = undefined;
+    });
+    return this.#swept;
+  }
+
+  #pathOf(sha256: string): string {
+    return join(this.#dir, sha256.slice(0, 2), sha256);
+  }
+
+  async #sizeOf(sha256: string): Promise<number | undefined> {
+    try {
+      return (await stat(this.#pathOf(sha256))).size;
+    } catch (error) {
+      if (isAbsent(error)) return undefined;
+      throw folderFailure(error, this.#dir, "read");
+    }
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(folder)).toSorted();
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw folderFailure(error, folder, "read");
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}

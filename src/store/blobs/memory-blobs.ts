@@ -1,0 +1,81 @@
+/** Blobs in memory: for tests, and beside logs that nobody needs to keep. */
+
+import { check } from "../../validation/index.ts";
+import { collectSchema, putSchema } from "./blob-schemas.ts";
+import type { BlobEntry, BlobStore } from "../../events/index.ts";
+import { assertDigest, damaged, missing, tooLarge } from "./blob-failures.ts";
+import { BlobHolds } from "./blob-holds.ts";
+import { hash } from "node:crypto";
+
+/** A store of blobs that is gone with its process. */
+export function memoryBlobs(): BlobStore {
+  const contents = new Map<string, Uint8Array>();
+  const holds = new BlobHolds();
+  return {
+    async put(source, options = {}) {
+      check(putSchema, options, "put", { name: "options" });
+      const { maxBytes = Number.POSITIVE_INFINITY, signal } = options;
+      signal?.throwIfAborted();
+      const chunks: Uint8Array[] = [];
+      let bytes = 0;
+      for await (const chunk of source instanceof Uint8Array ? [source] : source) {
+        signal?.throwIfAborted();
+        bytes += chunk.byteLength;
+        if (bytes > maxBytes) throw tooLarge(maxBytes);
+        chunks.push(chunk);
+      }
+      // A copy: whoever gave the bytes may change them.
+      const content = Buffer.concat(chunks);
+      const held = await holds.hold({ sha256: hash("sha256", content), bytes });
+      contents.set(held.sha256, content);
+      return held;
+    },
+
+    async *get(sha256) {
+      assertDigest(sha256);
+      const content = contents.get(sha256);
+      if (content === undefined) throw missing(sha256);
+      yield Uint8Array.from(content);
+      const found = hash("sha256", content);
+      if (found !== sha256) throw damaged(sha256, found);
+    },
+
+    async has(sha256) {
+      assertDigest(sha256);
+      return contents.has(sha256);
+    },
+
+    async *list() {
+      for (const [sha256, content] of [...contents].toSorted(byName)) {
+        yield { sha256, bytes: content.byteLength } satisfies BlobEntry;
+      }
+    },
+
+    async collect(used, options = {}) {
+      check(collectSchema, options, "collect", { name: "options" });
+      const { among } = options;
+      using collection = holds.collection();
+      const candidates = [...new Set(among ?? contents.keys())];
+      const live = await used();
+      let removed = 0;
+      let bytes = 0;
+      for (const sha256 of candidates) {
+        const content = contents.get(sha256);
+        if (content === undefined || live.has(sha256)) continue;
+        const isGone = await collection.remove(sha256, async () => {
+          contents.delete(sha256);
+        });
+        if (!isGone) continue;
+        removed += 1;
+        bytes += content.byteLength;
+      }
+      return { removed, bytes };
+    },
+
+    hold: (among) => (among === undefined ? holds.all() : holds.named(among)),
+  };
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,227 @@
+/**
+ * Appends to sessions in the order of their calls, each event sealed with the key of the position that
+ * it is going to have. Where that is known, an append is handed on at once; it waits in line while
+ * a key is loaded, and where event ids may make a repetition of it.
+ */
+
+import {
+  assertAppendable,
+  idOf,
+  appendParts,
+  type NewEvent,
+  TurnlogError,
+  type Appended,
+  type AppendOptions,
+  type EventLog,
+  type ExpectedRevision,
+} from "../../events/index.ts";
+import type { KeyRing } from "./key-ring.ts";
+import { inForm } from "./encrypted-event.ts";
+import type { Sealing } from "./event-encryption.ts";
+import type { SessionKey } from "./session-key.ts";
+
+interface Line {
+  waiting: number;
+  /** Settles when nobody is in line. */
+  end: Promise<unknown>;
+  /** Settles when what was handed on is written. */
+  handed: Promise<unknown>;
+  /** The position of the last event that was handed on, where nothing has gone wrong since. */
+  revision: number | undefined;
+}
+
+export class AppendLines {
+  readonly #log: EventLog;
+  readonly #ring: KeyRing;
+  readonly #sealing: Sealing;
+  readonly #lines = new Map<string, Line>();
+
+  constructor(log: EventLog, ring: KeyRing, sealing: Sealing) {
+    this.#log = log;
+    this.#ring = ring;
+    this.#sealing = sealing;
+  }
+
+  append(
+    session: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options?: AppendOptions,
+  ): Promise<Appended> {
+    const line = this.#line(session);
+    const key = this.#ring.known(session);
+    const ids = events.some((event) => idOf(event) !== undefined);
+    if (line.waiting === 0 && line.revision !== undefined && key !== undefined && !ids)
+      return this.#hand(line, key, expected, events, options);
+    const inLine = this.alone(session, async (revision) => {
+      const made = await this.#ring.forWriting(session);
+      line.revision = revision;
+      const handed = this.#hand(line, made, expected, events, options);
+      // Only who brings ids may be told that they were there, which moves nothing.
+      if (ids) {
+        await handed.catch(() => {});
+        line.revision = undefined;
+      }
+      return { handed };
+    });
+    return inLine.then(({ handed }) => handed);
+  }
+
+  /** As `EventLog.appendParts`, each event sealed when its part comes. */
+  async appendParts(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options?: AppendOptions,
+  ): Promise<Appended> {
+    return await this.alone(session, async () => {
+      const key = await this.#ring.forWriting(session);
+      try {
+        const sealed = this.#sealedParts(key, parts, options);
+        return await appendParts(this.#log, session, sealed, { ...options, origin: "recorded" });
+      } catch (error) {
+        if (isGone(error)) await this.#ring.erase(session);
+        throw error;
+      } finally {
+        this.forget(session);
+      }
+    });
+  }
+
+  async *#sealedParts(
+    key: SessionKey,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options: AppendOptions | undefined,
+  ): AsyncGenerator<readonly NewEvent[]> {
+    let revision = 0;
+    for await (const part of parts) {
+      yield this.#sealed(key, revision, part, options);
+      revision += part.length;
+    }
+  }
+
+  /** Does something with a session that nobody appends to meanwhile; tells the last position that is written. */
+  async alone<Result>(
+    session: string,
+    act: (revision: number) => Promise<Result>,
+  ): Promise<Result> {
+    const line = this.#line(session);
+    line.waiting++;
+    const acting = line.end.then(async () => {
+      if (line.revision === undefined) await line.handed;
+      return await act(line.revision ?? (await this.#log.revision(session)));
+    });
+    line.end = acting.catch(() => {}).then(() => (line.waiting--, undefined));
+    return await acting;
+  }
+
+  /** What is written of a session is another than was thought. */
+  forget(session: string): void {
+    this.#line(session).revision = undefined;
+  }
+
+  /** Waits for those who are in a session's line. */
+  async turn(session: string): Promise<void> {
+    await this.#lines.get(session)?.end;
+  }
+
+  /** Waits for everybody in line. */
+  async settled(): Promise<void> {
+    for (const { end } of this.#lines.values()) await end;
+  }
+
+  #line(session: string): Line {
+    const known = this.#lines.get(session);
+    if (known !== undefined) return known;
+    const [end, handed] = [Promise.resolve(), Promise.resolve()];
+    const line: Line = { waiting: 0, end, handed, revision: undefined };
+    this.#lines.set(session, line);
+    return line;
+  }
+
+  /** From here on the events have their positions. */
+  #hand(
+    line: Line,
+    key: SessionKey,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options: AppendOptions | undefined,
+  ): Promise<Appended> {
+    const revision = line.revision ?? 0;
+    const at = typeof expected === "number" ? expected : expected === "none" ? 0 : revision;
+    let sealed: readonly NewEvent[];
+    try {
+      sealed = this.#sealed(key, at, events, options);
+    } catch (error) {
+      return rejected(error);
+    }
+    // What does not fit is refused by the log, in its words.
+    const fits = events.length > 0 && isAt(revision, expected);
+    const asked = fits && expected !== "none" ? revision : expected;
+    const handed = this.#append(key.session, asked, sealed, options);
+    if (fits) line.revision = revision + events.length;
+    line.handed = handed.catch(() => {
+      line.revision = undefined;
+    });
+    return handed;
+  }
+
+  #sealed(
+    key: SessionKey,
+    at: number,
+    events: readonly NewEvent[],
+    options: AppendOptions | undefined,
+  ): readonly NewEvent[] {
+    return events.map((event, index) => {
+      const position = at + 1 + index;
+      assertAppendable(key.session, position, event, options);
+      try {
+        return inForm(event, this.#sealing.formOf(key, position, event));
+      } catch (error) {
+        if (TurnlogError.isInstance(error)) throw error;
+        throw notJson(key.session, position, event, error);
+      }
+    });
+  }
+
+  async #append(
+    session: string,
+    expected: ExpectedRevision,
+    sealed: readonly NewEvent[],
+    options: AppendOptions | undefined,
+  ): Promise<Appended> {
+    try {
+      // What is encrypted was checked before.
+      return await this.#log.append(session, expected, sealed, { ...options, origin: "recorded" });
+    } catch (error) {
+      if (isGone(error)) await this.#ring.erase(session);
+      throw error;
+    }
+  }
+}
+
+/** Its name is used up, and its key was made in vain. */
+function isGone(error: unknown): boolean {
+  return TurnlogError.isInstance(error) && error.code === "SESSION_DELETED";
+}
+
+function isAt(revision: number, expected: ExpectedRevision): boolean {
+  if (expected === "any" || expected === revision) return true;
+  return expected === "none" ? revision === 0 : expected === "exists" && revision > 0;
+}
+
+function notJson(
+  session: string,
+  position: number,
+  { type }: NewEvent,
+  cause: unknown,
+): TurnlogError {
+  return new TurnlogError(
+    "EVENT_INVALID",
+    `An event of type ${type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,
+    { session, position, cause },
+  );
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
+}

@@ -1,0 +1,194 @@
+/**
+ * Which fields of each event are content, and what stands in their place when it is not to be had.
+ * Every field of the catalogue is named here, which the compiler checks; a field that is not, as one
+ * of a later release, is content.
+ */
+
+import { type EventMap, REDACTED, type JsonValue, type StoredError } from "../../events/index.ts";
+
+/**
+ * `clear` is structure: ids, names, numbers, what the machine goes by. `left out` is content that an
+ * event may be without. A function says what is read in the place of content that must be there.
+ */
+export type FieldRule = "clear" | "left out" | ((value: JsonValue) => JsonValue);
+
+type Fields<Data> = { readonly [Field in keyof Required<Data>]: FieldRule };
+
+/** Of these, all that they say is content. */
+type Whole = "part.source" | "unknown";
+
+const text = (value: JsonValue): JsonValue => (value === "" ? "" : REDACTED);
+const object = (value: JsonValue): JsonValue => (typeof value === "string" ? REDACTED : {});
+const list = (): JsonValue => [];
+const nothing = (): JsonValue => "";
+const error = (value: JsonValue): JsonValue => ({ name: nameOf(value), message: REDACTED });
+const modelText = (): JsonValue => ({ type: "text", value: REDACTED });
+/** No kind that a prompt has. */
+const noKind = (): JsonValue => "redacted";
+
+function nameOf(value: JsonValue): StoredError["name"] {
+  const named = typeof value === "object" && value !== null && "name" in value;
+  return named && typeof value.name === "string" ? value.name : "Error";
+}
+
+const clear = "clear";
+const out = "left out";
+
+const block = { id: clear, providerMetadata: out } as const;
+const thought = { ...block, dropped: clear } as const;
+const call = {
+  toolCallId: clear,
+  toolName: clear,
+  input: object,
+  providerExecuted: clear,
+  dynamic: clear,
+  title: out,
+  providerMetadata: out,
+  toolMetadata: out,
+} as const;
+const file = { data: nothing, mediaType: clear, blob: clear, providerMetadata: out } as const;
+const key = { step: clear, callId: clear } as const;
+const counted = { counter: clear, model: clear, estimatedTokens: clear } as const;
+const cost = { model: clear, usage: clear } as const;
+
+type ContentFields = {
+  readonly [Type in Exclude<keyof EventMap, Whole>]: Fields<EventMap[Type]>;
+};
+
+const contentFields: ContentFields = {
+  "session.created": { agent: clear },
+  "session.forked": { from: clear, agent: clear },
+  "session.configured": { agent: clear },
+  "session.recovered": { inFlight: clear, policy: clear },
+  "session.resumed": { reason: out },
+  "session.thinned": { drop: clear, spans: clear, shown: clear },
+  "session.chained": { digest: clear },
+  "session.redacted": { ranges: clear, reason: out },
+  "session.approval-forgotten": { toolName: clear },
+  "session.closed": { reason: out, digest: clear },
+
+  "message.queued": { id: clear, content: text, delivery: clear },
+  "message.delivered": { ids: clear, turn: clear, boundary: clear },
+  "message.rescheduled": { id: clear, delivery: clear },
+  "message.withdrawn": { ids: clear, reason: out },
+
+  "turn.started": { turn: clear, maxSteps: clear },
+  "turn.cancel-requested": { turn: clear, mode: clear, reason: out },
+  "turn.limit-reached": { turn: clear, limit: clear, lastStep: clear },
+  "turn.ended": { turn: clear, reason: clear, error },
+
+  "step.started": {
+    turn: clear,
+    step: clear,
+    attempt: clear,
+    model: clear,
+    promptDigest: clear,
+    estimate: clear,
+  },
+  "step.retrying": {
+    step: clear,
+    attempt: clear,
+    delayMs: clear,
+    kind: clear,
+    error,
+    usage: clear,
+  },
+  "step.finished": {
+    step: clear,
+    finishReason: clear,
+    rawFinishReason: clear,
+    usage: clear,
+    response: clear,
+    providerMetadata: out,
+  },
+  "step.failed": { step: clear, kind: clear, error, usage: clear },
+  "step.interrupted": { step: clear, reason: clear, usage: clear },
+
+  "part.start-step": { warnings: list },
+  "part.text-start": block,
+  "part.text-delta": { ...block, text },
+  "part.text-end": { ...block, citations: out },
+  "part.reasoning-start": thought,
+  "part.reasoning-delta": { ...thought, text },
+  "part.reasoning-end": thought,
+  "part.tool-input-start": {
+    ...block,
+    toolName: clear,
+    inputEncoding: clear,
+    providerExecuted: clear,
+    dynamic: clear,
+    title: out,
+    toolMetadata: out,
+  },
+  "part.tool-input-delta": { ...block, delta: text },
+  "part.tool-input-end": block,
+  "part.tool-call": { ...call, invalid: clear, error },
+  "part.tool-result": { ...call, output: text, preliminary: clear },
+  "part.tool-error": { ...call, error: text },
+  "part.tool-approval-request": {
+    approvalId: clear,
+    toolCallId: clear,
+    reason: out,
+    signature: out,
+    isAutomatic: clear,
+  },
+  "part.file": file,
+  "part.reasoning-file": { ...file, dropped: clear },
+  "part.custom": { kind: noKind, providerMetadata: out },
+  "part.raw": { rawValue: text, dropped: clear },
+  "part.error": { error },
+
+  "tool.approval-requested": { ...key, toolName: clear, reason: out },
+  "tool.approval-answered": { ...key, approved: clear, reason: out, always: clear, by: out },
+  "tool.started": { ...key, toolName: clear, attempt: clear, effectId: clear },
+  "tool.progressed": { ...key, output: text },
+  "tool.succeeded": { ...key, output: text, modelOutput: modelText },
+  "tool.failed": { ...key, error, modelOutput: modelText },
+  "tool.denied": { ...key, reason: out },
+  "tool.skipped": { ...key, reason: clear },
+  "tool.unknown": { ...key, reason: clear },
+
+  "context.pruned": { calls: clear, savedTokens: clear },
+  "context.cut": { calls: clear, reader: clear, savedTokens: clear },
+  "context.media-omitted": { before: clear, there: clear, media: clear, savedBytes: clear },
+  "context.counted": { ...counted, tokens: clear },
+  "context.count-failed": { ...counted, error },
+  "context.compaction-started": { trigger: clear, strategy: clear },
+  "context.compacted": {
+    ...cost,
+    strategy: clear,
+    covers: clear,
+    summary: text,
+    rung: clear,
+    beforeTokens: clear,
+    afterTokens: clear,
+    scale: clear,
+  },
+  "context.compaction-rejected": {
+    ...cost,
+    strategy: clear,
+    why: clear,
+    beforeTokens: clear,
+    error,
+  },
+  "context.summary-rejected": { ...cost, strategy: clear, rung: clear, why: clear, error },
+  "context.restored": { position: clear },
+  "context.overflowed": { step: clear, error },
+
+  "blob.stored": {
+    sha256: clear,
+    mediaType: clear,
+    bytes: clear,
+    width: clear,
+    height: clear,
+    pages: clear,
+    fault: clear,
+  },
+};
+
+/** The rule of a field; content where there is none. */
+export function ruleOf(type: keyof EventMap, field: string): FieldRule {
+  if (type === "part.source" || type === "unknown") return out;
+  const fields: Readonly<Record<string, FieldRule>> = contentFields[type];
+  return (Object.hasOwn(fields, field) ? fields[field] : undefined) ?? out;
+}

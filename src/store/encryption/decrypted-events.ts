@@ -1,0 +1,92 @@
+/**
+ * Events of a log as they are read, one by one: sealed ones opened, all others as they are. What has
+ * to be waited for is the first event of each stretch that one key opens.
+ */
+
+import type { SessionEvent, EventLog } from "../../events/index.ts";
+import { keyMissing, keyWrong } from "./key-errors.ts";
+import { withoutKey, type KeyRing, type KeyStretch } from "./key-ring.ts";
+import { isSealed, openedEvent } from "./encrypted-event.ts";
+
+/** What is done with a sealed event whose key is not at hand. */
+export type WithoutKey = "refuse" | "redact";
+
+export interface OpeningOptions {
+  readonly log: EventLog;
+  readonly ring: KeyRing | undefined;
+  readonly withoutKey: WithoutKey;
+}
+
+/** Opens events of sessions, as long as somebody reads them: it knows their keys from the first on. */
+export class Opener {
+  readonly #options: OpeningOptions;
+  readonly #stretches = new Map<string, KeyStretch>();
+
+  constructor(options: OpeningOptions) {
+    this.#options = options;
+  }
+
+  /** @throws TurnlogError `KEY_MISSING`, `KEY_WRONG`, `SESSION_DELETED` */
+  open(session: string, event: SessionEvent): SessionEvent | Promise<SessionEvent> {
+    if (!isSealed(event)) return event;
+    const known = this.#stretches.get(session);
+    if (known !== undefined && known.from <= event.seq && event.seq <= known.to)
+      return openWith(known, session, event);
+    return this.#look(session, event);
+  }
+
+  async #look(session: string, event: SessionEvent): Promise<SessionEvent> {
+    const { log, ring, withoutKey: policy } = this.#options;
+    const stretch = await ring?.stretch(session, event.seq);
+    if (stretch !== undefined) {
+      this.#stretches.set(session, stretch);
+      return openWith(stretch, session, event);
+    }
+    if (policy === "redact") return openedEvent(event, undefined) ?? event;
+    if (ring === undefined) throw keyMissing(session, event.seq);
+    throw await withoutKey(log, session, event.seq);
+  }
+}
+
+function openWith({ key }: KeyStretch, session: string, event: SessionEvent): SessionEvent {
+  const opened = openedEvent(event, key.contentKey(event.seq));
+  if (opened !== undefined) return opened;
+  const whose = key.session === session ? "" : `, which wrote it for ${session}`;
+  throw keyWrong(
+    key.session,
+    event.seq,
+    `it opens no content there${whose}. Give the keys that it was written with`,
+  );
+}
+
+/** The same sequence with something done to each value, which ends as and when the given one does. */
+export function mapped<Value>(
+  values: AsyncIterable<Value>,
+  change: (value: Value) => Value | undefined | Promise<Value | undefined>,
+): AsyncIterableIterator<Value> {
+  const given = values[Symbol.asyncIterator]();
+  const end = async (): Promise<IteratorResult<Value>> => {
+    await given.return?.();
+    return { done: true, value: undefined };
+  };
+  return {
+    async next() {
+      for (;;) {
+        const next = await given.next();
+        if (next.done === true) return next;
+        try {
+          // What is left out is not there at all.
+          const value = await change(next.value);
+          if (value !== undefined) return { done: false, value };
+        } catch (error) {
+          await end();
+          throw error;
+        }
+      }
+    },
+    return: end,
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,355 @@
+/**
+ * An event log whose sessions' content is encrypted in the log below it, each event with a key of its
+ * own. The log below sees legal events and knows nothing of it: order, forks, ids, repair and backup
+ * are its own. What is read here is what was appended, or that it was redacted.
+ */
+
+import { check, oneOf, optionsOf } from "../../validation/index.ts";
+import {
+  type BlobStore,
+  assertAppendable,
+  appendParts,
+  type NewEvent,
+  type SessionEvent,
+  TurnlogError,
+  type Appended,
+  type AppendOptions,
+  type Deleted,
+  type DeletedSession,
+  type DeleteOptions,
+  type EventLog,
+  type ExpectedRevision,
+  type ForkEvents,
+  type GlobalEvent,
+  type ReadRange,
+  type SessionEntry,
+  type Snapshot,
+  readableEvents,
+  parseSessionId,
+} from "../../events/index.ts";
+import { AppendLines } from "./append-lines.ts";
+import type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
+import { keyMissing } from "./key-errors.ts";
+import { ForksUnderWay } from "./pending-forks.ts";
+import { assertKeysOutside } from "./keys-outside.ts";
+import { KeyRing } from "./key-ring.ts";
+import { unsavedKeys, type KeyStore } from "./key-store.ts";
+import type { SessionKey } from "./session-key.ts";
+import { mapped, Opener, type OpeningOptions, type WithoutKey } from "./decrypted-events.ts";
+import { inForm } from "./encrypted-event.ts";
+import { openedSnapshot, sealedSnapshot, sealerOf } from "./encrypted-snapshot.ts";
+import { Sealing } from "./event-encryption.ts";
+
+/** The log, where it encrypts and its caller may not know. */
+export function asEncrypted(log: EventLog): EncryptedLog | undefined {
+  return log instanceof SealingLog ? log : undefined;
+}
+
+const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "redact") }, {});
+
+/**
+ * @param log - Is closed with it. Nobody else may write to it meanwhile.
+ * @param keys - Without them sealed sessions cannot be written, and are read as `withoutKey` says.
+ * @throws TurnlogError `INVALID_INPUT` for keys that lie in the log's store
+ */
+export function encryptedLog(
+  log: LogWithBlobs,
+  keys: KeyStore | undefined,
+  options: EncryptedLogOptions = {},
+): EncryptedLog {
+  check(schema, options, "encryptedLog", { name: "options" });
+  const { withoutKey = "refuse" } = options;
+  if (keys !== undefined) assertKeysOutside(keys, log.dir);
+  // Erasures that were cut short are finished in memory, where nothing is written.
+  const used = keys !== undefined && log.readOnly === true ? unsavedKeys(keys) : keys;
+  return new SealingLog(log, used, withoutKey);
+}
+
+class SealingLog implements EncryptedLog {
+  readonly stored: EventLog;
+  readonly blobs: BlobStore | undefined;
+  readonly #ring: KeyRing | undefined;
+  readonly #reading: OpeningOptions;
+  readonly #sealing = new Sealing();
+  readonly #lines: AppendLines | undefined;
+  readonly #forks = new ForksUnderWay();
+  #closed: Promise<void> | undefined;
+
+  constructor(log: LogWithBlobs, keys: KeyStore | undefined, withoutKey: WithoutKey) {
+    this.stored = log;
+    this.blobs = log.blobs;
+    this.#ring = keys === undefined ? undefined : new KeyRing(log, keys);
+    this.#reading = { log, ring: this.#ring, withoutKey };
+    this.#lines =
+      this.#ring === undefined ? undefined : new AppendLines(log, this.#ring, this.#sealing);
+  }
+
+  get encrypts(): boolean {
+    return this.#ring !== undefined;
+  }
+
+  append(
+    session: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options?: AppendOptions,
+  ): Promise<Appended> {
+    try {
+      this.#assertOpen();
+      return this.#lines === undefined
+        ? this.stored.append(session, expected, events, options)
+        : this.#lines.append(parseSessionId(session), expected, events, options);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  async appendParts(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options?: AppendOptions,
+  ): Promise<Appended> {
+    this.#assertOpen();
+    return this.#lines === undefined
+      ? await appendParts(this.stored, session, parts, options)
+      : await this.#lines.appendParts(parseSessionId(session), parts, options);
+  }
+
+  async fork(session: string, events: ForkEvents): Promise<Appended> {
+    this.#assertOpen();
+    const lines = this.#lines;
+    const [first, ...rest] = events;
+    // What is no fork is refused by the log, in its words.
+    const from = first?.type === "session.forked" ? first.data.from : undefined;
+    const isFork = from !== undefined && Number.isSafeInteger(from.position);
+    const ring = this.#ring;
+    if (lines === undefined || ring === undefined || !isFork)
+      return await this.stored.fork(session, events);
+    parseSessionId(session);
+    return await this.#forks.making(from.session, lines, () =>
+      lines.alone(session, async () => {
+        const key = await ring.forWriting(session);
+        const seal = (event: NewEvent, index: number): NewEvent =>
+          inForm(event, this.#sealing.formOf(key, from.position + 1 + index, event));
+        try {
+          for (const [index, event] of rest.entries())
+            assertAppendable(session, from.position + 2 + index, event, { origin: "copied" });
+          const sealed = rest.map((event, index) => seal(event, index + 1));
+          return await this.stored.fork(session, [first, ...sealed]);
+        } catch (error) {
+          if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")
+            await ring.erase(session);
+          throw error;
+        } finally {
+          ring.unlink();
+          lines.forget(session);
+        }
+      }),
+    );
+  }
+
+  read(session: string, range: ReadRange = {}): AsyncIterable<SessionEvent> {
+    const opener = new Opener(this.#reading);
+    return mapped(this.stored.read(session, range), (event) => opener.open(session, event));
+  }
+
+  async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
+    const opener = new Opener(this.#reading);
+    const events: SessionEvent[] = [];
+    // One after the other: the first of a stretch finds the key of all.
+    for (const event of await this.stored.readAt(session, positions))
+      events.push(await opener.open(session, event));
+    return events;
+  }
+
+  subscribe(
+    session: string,
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<SessionEvent> {
+    const opener = new Opener(this.#reading);
+    const events = this.stored.subscribe(session, options);
+    return mapped(events, (event) => opener.open(session, event));
+  }
+
+  readAll(options: { readonly from?: number } = {}): AsyncIterable<GlobalEvent> {
+    return mapped(this.stored.readAll(options), this.#globally());
+  }
+
+  subscribeAll(
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<GlobalEvent> {
+    return mapped(this.stored.subscribeAll(options), this.#globally());
+  }
+
+  revision(session: string): Promise<number> {
+    return this.stored.revision(session);
+  }
+
+  list(options: { readonly prefix?: string } = {}): AsyncIterable<SessionEntry> {
+    return this.stored.list(options);
+  }
+
+  async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
+    this.#assertOpen();
+    const ring = this.#ring;
+    if (ring === undefined) return await this.stored.saveSnapshot(session, snapshot);
+    parseSessionId(session);
+    await ring.forWriting(session);
+    const key = await ring.snapshotKey(session, session);
+    if (key === undefined) throw keyMissing(session);
+    try {
+      await this.stored.saveSnapshot(session, sealedSnapshot(snapshot, session, key));
+    } catch (error) {
+      if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")
+        await ring.erase(session);
+      throw error;
+    }
+  }
+
+  async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
+    const snapshot = await this.stored.loadSnapshot(session, projection);
+    const by = snapshot && sealerOf(snapshot);
+    if (snapshot === undefined || by === undefined) return snapshot;
+    const key = await this.#ring?.snapshotKey(session, by);
+    return key && openedSnapshot(snapshot, key);
+  }
+
+  async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
+    this.#assertOpen();
+    const [ring, lines] = [this.#ring, this.#lines];
+    if (ring === undefined || lines === undefined) {
+      // Its key would be left, and its forks could not read their copies.
+      await this.#assertPlain(session);
+      return await this.stored.delete(session, options);
+    }
+    parseSessionId(session);
+    return await lines.alone(session, () =>
+      this.#forks.leaving(session, async () => {
+        try {
+          return await ring.erasing(session, async () => {
+            if (options.forks === "copy") await this.#leave(ring, session);
+            const deleted = await this.stored.delete(session, options);
+            await ring.erase(session);
+            return deleted;
+          });
+        } finally {
+          ring.unlink();
+          lines.forget(session);
+        }
+      }),
+    );
+  }
+
+  deleted(): AsyncIterable<DeletedSession> {
+    return this.stored.deleted();
+  }
+
+  async erase(session: string, erasure: Erasure, at: number): Promise<Appended> {
+    this.#assertOpen();
+    const [ring, lines] = [this.#ring, this.#lines];
+    if (ring === undefined || lines === undefined) throw keyMissing(session);
+    return await lines.alone(session, async (revision) => {
+      const key = await ring.of(session);
+      if (key === undefined) throw keyMissing(session);
+      return await ring.erasing(session, () => this.#erase(ring, key, revision, erasure, at));
+    });
+  }
+
+  async #erase(
+    ring: KeyRing,
+    key: SessionKey,
+    revision: number,
+    erasure: Erasure,
+    at: number,
+  ): Promise<Appended> {
+    const { session } = key;
+    const { ranges } = erasure;
+    key.begin({ position: revision + 1, ranges });
+    await ring.save(key);
+    const said = { type: "session.redacted", at, data: erasure } as const;
+    const sealed = inForm(said, this.#sealing.formOf(key, revision + 1, said));
+    let appended: Appended;
+    try {
+      appended = await this.stored.append(session, revision, [sealed], { origin: "recorded" });
+    } finally {
+      this.#lines?.forget(session);
+    }
+    await ring.eraseNoted(key);
+    return appended;
+  }
+
+  async settled(): Promise<void> {
+    await this.#ring?.settled();
+  }
+
+  async assertOpens(session: string, events: readonly SessionEvent[]): Promise<void> {
+    const opener = new Opener({ ...this.#reading, withoutKey: "redact" });
+    for (const event of events) await opener.open(session, event);
+  }
+
+  async sealer(session: string): Promise<(event: SessionEvent) => void> {
+    const ring = this.#ring;
+    if (ring === undefined) return () => {};
+    const key = await ring.forWriting(parseSessionId(session));
+    return (event) => this.#sealing.ahead(key, event);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#lines?.settled();
+    await this.stored.close();
+  }
+
+  /** Of a session that is deleted while its events are read, nothing more is told. */
+  #globally(): (global: GlobalEvent) => Promise<GlobalEvent | undefined> {
+    const opener = new Opener(this.#reading);
+    return async (global) => {
+      const { session, event } = global;
+      try {
+        const opened = opener.open(session, event);
+        if (opened === event) return global;
+        return { ...global, event: await opened };
+      } catch (error) {
+        if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED") return undefined;
+        throw error;
+      }
+    };
+  }
+
+  /** Gives each fork of a session the keys of what it shares with it, before it has its own copy. */
+  async #leave(ring: KeyRing, session: string): Promise<void> {
+    const from = await ring.of(session);
+    const link = await ring.linkOf(session);
+    if (from === undefined) return;
+    for await (const { session: fork, forkedFrom } of this.stored.list()) {
+      if (forkedFrom?.session !== session) continue;
+      const key = await ring.forWriting(fork);
+      key.inherit(from, (link?.position ?? 0) + 1, forkedFrom.position);
+      await ring.save(key);
+    }
+  }
+
+  async #assertPlain(session: string): Promise<void> {
+    const opener = new Opener({ ...this.#reading, withoutKey: "refuse" });
+    // What cannot be read is no sealed event, and is to go as well.
+    const events = readableEvents(this.stored, session, {}, () => {});
+    for await (const event of events) await opener.open(session, event);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed === undefined) return;
+    throw new TurnlogError("LOG_CLOSED", "The log was closed. Open it again to go on.");
+  }
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
+}

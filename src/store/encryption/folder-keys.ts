@@ -1,0 +1,134 @@
+/**
+ * Keys as files of a folder, one a session. The folder must not lie in the store, nor go where its
+ * backups go: who has both can read what was redacted since.
+ */
+
+import { existsSync } from "node:fs";
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { TurnlogError, parseSessionId } from "../../events/index.ts";
+import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../folder/index.ts";
+import { check, name } from "../../validation/index.ts";
+import { UNFINISHED, type KeyStore } from "./key-store.ts";
+
+/**
+ * @param folder - Made when the first key is saved. Files are for their owner alone (0600).
+ */
+export function folderKeys(folder: string): KeyStore {
+  check(name, folder, "folderKeys", { name: "folder" });
+  const dir = resolve(folder);
+  /** One after the other for each session: two writers would write into one draft. */
+  const lines = new Map<string, Promise<unknown>>();
+  const inLine = async (session: string, act: (path: string) => Promise<void>): Promise<void> => {
+    const path = join(dir, `${fileName(session)}.key`);
+    const acting = (lines.get(session) ?? Promise.resolve()).then(() => act(path));
+    const settled = acting.catch(() => {});
+    lines.set(session, settled);
+    try {
+      await acting;
+    } catch (error) {
+      throw failure(dir, session, error);
+    } finally {
+      if (lines.get(session) === settled) lines.delete(session);
+    }
+  };
+  return {
+    folder: dir,
+    async load(session) {
+      await lines.get(session);
+      try {
+        return await readFile(join(dir, `${fileName(session)}.key`), "utf8");
+      } catch (error) {
+        if (isMissing(error)) return undefined;
+        throw failure(dir, session, error);
+      }
+    },
+    save: (session, key) =>
+      inLine(session, async (path) => {
+        const made = makePrivateFolder(dir);
+        await replace(path, key);
+        await syncFolder(dir);
+        // Without its folder a key is lost, and what it opens too.
+        if (made !== undefined) await syncAbove(dir, dirname(made));
+      }),
+    erase: (session) =>
+      inLine(session, async (path) => {
+        // A draft that a dead process has left holds keys too.
+        await overwrite(`${path}.new`);
+        await rm(`${path}.new`, { force: true });
+        await overwrite(path);
+        await rm(path, { force: true });
+        if (existsSync(dir)) await syncFolder(dir);
+      }),
+  };
+}
+
+/** Session ids are safe in file names, but for systems that take "A" for "a" or have no colon. */
+function fileName(session: string): string {
+  const name = session === UNFINISHED ? session : parseSessionId(session);
+  return name.replaceAll(/[A-Z:]/g, (found) => (found === ":" ? "+c" : `+${found.toLowerCase()}`));
+}
+
+/** The new key is on the disk before it takes the place of the old one, which is written over. */
+async function replace(path: string, key: string): Promise<void> {
+  const draft = `${path}.new`;
+  await rm(draft, { force: true });
+  const file = await open(draft, "wx", PRIVATE_FILE);
+  try {
+    await file.writeFile(key);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  const before = await opened(path);
+  try {
+    await rename(draft, path);
+    await before?.overwrite();
+  } finally {
+    await before?.close();
+  }
+}
+
+async function overwrite(path: string): Promise<void> {
+  const file = await opened(path);
+  try {
+    await file?.overwrite();
+  } finally {
+    await file?.close();
+  }
+}
+
+/** A file whose bytes can be written over once its name is another's. What a disk keeps is out of reach. */
+async function opened(
+  path: string,
+): Promise<{ overwrite(): Promise<void>; close(): Promise<void> } | undefined> {
+  try {
+    const file = await open(path, "r+");
+    return {
+      async overwrite() {
+        const { size } = await file.stat();
+        await file.write(Buffer.alloc(size), 0, size, 0);
+        await file.sync();
+      },
+      close: () => file.close(),
+    };
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+function failure(dir: string, session: string, cause: unknown): TurnlogError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const [what, about] =
+    session === UNFINISHED ? ["The keys", {}] : [`The key of session ${session}`, { session }];
+  return new TurnlogError(
+    "LOG_FAILED",
+    `${what} in ${dir} cannot be read or written: ${why}. See that the folder can be made, or is there and yours.`,
+    { ...about, cause },
+  );
+}

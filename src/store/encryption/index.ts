@@ -1,0 +1,9 @@
+/** An event log that encrypts the content of another log, and its keys. */
+
+export { hasContent, isSealed, openedEvent } from "./encrypted-event.ts";
+export type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
+export { asEncrypted, encryptedLog } from "./encrypting-log.ts";
+export { folderKeys } from "./folder-keys.ts";
+export { keyMissing } from "./key-errors.ts";
+export { type KeyStore, memoryKeys } from "./key-store.ts";
+export { assertKeysOutside } from "./keys-outside.ts";

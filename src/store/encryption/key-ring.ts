@@ -1,0 +1,247 @@
+/**
+ * The keys of a log's sessions: loads each once, finishes an erasure that was cut short before
+ * anything is read with it, and finds the key of whoever wrote an event that a fork shares.
+ */
+
+import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import {
+  TurnlogError,
+  type EventLog,
+  type ForkPoint,
+  type PositionRange,
+} from "../../events/index.ts";
+import { keyMissing } from "./key-errors.ts";
+import type { KeyStore } from "./key-store.ts";
+import { isSealed } from "./encrypted-event.ts";
+import { SessionKey } from "./session-key.ts";
+import { UnfinishedErasures } from "./unfinished-erasures.ts";
+
+/** Whose key opens a stretch of a session's events. */
+export interface KeyStretch extends PositionRange {
+  readonly key: SessionKey;
+}
+
+export class KeyRing {
+  readonly #log: EventLog;
+  readonly #keys: KeyStore;
+  readonly #loaded = new Map<string, Promise<SessionKey | undefined>>();
+  readonly #known = new Map<string, SessionKey>();
+  readonly #unfinished: UnfinishedErasures;
+  #settled: Promise<void> | undefined;
+  /** Where sessions branch off: that changes when one is deleted. */
+  readonly #links = new Map<string, ForkPoint | undefined>();
+
+  constructor(log: EventLog, keys: KeyStore) {
+    this.#log = log;
+    this.#keys = keys;
+    this.#unfinished = new UnfinishedErasures(keys);
+  }
+
+  /** The key of a session, where it has been loaded. */
+  known(session: string): SessionKey | undefined {
+    return this.#known.get(session);
+  }
+
+  /** The key of a session; undefined where there is none. */
+  async of(session: string): Promise<SessionKey | undefined> {
+    await this.settled();
+    return await this.#of(session);
+  }
+
+  /** Finishes once what processes before have left unfinished: keys that were to be erased. */
+  async settled(): Promise<void> {
+    this.#settled ??= this.#unfinished.load().then(async (sessions) => {
+      for (const session of sessions) {
+        if ((await this.#log.revision(session)) > 0) await this.#of(session);
+        else if (await this.#isDeleted(session)) await this.#keys.erase(session);
+        await this.#unfinished.end(session);
+      }
+    });
+    try {
+      await this.#settled;
+    } catch (error) {
+      this.#settled = undefined;
+      throw error;
+    }
+  }
+
+  /** Does something that ends with a key being erased, by this process or by the next. */
+  async erasing<Result>(session: string, act: () => Promise<Result>): Promise<Result> {
+    await this.settled();
+    await this.#unfinished.begin(session);
+    const result = await act();
+    await this.#unfinished.end(session);
+    return result;
+  }
+
+  async #isDeleted(session: string): Promise<boolean> {
+    for await (const one of this.#log.deleted()) if (one.session === session) return true;
+    return false;
+  }
+
+  async #of(session: string): Promise<SessionKey | undefined> {
+    const loading = this.#loaded.get(session) ?? this.#load(session);
+    this.#loaded.set(session, loading);
+    try {
+      const key = await loading;
+      // One that is not there may be made.
+      if (key === undefined) this.#loaded.delete(session);
+      return key;
+    } catch (error) {
+      this.#loaded.delete(session);
+      throw error;
+    }
+  }
+
+  /**
+   * The key of a session that is about to be written, made and saved where there is none.
+   * @throws TurnlogError `KEY_MISSING` where its events are sealed already
+   */
+  async forWriting(session: string): Promise<SessionKey> {
+    const known = await this.of(session);
+    if (known !== undefined) return known;
+    if (await this.isSealed(session)) throw keyMissing(session);
+    const made = SessionKey.create(session);
+    await this.save(made);
+    this.#loaded.set(session, Promise.resolve(made));
+    this.#known.set(session, made);
+    return made;
+  }
+
+  async save(key: SessionKey): Promise<void> {
+    await this.#keys.save(key.session, key.toString());
+  }
+
+  /** Erases what a key has noted to be erased. */
+  async eraseNoted(key: SessionKey): Promise<void> {
+    // A fork that was to have its own copy, and was not given it, has these keys too.
+    await this.#disinherit(key.session);
+    key.erase();
+    await this.save(key);
+  }
+
+  /** Erases the whole key of a session that is gone. */
+  async erase(session: string): Promise<void> {
+    await this.#keys.erase(session);
+    this.#known.delete(session);
+    this.#loaded.delete(session);
+    this.#links.clear();
+  }
+
+  /** Forgets where sessions branch off. */
+  unlink(): void {
+    this.#links.clear();
+  }
+
+  /** Whether a session has sealed events of its own. */
+  async isSealed(session: string): Promise<boolean> {
+    const link = await this.linkOf(session);
+    for await (const event of this.#log.read(session, { from: (link?.position ?? 0) + 1 }))
+      if (isSealed(event)) return true;
+    return false;
+  }
+
+  /** The key that opens an event of a session, and how far it reaches. */
+  async stretch(session: string, position: number): Promise<KeyStretch | undefined> {
+    const found = await this.#find(session, position);
+    if (found !== undefined) return found;
+    // Who wrote it may have been deleted since it was looked for.
+    this.#links.clear();
+    return await this.#find(session, position);
+  }
+
+  /** What seals the snapshots of a session: changes when something is erased in any that it shares events with. */
+  async snapshotKey(session: string, by: string): Promise<Buffer | undefined> {
+    for (let at: string | undefined = session; at !== undefined;) {
+      const key = await this.of(at);
+      const secret = at === by ? key?.snapshots : key?.snapshotsOf(by);
+      if (secret !== undefined) return await this.#withLineage(secret, at);
+      at = (await this.linkOf(at))?.session;
+    }
+    return undefined;
+  }
+
+  /** Where a session branches off, if it does. */
+  async linkOf(session: string): Promise<ForkPoint | undefined> {
+    if (this.#links.has(session)) return this.#links.get(session);
+    // No other name that begins with this one is listed before it.
+    for await (const entry of this.#log.list({ prefix: session })) {
+      if (entry.session !== session) break;
+      this.#links.set(session, entry.forkedFrom);
+      return entry.forkedFrom;
+    }
+    return undefined;
+  }
+
+  async #load(session: string): Promise<SessionKey | undefined> {
+    const text = await this.#keys.load(session);
+    if (text === undefined) return undefined;
+    const key = SessionKey.parse(session, text);
+    await this.#settle(key);
+    this.#known.set(session, key);
+    return key;
+  }
+
+  /** A process died between saying that something is redacted and erasing its keys, or before. */
+  async #settle(key: SessionKey): Promise<void> {
+    const { session, erasing } = key;
+    if (erasing === undefined) return;
+    const { position, ranges } = erasing;
+    const said = await Array.fromAsync(this.#log.read(session, { from: position, to: position }));
+    const isSaid = said.some(
+      ({ type, data }) => type === "session.redacted" && isDeepStrictEqual(data.ranges, ranges),
+    );
+    if (isSaid) return await this.eraseNoted(key);
+    key.forgo();
+    await this.save(key);
+  }
+
+  /** Takes from the forks of a session what they were to inherit if it had been deleted. */
+  async #disinherit(session: string): Promise<void> {
+    for await (const { session: fork, forkedFrom } of this.#log.list()) {
+      if (forkedFrom?.session !== session) continue;
+      const key = await this.#of(fork);
+      if (key?.disinherit(session) === true) await this.save(key);
+    }
+  }
+
+  async #find(session: string, position: number): Promise<KeyStretch | undefined> {
+    let to = Number.POSITIVE_INFINITY;
+    for (let at = session; ;) {
+      const key = await this.of(at);
+      const left = key?.inherited(position);
+      if (key !== undefined && left !== undefined)
+        return { key, from: left.from, to: Math.min(to, left.to) };
+      const link = await this.linkOf(at);
+      if (link === undefined || position > link.position)
+        return key && { key, from: (link?.position ?? 0) + 1, to };
+      to = Math.min(to, link.position);
+      at = link.session;
+    }
+  }
+
+  async #withLineage(secret: Buffer, session: string): Promise<Buffer> {
+    const secrets = [secret];
+    for (let link = await this.linkOf(session); link !== undefined;) {
+      const key = await this.of(link.session);
+      if (key !== undefined) secrets.push(key.snapshots);
+      link = await this.linkOf(link.session);
+    }
+    return hash("sha256", Buffer.concat(secrets), "buffer");
+  }
+}
+
+/** A session that was deleted has no key; any other that is sealed should have one. */
+export async function withoutKey(
+  log: EventLog,
+  session: string,
+  position: number,
+): Promise<TurnlogError> {
+  if ((await log.revision(session)) > 0) return keyMissing(session, position);
+  return new TurnlogError(
+    "SESSION_DELETED",
+    `Session ${session} was deleted for good while it was read.`,
+    { session, position },
+  );
+}

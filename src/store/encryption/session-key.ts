@@ -1,0 +1,228 @@
+/**
+ * The key of one session, as it is kept in a key store: a secret for every position, less those that
+ * were erased. Changes in place, so that whoever reads with it sees an erasure at once.
+ */
+
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { assertKnownFormat, type PositionRange } from "../../events/index.ts";
+import { keyWrong } from "./key-errors.ts";
+import { jsonOf } from "./key-store.ts";
+import { KEY_POSITIONS, PuncturableKey } from "./puncturable-key.ts";
+
+/** The keys of a stretch of positions. */
+interface KeyPart {
+  readonly positions: PuncturableKey;
+}
+
+/** Keys of events that another session wrote, which was deleted and left this one its copies. */
+interface InheritedPart extends KeyPart, PositionRange {
+  readonly of: string;
+  /** Its secret for snapshots, until something is erased. */
+  readonly snapshots?: Buffer | undefined;
+}
+
+/** What is about to be erased once the log says so. */
+export interface Erasing {
+  /** Where the event stands that says it, if it was written. */
+  readonly position: number;
+  readonly ranges: readonly PositionRange[];
+}
+
+const seed = z.string().transform((text) => Buffer.from(text, "base64url"));
+const range = { from: z.int(), to: z.int() };
+const partSchema = {
+  nodes: z.array(z.tuple([z.int(), z.int(), seed])),
+};
+/** Raised when an earlier release could not read a key any more. */
+const FORMAT = 1;
+
+const schema = z.object({
+  turnlog: z.literal("session-key"),
+  format: z.literal(FORMAT),
+  session: z.string(),
+  snapshots: seed,
+  ...partSchema,
+  inherited: z.array(
+    z.object({ of: z.string(), ...range, ...partSchema, snapshots: seed.exactOptional() }),
+  ),
+  erasing: z.object({ position: z.int(), ranges: z.array(z.object(range)) }).exactOptional(),
+});
+
+export class SessionKey {
+  readonly session: string;
+  #snapshots: Buffer;
+  #own: KeyPart;
+  #inherited: readonly InheritedPart[];
+  #erasing: Erasing | undefined;
+
+  private constructor(session: string, snapshots: Buffer, own: KeyPart) {
+    this.session = session;
+    this.#snapshots = snapshots;
+    this.#own = own;
+    this.#inherited = [];
+  }
+
+  static create(session: string): SessionKey {
+    const positions = PuncturableKey.of(randomBytes(32));
+    return new SessionKey(session, randomBytes(32), { positions });
+  }
+
+  /** @throws TurnlogError `KEY_WRONG` where the text is no key of this session, `LOG_TOO_NEW` */
+  static parse(session: string, text: string): SessionKey {
+    const said = jsonOf(text);
+    assertKnownFormat(`The key of session ${session}`, said, FORMAT, { session });
+    const read = schema.safeParse(said).data;
+    if (read === undefined || read.session !== session)
+      throw keyWrong(
+        session,
+        undefined,
+        "what the key store has under its name is no key of it. Give the keys that it was written with",
+      );
+    const key = new SessionKey(session, read.snapshots, partOf(read));
+    key.#inherited = read.inherited.map(({ of, from, to, snapshots, ...part }) => ({
+      of,
+      from,
+      to,
+      snapshots,
+      ...partOf(part),
+    }));
+    key.#erasing = read.erasing;
+    return key;
+  }
+
+  /** As it is saved. */
+  toString(): string {
+    const saved = {
+      turnlog: "session-key",
+      format: FORMAT,
+      session: this.session,
+      snapshots: this.#snapshots.toString("base64url"),
+      ...savedPart(this.#own),
+      inherited: this.#inherited.map(({ of, from, to, snapshots, ...part }) => ({
+        of,
+        from,
+        to,
+        snapshots: snapshots?.toString("base64url"),
+        ...savedPart(part),
+      })),
+      ...(this.#erasing === undefined ? {} : { erasing: this.#erasing }),
+    };
+    return JSON.stringify(saved);
+  }
+
+  /** Seals snapshots: another one each time that something is erased. */
+  get snapshots(): Buffer {
+    return this.#snapshots;
+  }
+
+  get erasing(): Erasing | undefined {
+    return this.#erasing;
+  }
+
+  /** The secret for snapshots of a session that left its copies. */
+  snapshotsOf(session: string): Buffer | undefined {
+    return this.#inherited.find(({ of, snapshots }) => of === session && snapshots !== undefined)
+      ?.snapshots;
+  }
+
+  /** The stretch around a position that another session has left. */
+  inherited(position: number): PositionRange | undefined {
+    return this.#inherited.find(({ from, to }) => from <= position && position <= to);
+  }
+
+  /** The key of an event; undefined where it was erased. */
+  contentKey(position: number): Buffer | undefined {
+    return this.#partAt(position).positions.key(position);
+  }
+
+  /** The key that a new event is sealed with. */
+  sealingKey(position: number): Buffer {
+    const key = this.#own.positions.key(position);
+    if (key === undefined)
+      throw keyWrong(
+        this.session,
+        position,
+        "the key of this position was erased, and the log has no event there: it is older than its keys, as one that was set back to a backup. Fork the session to go on with it",
+      );
+    return key;
+  }
+
+  /** Notes what is to be erased. */
+  begin(erasing: Erasing): void {
+    this.#erasing = erasing;
+  }
+
+  /** Nothing is to be erased any more. */
+  forgo(): void {
+    this.#erasing = undefined;
+  }
+
+  /** Takes the keys away of what was to be erased, and that of all snapshots. */
+  erase(): void {
+    const { ranges } = this.#erasing ?? { ranges: [] };
+    const less = <Part extends KeyPart>(part: Part): Part => ({
+      ...part,
+      positions: ranges.reduce((left, { from, to }) => left.without(from, to), part.positions),
+    });
+    this.#own = less(this.#own);
+    this.#inherited = this.#inherited.map(less).map((part) => ({ ...part, snapshots: undefined }));
+    this.#erasing = undefined;
+    this.#snapshots = randomBytes(32);
+  }
+
+  /** Takes over what another session leaves: its events up to a position, from its own first one on. */
+  inherit(from: SessionKey, first: number, last: number): void {
+    const own: InheritedPart = {
+      of: from.session,
+      from: first,
+      to: last,
+      snapshots: from.#snapshots,
+      positions: within(from.#own.positions, first, last),
+    };
+    const theirs = from.#inherited.flatMap((part): InheritedPart[] => {
+      if (part.from > last) return [];
+      const to = Math.min(part.to, last);
+      const positions = within(part.positions, part.from, to);
+      return [{ ...part, of: from.session, snapshots: undefined, to, positions }];
+    });
+    this.#inherited = [
+      ...this.#inherited.filter(({ of }) => of !== from.session),
+      // Where both have a position, the other session had it from a third one.
+      ...theirs,
+      own,
+    ];
+  }
+
+  /** Lets go of what was taken over from a session that is there after all; answers whether it had any. */
+  disinherit(of: string): boolean {
+    const left = this.#inherited.filter((part) => part.of !== of);
+    const had = left.length < this.#inherited.length;
+    this.#inherited = left;
+    return had;
+  }
+
+  #partAt(position: number): KeyPart {
+    return this.#inherited.find(({ from, to }) => from <= position && position <= to) ?? this.#own;
+  }
+}
+
+function within(positions: PuncturableKey, first: number, last: number): PuncturableKey {
+  return positions.without(0, first - 1).without(last + 1, KEY_POSITIONS - 1);
+}
+
+type SavedPart = z.infer<z.ZodObject<typeof partSchema>>;
+
+function partOf({ nodes }: SavedPart): KeyPart {
+  const kept = nodes.map(([level, index, seed]) => ({ level, index, seed }));
+  return { positions: new PuncturableKey(kept) };
+}
+
+function savedPart({ positions }: KeyPart): object {
+  const nodes = positions.nodes.map(({ level, index, seed }) => [
+    level,
+    index,
+    seed.toString("base64url"),
+  ]);
+  return { nodes };
+}

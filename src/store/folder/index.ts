@@ -1,0 +1,12 @@
+/** Folders of a store: private modes, durable names, and paths that stay inside. */
+
+export {
+  PRIVATE_FILE,
+  PRIVATE_FOLDER,
+  keepFilesPrivate,
+  keepPrivate,
+  makePrivateFolder,
+  syncAbove,
+  syncFolder,
+} from "./private-folder.ts";
+export { isWithin } from "./within-folder.ts";

@@ -1,0 +1,184 @@
+/**
+ * Copies a store while it is in use: all rows as they are at one moment, from a snapshot of the
+ * database, into a new one. Its files are never copied, since LevelDB rewrites them all the time.
+ */
+
+import { type BlobStore, TurnlogError } from "../../../events/index.ts";
+import { folderBlobs } from "../../blobs/index.ts";
+import {
+  blobsIn,
+  type Database,
+  type Scan,
+  readFailure,
+  storeFailure,
+  checkedKey,
+  seal,
+} from "../rows/index.ts";
+import { BatchWriter } from "../repair/index.ts";
+import {
+  writeFormat,
+  flush,
+  levelAt,
+  liveFiles,
+  FORMAT,
+  newStore,
+  writeStoreFile,
+  storePaths,
+  type StorePaths,
+  sumTables,
+} from "../files/index.ts";
+import { claimFolder } from "./backup-folder.ts";
+import { RowCheck } from "./row-check.ts";
+
+/** How a backup is watched and given up. */
+export interface BackupOptions {
+  /** Told now and then how many of the store's events have been copied. */
+  readonly onProgress?: (progress: { readonly events: number; readonly of: number }) => void;
+  /** Gives the backup up; what was written of it is removed. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a backup has. */
+export interface Backup {
+  /** The folder, which {@link openLog} opens as a store. */
+  readonly dir: string;
+  readonly sessions: number;
+  /** Events over all sessions; what forks share is counted once. */
+  readonly events: number;
+  /** The last global position. */
+  readonly position: number;
+  /** Blobs that the events refer to, and that are in the copy. */
+  readonly blobs: number;
+  /** Those that are missing or damaged, and so are not: `turnlog verify` says where they belong. */
+  readonly lostBlobs: readonly string[];
+}
+
+interface CopyOptions extends BackupOptions {
+  /** A global position up to which the store's index rows count everything: later ones are told by commits. */
+  readonly indexed: number;
+}
+
+const PAGE = 1000;
+const PAGE_BYTES = 1024 * 1024;
+
+/** @throws TurnlogError as `StoreLog.backup` */
+export async function backupStore(
+  source: Database,
+  blobs: BlobStore,
+  dir: string,
+  options: CopyOptions,
+): Promise<Backup> {
+  const paths = storePaths(dir);
+  try {
+    options.signal?.throwIfAborted();
+    const folder = await claimFolder(paths);
+    try {
+      const { check, used } = await writeCopy(source, paths, options);
+      // Behind the events: all that they refer to was there before them.
+      const copied = await copyBlobs(blobs, paths, used, options);
+      await folder.finish();
+      const { sessions, events, end } = check;
+      return { dir, sessions, events, position: end.position, ...copied };
+    } catch (error) {
+      await folder.discard();
+      throw error;
+    }
+  } catch (error) {
+    // Whoever aborts knows best why.
+    if (options.signal?.aborted === true) throw options.signal.reason;
+    throw storeFailure(error, dir, "backed up");
+  }
+}
+
+async function writeCopy(
+  source: Database,
+  paths: StorePaths,
+  options: CopyOptions,
+): Promise<Copied> {
+  const target = levelAt(paths.log, true);
+  let copied: Copied;
+  try {
+    await target.open();
+    copied = await copyRows(source, target, options);
+    const { check } = copied;
+    const batch = target.batch();
+    batch.put(checkedKey, seal(checkedKey, check.end));
+    await batch.write({ sync: true });
+    // Last: without this row nobody takes the database for a log.
+    await writeFormat(target, newStore.generation);
+    await flush(target);
+  } finally {
+    await target.close();
+  }
+  const tables = await sumTables(liveFiles(paths.log).tables, {});
+  const { generation } = newStore;
+  const { end: reached } = copied.check;
+  await writeStoreFile(paths, { format: FORMAT, generation, reached, tables });
+  return copied;
+}
+
+/** The rows that were copied, and the blobs that they refer to. */
+interface Copied {
+  readonly check: RowCheck;
+  readonly used: ReadonlySet<string>;
+}
+
+async function copyRows(
+  source: Database,
+  target: Database,
+  { onProgress, signal, indexed }: CopyOptions,
+): Promise<Copied> {
+  const check = new RowCheck(indexed);
+  const used = new Set<string>();
+  const writer = new BatchWriter(target);
+  const scan = source.iterator({ highWaterMarkBytes: PAGE_BYTES });
+  try {
+    for (;;) {
+      const rows = await nextPage(scan);
+      signal?.throwIfAborted();
+      if (rows.length === 0) break;
+      for (const [key, row] of rows) {
+        const copy = check.take(key, row);
+        if (copy === undefined) continue;
+        for (const { sha256 } of blobsIn(key, row)) used.add(sha256);
+        await writer.put(key, copy);
+      }
+      onProgress?.({ events: check.events, of: check.of });
+    }
+  } finally {
+    await scan.close();
+  }
+  check.finish();
+  await writer.flush();
+  return { check, used };
+}
+
+/** Lost blobs are told, and no reason to have no copy: nothing brings them back. */
+async function copyBlobs(
+  source: BlobStore,
+  paths: StorePaths,
+  used: ReadonlySet<string>,
+  { signal }: BackupOptions,
+): Promise<Pick<Backup, "blobs" | "lostBlobs">> {
+  const target = folderBlobs(paths.blobs);
+  const lostBlobs: string[] = [];
+  for (const sha256 of used) {
+    try {
+      using _ = await target.put(source.get(sha256), signal === undefined ? {} : { signal });
+    } catch (error) {
+      const code = TurnlogError.isInstance(error) ? error.code : undefined;
+      if (code !== "BLOB_MISSING" && code !== "BLOB_DAMAGED") throw error;
+      lostBlobs.push(sha256);
+    }
+  }
+  return { blobs: used.size - lostBlobs.length, lostBlobs };
+}
+
+/** The store that is copied may close, or be damaged, which is no failure of the folder. */
+async function nextPage(scan: Scan<[string, string]>): Promise<[string, string][]> {
+  try {
+    return await scan.nextv(PAGE);
+  } catch (error) {
+    throw readFailure(error, "all sessions", 0);
+  }
+}

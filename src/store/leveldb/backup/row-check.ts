@@ -1,0 +1,167 @@
+/**
+ * Looks at every row that a backup copies, in the order of their keys: a copy of a damaged store
+ * would be taken for a good one. Tells which rows are left out or behind, and where the chain ends.
+ */
+
+import { isIntact, type TurnlogError } from "../../../events/index.ts";
+import {
+  chainStart,
+  readCommit,
+  type ChainMark,
+  envelopesIn,
+  eventsIn,
+  commitDamage,
+  damagedAt,
+  indexRow,
+  readIndex,
+  numberOf,
+  parseEventKey,
+  readTombstone,
+  unseal,
+  SinceMark,
+} from "../rows/index.ts";
+import { placeSchema, ownFrom } from "../heads/index.ts";
+import { snapshotIn } from "../read/index.ts";
+
+/** The positions of a session that its rows hold, both included. */
+interface Held {
+  readonly from: number;
+  to: number;
+  /** Of the last event, where the session's index row may be behind. */
+  updatedAt: number | undefined;
+}
+
+export class RowCheck {
+  /** Events in the rows so far. */
+  events = 0;
+  /**
+   * How many there are, as far as the rows so far tell: those of commit records, without deleted ones,
+   * and copies that forks were given, which are in none.
+   */
+  of = 0;
+  sessions = 0;
+  /** The end of the chain of commit records so far. */
+  end: ChainMark = chainStart;
+  /** The last position of each session that the commit records name. */
+  readonly #named = new Map<string, number>();
+  /** The first of those positions, and how many they are. */
+  readonly #recorded = new Map<string, { readonly from: number; count: number }>();
+  readonly #deleted = new Set<string>();
+  readonly #held = new Map<string, Held>();
+  readonly #since: SinceMark;
+
+  /** @param indexed - A global position up to which index rows count everything. */
+  constructor(indexed: number) {
+    this.#since = new SinceMark(indexed);
+  }
+
+  /**
+   * The row as it belongs into the copy; undefined where it does not.
+   * @throws TurnlogError `LOG_DAMAGED` when it is not what was written, or one before it is missing
+   */
+  take(key: string, row: string): string | undefined {
+    const rest = key.slice(2);
+    switch (key.slice(0, 2)) {
+      case "c/":
+        this.#commit(key, row);
+        return row;
+      case "d/":
+        if (readTombstone(rest, row) === undefined)
+          throw damagedAt(rest, 0, "the row of its deletion is altered");
+        this.#deleted.add(rest);
+        this.of -= this.#recorded.get(rest)?.count ?? 0;
+        return row;
+      case "x/":
+        // What was deleted before is in none of the copy's files.
+        return undefined;
+      case "e/":
+        this.#events(key, row);
+        return row;
+      case "i/":
+        if (unseal(key, row, placeSchema) !== undefined) return row;
+        throw damagedAt(rest.slice(0, rest.indexOf("/")), 0, "the row of an event id is altered");
+      case "s/":
+        return this.#index(rest, row);
+      case "n/":
+        // A cache: one that cannot be read counts as none.
+        return snapshotIn(key, row) === undefined ? undefined : row;
+      case "m/":
+        // The copy has marks of its own.
+        return undefined;
+      default:
+        return row;
+    }
+  }
+
+  /** All rows have been taken. */
+  finish(): void {
+    for (const [session, to] of this.#named) {
+      if (!this.#deleted.has(session) && !this.#held.has(session)) throw lost(session, 1, to);
+    }
+    for (const [session, { to }] of this.#held) throw unlisted(session, to);
+  }
+
+  #commit(key: string, row: string): void {
+    const position = numberOf(key);
+    const record = readCommit(position, row);
+    const expected = this.end.position + 1;
+    if (record?.position !== expected || record.previous !== this.end.seal) {
+      throw commitDamage(
+        expected,
+        `the commit record at global position ${expected} is missing or altered`,
+      );
+    }
+    this.end = { position: position + record.count - 1, seal: record.seal };
+    this.#since.add(record);
+    for (const { session, from, count } of record.runs) {
+      this.#named.set(session, from + count - 1);
+      const recorded = this.#recorded.get(session);
+      if (recorded === undefined) this.#recorded.set(session, { from, count });
+      else recorded.count += count;
+      this.of += count;
+    }
+  }
+
+  #events(key: string, row: string): void {
+    const place = parseEventKey(key);
+    if (place === undefined) throw commitDamage(0, `there is a row under the key ${key}`);
+    const { session, seq } = place;
+    if (!isIntact(row, place)) throw damagedAt(session, seq, "its checksum does not match");
+    const count = eventsIn(row);
+    const from = seq - count + 1;
+    const isLast = this.#since.of(session)?.to === seq;
+    const updatedAt = isLast ? envelopesIn(row, place).at(-1)?.at : undefined;
+    const held = this.#held.get(session);
+    if (held === undefined) {
+      this.#held.set(session, { from, to: seq, updatedAt });
+      this.of += Math.max(0, (this.#recorded.get(session)?.from ?? from) - from);
+    } else if (from !== held.to + 1) throw damagedAt(session, held.to + 1, "the event is missing");
+    else Object.assign(held, { to: seq, updatedAt });
+    this.events += count;
+  }
+
+  #index(session: string, row: string): string {
+    const stored = readIndex(session, row);
+    if (stored === undefined) throw damagedAt(session, 0, "its index row is altered");
+    const held = this.#held.get(session);
+    const entry = this.#since.caughtUp(session, stored, held?.updatedAt);
+    const { revision, link } = entry;
+    const named = this.#named.get(session) ?? 0;
+    const from = ownFrom(link);
+    if (held?.from !== from || this.#deleted.has(session)) throw lost(session, from, revision);
+    if (held.to !== revision || named !== revision)
+      throw lost(session, Math.min(held.to, named, revision) + 1, Math.max(held.to, revision));
+    this.#held.delete(session);
+    this.#named.delete(session);
+    this.sessions++;
+    return entry === stored ? row : indexRow(session, entry).row;
+  }
+}
+
+function lost(session: string, from: number, to: number): TurnlogError {
+  return damagedAt(session, from, `not all of its events up to ${to} are there`);
+}
+
+function unlisted(session: string, to: number): TurnlogError {
+  return damagedAt(session, to, `its index row is missing`);
+}

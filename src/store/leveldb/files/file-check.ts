@@ -1,0 +1,54 @@
+/**
+ * Reads LevelDB's files before LevelDB does. It does not check the CRCs of its tables, and altered
+ * rows can end the whole process in an assertion; of its log file it drops what it cannot read.
+ */
+
+import { TurnlogError } from "../../../events/index.ts";
+import { damageInLog, type FileDamage, damageInTable } from "../format/index.ts";
+import { parseEventKey } from "../rows/index.ts";
+import { bytesOf, type LiveFiles } from "./log-folder.ts";
+import { diedAs } from "./owner.ts";
+import type { StorePaths } from "./store-paths.ts";
+import { isAsClosed, type TableSums } from "./table-sums.ts";
+
+/** Some 10 ms, as long as their sums are known. What is older was read at its turn by an opening before. */
+const BYTES_AFTER_CLOSE = 16 * 1024 * 1024;
+/** About a second: an assertion that ended the process shall not do it again and again. */
+const BYTES_AFTER_DEATH = 1024 * 1024 * 1024;
+
+/** @throws TurnlogError `LOG_DAMAGED` */
+export async function checkFiles(
+  paths: StorePaths,
+  { tables, logs }: LiveFiles,
+  sums: TableSums,
+): Promise<void> {
+  const died = diedAs(paths);
+  // Without syncing, a power cut leaves what was written last in any order: the chain of commits tells.
+  if (died === "sync") {
+    for (const { path } of logs) assertGood(path, damageInLog(await bytesOf(path)));
+  }
+  let left = died === undefined ? BYTES_AFTER_CLOSE : BYTES_AFTER_DEATH;
+  for (const { path, size } of tables) {
+    left -= size;
+    if (left < 0) return;
+    const bytes = await bytesOf(path);
+    if (!isAsClosed(path, bytes, sums)) assertGood(path, damageInTable(bytes));
+  }
+}
+
+function assertGood(path: string, damage: FileDamage | undefined): void {
+  if (damage !== undefined) throw fileDamage(path, damage);
+}
+
+function fileDamage(path: string, { offset, after }: FileDamage): TurnlogError {
+  const place = after === undefined ? undefined : parseEventKey(after);
+  const where = place === undefined ? "" : `, from ${place.session}:${place.seq + 1} on`;
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log is damaged: ${path} is altered at byte ${offset}${where}. Nothing was changed. Copy the folder, then run \`turnlog repair\`.`,
+    {
+      ...(place === undefined ? {} : { session: place.session, position: place.seq + 1 }),
+      details: { path, offset },
+    },
+  );
+}

@@ -1,0 +1,49 @@
+/** `m/format`: the store's first row, written to the disk before anything else. */
+
+import { z } from "zod";
+import { TurnlogError } from "../../../events/index.ts";
+import { firstOf, rowAt, type Database, formatKey, seal, unsealed } from "../rows/index.ts";
+import { assertStoreFormat, FORMAT } from "./store-file.ts";
+
+export interface Format {
+  readonly format: number;
+  /** Counts repairs. */
+  readonly generation: number;
+}
+
+const formatSchema: z.ZodType<Format> = z.object({
+  format: z.int().positive(),
+  generation: z.int().positive(),
+});
+
+/**
+ * The format row of a database; `none` where it has no rows at all.
+ * @throws TurnlogError `LOG_TOO_NEW`
+ */
+export async function readFormat(
+  database: Database,
+  dir: string,
+): Promise<Format | "none" | "foreign"> {
+  const row = await rowAt(database, formatKey);
+  const said = row === undefined ? undefined : unsealed(formatKey, row);
+  assertStoreFormat(said, dir);
+  const format = formatSchema.safeParse(said, { jitless: true }).data;
+  if (format !== undefined) return format;
+  return (await firstOf(database.keys({ limit: 1 }))) === undefined ? "none" : "foreign";
+}
+
+/** Synced in every store: LevelDB cannot open a database whose first write a power cut took. */
+export async function writeFormat(database: Database, generation: number): Promise<Format> {
+  const format: Format = { format: FORMAT, generation };
+  const batch = database.batch();
+  batch.put(formatKey, seal(formatKey, format));
+  await batch.write({ sync: true });
+  return format;
+}
+
+export function formatDamage(dir: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log in ${dir} has lost its first row, which says what it is. Copy the folder, then run \`turnlog repair\`.`,
+  );
+}

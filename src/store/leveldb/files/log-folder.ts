@@ -1,0 +1,116 @@
+/** Which of the files in LevelDB's folder belong to the database, and how to lay a copy of it. */
+
+import {
+  closeSync,
+  copyFileSync,
+  fstatSync,
+  linkSync,
+  openSync,
+  read,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { makePrivateFolder } from "../../folder/index.ts";
+import { readManifest } from "../format/index.ts";
+import { hasCode } from "../../../events/index.ts";
+import { namesIn } from "./store-paths.ts";
+
+/** One of LevelDB's files; its size in bytes. */
+export interface LogFile {
+  readonly path: string;
+  readonly size: number;
+}
+
+/** The files that belong to the database, newest first. */
+export interface LiveFiles {
+  readonly tables: readonly LogFile[];
+  readonly logs: readonly LogFile[];
+}
+
+/** Files with an ending, newest first. */
+export function filesOf(folder: string, ending: ".ldb" | ".log"): readonly LogFile[] {
+  const names = namesIn(folder)
+    .filter((name) => name.endsWith(ending))
+    .toSorted();
+  return names.toReversed().map((name) => {
+    const path = join(folder, name);
+    return { path, size: statSync(path).size };
+  });
+}
+
+/** Cutting pieces from a `Buffer` costs several times as much. */
+function plain({ buffer, byteOffset, length }: Buffer): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, length);
+}
+
+const readInto = promisify(read);
+
+/** All of a file, in one piece: `readFile` goes to the thread pool for each half a megabyte. */
+export async function bytesOf(path: string): Promise<Uint8Array> {
+  const file = openSync(path, "r");
+  try {
+    const bytes = new Uint8Array(fstatSync(file).size);
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await readInto(file, bytes, length, bytes.length - length, length);
+      // Cut off meanwhile.
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    return length === bytes.length ? bytes : bytes.slice(0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Those that the manifest names; others were cut off by a kill, or are about to be deleted. */
+export function liveFiles(folder: string): LiveFiles {
+  const current = readFileSync(join(folder, "CURRENT"), "utf8").trim();
+  const { tables, firstLog, previousLog } = readManifest(
+    plain(readFileSync(join(folder, current))),
+  );
+  const isLive = (number: number): boolean => number >= firstLog || number === previousLog;
+  return {
+    tables: filesOf(folder, ".ldb").filter(({ path }) => tables.has(numberOfFile(path))),
+    logs: filesOf(folder, ".log").filter(({ path }) => isLive(numberOfFile(path))),
+  };
+}
+
+function numberOfFile(path: string): number {
+  return Number.parseInt(basename(path), 10);
+}
+
+/**
+ * Lays a copy of the folder. Live files are linked, since LevelDB never writes to them again; all
+ * others are copied, since it may give their numbers to new files and write over them.
+ * Not asynchronous: some microseconds a file, where a round trip to the thread pool is a hundred.
+ */
+export function linkFolder(from: string, to: string, { tables, logs }: LiveFiles): void {
+  copyFolder(from, to, new Set([...tables, ...logs].map(({ path }) => basename(path))));
+}
+
+function copyFolder(from: string, to: string, linked: ReadonlySet<string>): void {
+  rmSync(to, { recursive: true, force: true });
+  makePrivateFolder(to);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const source = join(from, entry.name);
+    const target = join(to, entry.name);
+    if (entry.isDirectory()) copyFolder(source, target, new Set());
+    else if (linked.has(entry.name)) linkFile(source, target);
+    else if (entry.isFile()) copyFileSync(source, target);
+  }
+}
+
+function linkFile(source: string, target: string): void {
+  try {
+    linkSync(source, target);
+  } catch (error) {
+    // A file system without links.
+    if (!hasCode(error, "EPERM", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "ENOSYS", "EXDEV")) throw error;
+    copyFileSync(source, target);
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * One owner at a time, over all processes, threads and spellings of the folder's path. Nothing of the
+ * store is read or written before this has succeeded. Asked in this order: the process, the kernel,
+ * the socket in the folder, LevelDB's lock, the socket again, and what owner.json says of a machine
+ * that cannot be asked. LevelDB's lock alone is not enough: whoever closes any descriptor of its file
+ * in the owner's process drops it.
+ */
+
+import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { TurnlogError, hasCode } from "../../../events/index.ts";
+import {
+  askSocket,
+  claimFolder,
+  folderId,
+  greetingOf,
+  isSocketDraft,
+  publishSocket,
+  thisMachine,
+  type FolderClaim,
+  type Greeting,
+  type PublishedSocket,
+} from "../ownership/index.ts";
+import { assertReachable, elsewhereOwned, lockedError } from "./owner.ts";
+import { takeLock, type StoreLock } from "./store-lock.ts";
+import { namesIn, type StorePaths } from "./store-paths.ts";
+
+/** How a store is owned. */
+export interface OwnOptions {
+  /** Opens a store whose last owner was on another machine and did not close it. Default false. */
+  readonly takeOver?: boolean | undefined;
+}
+
+export interface Ownership {
+  /** False once another owner has put its socket in the place of ours: then nothing may be written. */
+  isHeld(): boolean;
+  /** @throws TurnlogError `LOG_LOCKED` once it is not held any more */
+  readonly assertHeld: () => void;
+  release(): Promise<void>;
+}
+
+/**
+ * @param paths - With the real path of a folder that is there.
+ * @throws TurnlogError `LOG_LOCKED`, `LOG_READ_ONLY`, `LOG_FULL`, `LOG_FAILED`
+ */
+export async function ownStore(
+  paths: StorePaths,
+  { takeOver = false }: OwnOptions = {},
+): Promise<Ownership> {
+  const greeting = newGreeting();
+  const claim = await claimFolder(folderId(paths.dir), greeting);
+  if ("owner" in claim) throw lockedError(paths, { owner: claim.owner });
+  let lock: StoreLock | undefined;
+  try {
+    // Before LevelDB opens its lock file: closing it would drop the lock of a thread of this process.
+    await assertSilent(paths);
+    lock = await takeLock(paths);
+    await assertSilent(paths);
+    if (!takeOver) assertReachable(paths);
+    const socket = await publish(paths, greeting, claim);
+    return ownershipOf(paths, { claim, lock, socket });
+  } catch (error) {
+    await lock?.release();
+    claim.release();
+    throw error;
+  }
+}
+
+function newGreeting(): Greeting {
+  return greetingOf({
+    pid: process.pid,
+    ...thisMachine(),
+    startedAt: new Date().toISOString(),
+    nonce: randomUUID(),
+  });
+}
+
+/** @throws TurnlogError `LOG_LOCKED` when an owner answers at the store's socket */
+async function assertSilent(paths: StorePaths): Promise<void> {
+  const answer = await askSocket(paths.socket);
+  if (answer.kind === "alive") throw lockedError(paths, { owner: answer.greeting });
+}
+
+/** Undefined on a file system that has no sockets, where the kernel keeps all others out. */
+async function publish(
+  paths: StorePaths,
+  greeting: Greeting,
+  { isInKernel }: FolderClaim,
+): Promise<PublishedSocket | undefined> {
+  // Windows has no sockets as files.
+  if (process.platform === "win32") return undefined;
+  for (const name of namesIn(paths.dir).filter(isSocketDraft)) rmSync(join(paths.dir, name));
+  let published: Awaited<ReturnType<typeof publishSocket>>;
+  try {
+    published = await publishSocket(paths.socket, greeting);
+  } catch (error) {
+    if (isInKernel && hasCode(error, "ENOTSUP", "EOPNOTSUPP", "EPERM", "ENOSYS", "EINVAL"))
+      return undefined;
+    throw error;
+  }
+  if (!("kind" in published)) return published;
+  if (published.kind === "alive") throw lockedError(paths, { owner: published.greeting });
+  if (isInKernel) return undefined;
+  throw new TurnlogError(
+    "LOG_FAILED",
+    `The store in ${paths.dir} could not be opened: its folder is on a file system where no process can listen, so that two of them could write to it. Put it on a local disk.`,
+  );
+}
+
+interface Held {
+  readonly claim: FolderClaim;
+  readonly lock: StoreLock;
+  readonly socket: PublishedSocket | undefined;
+}
+
+function ownershipOf(paths: StorePaths, { claim, lock, socket }: Held): Ownership {
+  let held = true;
+  const isHeld = (): boolean => {
+    held &&= socket?.isInPlace() ?? true;
+    return held;
+  };
+  return {
+    isHeld,
+    assertHeld: () => {
+      if (!isHeld()) throw elsewhereOwned(paths);
+    },
+    release: async () => {
+      try {
+        await lock.release();
+      } finally {
+        socket?.release();
+        claim.release();
+      }
+    },
+  };
+}

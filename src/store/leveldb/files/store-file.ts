@@ -1,0 +1,59 @@
+/** `store.json`: the folder is ours, and its log had certainly reached this place in the chain. */
+
+import { z } from "zod";
+import { TurnlogError, assertKnownFormat } from "../../../events/index.ts";
+import { chainStart, type ChainMark } from "../rows/index.ts";
+import { readJsonFile, writeJsonFile } from "./json-file.ts";
+import { storePaths, type StorePaths } from "./store-paths.ts";
+import { tableSumsSchema, type TableSums } from "./table-sums.ts";
+
+export const FORMAT = 1;
+
+export interface StoreFile {
+  readonly format: number;
+  /** Counts repairs: a mark of another generation says nothing about this log. */
+  readonly generation: number;
+  readonly reached: ChainMark;
+  /** Of the tables that there were when the store was last closed. */
+  readonly tables?: TableSums;
+}
+
+const storeSchema: z.ZodType<StoreFile> = z.object({
+  format: z.int().positive(),
+  generation: z.int().positive(),
+  reached: z.object({ position: z.int().nonnegative(), seal: z.string() }),
+  tables: tableSumsSchema.exactOptional(),
+});
+
+export const newStore: StoreFile = { format: FORMAT, generation: 1, reached: chainStart };
+
+/** @throws TurnlogError `LOG_DAMAGED` when it cannot be read, `LOG_TOO_NEW` for a later format */
+export function readStoreFile({ store, dir }: StorePaths): StoreFile | undefined {
+  const file = readJsonFile(store, storeSchema, (json) => assertStoreFormat(json, dir));
+  if (file === "none") return undefined;
+  if (file === "unreadable") {
+    throw new TurnlogError(
+      "LOG_DAMAGED",
+      `${store} cannot be read. Run \`turnlog repair\`, which writes it anew from the log.`,
+    );
+  }
+  return file;
+}
+
+/** @throws TurnlogError `LOG_TOO_NEW` where `store.json` or the first row names a later format */
+export function assertStoreFormat(said: unknown, dir: string): void {
+  assertKnownFormat(`The store in ${dir}`, said, FORMAT);
+}
+
+/**
+ * The last global position that a store had when it was closed, without opening it: a file beside
+ * the log says so. What a process has written that has not closed it yet is not known to anybody else.
+ * @throws TurnlogError as `readStoreFile`
+ */
+export async function storeReached(dir: string): Promise<number> {
+  return readStoreFile(storePaths(dir))?.reached.position ?? 0;
+}
+
+export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {
+  await writeJsonFile(store, file);
+}

@@ -1,0 +1,118 @@
+/** Looks at a store's files, without opening anything and without changing anything. */
+
+import { readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { TurnlogError, hasCode } from "../../../events/index.ts";
+import type { StoreFile } from "./store-file.ts";
+import { namesIn, type StorePaths } from "./store-paths.ts";
+
+/** @throws TurnlogError `LOG_FOREIGN` when the folder holds something that is not a store */
+export function assertOurs(paths: StorePaths): void {
+  const { dir } = paths;
+  if (kindOf(dir) === "other") throw foreign(dir, "it is a file");
+  const names = namesIn(dir);
+  assertFinished(paths, names);
+  if (names.includes("store.json")) return;
+  if (names.includes("CURRENT")) throw foreign(dir, "it is a LevelDB of something else");
+  for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
+    if (kindOf(folder) === "other") throw foreign(folder, "it is a file");
+    if (namesIn(folder).length > 0) {
+      throw foreign(
+        folder,
+        "it holds files, and no store.json beside it says that they are turnlog's",
+      );
+    }
+  }
+}
+
+/** @throws TurnlogError `LOG_FOREIGN` when it is a backup that was not finished */
+export function assertFinished({ dir, unfinished }: StorePaths, names: readonly string[]): void {
+  if (!names.includes(basename(unfinished))) return;
+  throw new TurnlogError(
+    "LOG_FOREIGN",
+    `${dir} is no store: a backup is being written into it, or was never finished. Nothing was changed. Delete the folder and make the backup again.`,
+    { details: { path: dir } },
+  );
+}
+
+/**
+ * Parts of a store count, and a database of something else: what is wrong with them is said by who looks closer.
+ * @throws TurnlogError `LOG_NOT_FOUND` when there is no store in the folder
+ */
+export function assertThere({ dir }: StorePaths): void {
+  const names = namesIn(dir);
+  if (["store.json", "log", "CURRENT"].some((name) => names.includes(name))) return;
+  throw new TurnlogError(
+    "LOG_NOT_FOUND",
+    `There is no store in ${dir}. A chat makes one in the folder where it is started, \`createRuntime\` in the folder that it is given; name that one.`,
+    { details: { dir } },
+  );
+}
+
+/** LevelDB's files that hold rows. */
+const DATA = /\.(ldb|sst|log)$/;
+
+/** Whether there is a file in which an event could be, also of an opening or a repair that was cut short. */
+export function hasEvents({ log, beforeOpen, repaired }: StorePaths): boolean {
+  return [log, beforeOpen, repaired].some((folder) =>
+    namesIn(folder).some((name) => DATA.test(name)),
+  );
+}
+
+/**
+ * What can be said of a store that has lost its log: whoever opens it and whoever repairs it say the same.
+ * @param store - Left out where `store.json` cannot be read.
+ */
+export function logGone({ dir, log }: StorePaths, store?: StoreFile): TurnlogError {
+  const had = store === undefined ? "" : ` (it had ${store.reached.position})`;
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `All events of the store in ${dir} are gone${had}: there is no log in ${log}, and nothing here can bring it back. Nothing was changed. Put the whole folder ${dir} back from a backup; to begin anew instead, delete it or move it away.`,
+    { details: { path: log } },
+  );
+}
+
+/**
+ * Whether LevelDB has to create the log.
+ * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take what is left of a log for a new one
+ */
+export function isUnused(paths: StorePaths, store: StoreFile): boolean {
+  const { log } = paths;
+  const { reached } = store;
+  const names = namesIn(log);
+  if (reached.position > 0 && !hasEvents(paths)) throw logGone(paths, store);
+  const used = reached.position > 0 || names.some((name) => DATA.test(name));
+  if (names.includes("CURRENT")) {
+    const manifest = readFileSync(join(log, "CURRENT"), "utf8").trim();
+    if (names.includes(manifest)) return false;
+    throw incomplete(log, `CURRENT names ${JSON.stringify(manifest)}, which is not there`);
+  }
+  if (used) throw incomplete(log, "the file CURRENT is missing");
+  return true;
+}
+
+function kindOf(path: string): "none" | "folder" | "other" {
+  try {
+    return statSync(path).isDirectory() ? "folder" : "other";
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return "none";
+    if (hasCode(error, "ENOTDIR")) return "other";
+    throw error;
+  }
+}
+
+export function foreign(path: string, why: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_FOREIGN",
+    `${path} is not a turnlog store: ${why}. Nothing was changed. Choose another folder; if a store lost its store.json, \`turnlog repair\` writes it anew.`,
+    { details: { path } },
+  );
+}
+
+function incomplete(log: string, why: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log in ${log} is damaged: ${why}. Nothing was changed. Put the file back from a copy, or run \`turnlog repair\`.`,
+    { details: { path: log } },
+  );
+}

@@ -1,0 +1,74 @@
+/** Events of any number of sessions that are written together: in LevelDB's terms one write. */
+
+import type { TurnlogError, Appended } from "../../../events/index.ts";
+import { CommitBuilder, type Database, type WriteBatch } from "../rows/index.ts";
+import type { BatchShare, Head, PendingBatch } from "./head.ts";
+import { ownFrom } from "./lineage.ts";
+
+interface Promised {
+  readonly appended: Appended;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Batch implements PendingBatch {
+  readonly rows: WriteBatch;
+  readonly record: CommitBuilder;
+  readonly shares: BatchShare[] = [];
+  /** The size of its rows, roughly: characters. */
+  size = 0;
+  /** Whether all index rows are right when it is written. */
+  indexesAll = false;
+  readonly #promised: Promised[] = [];
+  #outcome: "open" | "written" | TurnlogError = "open";
+
+  constructor(database: Database, position: number) {
+    this.rows = database.batch();
+    this.record = new CommitBuilder(position);
+  }
+
+  /** The session's part of this batch. */
+  share(head: Head): BatchShare {
+    if (head.share?.batch === this) return head.share;
+    const share: BatchShare = {
+      batch: this,
+      head,
+      index: this.record.enter(head.session, head.revision + 1),
+      isFirst: head.revision + 1 === ownFrom(head.link),
+      revision: head.revision,
+      updatedAt: 0,
+      ids: undefined,
+    };
+    head.share = share;
+    head.batches++;
+    this.shares.push(share);
+    return share;
+  }
+
+  put(key: string, row: string): void {
+    this.rows.put(key, row);
+    this.size += key.length + row.length;
+  }
+
+  del(key: string): void {
+    this.rows.del(key);
+    this.size += key.length;
+  }
+
+  /** Resolves when the batch is written, at once when it is already. */
+  promise(appended: Appended): Promise<Appended> {
+    if (this.#outcome === "written") return Promise.resolve(appended);
+    if (this.#outcome !== "open") return Promise.reject(this.#outcome);
+    return new Promise((resolve, reject) => this.#promised.push({ appended, resolve, reject }));
+  }
+
+  keepPromises(): void {
+    this.#outcome = "written";
+    for (const { appended, resolve } of this.#promised) resolve(appended);
+  }
+
+  breakPromises(error: TurnlogError): void {
+    this.#outcome = error;
+    for (const { reject } of this.#promised) reject(error);
+  }
+}

@@ -1,0 +1,97 @@
+/** Makes appends idempotent: finds out whether events with these ids are in the session already. */
+
+import {
+  idOf,
+  type NewEvent,
+  TurnlogError,
+  type Appended,
+  type ForkPoint,
+} from "../../../events/index.ts";
+import { rowAt, type Database, damagedAt, readFailure, idKey, unseal } from "../rows/index.ts";
+import type { Head, PendingBatch } from "./head.ts";
+import type { Lineage } from "./lineage.ts";
+import { z } from "zod";
+
+/** Position in the session and over all sessions. */
+export const placeSchema: z.ZodType<readonly [seq: number, position: number]> = z.tuple([
+  z.int().positive(),
+  z.int().positive(),
+]);
+
+interface Found {
+  readonly seq: number;
+  readonly position: number;
+  readonly batch?: PendingBatch;
+}
+
+export interface IdSource {
+  readonly database: Database;
+  readonly lineage: Lineage;
+}
+
+/**
+ * What an earlier append of the same events returned, or undefined when none of their ids is there.
+ * The ids of events that a fork shares are there; `link` is that of a fork which is about to be made.
+ * @throws TurnlogError `EVENT_ID_CONFLICT` when only some are there, or one id is used twice
+ */
+export async function findIds(
+  source: IdSource,
+  head: Head,
+  events: readonly NewEvent[],
+  link?: ForkPoint,
+): Promise<{ readonly appended: Promise<Appended> } | undefined> {
+  const ids = events.flatMap((event) => idOf(event) ?? []);
+  if (ids.length === 0) return undefined;
+  if (new Set(ids).size < ids.length)
+    throw conflict(head, "one id is used for several events", ids);
+  const found = await Promise.all(
+    ids.map(async (id) => head.ids.get(id) ?? find(source, head, id, head.link ?? link)),
+  );
+  const places = found.filter((place) => place !== undefined);
+  if (places.length === 0) return undefined;
+  // A fork that is not there yet cannot have been made by the events that it will share.
+  if (places.length < ids.length || head.revision === 0)
+    throw conflict(head, "some of its events are in the session already, some are not", ids);
+  const last = places.reduce((one, other) => (other.seq > one.seq ? other : one));
+  const appended: Appended = { revision: last.seq, position: last.position, repeated: true };
+  return {
+    appended: last.batch === undefined ? Promise.resolve(appended) : last.batch.promise(appended),
+  };
+}
+
+/** Where an event with this id is: in the session itself, or in what it shares. */
+async function find(
+  { database, lineage }: IdSource,
+  { session }: Head,
+  id: string,
+  link: ForkPoint | undefined,
+): Promise<Found | undefined> {
+  for await (const { owner, to } of lineage.of(session, link)) {
+    const place = lineage.known(owner)?.ids.get(id) ?? (await stored(database, owner, id));
+    if (place !== undefined && place.seq <= to) return place;
+  }
+  return undefined;
+}
+
+async function stored(database: Database, session: string, id: string): Promise<Found | undefined> {
+  const key = idKey(session, id);
+  let row: string | undefined;
+  try {
+    row = await rowAt(database, key);
+  } catch (error) {
+    throw readFailure(error, session, 0);
+  }
+  if (row === undefined) return undefined;
+  const place = unseal(key, row, placeSchema);
+  if (place === undefined)
+    throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
+  return { seq: place[0], position: place[1] };
+}
+
+export function conflict(head: Head, why: string, ids: readonly string[]): TurnlogError {
+  return new TurnlogError(
+    "EVENT_ID_CONFLICT",
+    `An append to ${head.session} was refused: ${why}. Append exactly the events of the first attempt, or give new ones new ids.`,
+    { session: head.session, details: { ids } },
+  );
+}

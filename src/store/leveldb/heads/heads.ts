@@ -1,0 +1,175 @@
+/**
+ * What the writer knows of each session that is in use: its last position, written and queued.
+ * Sessions not written lately are forgotten and read again from their index row, and from what is
+ * known of those whose row is behind.
+ */
+
+import { TurnlogError, parseSessionId } from "../../../events/index.ts";
+import type { LiveTail } from "./live-tail.ts";
+import { LooseRows } from "./loose-rows.ts";
+import {
+  firstOf,
+  rowAt,
+  type Database,
+  damagedAt,
+  readFailure,
+  atLeast,
+  readIndex,
+  type IndexEntry,
+  eventPrefix,
+  numberOf,
+  sessionKey,
+  under,
+  readStaged,
+  isDeleted,
+} from "../rows/index.ts";
+import type { Head } from "./head.ts";
+import type { IndexRows } from "./index-rows.ts";
+
+/** How many heads are remembered, some hundred bytes each. */
+const CAPACITY = 4096;
+const done: Promise<void> = Promise.resolve();
+
+export class Heads {
+  readonly #database: Database;
+  readonly #tails: ReadonlyMap<string, LiveTail>;
+  readonly #index: IndexRows;
+  readonly #heads = new Map<string, Head>();
+  #limit = CAPACITY;
+
+  constructor(database: Database, tails: ReadonlyMap<string, LiveTail>, index: IndexRows) {
+    this.#database = database;
+    this.#tails = tails;
+    this.#index = index;
+  }
+
+  /** @throws TurnlogError `INVALID_INPUT` for a name that no session can have */
+  of(session: string): Head {
+    return this.#heads.get(session) ?? this.#load(parseSessionId(session));
+  }
+
+  /** The head, where it is known already. */
+  known(session: string): Head | undefined {
+    const head = this.#heads.get(session);
+    return head?.ready === true ? head : undefined;
+  }
+
+  /** The head, once it is known. */
+  async load(session: string): Promise<Head> {
+    const head = this.of(session);
+    if (!head.ready) await head.loaded;
+    return head;
+  }
+
+  /** The head, where it is known and nobody is about to delete the session. */
+  staying(session: string): Head | undefined {
+    const head = this.known(session);
+    return head?.isLeaving === true ? undefined : head;
+  }
+
+  /** Resolves when the head was read, and whoever was about to delete the session has done so or not. */
+  async settled(session: string): Promise<void> {
+    const head = await this.load(session);
+    if (head.isLeaving) await head.line;
+  }
+
+  /** Nobody follows the session any more. */
+  detach(session: string): void {
+    const head = this.#heads.get(session);
+    if (head !== undefined) head.tail = undefined;
+  }
+
+  /** Forgets everything, so that the store is asked again. */
+  clear(): void {
+    this.#heads.clear();
+  }
+
+  #load(session: string): Head {
+    if (this.#heads.size >= this.#limit) this.#forget();
+    const loading = readHead(this.#database, session, this.#index);
+    const head: Head = {
+      session,
+      prefix: eventPrefix(session),
+      loaded: loading.then(({ revision, createdAt, updatedAt, link, isDeleted }) => {
+        head.isDeleted = isDeleted;
+        head.revision = revision;
+        head.committed = revision;
+        head.createdAt = createdAt;
+        head.updatedAt = updatedAt;
+        head.link = link;
+        head.ready = true;
+        head.tail?.advance(revision);
+      }),
+      ready: false,
+      isDeleted: false,
+      isLeaving: false,
+      revision: 0,
+      committed: 0,
+      createdAt: 0,
+      updatedAt: 0,
+      link: undefined,
+      share: undefined,
+      batches: 0,
+      line: done,
+      waiting: 0,
+      ids: new Map(),
+      loose: new LooseRows(),
+      tail: this.#tails.get(session),
+    };
+    this.#heads.set(session, head);
+    head.loaded.catch(() => {
+      // Whoever waits for it is told; the next one shall ask the store again.
+      if (this.#heads.get(session) === head) this.#heads.delete(session);
+    });
+    return head;
+  }
+
+  /** Drops the older half, except the heads that somebody is writing to. */
+  #forget(): void {
+    let excess = this.#heads.size - CAPACITY / 2;
+    for (const [session, head] of this.#heads) {
+      if (excess <= 0) break;
+      if (!head.ready || head.batches > 0 || head.waiting > 0) continue;
+      this.#heads.delete(session);
+      excess--;
+    }
+    // Where most are busy, looking at all of them again pays only when there are twice as many.
+    this.#limit = Math.max(CAPACITY, 2 * this.#heads.size);
+  }
+}
+
+type Known = IndexEntry & Pick<Head, "isDeleted">;
+
+const nothing = { revision: 0, createdAt: 0, updatedAt: 0, link: undefined } as const;
+
+/** Asks the index row, or what is known beyond it, and the last event, which must agree. */
+async function readHead(database: Database, session: string, rows: IndexRows): Promise<Known> {
+  const prefix = eventPrefix(session);
+  // Asked first: the row may be written while it is read.
+  const known = rows.of(session);
+  try {
+    const [row, last] = await Promise.all([
+      rowAt(database, sessionKey(session)),
+      firstOf(database.keys({ ...under(prefix), reverse: true, limit: 1 })),
+    ]);
+    if (row === undefined && last === undefined)
+      return { ...nothing, isDeleted: await isDeleted(database, session) };
+    const entry = row === undefined ? undefined : readIndex(session, row);
+    if (entry === undefined && (await readStaged(database))?.session === session)
+      return { ...nothing, isDeleted: false };
+    const end = last === undefined ? (entry?.link?.position ?? 0) : numberOf(last);
+    if (entry === undefined) throw damagedAt(session, end, "its index row is missing or altered");
+    const index = atLeast(entry, known);
+    const { revision } = index;
+    if (revision !== end) {
+      throw damagedAt(
+        session,
+        Math.min(end, revision) + 1,
+        `its events end at ${end}, its index row says ${revision}`,
+      );
+    }
+    return { ...index, isDeleted: false };
+  } catch (error) {
+    throw TurnlogError.isInstance(error) ? error : readFailure(error, session, 0);
+  }
+}

@@ -1,0 +1,10 @@
+/** The newest state of each session in memory: its last position, its lineage, rows not merged yet. */
+
+export { Batch } from "./batch.ts";
+export { conflict, findIds, placeSchema } from "./event-ids.ts";
+export type { BatchShare, Head } from "./head.ts";
+export { Heads } from "./heads.ts";
+export { IndexRows } from "./index-rows.ts";
+export { Lineage, type Stretch, ownFrom } from "./lineage.ts";
+export { LiveTail } from "./live-tail.ts";
+export { LooseCommits } from "./loose-commits.ts";

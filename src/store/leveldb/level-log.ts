@@ -1,0 +1,347 @@
+/**
+ * The log on any abstract-level database. Validates, keeps the order of appends, and hands the
+ * work to the committer and the readers. `open-store.ts` opens and checks the database before.
+ */
+
+import { check, name } from "../../validation/index.ts";
+import {
+  appendSchema,
+  backupSchema,
+  deleteSchema,
+  followSchema,
+  listSchema,
+  readAllSchema,
+  readSchema,
+  thinSchema,
+} from "./log-schemas.ts";
+import {
+  type NewEvent,
+  type SessionEvent,
+  type BlobStore,
+  createCodec,
+  type Appended,
+  type AppendOptions,
+  type Deleted,
+  type DeletedSession,
+  type DeleteOptions,
+  type ExpectedRevision,
+  type ForkEvents,
+  type GlobalEvent,
+  type ReadRange,
+  type SessionEntry,
+  type Snapshot,
+  parseSessionId,
+} from "../../events/index.ts";
+import { Appender, Committer } from "./write/index.ts";
+import { assertOutside, backupStore, type Backup, type BackupOptions } from "./backup/index.ts";
+import { type ChainMark, type Database, closedError, deletedError } from "./rows/index.ts";
+import {
+  Deletion,
+  Erasure,
+  type Eraser,
+  Thinning,
+  type ThinnedSession,
+  type ThinOptions,
+} from "./upkeep/index.ts";
+import {
+  Following,
+  readGlobal,
+  ScannedDatabase,
+  listSessions,
+  assertWhole,
+  Reading,
+  SnapshotReader,
+  snapshotRow,
+} from "./read/index.ts";
+import { Heads, IndexRows, Lineage, type LiveTail } from "./heads/index.ts";
+import { readOnlyError } from "./read-only.ts";
+import type { StoreLog } from "./store-log.ts";
+import { resolve } from "node:path";
+
+export interface LevelLogOptions {
+  /** The folder of the store, where it has one. */
+  readonly dir?: string;
+  /** Whether all that would change the store is refused. Default false. */
+  readonly readOnly?: boolean;
+  readonly sync: boolean;
+  /** What lies beside it. */
+  readonly blobs: BlobStore;
+  /** The end of the chain of commit records. */
+  readonly end: ChainMark;
+  /** Where `m/checked` stands. */
+  readonly checked: ChainMark;
+  /** Takes deleted rows out of the files; left out where there are none. */
+  readonly eraser?: Eraser;
+  /** Throws when the store is another owner's by now; left out where there is no other. */
+  readonly assertOwned?: () => void;
+  /** Called once when everything is written: puts the end on record and closes the database. */
+  readonly release: (committer: Committer) => Promise<void>;
+}
+
+export class LevelLog implements StoreLog {
+  readonly dir: string | undefined;
+  readonly readOnly: boolean;
+  readonly blobs: BlobStore;
+  readonly #database: ScannedDatabase;
+  readonly #release: LevelLogOptions["release"];
+  readonly #codec = createCodec();
+  readonly #index = new IndexRows();
+  readonly #heads: Heads;
+  readonly #lineage: Lineage;
+  readonly #committer: Committer;
+  readonly #appender: Appender;
+  readonly #erasure: Erasure;
+  readonly #deletion: Deletion;
+  readonly #thinning: Thinning;
+  readonly #reading: Reading;
+  readonly #following: Following;
+  readonly #snapshots: SnapshotReader;
+  /** Aborts when the log is told to close, before what was appended is written. */
+  readonly #ending = new AbortController();
+  readonly #backups = new Set<Promise<unknown>>();
+  #closed: Promise<void> | undefined;
+
+  constructor(given: Database, options: LevelLogOptions) {
+    const { dir, sync, blobs, end, checked, release, eraser } = options;
+    const { assertOwned = () => {}, readOnly = false } = options;
+    this.dir = dir;
+    this.readOnly = readOnly;
+    this.blobs = blobs;
+    const database = new ScannedDatabase(given);
+    this.#database = database;
+    this.#release = release;
+    const tails = new Map<string, LiveTail>();
+    this.#heads = new Heads(database, tails, this.#index);
+    this.#snapshots = new SnapshotReader(database);
+    this.#lineage = new Lineage(database, this.#heads);
+    const source = { database, codec: this.#codec, lineage: this.#lineage };
+    this.#committer = new Committer(database, {
+      sync,
+      end,
+      checked,
+      index: this.#index,
+      assertOwned,
+      onWritten: () => this.#following.wake(),
+      onFailed: () => this.#forget(),
+    });
+    this.#appender = new Appender({
+      database,
+      codec: this.#codec,
+      heads: this.#heads,
+      lineage: this.#lineage,
+      committer: this.#committer,
+    });
+    this.#erasure = new Erasure({ database, committer: this.#committer, eraser });
+    const parts = {
+      source,
+      heads: this.#heads,
+      committer: this.#committer,
+      appender: this.#appender,
+      erasure: this.#erasure,
+    };
+    this.#deletion = new Deletion(parts);
+    this.#thinning = new Thinning(parts);
+    this.#reading = new Reading({
+      source,
+      heads: this.#heads,
+      assertOpen: () => this.#assertOpen(),
+    });
+    this.#following = new Following({
+      codec: this.#codec,
+      heads: this.#heads,
+      tails,
+      read: (name, from, to) => this.#reading.span(name, from, to),
+      readAll: (from, to) => readGlobal(database, this.#codec, from, to),
+      written: () => this.#committer.written.position,
+    });
+  }
+
+  append(
+    session: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options?: AppendOptions,
+  ): Promise<Appended> {
+    try {
+      this.#assertWritable();
+      if (options !== undefined)
+        check(appendSchema, options, "append", { name: "options", session });
+      return this.#appender.append(session, expected, events, options);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  async appendParts(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options: AppendOptions = {},
+  ): Promise<Appended> {
+    this.#assertWritable();
+    check(appendSchema, options, "appendParts", { name: "options", session });
+    // A copy has all of a session or nothing.
+    const others = (): Promise<unknown> => Promise.allSettled(this.#backups);
+    return await this.#appender.appendParts(session, parts, { ...options, others });
+  }
+
+  fork(session: string, events: ForkEvents): Promise<Appended> {
+    try {
+      this.#assertWritable();
+      return this.#appender.fork(session, events);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  read(session: string, range: ReadRange = {}): AsyncGenerator<SessionEvent> {
+    check(readSchema, range, "read", { name: "range", session });
+    return this.#reading.read(session, range);
+  }
+
+  async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
+    return await this.#reading.at(session, positions);
+  }
+
+  subscribe(
+    session: string,
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<SessionEvent> {
+    this.#assertOpen();
+    check(followSchema, options, "subscribe", { name: "options", session });
+    const { from = 1, signal } = options;
+    parseSessionId(session);
+    assertWhole(session, [from]);
+    return this.#following.session(session, Math.max(from, 1), signal);
+  }
+
+  async *readAll(options: { readonly from?: number } = {}): AsyncGenerator<GlobalEvent> {
+    this.#assertOpen();
+    check(readAllSchema, options, "readAll", { name: "options" });
+    const { from = 1 } = options;
+    yield* readGlobal(
+      this.#database,
+      this.#codec,
+      Math.max(from, 1),
+      this.#committer.written.position,
+    );
+  }
+
+  subscribeAll(
+    options: { readonly from?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<GlobalEvent> {
+    this.#assertOpen();
+    check(followSchema, options, "subscribeAll", { name: "options" });
+    const { from = 1, signal } = options;
+    assertWhole("all sessions", [from]);
+    return this.#following.all(Math.max(from, 1), signal);
+  }
+
+  async revision(session: string): Promise<number> {
+    this.#assertOpen();
+    return (await this.#heads.load(session)).committed;
+  }
+
+  async *list(options: { readonly prefix?: string } = {}): AsyncGenerator<SessionEntry> {
+    this.#assertOpen();
+    check(listSchema, options, "list", { name: "options" });
+    const { prefix = "" } = options;
+    yield* listSessions(this.#database, prefix, this.#index.all);
+  }
+
+  async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
+    this.#assertWritable();
+    const { key, row } = snapshotRow(parseSessionId(session), snapshot);
+    let head = this.#heads.staying(session);
+    for (; head === undefined; head = this.#heads.staying(session)) {
+      await this.#heads.settled(session);
+      this.#assertOpen();
+    }
+    if (head.isDeleted) throw deletedError(session);
+    await this.#committer.write((rows) => rows.put(key, row));
+  }
+
+  async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
+    this.#assertOpen();
+    const { committed, link } = await this.#heads.load(session);
+    for await (const { owner, to } of this.#lineage.of(session, link, committed)) {
+      const snapshot = await this.#snapshots.read(owner, projection, to);
+      if (snapshot !== undefined) return snapshot;
+    }
+    return undefined;
+  }
+
+  async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
+    this.#assertWritable();
+    check(deleteSchema, options, "delete", { name: "options", session });
+    return await this.#deletion.delete(session, options);
+  }
+
+  async *deleted(): AsyncGenerator<DeletedSession> {
+    this.#assertOpen();
+    yield* this.#deletion.deleted();
+  }
+
+  async backup(dir: string, options: BackupOptions = {}): Promise<Backup> {
+    this.#assertOpen();
+    check(name, dir, "backup", { name: "dir" });
+    check(backupSchema, options, "backup", { name: "options" });
+    const given = options.signal === undefined ? [] : [options.signal];
+    const signal = AbortSignal.any([this.#ending.signal, ...given]);
+    await this.#appender.staged();
+    const made = this.#backup(resolve(dir), { ...options, signal });
+    this.#backups.add(made);
+    return await made.finally(() => this.#backups.delete(made));
+  }
+
+  async thin(session: string, options: ThinOptions): Promise<ThinnedSession> {
+    this.#assertWritable();
+    check(thinSchema, options, "thin", { name: "options", session });
+    return await this.#thinning.thin(session, options);
+  }
+
+  /** What the copied events refer to stays until it is copied too. */
+  async #backup(dir: string, options: BackupOptions): Promise<Backup> {
+    if (this.dir !== undefined) assertOutside(this.dir, dir);
+    using _ = this.blobs.hold();
+    const { indexed } = this.#committer;
+    return await backupStore(this.#database, this.blobs, dir, { ...options, indexed });
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#ending.abort(closedError());
+    await Promise.allSettled(this.#backups);
+    await this.#appender.settled();
+    await this.#committer.idle();
+    await this.#erasure.close();
+    this.#following.end();
+    await this.#release(this.#committer);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw closedError();
+  }
+
+  #assertWritable(): void {
+    this.#assertOpen();
+    if (this.readOnly) throw readOnlyError(this.dir);
+  }
+
+  /** Lets go of what is only in memory: the store knows what was written. */
+  #forget(): void {
+    this.#heads.clear();
+    this.#following.forget();
+  }
+}
+
+async function rejected(error: unknown): Promise<never> {
+  throw error;
+}

@@ -1,0 +1,79 @@
+/**
+ * Opens a store to read it, and leaves it as it is: LevelDB, which rewrites a folder when it opens it,
+ * is given another one with links to the log's files. What a dead process left to be put right is
+ * put right there alone, and damage is told and not mended.
+ */
+
+import { rm } from "node:fs/promises";
+import { folderBlobs } from "../blobs/index.ts";
+import { makePrivateFolder } from "../folder/index.ts";
+import { storeFailure } from "./rows/index.ts";
+import { catchUpIndex, checkRows } from "./upkeep/index.ts";
+import { LevelLog } from "./level-log.ts";
+import { readOnlyBlobs } from "./read-only.ts";
+import type { StoreLog } from "./store-log.ts";
+import {
+  checkFiles,
+  levelAt,
+  linkFolder,
+  liveFiles,
+  type Ownership,
+  newStore,
+  readStoreFile,
+  isUnused,
+  namesIn,
+  type StorePaths,
+  isUnfinished,
+} from "./files/index.ts";
+
+/** @throws TurnlogError `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED` */
+export async function openForReading(paths: StorePaths, ownership: Ownership): Promise<StoreLog> {
+  const removeCopy = (): Promise<void> => rm(paths.reading, { recursive: true, force: true });
+  // A reader that was killed has left one.
+  await removeCopy();
+  const store = readStoreFile(paths) ?? newStore;
+  const source = { ...paths, log: logToRead(paths) };
+  const isNew = isUnfinished(paths, store) || isUnused(source, store);
+  try {
+    if (isNew) makePrivateFolder(paths.reading);
+    else {
+      const files = liveFiles(source.log);
+      await checkFiles(paths, files, store.tables ?? {});
+      linkFolder(source.log, paths.reading, files);
+    }
+    const database = levelAt(paths.reading, isNew);
+    try {
+      await database.open();
+      const { chain } = await checkRows(database, paths, store);
+      await catchUpIndex(database, chain.since);
+      return new LevelLog(database, {
+        dir: paths.dir,
+        readOnly: true,
+        sync: false,
+        blobs: readOnlyBlobs(folderBlobs(paths.blobs), paths.dir),
+        ...chain,
+        release: async () => {
+          try {
+            await database.close();
+            await removeCopy();
+          } catch (error) {
+            throw storeFailure(error, paths.dir, "closed");
+          } finally {
+            await ownership.release();
+          }
+        },
+      });
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  } catch (error) {
+    await removeCopy();
+    throw error;
+  }
+}
+
+/** Where the log is: a process that opened or repaired the store may have died before it was in its place. */
+function logToRead({ log, repaired, beforeOpen }: StorePaths): string {
+  return [repaired, log, beforeOpen].find((folder) => namesIn(folder).length > 0) ?? log;
+}

@@ -1,0 +1,96 @@
+/**
+ * Checks, when a store is opened, what LevelDB's recovery may have dropped without a word: the
+ * commits since the last place that is known to be in its tables. Records are enough: LevelDB
+ * recovers a commit with all its events or not at all.
+ */
+
+import {
+  chainStart,
+  markSchema,
+  readCommit,
+  type ChainMark,
+  firstOf,
+  rowAt,
+  type Database,
+  commitDamage,
+  checkedKey,
+  commitKey,
+  numberOf,
+  under,
+  unseal,
+  SinceMark,
+} from "../rows/index.ts";
+import { commits } from "./global-reader.ts";
+
+export interface CheckedChain {
+  readonly end: ChainMark;
+  /** Where `m/checked` stands. */
+  readonly checked: ChainMark;
+  /** What was written behind it. */
+  readonly since: SinceMark;
+}
+
+/**
+ * The end of the chain, after a check of everything written since `m/checked`.
+ * `known` is a place that the log had certainly reached.
+ * @throws TurnlogError `LOG_DAMAGED`
+ */
+export async function checkChain(database: Database, known: ChainMark): Promise<CheckedChain> {
+  const end = await chainEnd(database);
+  if (end.position < known.position) {
+    throw commitDamage(
+      end.position + 1,
+      `it ends at global position ${end.position}, and it had reached ${known.position} when it was last closed`,
+    );
+  }
+  const checked = await lastChecked(database);
+  // After an orderly close both are the end, whose record has just been read.
+  for (const mark of [known, checked]) {
+    if (!isSame(mark, end)) await assertMark(database, mark);
+  }
+  const since = new SinceMark(checked.position);
+  if (isSame(checked, end)) return { end, checked, since };
+  for await (const record of commits(database, Math.max(checked.position, 1), end.position))
+    since.add(record);
+  return { end, checked, since };
+}
+
+/** The last commit record's end, or the start where there is none. */
+async function chainEnd(database: Database): Promise<ChainMark> {
+  const last = await firstOf(database.iterator({ ...under("c/"), reverse: true, limit: 1 }));
+  if (last === undefined) return chainStart;
+  const position = numberOf(last[0]);
+  const record = readCommit(position, last[1]);
+  if (record === undefined)
+    throw commitDamage(position, `the commit record at global position ${position} is altered`);
+  return { position: position + record.count - 1, seal: record.seal };
+}
+
+/** A mark that cannot be read counts as none: then everything is checked. */
+export async function lastChecked(database: Database): Promise<ChainMark> {
+  const row = await rowAt(database, checkedKey);
+  return (row === undefined ? undefined : unseal(checkedKey, row, markSchema)) ?? chainStart;
+}
+
+function isSame(one: ChainMark, other: ChainMark): boolean {
+  return one.position === other.position && one.seal === other.seal;
+}
+
+/** A commit record must end where the mark is, and have its seal. */
+async function assertMark(database: Database, { position, seal }: ChainMark): Promise<void> {
+  if (position === 0) return;
+  const found = await firstOf(
+    database.iterator({ gte: commitKey(0), lte: commitKey(position), reverse: true, limit: 1 }),
+  );
+  const record = found === undefined ? undefined : readCommit(numberOf(found[0]), found[1]);
+  if (
+    record === undefined ||
+    record.position + record.count - 1 !== position ||
+    record.seal !== seal
+  ) {
+    throw commitDamage(
+      position,
+      `the commit record at global position ${position} is missing or another one`,
+    );
+  }
+}

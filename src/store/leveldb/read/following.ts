@@ -1,0 +1,97 @@
+/**
+ * Whoever follows a session, or all of them: the tails that the subscribers of a session share, and
+ * what wakes those who wait. Kept by the log, which tells it when something is written and when it closes.
+ */
+
+import type { SessionEvent, Codec, GlobalEvent } from "../../../events/index.ts";
+import { ownEvents, deletedError } from "../rows/index.ts";
+import { globalSubscription, type GlobalSource } from "./global-subscription.ts";
+import { type Heads, LiveTail } from "../heads/index.ts";
+import { subscription, type Source } from "./subscription.ts";
+
+export interface FollowingOptions {
+  readonly codec: Codec;
+  readonly heads: Heads;
+  /** By session, of those that somebody follows; `heads` looks here too. */
+  readonly tails: Map<string, LiveTail>;
+  /** Events of a session in the log, both ends included. */
+  readonly read: (session: string, from: number, to: number) => AsyncIterable<SessionEvent>;
+  /** Events of all sessions, both ends included. */
+  readonly readAll: GlobalSource["read"];
+  /** The last global position that is written. */
+  readonly written: () => number;
+}
+
+export class Following {
+  readonly #options: FollowingOptions;
+  readonly #closing = new AbortController();
+  #more: PromiseWithResolvers<void> = Promise.withResolvers();
+
+  constructor(options: FollowingOptions) {
+    this.#options = options;
+  }
+
+  session(
+    session: string,
+    from: number,
+    signal: AbortSignal | undefined,
+  ): AsyncIterableIterator<SessionEvent> {
+    return subscription(() => this.#source(session), from, signal);
+  }
+
+  all(from: number, signal: AbortSignal | undefined): AsyncIterableIterator<GlobalEvent> {
+    const { written, readAll } = this.#options;
+    const source: GlobalSource = {
+      written,
+      more: () => this.#more.promise,
+      closing: this.#closing.signal,
+      read: readAll,
+    };
+    return globalSubscription(source, from, signal);
+  }
+
+  /** Whoever follows all sessions looks again. */
+  wake(): void {
+    this.#more.resolve();
+    this.#more = Promise.withResolvers();
+  }
+
+  /** Lets go of rows that are only in memory. */
+  forget(): void {
+    for (const tail of this.#options.tails.values()) tail.forget();
+  }
+
+  /** Nothing comes any more. */
+  end(): void {
+    this.#closing.abort();
+  }
+
+  #source(session: string): Source {
+    const { heads, tails, read } = this.#options;
+    const head = heads.of(session);
+    const tail = tails.get(session) ?? this.#newTail(session);
+    tail.subscriptions++;
+    tails.set(session, tail);
+    head.tail = tail;
+    return {
+      tail,
+      ready: heads.load(session).then(({ committed, isDeleted: isGone }) => {
+        if (isGone) throw deletedError(session);
+        tail.advance(committed);
+      }),
+      closing: this.#closing.signal,
+      read: (from, to) => read(session, from, to),
+      release: () => {
+        tail.subscriptions--;
+        if (tail.subscriptions > 0) return;
+        tails.delete(session);
+        heads.detach(session);
+      },
+    };
+  }
+
+  #newTail(session: string): LiveTail {
+    const { codec } = this.#options;
+    return new LiveTail((row) => ownEvents(codec, session, row));
+  }
+}

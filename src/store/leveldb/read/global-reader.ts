@@ -1,0 +1,190 @@
+/** Reads the events of all sessions in global order, by commit record. */
+
+import {
+  type Codec,
+  type SessionEvent,
+  type GlobalEvent,
+  TurnlogError,
+} from "../../../events/index.ts";
+import {
+  commitRows,
+  type PlacedRow,
+  readCommit,
+  type CommitRecord,
+  allRows,
+  firstOf,
+  rowAt,
+  type Database,
+  decodeRow,
+  commitDamage,
+  damagedAt,
+  readFailure,
+  readIndex,
+  isDeleted,
+  commitKey,
+  eventKey,
+  eventPrefix,
+  numberOf,
+  sessionKey,
+} from "../rows/index.ts";
+
+/** @throws TurnlogError `LOG_DAMAGED` and what the codec throws */
+export async function* readGlobal(
+  database: Database,
+  codec: Codec,
+  from: number,
+  to: number,
+): AsyncGenerator<GlobalEvent> {
+  let ahead: Promise<PlacedRow[]> | undefined;
+  // A record that was merged while others were read tells of some events again, and of later ones.
+  let next = from;
+  const read = new RowReader(codec, to);
+  const gone = new Set<string>();
+  try {
+    for await (const record of commits(database, from, to)) {
+      const rows = ahead;
+      ahead = commitRows(database, record, gone);
+      // Whoever awaits it is told; when nobody does, reading has ended.
+      ahead.catch(() => undefined);
+      if (rows === undefined) continue;
+      for (const row of await rows) {
+        yield* read.events(row, next);
+        next = Math.max(next, row.position + row.to - row.from + 1);
+      }
+    }
+    if (ahead !== undefined) for (const row of await ahead) yield* read.events(row, next);
+  } finally {
+    await ahead?.catch(() => undefined);
+  }
+}
+
+/** Reads rows of which only a part may be wanted at a time: a sealed one of sessions that took turns. */
+class RowReader {
+  readonly #codec: Codec;
+  /** The last global position that is wanted. */
+  readonly #end: number;
+  /** The row of each session that was read last. */
+  readonly #last = new Map<string, { readonly row: string; readonly events: SessionEvent[] }>();
+
+  constructor(codec: Codec, end: number) {
+    this.#codec = codec;
+    this.#end = end;
+  }
+
+  *events({ position, session, from, to, seq, row }: PlacedRow, next: number) {
+    if (position + to - from < next) return;
+    let last = this.#last.get(session);
+    if (last?.row !== row) {
+      try {
+        last = { row, events: decodeRow(this.#codec, row, { session, seq }) };
+      } catch (error) {
+        throw placed(error, position - from);
+      }
+    }
+    if (to < seq) this.#last.set(session, last);
+    else this.#last.delete(session);
+    for (const event of last.events) {
+      const place = position + event.seq - from;
+      if (event.seq >= from && event.seq <= to && place >= next && place <= this.#end)
+        yield { position: place, session, event };
+    }
+  }
+}
+
+/** The same failure with the global position of its event: who leaves it out goes on behind that. */
+function placed(error: unknown, offset: number): unknown {
+  if (!TurnlogError.isInstance(error) || error.position === undefined) return error;
+  const { code, message, session, position, cause } = error;
+  const details = { ...error.details, globalPosition: position + offset };
+  return new TurnlogError(code, message, {
+    position,
+    details,
+    cause,
+    ...(session === undefined ? {} : { session }),
+  });
+}
+
+/** The commit records that hold a span of global positions, each checked against the one before. */
+export async function* commits(
+  database: Database,
+  from: number,
+  to: number,
+): AsyncGenerator<CommitRecord> {
+  if (from > to) return;
+  let expected = 1;
+  let before: CommitRecord | undefined;
+  try {
+    const start = await recordBefore(database, from);
+    if (start !== undefined) expected = start.position;
+    for await (const [key, row] of allRows(database, {
+      gte: commitKey(expected),
+      lte: commitKey(to),
+    })) {
+      const record = recordOf(key, row, expected);
+      if (record.position !== expected) throw await gap(database, expected, record);
+      if (before !== undefined && record.previous !== before.seal) {
+        throw commitDamage(
+          expected,
+          `the commit record at global position ${expected} does not follow the one before it`,
+        );
+      }
+      before = record;
+      expected += record.count;
+      yield record;
+    }
+  } catch (error) {
+    throw readFailure(error, "global order", expected);
+  }
+  // The last ones may have been merged since this reading began, into one that begins before them.
+  const last = expected <= to ? await recordBefore(database, expected) : undefined;
+  if (last !== undefined && last.position + last.count > expected) {
+    expected = last.position + last.count;
+    yield last;
+  }
+  if (expected <= to)
+    throw commitDamage(expected, `the commit records end before global position ${expected}`);
+}
+
+/** The record that tells of a global position, or the last one before it. */
+async function recordBefore(
+  database: Database,
+  position: number,
+): Promise<CommitRecord | undefined> {
+  const found = await firstOf(
+    database.iterator({ gte: commitKey(0), lte: commitKey(position), reverse: true, limit: 1 }),
+  );
+  return found === undefined ? undefined : recordOf(found[0], found[1], position);
+}
+
+/** @throws TurnlogError `LOG_DAMAGED` */
+function recordOf(key: string, row: string, expected: number): CommitRecord {
+  const record = readCommit(numberOf(key), row);
+  if (record === undefined)
+    throw commitDamage(expected, `the commit record at global position ${expected} is altered`);
+  return record;
+}
+
+/** Commits are missing before this one: names an event that went with them, where one can be named. */
+async function gap(
+  database: Database,
+  expected: number,
+  next: CommitRecord,
+): Promise<TurnlogError> {
+  const why = `global positions ${expected} to ${next.position - 1} are missing`;
+  for (const { session, from } of next.runs) {
+    if (await isDeleted(database, session)) continue;
+    const last = await firstOf(
+      database.keys({
+        gte: eventPrefix(session),
+        lt: eventKey(session, from),
+        reverse: true,
+        limit: 1,
+      }),
+    );
+    const index = last === undefined ? await rowAt(database, sessionKey(session)) : undefined;
+    const link = index === undefined ? undefined : readIndex(session, index)?.link;
+    const end = last === undefined ? (link?.position ?? 0) : numberOf(last);
+    if (end < from - 1) return damagedAt(session, end + 1, why);
+  }
+  return commitDamage(expected, why);
+}

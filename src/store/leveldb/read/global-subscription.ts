@@ -1,0 +1,77 @@
+/**
+ * Follows the events of all sessions in global order: reads what is written, waits for more, reads
+ * on. Nothing is kept for a follower, so one that is slow costs nothing but its own reading.
+ */
+
+import type { GlobalEvent } from "../../../events/index.ts";
+
+/** What a log lends for it. */
+export interface GlobalSource {
+  /** The last global position that is written. */
+  readonly written: () => number;
+  /** Resolves when more has been written, or the log closes. */
+  readonly more: () => Promise<void>;
+  /** Aborts when the log closes. */
+  readonly closing: AbortSignal;
+  readonly read: (from: number, to: number) => AsyncIterable<GlobalEvent>;
+}
+
+export function globalSubscription(
+  source: GlobalSource,
+  from: number,
+  signal: AbortSignal | undefined,
+): AsyncIterableIterator<GlobalEvent> {
+  const ended = new AbortController();
+  const given = signal === undefined ? [] : [signal];
+  const end = AbortSignal.any([ended.signal, source.closing, ...given]);
+  const events = follow(source, from, end);
+  return {
+    next: () => events.next(),
+    // A generator that waits cannot be told to return: it is woken first.
+    return: async () => {
+      ended.abort();
+      await events.return(undefined);
+      return { done: true, value: undefined };
+    },
+    throw: async (error: unknown) => {
+      ended.abort();
+      return await events.throw(error);
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+async function* follow(
+  { written, more, closing, read }: GlobalSource,
+  from: number,
+  end: AbortSignal,
+): AsyncGenerator<GlobalEvent, undefined> {
+  const ending = Promise.withResolvers<void>();
+  const wake = (): void => ending.resolve();
+  end.addEventListener("abort", wake, { once: true });
+  let next = from;
+  try {
+    while (!end.aborted) {
+      const coming = more();
+      const to = written();
+      if (next > to) {
+        await Promise.race([coming, ending.promise]);
+        continue;
+      }
+      for await (const event of read(next, to)) {
+        if (end.aborted) return;
+        next = event.position + 1;
+        yield event;
+      }
+      // Where nothing was read, it had been deleted.
+      next = to + 1;
+    }
+  } catch (error) {
+    // Reading may have been under way when the log closed.
+    if (!closing.aborted) throw error;
+  } finally {
+    end.removeEventListener("abort", wake);
+  }
+}

@@ -1,0 +1,10 @@
+/** Reads events by session and in order of commit, past and live. */
+
+export { type CheckedChain, checkChain, lastChecked } from "./chain-check.ts";
+export { Following } from "./following.ts";
+export { readGlobal } from "./global-reader.ts";
+export { Reading, assertWhole } from "./reading.ts";
+export { ScannedDatabase } from "./scans.ts";
+export { listSessions } from "./session-list.ts";
+export { type SharedSource, readShared } from "./shared-reader.ts";
+export { SnapshotReader, snapshotIn, snapshotRow } from "./snapshots.ts";

@@ -1,0 +1,89 @@
+/**
+ * Reads a session by its positions, wherever its events are stored, and never past what is written.
+ * Used by the log for whoever reads it and for those who follow a session.
+ */
+
+import { type SessionEvent, TurnlogError, type ReadRange } from "../../../events/index.ts";
+import { deletedError, isDeleted } from "../rows/index.ts";
+import type { Heads } from "../heads/index.ts";
+import { readPositions } from "./position-reader.ts";
+import { readShared, type SharedSource } from "./shared-reader.ts";
+
+export interface ReadingOptions {
+  readonly source: SharedSource;
+  readonly heads: Heads;
+  /** @throws TurnlogError `LOG_CLOSED` */
+  readonly assertOpen: () => void;
+}
+
+export class Reading {
+  readonly #options: ReadingOptions;
+
+  constructor(options: ReadingOptions) {
+    this.#options = options;
+  }
+
+  /** @throws TurnlogError as `EventLog.read` */
+  async *read(session: string, range: ReadRange): AsyncGenerator<SessionEvent> {
+    const { source, heads, assertOpen } = this.#options;
+    assertOpen();
+    assertWhole(session, [range.from, range.to, range.limit]);
+    const head = await heads.load(session);
+    const { committed } = head;
+    const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
+    const first = Math.max(from, 1);
+    const last = Math.min(to, committed);
+    try {
+      yield* readShared(source, head, {
+        from: backwards ? Math.max(first, last - limit + 1) : first,
+        to: backwards ? last : Math.min(last, first + limit - 1),
+        backwards,
+      });
+    } catch (error) {
+      throw await this.#reason(session, error);
+    }
+  }
+
+  /** Events that are known to be written, also while the log closes. */
+  async *span(session: string, from: number, to: number): AsyncGenerator<SessionEvent> {
+    const { source, heads } = this.#options;
+    try {
+      yield* readShared(source, await heads.load(session), { from, to, backwards: false });
+    } catch (error) {
+      throw await this.#reason(session, error);
+    }
+  }
+
+  /** @throws TurnlogError as `EventLog.readAt` */
+  async at(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
+    const { source, heads, assertOpen } = this.#options;
+    assertOpen();
+    assertWhole(session, positions);
+    try {
+      return await readPositions(source, await heads.load(session), positions);
+    } catch (error) {
+      throw await this.#reason(session, error);
+    }
+  }
+
+  /** What looks like damage to whoever reads a session while it is deleted. */
+  async #reason(session: string, error: unknown): Promise<unknown> {
+    const isDamage = TurnlogError.isInstance(error) && error.code === "LOG_DAMAGED";
+    if (!isDamage || error.details["owner"] !== undefined) return error;
+    const { database } = this.#options.source;
+    return (await isDeleted(database, session)) ? deletedError(session) : error;
+  }
+}
+
+/** Keys are made of positions: half a position has none. */
+export function assertWhole(session: string, values: readonly (number | undefined)[]): void {
+  for (const value of values) {
+    if (value === undefined || Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
+      continue;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `Positions and limits are whole numbers; reading ${session} was asked for ${value}.`,
+      { session },
+    );
+  }
+}

@@ -1,0 +1,107 @@
+/** Reads a span of a session's events, wherever they are stored: a fork's own, and those that it shares. */
+
+import {
+  type SessionEvent,
+  type Codec,
+  TurnlogError,
+  type ForkPoint,
+} from "../../../events/index.ts";
+import { type Database, sharedDamage, isDeleted } from "../rows/index.ts";
+import { type Head, ownFrom, type Lineage, type Stretch } from "../heads/index.ts";
+import { readSpan, type Span } from "./session-reader.ts";
+
+export interface SharedSource {
+  readonly database: Database;
+  readonly codec: Codec;
+  readonly lineage: Lineage;
+}
+
+/** @throws TurnlogError as `readSpan`; of an event that is shared, with the names of both sessions */
+export function readShared(
+  source: SharedSource,
+  { session, link }: Pick<Head, "session" | "link">,
+  span: Span,
+): AsyncGenerator<SessionEvent> {
+  // Most sessions are no forks: one generator more would make reading them some percent slower.
+  return span.from >= ownFrom(link)
+    ? readSpan(source.database, source.codec, session, span)
+    : readLine(source, session, link, span);
+}
+
+/** Goes on where it was when one of the line is deleted meanwhile: what it held is then elsewhere. */
+async function* readLine(
+  source: SharedSource,
+  session: string,
+  link: ForkPoint | undefined,
+  span: Span,
+): AsyncGenerator<SessionEvent> {
+  const gone = new Set<string>();
+  let rest = span;
+  let from = link;
+  for (;;) {
+    try {
+      for await (const event of readStretches(source, session, from, rest)) {
+        yield event;
+        const { seq } = event;
+        rest = rest.backwards ? { ...rest, to: seq - 1 } : { ...rest, from: seq + 1 };
+      }
+      return;
+    } catch (error) {
+      const owner = ownerIn(error);
+      if (owner === undefined || gone.has(owner)) throw error;
+      if (!(await isDeleted(source.database, owner))) throw error;
+      gone.add(owner);
+      from = await source.lineage.linkOf(session);
+    }
+  }
+}
+
+/** The session under whose name an event could not be read. */
+function ownerIn(error: unknown): string | undefined {
+  const owner = TurnlogError.isInstance(error) ? error.details["owner"] : undefined;
+  return typeof owner === "string" ? owner : undefined;
+}
+
+async function* readStretches(
+  { database, codec, lineage }: SharedSource,
+  session: string,
+  link: ForkPoint | undefined,
+  { from, to, backwards }: Span,
+): AsyncGenerator<SessionEvent> {
+  if (from > to) return;
+  const stretches = between(lineage.of(session, link, to), from);
+  if (backwards) {
+    for await (const stretch of stretches) yield* read(database, codec, session, stretch, true);
+  } else {
+    for (const stretch of (await Array.fromAsync(stretches)).toReversed())
+      yield* read(database, codec, session, stretch, false);
+  }
+}
+
+/** The stretches down to a position, without those that hold nothing of the span. */
+async function* between(stretches: AsyncIterable<Stretch>, from: number): AsyncGenerator<Stretch> {
+  for await (const stretch of stretches) {
+    if (stretch.from <= stretch.to) yield { ...stretch, from: Math.max(from, stretch.from) };
+    if (stretch.from <= from) return;
+  }
+}
+
+async function* read(
+  database: Database,
+  codec: Codec,
+  session: string,
+  { owner, from, to }: Stretch,
+  backwards: boolean,
+): AsyncGenerator<SessionEvent> {
+  const events = readSpan(database, codec, owner, { from, to, backwards });
+  if (owner === session) {
+    yield* events;
+    return;
+  }
+  try {
+    for await (const event of events) yield event;
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.session !== owner) throw error;
+    throw sharedDamage(session, error.position ?? from, owner, error.message, error);
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * One subscriber of a session: the past from the log, then live from the tail that all subscribers
+ * share. Who is slower than the tail is long reads from the log again, so memory stays bounded.
+ */
+
+import type { SessionEvent } from "../../../events/index.ts";
+import type { LiveTail } from "../heads/index.ts";
+
+/** What a subscription reads from; the log hands it over and takes it back. */
+export interface Source {
+  readonly tail: LiveTail;
+  /** Resolves when the tail knows what is written. */
+  readonly ready: Promise<unknown>;
+  /** Aborts when the log closes. */
+  readonly closing: AbortSignal;
+  /** Events in the log, both ends included. */
+  readonly read: (from: number, to: number) => AsyncIterable<SessionEvent>;
+  readonly release: () => void;
+}
+
+/** How many events one reading of the log brings. */
+const PAGE = 512;
+
+export function subscription(
+  open: () => Source,
+  from: number,
+  signal: AbortSignal | undefined,
+): AsyncIterableIterator<SessionEvent> {
+  const ended = new AbortController();
+  const end = (): void => {
+    ended.abort();
+  };
+  if (signal?.aborted === true) end();
+  else signal?.addEventListener("abort", end, { once: true });
+  const pages = follow(open, from, ended.signal, () => {
+    signal?.removeEventListener("abort", end);
+  });
+  return singly(pages, ended);
+}
+
+/** The events of pages one by one: a promise each, and no more work than that. */
+function singly(
+  pages: AsyncGenerator<readonly SessionEvent[], undefined>,
+  ended: AbortController,
+): AsyncIterableIterator<SessionEvent> {
+  type Next = IteratorResult<SessionEvent, undefined>;
+  let page: readonly SessionEvent[] = [];
+  let index = 0;
+  let turning: Promise<Next> | undefined;
+  const next = (): Promise<Next> => {
+    if (turning !== undefined) return afterwards(turning);
+    const value = ended.signal.aborted ? undefined : page[index];
+    if (value !== undefined) {
+      index++;
+      return Promise.resolve({ done: false, value });
+    }
+    turning = turn().finally(() => {
+      turning = undefined;
+    });
+    return turning;
+  };
+  /** Who asks before the last answer has come is answered after it. */
+  const afterwards = async (before: Promise<Next>): Promise<Next> => {
+    await Promise.allSettled([before]);
+    return await next();
+  };
+  const turn = async (): Promise<Next> => {
+    const turned = await pages.next();
+    const [value] = turned.value ?? [];
+    if (turned.done === true || value === undefined) return { done: true, value: undefined };
+    page = turned.value;
+    index = 1;
+    return { done: false, value };
+  };
+  return {
+    next,
+    // A generator that waits for an event cannot be told to return: it is woken first.
+    return: async () => {
+      ended.abort();
+      await pages.return(undefined);
+      return { done: true, value: undefined };
+    },
+    throw: async (error: unknown) => {
+      ended.abort();
+      await pages.throw(error);
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+/** Pages of events that belong together, until the signal or the log ends it. */
+async function* follow(
+  open: () => Source,
+  from: number,
+  end: AbortSignal,
+  over: () => void,
+): AsyncGenerator<readonly SessionEvent[], undefined> {
+  if (end.aborted) return;
+  const { tail, ready, closing, read, release } = open();
+  const wake = (): void => tail.wake();
+  end.addEventListener("abort", wake, { once: true });
+  closing.addEventListener("abort", wake, { once: true });
+  try {
+    await ready;
+    let next = from;
+    while (!end.aborted && !closing.aborted) {
+      if (tail.failure !== undefined) throw tail.failure;
+      const live = tail.from(next);
+      if (live !== undefined) {
+        next += live.length;
+        yield live;
+      } else if (next <= tail.committed) {
+        // One by one: what comes before an event that cannot be read is still told.
+        for await (const event of read(next, Math.min(tail.committed, next + PAGE - 1))) {
+          next++;
+          yield [event];
+          if (end.aborted || closing.aborted) return;
+        }
+      } else {
+        await tail.woken;
+      }
+    }
+  } catch (error) {
+    // Reading may have been under way when the log closed.
+    if (!closing.aborted) throw error;
+  } finally {
+    end.removeEventListener("abort", wake);
+    closing.removeEventListener("abort", wake);
+    over();
+    release();
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The blobs that a mended log refers to. Nothing but a copy brings one back; one that is altered is
+ * set aside, so that it is missing and no longer something else than it says it is.
+ */
+
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { folderBlobs } from "../../blobs/index.ts";
+import { TurnlogError } from "../../../events/index.ts";
+import { makePrivateFolder } from "../../folder/index.ts";
+import { blobsIn, type StoredBlob, allRows, type Database, under } from "../rows/index.ts";
+import { namesIn, type StorePaths } from "../files/index.ts";
+import type { Survey } from "./survey.ts";
+
+/** A blob of which the bytes are gone. */
+export interface LostBlob extends StoredBlob {
+  /** Where the altered bytes are kept. Delete the file when you no longer need it. */
+  readonly setAside?: string;
+}
+
+export interface BlobSurvey {
+  /** How many of those that the kept events refer to are there, each once. */
+  readonly blobs: number;
+  /** Those whose bytes are not there, with the first event that brought them. */
+  readonly lost: readonly LostBlob[];
+}
+
+/** The blobs of the events that are kept, by the first that brought each. */
+export async function blobsOf(
+  database: Database,
+  { sessions }: Survey,
+): Promise<readonly StoredBlob[]> {
+  const found = new Map<string, StoredBlob>();
+  for await (const [key, row] of allRows(database, under("e/"))) {
+    for (const blob of readable(key, row)) {
+      const { sha256, session, position } = blob;
+      const isKept = position <= (sessions.get(session)?.kept ?? 0);
+      if (isKept && !found.has(sha256)) found.set(sha256, blob);
+    }
+  }
+  return [...found.values()];
+}
+
+/** A row that cannot be read is set aside with its events; what a later release wrote, that one can look at. */
+function readable(key: string, row: string): readonly StoredBlob[] {
+  try {
+    return blobsIn(key, row);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    return [];
+  }
+}
+
+/** Reads them all, and sets the altered ones aside. */
+export async function surveyBlobs(
+  paths: StorePaths,
+  blobs: readonly StoredBlob[],
+): Promise<BlobSurvey> {
+  const stored = folderBlobs(paths.blobs);
+  const lost: LostBlob[] = [];
+  for (const blob of blobs) {
+    try {
+      for await (const _ of stored.get(blob.sha256)) void _;
+    } catch (error) {
+      const code = TurnlogError.isInstance(error) ? error.code : undefined;
+      if (code === "BLOB_DAMAGED")
+        lost.push({ ...blob, setAside: await setAside(paths, blob.sha256) });
+      else if (code === "BLOB_MISSING") lost.push(blob);
+      else throw error;
+    }
+  }
+  return { blobs: blobs.length - lost.length, lost };
+}
+
+async function setAside({ blobs, damagedBlobs }: StorePaths, sha256: string): Promise<string> {
+  makePrivateFolder(damagedBlobs);
+  const before = namesIn(damagedBlobs).filter((name) => name.startsWith(sha256)).length;
+  const aside = join(damagedBlobs, before === 0 ? sha256 : `${sha256}-${before + 1}`);
+  await rename(join(blobs, sha256.slice(0, 2), sha256), aside);
+  return aside;
+}

@@ -1,0 +1,111 @@
+/**
+ * Writes a consistent store from what a survey found good, into a new database: nothing of the
+ * damaged one is built upon. What is not good is copied too, under keys that nobody reads.
+ */
+
+import {
+  CommitBuilder,
+  chainStart,
+  type ChainMark,
+  allRows,
+  type Database,
+  indexRow,
+  checkedKey,
+  parseEventKey,
+  quarantineKey,
+  tombstoneKey,
+  seal,
+} from "../rows/index.ts";
+import { BatchWriter } from "./batch-writer.ts";
+import { writeFormat } from "../files/index.ts";
+import type { SessionSurvey } from "./session-survey.ts";
+import { idPlaces, type OrderedRun } from "./survey-order.ts";
+import type { Survey } from "./survey.ts";
+
+const EVENTS_PER_COMMIT = 512;
+
+/** Returns the end of the new chain. */
+export async function mend(
+  source: Database,
+  target: Database,
+  survey: Survey,
+  generation: number,
+): Promise<ChainMark> {
+  await writeFormat(target, generation);
+  const writer = new BatchWriter(target);
+  await copyRows(source, writer, survey);
+  for (const [session, { kept: revision, createdAt, updatedAt, link }] of survey.sessions) {
+    if (revision === 0) continue;
+    const { key, row } = indexRow(session, { revision, createdAt, updatedAt, link });
+    await writer.put(key, row);
+  }
+  for (const [key, { place }] of idPlaces(survey.sessions, survey.order))
+    await writer.put(key, seal(key, place));
+  for (const [session, row] of survey.deleted) await writer.put(tombstoneKey(session), row);
+  const end = await writeCommits(writer, survey.sessions, survey.order);
+  await writer.put(checkedKey, seal(checkedKey, end));
+  await writer.flush();
+  return end;
+}
+
+/** Events, snapshots and what was set aside before; all other rows are written anew. */
+async function copyRows(source: Database, writer: BatchWriter, survey: Survey): Promise<void> {
+  const badSnapshots = new Set(survey.badSnapshots);
+  const strays = new Set(survey.strays);
+  for await (const [key, row] of allRows(source, {})) {
+    if (survey.deleted.has(sessionOf(key))) continue;
+    const place = parseEventKey(key);
+    if (place !== undefined) {
+      const good = place.seq <= (survey.sessions.get(place.session)?.kept ?? 0);
+      await writer.put(good ? key : quarantineKey(key), row);
+    } else if (strays.has(key)) await writer.put(quarantineKey(key), row);
+    else if (key.startsWith("q/")) await writer.put(key, row);
+    else if (key.startsWith("n/") && !badSnapshots.has(key)) await writer.put(key, row);
+  }
+}
+
+/** Whose row it is that stands under a key with two slashes or more. */
+function sessionOf(key: string): string {
+  const end = key.indexOf("/", 2);
+  return end === -1 ? "" : key.slice(2, end);
+}
+
+/** New records for all kept events: their global positions stay as long as nothing before them is gone. */
+async function writeCommits(
+  writer: BatchWriter,
+  sessions: ReadonlyMap<string, SessionSurvey>,
+  order: readonly OrderedRun[],
+): Promise<ChainMark> {
+  let end = chainStart;
+  let builder = new CommitBuilder(1);
+  let indexes = new Map<string, number>();
+  const finish = async (): Promise<void> => {
+    if (builder.count === 0) return;
+    const { key, row, mark } = builder.finish(end.seal);
+    await writer.put(key, row);
+    end = mark;
+    builder = new CommitBuilder(mark.position + 1);
+    indexes = new Map();
+  };
+  for (const { session, from, count } of order) {
+    const seals = sessions.get(session)?.seals;
+    let events = 0;
+    for (let seq = from; seq < from + count; seq++) {
+      events++;
+      const sealed = seals?.get(seq);
+      if (sealed === undefined) continue;
+      const index = indexes.get(session) ?? builder.enter(session, seq - events + 1);
+      indexes.set(session, index);
+      builder.add(index, events, sealed);
+      events = 0;
+      if (builder.count >= EVENTS_PER_COMMIT) await finish();
+    }
+    // Those of a session that was deleted, or of a sealed row that holds several turns in the order.
+    if (events === 0) continue;
+    const index = indexes.get(session) ?? builder.enter(session, from + count - events);
+    indexes.set(session, index);
+    builder.add(index, events, "");
+  }
+  await finish();
+  return end;
+}

@@ -1,0 +1,231 @@
+/**
+ * Mends a damaged store, under its lock, in a copy that takes the log's place when it is complete.
+ * The damaged files are kept beside it. A store with nothing wrong is not touched.
+ */
+
+import { realpathSync } from "node:fs";
+import { check, flag, name, optionsOf } from "../../../validation/index.ts";
+import { TurnlogError } from "../../../events/index.ts";
+import { keepFilesPrivate, makePrivateFolder, syncFolder } from "../../folder/index.ts";
+import {
+  type StoredBlob,
+  chainStart,
+  type ChainMark,
+  storeFailure,
+  dropStaged,
+} from "../rows/index.ts";
+import { checkChain } from "../read/index.ts";
+import {
+  readFormat,
+  flush,
+  levelAt,
+  linkFolder,
+  liveFiles,
+  putRepaired,
+  settle,
+  takeBack,
+  FORMAT,
+  newStore,
+  readStoreFile,
+  writeStoreFile,
+  type StoreFile,
+  assertFinished,
+  assertThere,
+  foreign,
+  hasEvents,
+  logGone,
+  ownStore,
+  type OwnOptions,
+  type Ownership,
+  claim,
+  namesIn,
+  storePaths,
+  type StorePaths,
+  isUnfinished,
+} from "../files/index.ts";
+import { fileFindings, salvage } from "./salvage.ts";
+import { blobsOf, surveyBlobs } from "./blob-survey.ts";
+import { mend } from "./mending.ts";
+import { reportOf, type RepairReport } from "./repair-report.ts";
+import { surveyStore, type Survey } from "./survey.ts";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Which store is repaired. */
+export interface RepairOptions extends OwnOptions {
+  /** The store's folder. */
+  readonly dir: string;
+}
+
+const schema = optionsOf<RepairOptions>({ takeOver: flag }, { dir: name });
+
+/**
+ * Mends what can be mended and says what is gone. Each session keeps its events up to the first
+ * that is missing or altered; later ones are set aside in the store, under keys of their own.
+ * Blobs that these events refer to are read: those that are not there are told, altered ones are set
+ * aside and told too.
+ * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED` (there is no log any
+ * more), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
+ */
+export async function repairLog(options: RepairOptions): Promise<RepairReport> {
+  check(schema, options, "repairLog");
+  const { dir, takeOver = false } = options;
+  await assertLog(storePaths(dir));
+  const paths = storePaths(realpathSync.native(dir));
+  const hadLock = namesIn(paths.lock).length > 0;
+  const ownership = await owned(paths, { takeOver });
+  // Other machines read it: a repair is at work.
+  const claimed = claim(paths, "sync");
+  try {
+    await settle(paths);
+    await takeBack(paths);
+    return await repairLocked(paths);
+  } catch (error) {
+    throw storeFailure(error, dir, "repaired");
+  } finally {
+    await rm(paths.repairing, { recursive: true, force: true });
+    await claimed.discard();
+    await ownership.release();
+    if (!hadLock && !namesIn(dir).includes("store.json")) await rm(paths.lock, { recursive: true });
+  }
+}
+
+async function owned(paths: StorePaths, options: OwnOptions): Promise<Ownership> {
+  try {
+    return await ownStore(paths, options);
+  } catch (error) {
+    throw storeFailure(error, paths.dir, "repaired");
+  }
+}
+
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED` */
+async function assertLog(paths: StorePaths): Promise<void> {
+  const names = namesIn(paths.dir);
+  assertFinished(paths, names);
+  if (isUnfinished(paths, newStore)) throw neverUsed(paths);
+  if (names.includes("store.json") && !hasEvents(paths)) {
+    const store = await storeOf(paths, []);
+    if (store === undefined || store.reached.position > 0) throw logGone(paths, store);
+    if (namesIn(paths.log).length === 0) throw neverUsed(paths);
+  }
+  for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
+    if (namesIn(folder).length > 0) return;
+  }
+  assertThere(paths);
+  throw foreign(paths.dir, "there is no log in it");
+}
+
+function neverUsed({ dir }: StorePaths): TurnlogError {
+  return new TurnlogError(
+    "LOG_NOT_FOUND",
+    `There is nothing to repair in ${dir}: the store has no log, and no event of one is on record. Nothing was changed. Whoever opens the store to write begins it.`,
+    { details: { dir } },
+  );
+}
+
+async function repairLocked(paths: StorePaths): Promise<RepairReport> {
+  const findings: string[] = [];
+  const store = await storeOf(paths, findings);
+  const damages = await fileFindings(paths);
+  findings.push(...damages);
+  // LevelDB is not let near altered files: its assertions would end this process.
+  const found = damages.length === 0 ? await examine(paths, store, findings) : undefined;
+  if (found !== undefined && findings.length === 0) {
+    const blobs = await surveyBlobs(paths, found.blobs);
+    return reportOf(paths.dir, { ...found, blobs, findings, reached: 0 }, undefined);
+  }
+  const { survey, blobs: stored, end, generation } = await rebuild(paths, store);
+  const damaged = await putRepaired(paths, true);
+  await writeStoreFile(paths, { format: FORMAT, generation, reached: end });
+  await syncFolder(paths.dir);
+  const blobs = await surveyBlobs(paths, stored);
+  const reached = store?.reached.position ?? 0;
+  return reportOf(paths.dir, { survey, blobs, findings, reached }, damaged);
+}
+
+/** What the rows of a log tell. */
+interface Surveyed {
+  readonly survey: Survey;
+  readonly blobs: readonly StoredBlob[];
+}
+
+/** What a store says of itself beside its rows. */
+async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile | undefined> {
+  try {
+    const store = readStoreFile(paths);
+    if (store === undefined) findings.push("store.json is missing");
+    return store;
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "LOG_DAMAGED") throw error;
+    findings.push("store.json cannot be read");
+    return undefined;
+  }
+}
+
+/** Looks at the rows of a copy; undefined when LevelDB cannot open it. */
+async function examine(
+  paths: StorePaths,
+  store: StoreFile | undefined,
+  findings: string[],
+): Promise<Surveyed | undefined> {
+  const copy = join(paths.repairing, "copy");
+  makePrivateFolder(paths.repairing);
+  linkFolder(paths.log, copy, liveFiles(paths.log));
+  const database = levelAt(copy, false);
+  try {
+    await database.open();
+    const format = await readFormat(database, paths.dir);
+    if (typeof format === "string") findings.push("the row that says what the log is, is missing");
+    await dropStaged(database);
+    const survey = await surveyStore(database);
+    findings.push(...survey.findings);
+    const sameLog = typeof format !== "string" && store?.generation === format.generation;
+    if (findings.length === 0) await checkChain(database, sameLog ? store.reached : chainStart);
+    return { survey, blobs: await blobsOf(database, survey) };
+  } catch (error) {
+    const failure = storeFailure(error, paths.dir, "repaired");
+    if (failure.code !== "LOG_DAMAGED") throw failure;
+    findings.push(failure.message);
+    return undefined;
+  } finally {
+    await database.close();
+    await rm(paths.repairing, { recursive: true });
+  }
+}
+
+interface Rebuilt extends Surveyed {
+  readonly end: ChainMark;
+  readonly generation: number;
+}
+
+/** Makes a new log from all rows that can still be read, and leaves it at `log.repaired`. */
+async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise<Rebuilt> {
+  const to = join(paths.repairing, "to");
+  makePrivateFolder(paths.repairing);
+  const source = levelAt(join(paths.repairing, "from"), true);
+  const target = levelAt(to, true);
+  let rebuilt: Rebuilt;
+  try {
+    await source.open();
+    await salvage(paths, source);
+    const format = await readFormat(source, paths.dir);
+    if (typeof format === "string" && store === undefined) {
+      throw foreign(paths.log, "no row in it says that it is turnlog's");
+    }
+    const generation =
+      1 + Math.max(store?.generation ?? 0, typeof format === "string" ? 0 : format.generation);
+    await target.open();
+    await dropStaged(source);
+    const survey = await surveyStore(source);
+    const end = await mend(source, target, survey, generation);
+    await flush(target);
+    rebuilt = { survey, blobs: await blobsOf(source, survey), end, generation };
+  } finally {
+    await source.close();
+    await target.close();
+  }
+  keepFilesPrivate(to);
+  await syncFolder(to);
+  await rename(to, paths.repaired);
+  return rebuilt;
+}

@@ -1,0 +1,76 @@
+/** Reads the rows of a damaged log straight from LevelDB's files, whatever of them is still good. */
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BatchWriter } from "./batch-writer.ts";
+import { type Database, isSealedRow } from "../rows/index.ts";
+import {
+  damageInLog,
+  rowsOfLog,
+  type FileRow,
+  damageInTable,
+  rowsOfTable,
+} from "../format/index.ts";
+import {
+  bytesOf,
+  filesOf,
+  liveFiles,
+  type LogFile,
+  namesIn,
+  type StorePaths,
+} from "../files/index.ts";
+
+/** Rows under these keys may be written again. */
+const REWRITTEN = /^[cmns]\//;
+
+/** Whether a row may stand in the place of an older one under its key. */
+function replaces(key: string, row: string): boolean {
+  return REWRITTEN.test(key) || (key.startsWith("e/") && isSealedRow(row));
+}
+
+/** What is wrong with the files themselves, a sentence each. */
+export async function fileFindings(paths: StorePaths): Promise<string[]> {
+  const incomplete = await whyIncomplete(paths);
+  if (incomplete !== undefined) return [incomplete];
+  const findings: string[] = [];
+  const look = async (files: readonly LogFile[], damageIn: typeof damageInLog): Promise<void> => {
+    for (const { path } of files) {
+      const damage = damageIn(await bytesOf(path));
+      if (damage !== undefined) findings.push(`${path} is altered at byte ${damage.offset}`);
+    }
+  };
+  const { logs, tables } = liveFiles(paths.log);
+  await look(logs, damageInLog);
+  await look(tables, damageInTable);
+  return findings;
+}
+
+async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
+  const names = namesIn(log);
+  if (!names.includes("CURRENT")) return "the file CURRENT is missing";
+  const manifest = (await readFile(join(log, "CURRENT"), "utf8")).trim();
+  return names.includes(manifest)
+    ? undefined
+    : `CURRENT names ${JSON.stringify(manifest)}, which is not there`;
+}
+
+/** Fills a new database with the newest version of every row that can be read. */
+export async function salvage(paths: StorePaths, target: Database): Promise<void> {
+  const newest = new Map<string, number>();
+  for await (const { key, sequence, value } of fileRows(paths)) {
+    if (value !== undefined && !replaces(key, value)) continue;
+    newest.set(key, Math.max(sequence, newest.get(key) ?? 0));
+  }
+  const writer = new BatchWriter(target);
+  for await (const { key, sequence, value } of fileRows(paths)) {
+    const last = newest.get(key);
+    if (value !== undefined && (last === undefined || last === sequence))
+      await writer.put(key, value);
+  }
+  await writer.flush();
+}
+
+async function* fileRows({ log }: StorePaths): AsyncGenerator<FileRow> {
+  for (const { path } of filesOf(log, ".ldb")) yield* rowsOfTable(await bytesOf(path));
+  for (const { path } of filesOf(log, ".log")) yield* rowsOfLog(await bytesOf(path));
+}

@@ -1,0 +1,178 @@
+/** The part of a survey that looks at the order over all sessions: commit records and event ids. */
+
+import {
+  chainStart,
+  readCommit,
+  sumOf,
+  allRows,
+  rowAt,
+  type Database,
+  firstLink,
+  eventKey,
+  idKey,
+  numberOf,
+  under,
+  unseal,
+  type SinceMark,
+} from "../rows/index.ts";
+import { placeSchema } from "../heads/index.ts";
+import { surveyed, type SessionSurvey } from "./session-survey.ts";
+
+/** Events of a session that follow each other directly in the global order. */
+export interface OrderedRun {
+  readonly session: string;
+  /** The position of the first one. */
+  readonly from: number;
+  readonly count: number;
+}
+
+interface SurveyedOrder {
+  readonly order: OrderedRun[];
+  /** How many records and sessions do not fit. */
+  readonly broken: number;
+}
+
+/**
+ * Events that no good commit record names go before the next ones of their session, or to the end.
+ * Tells `since` of all records.
+ */
+export async function surveyOrder(
+  database: Database,
+  sessions: Map<string, SessionSurvey>,
+  deleted: ReadonlyMap<string, unknown>,
+  since: SinceMark,
+): Promise<SurveyedOrder> {
+  const order: OrderedRun[] = [];
+  const placed = new Map<string, number>();
+  let expected = 1;
+  let previous = chainStart.seal;
+  let broken = 0;
+  for await (const [key, row] of allRows(database, under("c/"))) {
+    const record = readCommit(numberOf(key), row);
+    if (record?.position !== expected || record.previous !== previous) broken++;
+    if (record === undefined) continue;
+    since.add(record);
+    expected = record.position + record.count;
+    previous = record.seal;
+    const seals: string[] = [];
+    // The sums are those of the rows that the batch wrote.
+    let isSealed = false;
+    for (const { session, from, count } of record.runs) {
+      if (deleted.has(session)) {
+        // Others keep their places.
+        order.push({ session, from, count });
+        isSealed = true;
+        continue;
+      }
+      const survey = surveyed(sessions, session);
+      const last = from + count - 1;
+      survey.known = Math.max(survey.known, last);
+      if (!placed.has(session)) survey.copied = await copiedBefore(database, session, from, survey);
+      const done = placed.get(session) ?? firstPlaced(survey);
+      const end = Math.min(last, survey.kept);
+      if (from !== done + 1 || end !== last) broken++;
+      isSealed ||= touchesSealed(survey, from, end);
+      for (let seq = from; seq <= end; seq++) seals.push(survey.seals.get(seq) ?? "");
+      if (end <= done) continue;
+      order.push({ session, from: done + 1, count: end - done });
+      placed.set(session, end);
+    }
+    if (!isSealed && sumOf(seals) !== record.sums) broken++;
+  }
+  for (const [session, survey] of sessions) {
+    const { kept } = survey;
+    const done = placed.get(session) ?? firstPlaced(survey);
+    if (kept <= done) continue;
+    broken++;
+    order.push({ session, from: done + 1, count: kept - done });
+  }
+  return { order, broken };
+}
+
+/** The position before the first one that commit records name. */
+function firstPlaced({ link, copied }: SessionSurvey): number {
+  return Math.max(link?.position ?? 0, copied);
+}
+
+/**
+ * A fork that outlived the session that it branched off has a copy of what it shared. Commit records
+ * name its own events only, which begin with the one that said where it branched off.
+ */
+async function copiedBefore(
+  database: Database,
+  session: string,
+  from: number,
+  { kept, link }: SessionSurvey,
+): Promise<number> {
+  if (from <= (link?.position ?? 0) + 1 || from > kept) return 0;
+  const row = await rowAt(database, eventKey(session, from));
+  return row === undefined || firstLink(row, { session, seq: from }) === undefined ? 0 : from - 1;
+}
+
+/** Whether some of the events stand in a row that was sealed. */
+function touchesSealed({ sealed }: SessionSurvey, from: number, to: number): boolean {
+  const before = lowerBound(sealed, from);
+  const row = sealed[before];
+  return row !== undefined && row.from <= to;
+}
+
+/** The index of the first row that does not end before a position. */
+function lowerBound(rows: SessionSurvey["sealed"], seq: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rows[middle]?.to ?? 0) < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Where each event with an id stands, by the key of its row. */
+export function idPlaces(
+  sessions: ReadonlyMap<string, SessionSurvey>,
+  order: readonly OrderedRun[],
+): Map<string, IdPlace> {
+  const places = new Map<string, IdPlace>();
+  const next = new Map<string, number>();
+  let position = 0;
+  for (const { session, from, count } of order) {
+    const ids = sessions.get(session)?.ids ?? [];
+    let index = next.get(session) ?? 0;
+    for (let found = ids[index]; found !== undefined; found = ids[++index]) {
+      if (found.seq >= from + count) break;
+      // One that was copied has the place of the event that it is a copy of, which is not known here.
+      const isCopied = found.seq < from;
+      const place = position + (isCopied ? 1 : found.seq - from + 1);
+      places.set(idKey(session, found.id), { place: [found.seq, place], isCopied });
+    }
+    next.set(session, index);
+    position += count;
+  }
+  return places;
+}
+
+interface IdPlace {
+  readonly place: readonly [seq: number, position: number];
+  readonly isCopied: boolean;
+}
+
+export async function surveyIds(
+  database: Database,
+  sessions: ReadonlyMap<string, SessionSurvey>,
+  order: readonly OrderedRun[],
+  findings: string[],
+): Promise<void> {
+  const places = idPlaces(sessions, order);
+  let wrong = 0;
+  for await (const [key, row] of allRows(database, under("i/"))) {
+    const expected = places.get(key);
+    const stored = unseal(key, row, placeSchema);
+    const [seq, position] = expected?.place ?? [];
+    const isRight = expected?.isCopied === true || stored?.[1] === position;
+    if (stored === undefined || stored[0] !== seq || !isRight) wrong++;
+    else places.delete(key);
+  }
+  wrong += places.size;
+  if (wrong > 0) findings.push(`${wrong} rows of event ids are missing or do not fit`);
+}

@@ -1,0 +1,184 @@
+/**
+ * Walks a whole store and says what of it is good: of each session the events before its first
+ * gap or bad row, and of the global order what its commit records still tell. Changes nothing.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import { lastChecked, snapshotIn } from "../read/index.ts";
+import {
+  allRows,
+  type Database,
+  envelopesIn,
+  isSealedRow,
+  readIndex,
+  parseEventKey,
+  sessionKey,
+  tombstoneKey,
+  under,
+  sealOf,
+  SinceMark,
+  readTombstone,
+} from "../rows/index.ts";
+import { dropOrphans, linkOf } from "./fork-survey.ts";
+import { ownFrom } from "../heads/index.ts";
+import { surveyed, type SessionSurvey } from "./session-survey.ts";
+import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
+
+export interface Survey {
+  readonly sessions: Map<string, SessionSurvey>;
+  /** The global order of all kept events, as far as it is known; the rest by session. */
+  readonly order: readonly OrderedRun[];
+  /** Sessions that were deleted, with the rows that say so. */
+  readonly deleted: ReadonlyMap<string, string>;
+  /** What is wrong, a sentence each. Empty: the store is good. */
+  readonly findings: readonly string[];
+  /** Keys of rows that belong nowhere, and of rows that can be dropped. */
+  readonly strays: readonly string[];
+  readonly badSnapshots: readonly string[];
+}
+
+/** In the order of the keys. */
+const PREFIXES = ["c/", "d/", "e/", "i/", "m/", "n/", "q/", "s/", "x/"];
+
+export async function surveyStore(database: Database): Promise<Survey> {
+  const sessions = new Map<string, SessionSurvey>();
+  const findings: string[] = [];
+  const strays: string[] = [];
+  const badSnapshots: string[] = [];
+  const deleted = await surveyDeleted(database, strays);
+  await surveyEvents(database, sessions, strays);
+  dropDeleted(sessions, deleted, findings);
+  dropOrphans(sessions, findings);
+  await surveyIndex(database, sessions, deleted, findings);
+  const since = new SinceMark((await lastChecked(database)).position);
+  const { order, broken } = await surveyOrder(database, sessions, deleted, since);
+  compareIndex(sessions, since, findings);
+  if (broken > 0)
+    findings.push(
+      `${broken} of the commit records, which order all events, are missing or do not fit`,
+    );
+  await surveyIds(database, sessions, order, findings);
+  await surveySnapshots(database, sessions, badSnapshots);
+  await surveyStrays(database, strays);
+  for (const [session, { kept, known }] of sessions) {
+    if (known > kept) findings.push(`${session} is good up to position ${kept} of ${known}`);
+  }
+  if (strays.length > 0) findings.push(`${strays.length} rows are under keys that nothing has`);
+  if (badSnapshots.length > 0) findings.push(`${badSnapshots.length} snapshots cannot be used`);
+  return { sessions, order, deleted, findings, strays, badSnapshots };
+}
+
+async function surveyEvents(
+  database: Database,
+  sessions: Map<string, SessionSurvey>,
+  strays: string[],
+): Promise<void> {
+  for await (const [key, row] of allRows(database, under("e/"))) {
+    const place = parseEventKey(key);
+    if (place === undefined) {
+      strays.push(key);
+      continue;
+    }
+    const { session, seq } = place;
+    const survey = surveyed(sessions, session);
+    const events = envelopesIn(row, place);
+    // A key that is altered may name any session and any position: it proves nothing.
+    if (events.length > 0) survey.known = Math.max(survey.known, seq);
+    if (survey.kept === 0 && survey.after === 0 && seq > events.length) {
+      survey.link = await linkOf(database, place, row);
+      survey.kept = survey.link?.position ?? 0;
+    }
+    if (seq !== survey.kept + events.length || survey.after > 0 || events.length === 0) {
+      survey.after += Math.max(1, events.length);
+      continue;
+    }
+    survey.seals.set(seq, sealOf(row));
+    if (isSealedRow(row)) survey.sealed.push({ from: survey.kept + 1, to: seq });
+    for (const { at, id } of events) {
+      survey.kept++;
+      if (survey.kept === ownFrom(survey.link)) survey.createdAt = at;
+      survey.updatedAt = at;
+      if (id !== undefined) survey.ids.push({ seq: survey.kept, id });
+    }
+  }
+}
+
+async function surveyDeleted(
+  database: Database,
+  strays: string[],
+): Promise<ReadonlyMap<string, string>> {
+  const deleted = new Map<string, string>();
+  for await (const [key, row] of allRows(database, under("d/"))) {
+    const session = key.slice(tombstoneKey("").length);
+    if (readTombstone(session, row) === undefined) strays.push(key);
+    else deleted.set(session, row);
+  }
+  return deleted;
+}
+
+/** Damage may bring rows of a deleted session back. They are not kept, nor set aside. */
+function dropDeleted(
+  sessions: Map<string, SessionSurvey>,
+  deleted: ReadonlyMap<string, string>,
+  findings: string[],
+): void {
+  for (const session of deleted.keys()) {
+    if (sessions.delete(session))
+      findings.push(`${session} was deleted, and some of its events are still there`);
+  }
+}
+
+async function surveyIndex(
+  database: Database,
+  sessions: Map<string, SessionSurvey>,
+  deleted: ReadonlyMap<string, string>,
+  findings: string[],
+): Promise<void> {
+  for await (const [key, row] of allRows(database, under("s/"))) {
+    const session = key.slice(sessionKey("").length);
+    if (deleted.has(session)) {
+      findings.push(`${session} was deleted, and its index row is still there`);
+      continue;
+    }
+    const survey = surveyed(sessions, session);
+    const entry = readIndex(session, row);
+    if (entry === undefined) continue;
+    survey.known = Math.max(survey.known, entry.revision);
+    if (survey.kept === 0) survey.shared = entry.link?.position ?? 0;
+    survey.index = entry;
+  }
+}
+
+/** Rows that are behind are put right when the store is opened. */
+function compareIndex(
+  sessions: ReadonlyMap<string, SessionSurvey>,
+  since: SinceMark,
+  findings: string[],
+): void {
+  for (const [session, { index, kept: revision, createdAt, updatedAt, link }] of sessions) {
+    const entry = index && since.caughtUp(session, index, updatedAt);
+    if (revision === 0 || !isDeepStrictEqual(entry, { revision, createdAt, updatedAt, link }))
+      findings.push(`the index row of ${session} does not fit its events`);
+  }
+}
+
+async function surveySnapshots(
+  database: Database,
+  sessions: ReadonlyMap<string, SessionSurvey>,
+  bad: string[],
+): Promise<void> {
+  for await (const [key, row] of allRows(database, under("n/"))) {
+    const found = snapshotIn(key, row);
+    const kept = found && sessions.get(found.session)?.kept;
+    if (found === undefined || found.snapshot.position > (kept ?? 0)) bad.push(key);
+  }
+}
+
+/** Looks between the ranges that have a meaning. */
+async function surveyStrays(database: Database, strays: string[]): Promise<void> {
+  let from = "";
+  for (const prefix of [...PREFIXES, "\u{10ffff}"]) {
+    for await (const [key] of allRows(database, { gte: from, lt: prefix })) strays.push(key);
+    from = `${prefix.slice(0, -1)}0`;
+  }
+}

@@ -1,0 +1,151 @@
+/** Fetches the event rows that a commit record names, in global order, and checks them against it. */
+
+import { isIntact, type TurnlogError } from "../../../events/index.ts";
+import { sumOf, type CommitRecord } from "./commit-record.ts";
+import { allRows, type Database } from "./database.ts";
+import { LONGEST_RUN } from "./delta-run.ts";
+import { damagedAt, readFailure } from "./failures.ts";
+import { eventKey, numberOf } from "./keys.ts";
+import { eventsIn, isSealedRow } from "./event-row.ts";
+import { sealOf } from "./row-checksum.ts";
+import { isDeleted } from "./tombstone.ts";
+
+/** A row of a commit, or the part of it that the commit wrote: a sealed row may be of several. */
+export interface PlacedRow {
+  /** The global position of `from`. */
+  readonly position: number;
+  readonly session: string;
+  /** The positions that the commit wrote, both included. */
+  readonly from: number;
+  readonly to: number;
+  /** The position of its key. */
+  readonly seq: number;
+  readonly row: string;
+}
+
+/** The rows of one session by the positions of their keys, which ascend. */
+type Rows = readonly (readonly [seq: number, row: string])[];
+
+/** From this many events on a scan is cheaper than single look-ups. */
+const SCAN_FROM = 8;
+
+/**
+ * Leaves out what was deleted since; `gone` are the sessions that are known to be.
+ * @throws TurnlogError `LOG_DAMAGED` when they are not the rows that the batch wrote
+ */
+export async function commitRows(
+  database: Database,
+  record: CommitRecord,
+  gone: Set<string>,
+): Promise<PlacedRow[]> {
+  const rows = await rowsBySession(database, record, gone);
+  const indexes = new Map<string, number>();
+  const placed: PlacedRow[] = [];
+  let { position } = record;
+  for (const { session, from, count } of record.runs) {
+    if (gone.has(session)) {
+      position += count;
+      continue;
+    }
+    const own = rows.get(session) ?? [];
+    let index = indexes.get(session) ?? 0;
+    let next = from;
+    while (next < from + count) {
+      const [seq, row] = own[index] ?? [0, ""];
+      if (seq < next || seq - eventsIn(row) + 1 > next) {
+        if (!(await isDeleted(database, session))) throw missing(session, next);
+        gone.add(session);
+        return await commitRows(database, record, gone);
+      }
+      const to = Math.min(seq, from + count - 1);
+      placed.push({ position, session, from: next, to, seq, row });
+      position += to - next + 1;
+      next = to + 1;
+      if (to === seq) index++;
+    }
+    indexes.set(session, index);
+  }
+  // Rows that were sealed or deleted since are not those that the batch wrote; each has its own checksum.
+  const sealed = placed.some(({ row }) => isSealedRow(row));
+  const isWhole = record.runs.every(({ session }) => !gone.has(session));
+  if (!sealed && isWhole && sumOf(placed.map(({ row }) => sealOf(row))) !== record.sums)
+    throw altered(record, placed);
+  return placed;
+}
+
+function missing(session: string, seq: number): TurnlogError {
+  return damagedAt(session, seq, "the event is missing, though a commit record names it");
+}
+
+async function rowsBySession(
+  database: Database,
+  record: CommitRecord,
+  gone: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Rows>> {
+  const spans = new Map<string, { from: number; to: number }>();
+  for (const { session, from, count } of record.runs) {
+    if (gone.has(session)) continue;
+    const span = spans.get(session);
+    if (span === undefined) spans.set(session, { from, to: from + count - 1 });
+    else span.to = from + count - 1;
+  }
+  const rows = new Map<string, Rows>();
+  for (const [session, { from, to }] of spans) {
+    const isShort = to - from + 1 < SCAN_FROM;
+    const found = isShort ? await lookUp(database, session, from, to) : undefined;
+    rows.set(session, found ?? (await scan(database, session, from, to)));
+  }
+  return rows;
+}
+
+/** Keys are fetched too: a row that is missing must not shift the ones after it. */
+async function scan(database: Database, session: string, from: number, to: number): Promise<Rows> {
+  const rows: [number, string][] = [];
+  const { length } = eventKey(session, from);
+  try {
+    for await (const [key, row] of allRows(database, {
+      gte: eventKey(session, from),
+      // The last event may stand in a run of deltas, whose key is that of the run's end.
+      lte: eventKey(session, to + LONGEST_RUN - 1),
+    })) {
+      if (key.length !== length) continue;
+      rows.push([numberOf(key), row]);
+      if (numberOf(key) >= to) break;
+    }
+  } catch (error) {
+    throw readFailure(error, session, from);
+  }
+  return rows;
+}
+
+/** Rows by their keys; undefined when one stands under another key, or nowhere. */
+async function lookUp(
+  database: Database,
+  session: string,
+  from: number,
+  to: number,
+): Promise<Rows | undefined> {
+  const keys = Array.from({ length: to - from + 1 }, (_, index) => eventKey(session, from + index));
+  try {
+    const found = await database.getMany(keys);
+    const rows: [number, string][] = [];
+    for (const [index, row] of found.entries()) {
+      if (row !== undefined) rows.push([from + index, row]);
+    }
+    return rows.length === keys.length ? rows : undefined;
+  } catch (error) {
+    throw readFailure(error, session, from);
+  }
+}
+
+/** Names the row that was altered, where one is: otherwise rows have changed places. */
+function altered({ runs, position }: CommitRecord, placed: readonly PlacedRow[]): TurnlogError {
+  const row = placed.find((one) => !isIntact(one.row, one));
+  if (row !== undefined) return damagedAt(row.session, row.seq, "its checksum does not match");
+  const { session, from } = runs[0] ?? { session: "", from: 0 };
+  return damagedAt(
+    session,
+    from,
+    `the events of the commit at global position ${position} are not those that it wrote`,
+  );
+}

@@ -1,0 +1,182 @@
+/**
+ * Deltas of one block as one row: what they have in common once, then what they say as one text, with
+ * their lengths and times in columns. Nearly all of a log is deltas, and a row each costs ten times what they say. Every delta
+ * keeps its position, its boundary and its time. A run was appended so, or it was sealed: made
+ * later of rows that deltas had alone.
+ */
+
+import { z } from "zod";
+import {
+  eventVersions,
+  type NewEvent,
+  type SessionEvent,
+  checksum,
+  damaged,
+  type FieldsReader,
+  type RowKey,
+} from "../../../events/index.ts";
+import { columnNumbers, numberColumn } from "./number-column.ts";
+
+/** How many deltas a row may hold: so far a reader has to look beyond the position that it wants. */
+export const LONGEST_RUN = 256;
+
+/** The delta's own field beside the id of its block. */
+const textField = {
+  "part.text-delta": "text",
+  "part.reasoning-delta": "text",
+  "part.tool-input-delta": "delta",
+} as const;
+type DeltaType = keyof typeof textField;
+
+export type Delta = NewEvent<DeltaType>;
+
+/** What a run says. What a column lacks at its end is empty, or 0. */
+interface Run {
+  readonly count: number;
+  readonly type: DeltaType;
+  readonly version: number;
+  readonly firstAt: number;
+  readonly id: string;
+  readonly texts: readonly string[];
+  readonly gaps: readonly number[];
+}
+
+/** The number comes first: no event's own row begins with one. */
+const head = [
+  z.int().min(2).max(LONGEST_RUN),
+  z.enum(["part.text-delta", "part.reasoning-delta", "part.tool-input-delta"]),
+  z.int().positive(),
+  z.int(),
+  z.string(),
+] as const;
+const sealedMark = z.literal(1).optional();
+const columnSchema = z.string().transform((column, context) => {
+  const numbers = columnNumbers(column);
+  if (numbers !== undefined) return numbers;
+  context.issues.push({ code: "custom", message: "It is no column of numbers.", input: column });
+  return z.NEVER;
+});
+/** All texts as one, their lengths, and the gaps between their times. */
+const joinedSchema = z
+  .tuple([...head, z.string(), columnSchema, columnSchema, sealedMark])
+  .transform(([count, type, version, firstAt, id, text, lengths, gaps], context): Run => {
+    const texts = textsOf(text, lengths);
+    if (texts !== undefined) return { count, type, version, firstAt, id, texts, gaps };
+    context.issues.push({
+      code: "custom",
+      message: "The lengths are not its text's.",
+      input: text,
+    });
+    return z.NEVER;
+  });
+/** As earlier releases wrote them: a text each. */
+const apartSchema = z
+  .tuple([...head, z.array(z.string()), z.array(z.int()), sealedMark])
+  .transform(([count, type, version, firstAt, id, texts, gaps]): Run => {
+    return { count, type, version, firstAt, id, texts, gaps };
+  });
+const runSchema: z.ZodType<Run> = z
+  .union([joinedSchema, apartSchema])
+  .refine(
+    ({ count, texts, gaps }) => texts.length <= count && gaps.length <= count,
+    "No column is longer than the run.",
+  );
+
+/** A text in pieces of these lengths; undefined where that is not all of it. */
+function textsOf(text: string, lengths: readonly number[]): readonly string[] | undefined {
+  let end = 0;
+  const texts: string[] = [];
+  for (const length of lengths) {
+    if (length < 0) return undefined;
+    texts.push(text.slice(end, end + length));
+    end += length;
+  }
+  return end === text.length ? texts : undefined;
+}
+
+/** Whether an event can stand in a run: it has nothing but its text, its block and its time. */
+export function isPlainDelta(event: NewEvent): event is Delta {
+  if (event.id !== undefined || !Number.isSafeInteger(event.at)) return false;
+  switch (event.type) {
+    case "part.text-delta":
+    case "part.reasoning-delta":
+      return isPlain(event.data, event.data.text);
+    case "part.tool-input-delta":
+      return isPlain(event.data, event.data.delta);
+    default:
+      return false;
+  }
+}
+
+/** A log stores what it is given, by callers without types too: what says no text stands by itself. */
+function isPlain(data: { readonly id: unknown }, text: unknown): boolean {
+  return typeof text === "string" && typeof data.id === "string" && Object.keys(data).length === 2;
+}
+
+export function continues(run: Delta, next: Delta): boolean {
+  return next.type === run.type && next.data.id === run.data.id;
+}
+
+/**
+ * The row of at least two deltas, of which each continues the one before; `key` is the last one's.
+ * Sealed: it takes the place of rows that commits have named.
+ */
+export function encodeRun(
+  deltas: readonly Delta[],
+  first: Delta,
+  key: RowKey,
+  sealed = false,
+): string {
+  let text = "";
+  const lengths: number[] = [];
+  const gaps: number[] = [];
+  let { at } = first;
+  for (const delta of deltas) {
+    const said = textOf(delta);
+    text += said;
+    lengths.push(said.length);
+    gaps.push(delta.at - at);
+    at = delta.at;
+  }
+  const { type, data } = first;
+  const version = eventVersions[type] ?? 1;
+  const columns = [text, numberColumn(lengths), numberColumn(gaps)];
+  const run = [deltas.length, type, version, first.at, data.id, ...columns];
+  const json = JSON.stringify(sealed ? [...run, 1] : run);
+  return checksum(json, key) + json;
+}
+
+/** Whether a run was sealed, without reading it: the gaps of another one end it, in quotes or in brackets. */
+export function isSealedRun(row: string): boolean {
+  return row.endsWith('",1]') || row.endsWith("],1]");
+}
+
+function textOf(delta: Delta): string {
+  return delta.type === "part.tool-input-delta" ? delta.data.delta : delta.data.text;
+}
+
+/**
+ * The deltas of a run.
+ * @throws TurnlogError `LOG_DAMAGED`, `EVENT_TOO_NEW`
+ */
+export function decodeRun(stored: unknown, key: RowKey, eventOf: FieldsReader): SessionEvent[] {
+  const run = runSchema.safeParse(stored).data;
+  if (run === undefined) throw damaged(key, "it is not a run of deltas");
+  const { count, type, version, id, texts } = run;
+  return timesOf(run).map((at, index) => {
+    const seq = key.seq - count + 1 + index;
+    const data = { id, [textField[type]]: texts[index] ?? "" };
+    return eventOf([type, version, at, data], { session: key.session, seq });
+  });
+}
+
+/** The times of a run's deltas; none where it is no run. */
+export function runTimes(stored: unknown): readonly number[] {
+  const run = runSchema.safeParse(stored).data;
+  return run === undefined ? [] : timesOf(run);
+}
+
+function timesOf({ count, firstAt, gaps }: Run): readonly number[] {
+  let at = firstAt;
+  return Array.from({ length: count }, (_, index) => (at += gaps[index] ?? 0));
+}

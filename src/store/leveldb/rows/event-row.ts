@@ -1,0 +1,163 @@
+/**
+ * What is stored under an event's key: the event, or a run of deltas that ends with it. Everything
+ * that writes or reads event rows goes by here, and nobody else knows which of the two a row is.
+ */
+
+import { z } from "zod";
+import {
+  type NewEvent,
+  type SessionEvent,
+  CHECKSUM_LENGTH,
+  checksum,
+  intactJson,
+  isIntact,
+  isStoredFields,
+  ownJson,
+  type Codec,
+  type RowKey,
+  forkPointSchema,
+  type ForkPoint,
+} from "../../../events/index.ts";
+import {
+  continues,
+  decodeRun,
+  encodeRun,
+  isPlainDelta,
+  isSealedRun,
+  LONGEST_RUN,
+  runTimes,
+  type Delta,
+} from "./delta-run.ts";
+
+const linkSchema = z.looseObject({ from: forkPointSchema });
+
+/** Where a row's JSON begins: behind the checksum and the bracket. */
+const BODY = CHECKSUM_LENGTH + 1;
+
+export interface EventRow {
+  /** The last of its positions, which is that of its key. */
+  readonly seq: number;
+  readonly events: readonly NewEvent[];
+  readonly row: string;
+}
+
+/** How many events a row holds, without reading it. */
+export function eventsIn(row: string): number {
+  const count = Number.parseInt(row.slice(BODY, BODY + 4), 10);
+  return Number.isNaN(count) ? 1 : count;
+}
+
+/** Whether a row took the place of others, which commits had named before. */
+export function isSealedRow(row: string): boolean {
+  return eventsIn(row) > 1 ? isSealedRun(row) : row.endsWith("null,1]") || row.endsWith('",1]');
+}
+
+/** One row in the place of several, which hold deltas of one block that follow each other. */
+export function sealedRow(session: string, rows: readonly EventRow[]): EventRow | undefined {
+  const events = rows.flatMap((row) => row.events.filter(isPlainDelta));
+  const [first] = events;
+  const seq = rows.at(-1)?.seq;
+  if (first === undefined || seq === undefined) return undefined;
+  return { seq, events, row: encodeRun(events, first, { session, seq }, true) };
+}
+
+/** The rows that take the place of those of the same events, whose first stands behind `revision`. */
+export function replacingRows(
+  codec: Codec,
+  session: string,
+  revision: number,
+  events: readonly NewEvent[],
+): Generator<EventRow> {
+  return eventRows(codec, session, revision, events, true);
+}
+
+/** An event's own row, marked as one that took the place of another. */
+function replacingRow(codec: Codec, event: NewEvent, key: RowKey): string {
+  const open = codec.encode(event, key).slice(CHECKSUM_LENGTH, -1);
+  const json = `${open}${event.id === undefined ? ",null" : ""},1]`;
+  return checksum(json, key) + json;
+}
+
+/** The rows of events that are appended to a session behind `revision`. */
+export function* eventRows(
+  codec: Codec,
+  session: string,
+  revision: number,
+  events: readonly NewEvent[],
+  replaces = false,
+): Generator<EventRow> {
+  let seq = revision;
+  for (let from = 0; from < events.length;) {
+    const run = runFrom(events, from);
+    const [first] = run;
+    const event = events[from];
+    if (event === undefined) return;
+    if (first === undefined || run.length === 1) {
+      seq++;
+      from++;
+      const key = { session, seq };
+      const row = replaces ? replacingRow(codec, event, key) : codec.encode(event, key);
+      yield { seq, events: [event], row };
+    } else {
+      seq += run.length;
+      from += run.length;
+      yield { seq, events: run, row: encodeRun(run, first, { session, seq }, replaces) };
+    }
+  }
+}
+
+/** The deltas from an index on that can share a row; none where there is no delta. */
+function runFrom(events: readonly NewEvent[], from: number): readonly Delta[] {
+  const run: Delta[] = [];
+  for (let at = from; at < events.length && run.length < LONGEST_RUN; at++) {
+    const event = events[at];
+    if (event === undefined || !isPlainDelta(event)) break;
+    if (run[0] !== undefined && !continues(run[0], event)) break;
+    run.push(event);
+  }
+  return run;
+}
+
+/**
+ * The events of a row, in order.
+ * @throws TurnlogError as `Codec.decode`
+ */
+export function decodeRow(codec: Codec, row: string, key: RowKey): SessionEvent[] {
+  return eventsIn(row) === 1
+    ? [codec.decode(row, key)]
+    : decodeRun(intactJson(row, key), key, codec.eventOf);
+}
+
+/** Times and ids of the events of a row, in order; none when it is not what was written there. */
+export function envelopesIn(
+  row: string,
+  key: RowKey,
+): readonly { readonly at: number; readonly id?: string | undefined }[] {
+  if (!isIntact(row, key)) return [];
+  const stored = ownJson(row);
+  if (!isStoredFields(stored)) return runTimes(stored).map((at) => ({ at }));
+  const [, , at, , id] = stored;
+  return [{ at, id: id ?? undefined }];
+}
+
+/** Where a session branches off whose first row this is; undefined where it is not that of a fork. */
+export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
+  if (eventsIn(row) !== 1 || !isIntact(row, key)) return undefined;
+  const stored = ownJson(row);
+  if (!isStoredFields(stored) || stored[0] !== "session.forked") return undefined;
+  const link = linkSchema.safeParse(stored[3]).data?.from;
+  return link?.position === key.seq - 1 ? link : undefined;
+}
+
+/**
+ * The events of a row that this process has just made, as they are read from the store. What can
+ * stand in a run is the same before and after, so that its JSON need not be read.
+ */
+export function ownEvents(
+  codec: Codec,
+  session: string,
+  { seq, row, events }: EventRow,
+): readonly SessionEvent[] {
+  if (events.length === 1) return [codec.decodeOwn(row, { session, seq })];
+  return events.map((event, index) => ({ ...event, seq: seq - events.length + 1 + index }));
+}

@@ -1,0 +1,154 @@
+/** Turns what LevelDB and the file system throw into the errors of the port. */
+
+import { TurnlogError, type TurnlogErrorCode } from "../../../events/index.ts";
+
+const FULL = /No space left on device|Disk quota exceeded|File too large|ENOSPC|EDQUOT|EFBIG/;
+const READ_ONLY =
+  /Read-only file system|Permission denied|Operation not permitted|EROFS|EACCES|EPERM/;
+/** LevelDB answers EINVAL for a place behind the end of a file, and ENOENT for a file that it has on its list. */
+const DAMAGED =
+  /Corruption|LEVEL_CORRUPTION|IO error: [^;]*: (?:Invalid argument|No such file or directory)/;
+
+/** LevelDB tells the system's error only as text, at the end of a chain of causes. */
+function reasons(error: unknown): string {
+  const texts: string[] = [];
+  for (
+    let cause = error, depth = 0;
+    cause instanceof Error && depth < 8;
+    cause = cause.cause, depth++
+  ) {
+    texts.push(reason(cause));
+  }
+  return texts.join("; ");
+}
+
+/** The system's errors begin with their codes, LevelDB's do not. */
+function reason(error: Error): string {
+  const { message } = error;
+  const code = "code" in error ? String(error.code) : "";
+  return message.startsWith(code) ? message : `${code} ${message}`;
+}
+
+function failureCode(error: unknown): TurnlogErrorCode {
+  if (TurnlogError.isInstance(error)) return error.code;
+  const text = reasons(error);
+  if (FULL.test(text)) return "LOG_FULL";
+  if (READ_ONLY.test(text)) return "LOG_READ_ONLY";
+  return DAMAGED.test(text) ? "LOG_DAMAGED" : "LOG_FAILED";
+}
+
+/** True when LevelDB refused to open because its lock is held, here or in another process. */
+export function isLocked(error: unknown): boolean {
+  return /LEVEL_LOCKED/.test(reasons(error));
+}
+
+const WHAT_TO_DO: Partial<Record<TurnlogErrorCode, string>> = {
+  LOG_FULL: "Free some space",
+  LOG_READ_ONLY: "Make the folder writable",
+};
+
+/** After a failed write LevelDB's own log file is in an unknown state, so that nothing more is written. */
+export function writeFailure(error: unknown): TurnlogError {
+  const code = failureCode(error);
+  return new TurnlogError(
+    code,
+    `The log could not be written (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then close this store and open it again: nothing more is accepted until then. Everything that was acknowledged is kept; whether these events were kept shows after reopening.`,
+    { cause: error },
+  );
+}
+
+export function closedError(): TurnlogError {
+  return new TurnlogError("LOG_CLOSED", "The log is closed. Open the store again to go on.");
+}
+
+export function damagedAt(
+  session: string,
+  position: number,
+  why: string,
+  cause?: unknown,
+): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log is damaged at ${session}:${position}: ${why}. Stop writing to this store, copy it, and run \`turnlog repair\`.`,
+    { session, position, cause },
+  );
+}
+
+/** An event that a session shares cannot be read where it is stored. */
+export function sharedDamage(
+  session: string,
+  position: number,
+  owner: string,
+  why: string,
+  cause?: TurnlogError,
+): TurnlogError {
+  return new TurnlogError(
+    cause?.code ?? "LOG_DAMAGED",
+    `Session ${session} is a fork and shares its event ${position} with ${owner}, where it cannot be read: ${why}`,
+    { session, position, details: { ...cause?.details, owner }, cause },
+  );
+}
+
+/** A name of which nothing is left, and which nobody can use again. */
+export function deletedError(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_DELETED",
+    `Session ${session} was deleted for good, and its name is not used again. Use another name.`,
+    { session },
+  );
+}
+
+/** What was deleted is gone, its bytes may not be. */
+export function erasureFailure(session: string, error: unknown): TurnlogError {
+  const code = failureCode(error);
+  return new TurnlogError(
+    code,
+    `What was deleted of session ${session} cannot be read any more, but its bytes could not be taken out of the files yet (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then open the store again, which tries once more.`,
+    { session, cause: error },
+  );
+}
+
+/** A failed read: damage where LevelDB says so, otherwise what the system says. */
+export function readFailure(error: unknown, session: string, position: number): TurnlogError {
+  if (TurnlogError.isInstance(error)) return error;
+  if (/LEVEL_(DATABASE|ITERATOR)_NOT_OPEN/.test(reasons(error))) return closedError();
+  const code = failureCode(error);
+  if (code === "LOG_DAMAGED") return damagedAt(session, position, reasons(error), error);
+  return new TurnlogError(
+    code,
+    `Reading ${session}:${position} failed (${reasons(error)}). Try again; if it stays, look at the disk.`,
+    {
+      session,
+      position,
+      cause: error,
+    },
+  );
+}
+
+/** A failure while a store is opened, closed, repaired or backed up. */
+export function storeFailure(
+  error: unknown,
+  dir: string,
+  doing: "opened" | "closed" | "repaired" | "backed up" = "opened",
+): TurnlogError {
+  if (TurnlogError.isInstance(error)) return error;
+  const code = failureCode(error);
+  const advice =
+    code === "LOG_DAMAGED"
+      ? "Copy it, then run `turnlog repair`"
+      : `${WHAT_TO_DO[code] ?? "Look at the disk"}, then try again`;
+  return new TurnlogError(
+    code,
+    `The store in ${dir} could not be ${doing} (${reasons(error)}). ${advice}.`,
+    { cause: error },
+  );
+}
+
+/** Damage that is known by its place in the order over all sessions. */
+export function commitDamage(globalPosition: number, why: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log is damaged: ${why}. Stop writing to this store, copy it, and run \`turnlog repair\`.`,
+    { details: { globalPosition } },
+  );
+}

@@ -1,0 +1,76 @@
+/** The rows of the database: keys, forms and checksums. */
+
+export { type StoredBlob, blobsIn } from "./blob-rows.ts";
+export { ChainMarks } from "./chain-marks.ts";
+export {
+  type ChainMark,
+  CommitBuilder,
+  type CommitRecord,
+  type FinishedCommit,
+  chainStart,
+  markSchema,
+  readCommit,
+  sumOf,
+} from "./commit-record.ts";
+export { type PlacedRow, commitRows } from "./commit-rows.ts";
+export {
+  type Database,
+  type KeyRange,
+  type Scan,
+  type ScanOptions,
+  type WriteBatch,
+  allRows,
+  firstOf,
+  rowAt,
+  rowsAtOnce,
+} from "./database.ts";
+export { type Delta, LONGEST_RUN, continues, isPlainDelta } from "./delta-run.ts";
+export {
+  type EventRow,
+  decodeRow,
+  envelopesIn,
+  eventRows,
+  eventsIn,
+  firstLink,
+  isSealedRow,
+  ownEvents,
+  replacingRows,
+  sealedRow,
+} from "./event-row.ts";
+export {
+  closedError,
+  commitDamage,
+  damagedAt,
+  deletedError,
+  erasureFailure,
+  isLocked,
+  readFailure,
+  sharedDamage,
+  storeFailure,
+  writeFailure,
+} from "./failures.ts";
+export { type IndexEntry, atLeast, indexRow, readIndex } from "./index-row.ts";
+export {
+  checkedKey,
+  commitKey,
+  erasureKey,
+  eventKey,
+  eventPrefix,
+  fixedWidth,
+  formatKey,
+  idKey,
+  numberOf,
+  parseEventKey,
+  quarantineKey,
+  rangesOf,
+  sessionKey,
+  snapshotKey,
+  stagedKey,
+  tombstoneKey,
+  under,
+} from "./keys.ts";
+export { seal, sealOf, unseal, unsealed } from "./row-checksum.ts";
+export { SinceMark } from "./since-mark.ts";
+export { type Span, SpareRows } from "./spare-rows.ts";
+export { type StagedMark, dropStaged, eraseStaged, readStaged, stagedRow } from "./staged-row.ts";
+export { isDeleted, readTombstone, tombstoneRow } from "./tombstone.ts";

@@ -1,0 +1,87 @@
+/**
+ * The mark of a session that is being written in several batches. As long as it stands, nothing of the
+ * session counts: it was all that was appended, so that what is behind the mark can be cut off again.
+ */
+
+import { z } from "zod";
+import { markSchema, type ChainMark } from "./commit-record.ts";
+import { rowAt, type Database, type WriteBatch } from "./database.ts";
+import { damagedAt } from "./failures.ts";
+import { checkedKey, commitKey, rangesOf, stagedKey, under } from "./keys.ts";
+import { seal, unseal } from "./row-checksum.ts";
+
+export interface StagedMark {
+  readonly session: string;
+  /** The end of the chain of commit records before it. */
+  readonly before: ChainMark;
+  /** Where `m/checked` stood. */
+  readonly checked: ChainMark;
+}
+
+const stagedSchema: z.ZodType<StagedMark> = z.object({
+  session: z.string(),
+  before: markSchema,
+  checked: markSchema,
+});
+
+/** Rows that are deleted at once. */
+const PAGE = 1000;
+
+export function stagedRow(mark: StagedMark): readonly [key: string, row: string] {
+  return [stagedKey, seal(stagedKey, mark)];
+}
+
+/** @throws TurnlogError `LOG_DAMAGED` */
+export async function readStaged(database: Database): Promise<StagedMark | undefined> {
+  const row = await rowAt(database, stagedKey);
+  if (row === undefined) return undefined;
+  const mark = unseal(stagedKey, row, stagedSchema);
+  if (mark === undefined)
+    throw damagedAt("a session", 0, "the mark of an import that was not finished is altered");
+  return mark;
+}
+
+/** Takes away what a process left that died while it wrote a session. Called before the rows are looked at. */
+export async function dropStaged(database: Database): Promise<void> {
+  const mark = await readStaged(database);
+  if (mark === undefined) return;
+  await eraseStaged(database, mark, async (change) => {
+    const batch = database.batch();
+    change(batch);
+    await batch.write({ sync: true });
+  });
+}
+
+/** Deletes all that is behind the mark, a page at a time, and the mark with the last of it. */
+export async function eraseStaged(
+  database: Database,
+  { session, before, checked }: StagedMark,
+  write: (change: (rows: Pick<WriteBatch, "put" | "del">) => void) => Promise<void>,
+): Promise<void> {
+  const records = { gte: commitKey(before.position + 1), lt: under("c/").lt };
+  for (const range of [...rangesOf(session).map(under), records]) {
+    for (;;) {
+      const keys = await page(database, range);
+      if (keys.length === 0) break;
+      await write((rows) => {
+        for (const key of keys) rows.del(key);
+      });
+    }
+  }
+  await write((rows) => {
+    rows.put(checkedKey, seal(checkedKey, checked));
+    rows.del(stagedKey);
+  });
+}
+
+async function page(
+  database: Database,
+  range: { readonly gte: string; readonly lt: string },
+): Promise<readonly string[]> {
+  const scan = database.keys({ ...range, limit: PAGE });
+  try {
+    return await scan.nextv(PAGE + 1);
+  } finally {
+    await scan.close();
+  }
+}

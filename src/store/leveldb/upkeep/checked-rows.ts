@@ -1,0 +1,32 @@
+/** What the rows of a log say of it as a whole, checked against what `store.json` says. */
+
+import { checkChain, type CheckedChain } from "../read/index.ts";
+import { chainStart, type ChainMark, type Database, dropStaged } from "../rows/index.ts";
+import {
+  formatDamage,
+  readFormat,
+  writeFormat,
+  type StoreFile,
+  type StorePaths,
+} from "../files/index.ts";
+
+export interface CheckedRows {
+  readonly generation: number;
+  readonly chain: CheckedChain;
+}
+
+/** Writes the first row of a log that has none. @throws TurnlogError `LOG_DAMAGED`, `LOG_FOREIGN` */
+export async function checkRows(
+  database: Database,
+  { dir }: StorePaths,
+  store: StoreFile,
+): Promise<CheckedRows> {
+  let format = await readFormat(database, dir);
+  if (format === "foreign" || (format === "none" && store.reached.position > 0))
+    throw formatDamage(dir);
+  if (format === "none") format = await writeFormat(database, store.generation);
+  await dropStaged(database);
+  const { generation } = format;
+  const known: ChainMark = generation === store.generation ? store.reached : chainStart;
+  return { generation, chain: await checkChain(database, known) };
+}

@@ -1,0 +1,153 @@
+/**
+ * Deletes sessions: one write takes all their rows away and leaves a tombstone. Forks are looked for
+ * before; where they are to live on, each is made independent by a write of its own.
+ */
+
+import {
+  TurnlogError,
+  type Deleted,
+  type DeletedSession,
+  type DeleteOptions,
+} from "../../../events/index.ts";
+import { type Appender, type Committer, forkCopy } from "../write/index.ts";
+import {
+  allRows,
+  rowAt,
+  damagedAt,
+  deletedError,
+  readFailure,
+  rangesOf,
+  sessionKey,
+  tombstoneKey,
+  under,
+  readTombstone,
+  tombstoneRow,
+} from "../rows/index.ts";
+import type { Erasure } from "./erasure.ts";
+import type { Head, Heads } from "../heads/index.ts";
+import { listSessions, type SharedSource } from "../read/index.ts";
+
+export interface DeletionOptions {
+  readonly source: SharedSource;
+  readonly heads: Heads;
+  readonly committer: Committer;
+  readonly appender: Appender;
+  readonly erasure: Erasure;
+}
+
+export class Deletion {
+  readonly #options: DeletionOptions;
+
+  constructor(options: DeletionOptions) {
+    this.#options = options;
+  }
+
+  /** @throws TurnlogError as `EventLog.delete` */
+  async delete(session: string, { forks = "refuse" }: DeleteOptions): Promise<Deleted> {
+    const { heads, appender, erasure } = this.#options;
+    const head = heads.of(session);
+    const done = await appender.alone(head, async () => {
+      if (head.isDeleted)
+        return { revision: await this.#revisionOf(session), forks: [], repeated: true };
+      if (head.revision === 0) throw notFound(session);
+      head.isLeaving = true;
+      try {
+        return await this.#deleteAlone(head, forks);
+      } finally {
+        head.isLeaving = false;
+      }
+    });
+    return { session, ...done, erased: await erasure.erase(session) };
+  }
+
+  /** The sessions that were deleted, by name. */
+  async *deleted(): AsyncGenerator<DeletedSession> {
+    const { database } = this.#options.source;
+    try {
+      for await (const [key, row] of allRows(database, under("d/"))) {
+        const session = key.slice(tombstoneKey("").length);
+        yield { session, revision: revisionIn(session, row) };
+      }
+    } catch (error) {
+      throw readFailure(error, "deleted sessions", 0);
+    }
+  }
+
+  /** Nobody appends to it or branches off it meanwhile. */
+  async #deleteAlone(
+    head: Head,
+    mode: "refuse" | "copy",
+  ): Promise<Pick<Deleted, "revision" | "forks" | "repeated">> {
+    const { committer, erasure, source } = this.#options;
+    const { session, revision } = head;
+    // What was queued before is found by the scans from here on.
+    await committer.caughtUp();
+    const forks = await this.#forksOf(session);
+    if (mode === "refuse" && forks.length > 0) throw hasForks(session, forks);
+    for (const fork of forks) await this.#makeIndependent(fork, session);
+    const keys: string[] = [sessionKey(session)];
+    for (const range of rangesOf(session)) {
+      for await (const [key] of allRows(source.database, under(range))) keys.push(key);
+    }
+    await committer.write((rows) => {
+      for (const key of keys) rows.del(key);
+      const { key, row } = tombstoneRow(session, revision);
+      rows.put(key, row);
+      const note = erasure.note(session);
+      if (note !== undefined) rows.put(...note);
+    });
+    const { tail } = head;
+    Object.assign(head, { isDeleted: true, revision: 0, committed: 0, link: undefined });
+    tail?.fail(deletedError(session));
+    return { revision, forks, repeated: false };
+  }
+
+  async #forksOf(session: string): Promise<readonly string[]> {
+    const forks: string[] = [];
+    for await (const entry of listSessions(this.#options.source.database, ""))
+      if (entry.forkedFrom?.session === session) forks.push(entry.session);
+    return forks;
+  }
+
+  async #makeIndependent(fork: string, from: string): Promise<void> {
+    const { heads, committer, appender, source } = this.#options;
+    const head = heads.of(fork);
+    await appender.alone(head, async () => {
+      // It may have been deleted itself while this one waited for it.
+      if (head.isDeleted || head.link?.session !== from) return;
+      await committer.caughtUp();
+      const { rows, link, createdAt } = await forkCopy(source, head);
+      await committer.write((batch) => {
+        for (const [key, row] of rows) batch.put(key, row);
+      });
+      Object.assign(head, { link, createdAt });
+    });
+  }
+
+  async #revisionOf(session: string): Promise<number> {
+    const row = await rowAt(this.#options.source.database, tombstoneKey(session));
+    return row === undefined ? 0 : revisionIn(session, row);
+  }
+}
+
+function revisionIn(session: string, row: string): number {
+  const revision = readTombstone(session, row);
+  if (revision === undefined) throw damagedAt(session, 0, "the row of its deletion is altered");
+  return revision;
+}
+
+function notFound(session: string): TurnlogError {
+  return new TurnlogError(
+    "SESSION_NOT_FOUND",
+    `There is no session ${session} that could be deleted. \`turnlog sessions\` lists those that there are.`,
+    { session },
+  );
+}
+
+function hasForks(session: string, forks: readonly string[]): TurnlogError {
+  return new TurnlogError(
+    "SESSION_HAS_FORKS",
+    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them their own copy (\`forks: "copy"\`, \`--forks copy\`).`,
+    { session, details: { forks } },
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * Puts index rows right that a process left behind when it died: commits since the mark name the
+ * events that they wrote. Called when a store is opened, before anybody reads.
+ */
+
+import { TurnlogError } from "../../../events/index.ts";
+import {
+  rowAt,
+  type Database,
+  envelopesIn,
+  readFailure,
+  indexRow,
+  readIndex,
+  eventKey,
+  sessionKey,
+  type SinceMark,
+} from "../rows/index.ts";
+
+/** How many sessions are looked up at once. */
+const AT_ONCE = 64;
+
+/**
+ * What cannot be read, is missing or older than it may be is left as it is, for whoever reads the session.
+ * @throws TurnlogError when the store cannot be read or written for another reason than damage
+ */
+export async function catchUpIndex(database: Database, since: SinceMark): Promise<void> {
+  const { sessions } = since;
+  const batch = database.batch();
+  let behind = 0;
+  for (let from = 0; from < sessions.length; from += AT_ONCE) {
+    const some = sessions.slice(from, from + AT_ONCE);
+    const found = await Promise.all(some.map((session) => caughtUp(database, session, since)));
+    for (const index of found) {
+      if (index === undefined) continue;
+      behind++;
+      batch.put(index.key, index.row);
+    }
+  }
+  // Not synced: as long as the mark stays where it is, the next opening does it again.
+  if (behind === 0) await batch.close();
+  else await batch.write({ sync: false });
+}
+
+/** The row that a session is to have; undefined where it stays as it is. */
+async function caughtUp(
+  database: Database,
+  session: string,
+  since: SinceMark,
+): Promise<ReturnType<typeof indexRow> | undefined> {
+  const revision = since.of(session)?.to ?? 0;
+  try {
+    const stored = await rowAt(database, sessionKey(session));
+    const entry = stored === undefined ? undefined : readIndex(session, stored);
+    if (entry === undefined || !since.isBehind(session, entry)) return undefined;
+    const last = await rowAt(database, eventKey(session, revision));
+    const end = envelopesIn(last ?? "", { session, seq: revision }).at(-1);
+    // An event that is not there is missed when the session is read: its index row counts it.
+    return indexRow(session, since.caughtUp(session, entry, end?.at));
+  } catch (error) {
+    const failure = readFailure(error, session, revision);
+    if (TurnlogError.isInstance(failure) && failure.code === "LOG_DAMAGED") return undefined;
+    throw failure;
+  }
+}

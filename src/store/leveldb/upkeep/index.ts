@@ -1,0 +1,7 @@
+/** Changes to stored rows outside of appends: deletion, erasure, trimming, checks at opening. */
+
+export { type CheckedRows, checkRows } from "./checked-rows.ts";
+export { Deletion } from "./deletion.ts";
+export { type Eraser, Erasure, eraseLeft } from "./erasure.ts";
+export { catchUpIndex } from "./index-catch-up.ts";
+export { type ThinOptions, type ThinnedSession, Thinning } from "./trimming.ts";

@@ -1,0 +1,158 @@
+/** The rows of a session that rules of thinning change, and what takes their place. Reads, writes nothing. */
+
+import { Buffer } from "node:buffer";
+import {
+  type SessionEvent,
+  type Codec,
+  isLandmark,
+  thinned,
+  type ThinningRule,
+} from "../../../events/index.ts";
+import {
+  allRows,
+  type Database,
+  decodeRow,
+  eventsIn,
+  replacingRows,
+  damagedAt,
+  eventKey,
+  numberOf,
+} from "../rows/index.ts";
+
+/** What can be written alone: whoever reads finds each block of it as it was, or as it is to be. */
+export interface ThinnedRows {
+  /** Keys of rows whose place others have taken. */
+  readonly gone: readonly string[];
+  readonly rows: readonly (readonly [key: string, row: string])[];
+  /** Events that are not what they were. */
+  readonly events: number;
+  /** Bytes of keys and rows, before and after, without compression. */
+  readonly before: number;
+  readonly after: number;
+}
+
+export interface ThinningPlace {
+  readonly session: string;
+  /** The session's own events. */
+  readonly from: number;
+  readonly to: number;
+}
+
+interface OldRow {
+  readonly key: string;
+  readonly row: string;
+  readonly events: readonly SessionEvent[];
+}
+
+/**
+ * What changes, from landmark to landmark.
+ * @param isCut - As for {@link thinned}.
+ * @throws TurnlogError `LOG_DAMAGED` and what the codec throws
+ */
+export async function* thinnedRows(
+  database: Database,
+  codec: Codec,
+  { session, from, to }: ThinningPlace,
+  rules: readonly ThinningRule[],
+  isCut: (position: number) => boolean,
+): AsyncGenerator<ThinnedRows> {
+  const spans = rules.flatMap((rule) => rule.spans);
+  const concerns = (first: number, last: number): boolean =>
+    spans.some((span) => span.from <= last && first <= span.to);
+  let rows: OldRow[] = [];
+  let next = from;
+  const change = function* (): Generator<ThinnedRows> {
+    const changed = changedRows(codec, session, rows, rules, isCut);
+    rows = [];
+    if (changed !== undefined) yield changed;
+  };
+  for await (const [key, row] of allRows(database, {
+    gte: eventKey(session, from),
+    lte: eventKey(session, to),
+  })) {
+    const seq = numberOf(key);
+    const first = seq - eventsIn(row) + 1;
+    if (first !== next) throw damagedAt(session, next, "the event is missing");
+    next = seq + 1;
+    if (!concerns(first, seq)) {
+      yield* change();
+      continue;
+    }
+    const events = decodeRow(codec, row, { session, seq });
+    if (events.some(isLandmark)) yield* change();
+    else rows.push({ key, row, events });
+  }
+  yield* change();
+}
+
+function changedRows(
+  codec: Codec,
+  session: string,
+  old: readonly OldRow[],
+  rules: readonly ThinningRule[],
+  isCut: (position: number) => boolean,
+): ThinnedRows | undefined {
+  const left = thinned(
+    old.flatMap(({ events }) => events),
+    rules,
+    isCut,
+  );
+  const change = new RowChange(codec, session);
+  let index = 0;
+  for (const row of old) {
+    change.take(row, left.slice(index, index + row.events.length));
+    index += row.events.length;
+  }
+  return change.finish();
+}
+
+/** Rows that change and follow each other are written anew together. */
+class RowChange {
+  readonly #codec: Codec;
+  readonly #session: string;
+  readonly #gone = new Set<string>();
+  readonly #rows: [key: string, row: string][] = [];
+  #run: SessionEvent[] = [];
+  #events = 0;
+  #before = 0;
+  #after = 0;
+
+  constructor(codec: Codec, session: string) {
+    this.#codec = codec;
+    this.#session = session;
+  }
+
+  take({ key, row, events }: OldRow, left: readonly SessionEvent[]): void {
+    const changed = left.filter((event, at) => event !== events[at]).length;
+    if (changed === 0) return this.#write();
+    this.#events += changed;
+    this.#gone.add(key);
+    this.#before += key.length + Buffer.byteLength(row);
+    this.#run.push(...left);
+  }
+
+  finish(): ThinnedRows | undefined {
+    this.#write();
+    if (this.#events === 0) return undefined;
+    return {
+      gone: [...this.#gone],
+      rows: this.#rows,
+      events: this.#events,
+      before: this.#before,
+      after: this.#after,
+    };
+  }
+
+  #write(): void {
+    const [first] = this.#run;
+    if (first === undefined) return;
+    const rows = replacingRows(this.#codec, this.#session, first.seq - 1, this.#run);
+    for (const { seq, row } of rows) {
+      const key = eventKey(this.#session, seq);
+      this.#gone.delete(key);
+      this.#rows.push([key, row]);
+      this.#after += key.length + Buffer.byteLength(row);
+    }
+    this.#run = [];
+  }
+}

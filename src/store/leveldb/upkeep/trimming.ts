@@ -1,0 +1,264 @@
+/**
+ * Takes out of the rows of a session what events of it say is dropped. The event comes first; then
+ * rows are written anew, some at a time. Cut short anywhere, each block is as it was or as it is to
+ * be, and the next call goes on.
+ */
+
+import {
+  type NewEvent,
+  type SessionEvent,
+  TurnlogError,
+  digestIn,
+  type ThinningRule,
+} from "../../../events/index.ts";
+import type { Appender, Committer } from "../write/index.ts";
+import { allRows, eventRows, under } from "../rows/index.ts";
+import type { Erasure } from "./erasure.ts";
+import { type Head, type Heads, ownFrom } from "../heads/index.ts";
+import { listSessions, readShared, type SharedSource } from "../read/index.ts";
+import { thinnedRows, type ThinnedRows, type ThinningPlace } from "./trimmed-rows.ts";
+
+export interface ThinOptions {
+  /** The session's last position, at which what is to be dropped was chosen. */
+  readonly expected: number;
+  /** What is to be dropped beside what its events say already; left out, that is carried out to its end. */
+  readonly say?: NewEvent<"session.thinned">;
+  /** Tells what would change, and changes nothing. */
+  readonly dryRun?: boolean;
+}
+
+/** What a session has lost. */
+export interface ThinnedSession {
+  readonly session: string;
+  /** Its last position now. */
+  readonly revision: number;
+  /** Whether `say` was recorded: not where it would have changed nothing. */
+  readonly said: boolean;
+  /** Events that hold less than they did. */
+  readonly events: number;
+  /** Bytes of their rows, before and after, without compression. */
+  readonly before: number;
+  readonly after: number;
+  /** Whether what was dropped is gone from the log's files already, as for `EventLog.delete`. False of a dry run. */
+  readonly erased: boolean;
+}
+
+/** Bytes of new rows that are written at once, unless those between two landmarks are more. */
+const BATCH_BYTES = 64 * 1024;
+
+export interface ThinningOptions {
+  readonly source: SharedSource;
+  readonly heads: Heads;
+  readonly committer: Committer;
+  readonly appender: Appender;
+  readonly erasure: Erasure;
+}
+
+/** What is to be done with a session. */
+interface Work {
+  readonly place: ThinningPlace;
+  readonly rules: readonly ThinningRule[];
+  readonly isCut: (position: number) => boolean;
+}
+
+/** A fork and the last position that it shares with the session. */
+interface Sharing {
+  readonly fork: string;
+  readonly to: number;
+}
+
+export class Thinning {
+  readonly #options: ThinningOptions;
+
+  constructor(options: ThinningOptions) {
+    this.#options = options;
+  }
+
+  /** @throws TurnlogError as `StoreLog.thin` */
+  async thin(session: string, options: ThinOptions): Promise<ThinnedSession> {
+    const { heads, appender, erasure } = this.#options;
+    const head = heads.of(session);
+    const done = await appender.alone(head, async () => {
+      checkHead(head, options.expected);
+      // Nobody branches off or keeps a snapshot while its rows change.
+      head.isLeaving = true;
+      try {
+        return await this.#thinAlone(head, options);
+      } finally {
+        head.isLeaving = false;
+      }
+    });
+    // Nothing was dropped: nothing has left the files.
+    if (options.dryRun === true) return { ...done, session, erased: false };
+    return { ...done, session, erased: await erasure.erase(session) };
+  }
+
+  async #thinAlone(
+    head: Head,
+    { say, dryRun = false }: ThinOptions,
+  ): Promise<Omit<ThinnedSession, "session" | "erased">> {
+    const { committer } = this.#options;
+    await committer.flushed();
+    const { said, links } = await this.#read(head);
+    const rules = say === undefined ? said : [...said, say.data];
+    const spans = rules.flatMap((rule) => rule.spans);
+    const first = Math.min(...spans.map(({ from }) => from));
+    const sharing = await this.#sharing(head.session);
+    await this.#refuse(head.session, { rules, first, links, sharing });
+    const cuts = new Set(sharing.map(({ to }) => to));
+    const { session, revision } = head;
+    const place = { session, from: ownFrom(head.link), to: revision };
+    const isCut = (position: number): boolean => cuts.has(position);
+    const sum = await this.#measure({ place, rules, isCut });
+    const before = say === undefined ? sum : await this.#measure({ place, rules: said, isCut });
+    const adds = say !== undefined && sum.events > before.events;
+    if (!dryRun) {
+      if (adds)
+        await committer.append(head, [
+          ...eventRows(this.#options.source.codec, session, revision, [say]),
+        ]);
+      if (sum.events > 0) await this.#write(head, { place, rules, isCut });
+    }
+    return { revision: head.revision, ...sum, said: adds };
+  }
+
+  /** What its own events say of dropping, and where its hash chain has links. */
+  async #read(
+    head: Head,
+  ): Promise<{ readonly said: readonly ThinningRule[]; readonly links: readonly number[] }> {
+    const said: ThinningRule[] = [];
+    const links: number[] = [];
+    for await (const event of this.#events(head, ownFrom(head.link))) {
+      if (event.type === "session.thinned") said.push(event.data);
+      if (digestIn(event) !== undefined) links.push(event.seq);
+    }
+    return { said, links };
+  }
+
+  #events(
+    head: Pick<Head, "session" | "link" | "revision">,
+    from: number,
+  ): AsyncGenerator<SessionEvent> {
+    const { source } = this.#options;
+    return readShared(source, head, { from, to: head.revision, backwards: false });
+  }
+
+  /** The forks that read rows of a session, whatever they are forks of by name. */
+  async #sharing(session: string): Promise<readonly Sharing[]> {
+    const { database, lineage } = this.#options.source;
+    const sharing: Sharing[] = [];
+    for await (const { session: fork, forkedFrom } of listSessions(database, "")) {
+      if (fork === session || forkedFrom === undefined) continue;
+      for await (const { owner, from, to } of lineage.of(fork, forkedFrom, forkedFrom.position))
+        if (owner === session && from <= to) sharing.push({ fork, to });
+    }
+    return sharing;
+  }
+
+  async #refuse(
+    session: string,
+    found: {
+      readonly rules: readonly ThinningRule[];
+      readonly first: number;
+      readonly links: readonly number[];
+      readonly sharing: readonly Sharing[];
+    },
+  ): Promise<void> {
+    const { rules, first, links, sharing } = found;
+    if (links.some((position) => position >= first)) throw isChained(session, session);
+    const reasoning = rules.flatMap(({ drop, spans }) => (drop === "reasoning" ? spans : []));
+    const forks = sharing.flatMap(({ fork, to }) =>
+      reasoning.some(({ from }) => from <= to) ? [fork] : [],
+    );
+    if (forks.length > 0) throw hasForks(session, forks);
+    for (const { fork, to } of sharing) {
+      if (to < first) continue;
+      const head = await this.#options.heads.load(fork);
+      for await (const event of this.#events(head, to + 1))
+        if (digestIn(event) !== undefined) throw isChained(session, fork);
+    }
+  }
+
+  async #measure(work: Work): Promise<Pick<ThinnedSession, "events" | "before" | "after">> {
+    const sum = { events: 0, before: 0, after: 0 };
+    for await (const { events, before, after } of this.#changes(work)) {
+      sum.events += events;
+      sum.before += before;
+      sum.after += after;
+    }
+    return sum;
+  }
+
+  #changes({ place, rules, isCut }: Work): AsyncGenerator<ThinnedRows> {
+    const { database, codec } = this.#options.source;
+    return thinnedRows(database, codec, place, rules, isCut);
+  }
+
+  async #write(head: Head, work: Work): Promise<void> {
+    const { committer, erasure, source } = this.#options;
+    const { session } = head;
+    const snapshots: string[] = [];
+    // They hold what was said; what is kept of deltas, they never held.
+    if (work.rules.some(({ drop }) => drop === "reasoning"))
+      for await (const [key] of allRows(source.database, under(`n/${session}/`)))
+        snapshots.push(key);
+    await committer.write((rows) => {
+      for (const key of snapshots) rows.del(key);
+      const note = erasure.note(session);
+      if (note !== undefined) rows.put(...note);
+    });
+    let due: ThinnedRows[] = [];
+    let bytes = 0;
+    const flush = async (): Promise<void> => {
+      const changes = due;
+      [due, bytes] = [[], 0];
+      await committer.write((rows) => {
+        for (const change of changes) {
+          for (const key of change.gone) rows.del(key);
+          for (const [key, row] of change.rows) rows.put(key, row);
+        }
+      });
+      // Whoever follows it is told from the rows, not from memory.
+      head.tail?.forget();
+    };
+    for await (const change of this.#changes(work)) {
+      due.push(change);
+      bytes += change.before;
+      if (bytes >= BATCH_BYTES) await flush();
+    }
+    if (due.length > 0) await flush();
+  }
+}
+
+function checkHead({ session, isDeleted, revision }: Head, expected: number): void {
+  if (isDeleted || revision === 0) {
+    throw new TurnlogError(
+      "SESSION_NOT_FOUND",
+      `There is no session ${session} that could be thinned. \`turnlog sessions\` lists those that there are.`,
+      { session },
+    );
+  }
+  if (revision === expected) return;
+  throw new TurnlogError(
+    "REVISION_CONFLICT",
+    `Session ${session} is at position ${revision}, and what is to be dropped was chosen at ${expected}. Choose again.`,
+    { session, position: revision, details: { expected, actual: revision } },
+  );
+}
+
+function isChained(session: string, by: string): TurnlogError {
+  const whose = by === session ? "It has a hash chain" : `Its fork ${by} has a hash chain`;
+  return new TurnlogError(
+    "COMMAND_REFUSED",
+    `Nothing of session ${session} was dropped. ${whose} over what would change, which proves that nothing has changed since: it would not fit any more. Keep the session whole, or delete it.`,
+    { session, details: { chained: by } },
+  );
+}
+
+function hasForks(session: string, forks: readonly string[]): TurnlogError {
+  return new TurnlogError(
+    "SESSION_HAS_FORKS",
+    `Nothing of session ${session} was dropped: ${forks.join(", ")} share the reasoning with it. Delete those first, keep the steps that they share, or drop boundaries only.`,
+    { session, details: { forks } },
+  );
+}

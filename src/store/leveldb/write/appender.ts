@@ -1,0 +1,319 @@
+/**
+ * Takes appends in and keeps the callers' order in each session. Most have nothing to wait for and
+ * are queued at once; those of a session that is not known yet, or with event ids, wait in line.
+ */
+
+import {
+  assertAppendable,
+  idOf,
+  type NewEvent,
+  type Codec,
+  TurnlogError,
+  type Appended,
+  type AppendOptions,
+  type ExpectedRevision,
+  type ForkEvents,
+  forkPointSchema,
+  type ForkPoint,
+} from "../../../events/index.ts";
+import { lastChecked } from "../read/index.ts";
+import type { Committer } from "./committer.ts";
+import {
+  type Database,
+  deletedError,
+  eventRows,
+  type EventRow,
+  indexRow,
+  stagedKey,
+  eraseStaged,
+  stagedRow,
+  type StagedMark,
+} from "../rows/index.ts";
+import { conflict, findIds, type Head, type Heads, type Lineage } from "../heads/index.ts";
+
+export interface AppenderOptions {
+  readonly database: Database;
+  readonly codec: Codec;
+  readonly heads: Heads;
+  readonly lineage: Lineage;
+  readonly committer: Committer;
+}
+
+export class Appender {
+  readonly #options: AppenderOptions;
+  /** Writers of which an append was refused, by session: what they had said behind it has lost its ground. */
+  readonly #without = new WeakMap<object, Map<string, unknown>>();
+  /** Appends in line that are not queued yet. */
+  #waiting = 0;
+  #settled: PromiseWithResolvers<void> | undefined;
+  /** Settles when a session is written that comes in parts: all other appends are queued behind it. */
+  #staging: Promise<void> | undefined;
+
+  constructor(options: AppenderOptions) {
+    this.#options = options;
+  }
+
+  append(
+    session: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    options: AppendOptions = {},
+  ): Promise<Appended> {
+    const { writer } = options;
+    const head = this.#options.heads.of(session);
+    const isAlone = head.ready && head.waiting === 0;
+    const direct = isAlone && this.#staging === undefined && !hasIds(events);
+    if (direct) {
+      try {
+        return this.#queue(head, expected, events, options);
+      } catch (error) {
+        throw this.#refused(session, error, writer);
+      }
+    }
+    return this.#queueInLine<Appended>(head, async () => {
+      try {
+        const repeated = await findIds(this.#options, head, events);
+        await this.staged();
+        // Wrapped, so that the line goes on when the append is queued, not when it is written.
+        return repeated ?? { appended: this.#queue(head, expected, events, options) };
+      } catch (error) {
+        throw this.#refused(session, error, writer);
+      }
+    });
+  }
+
+  /** Nothing more is taken of a writer in a session in which it was refused. */
+  #refused(session: string, error: unknown, writer: object | undefined): unknown {
+    if (writer === undefined) return error;
+    const refusals = this.#without.get(writer) ?? new Map<string, unknown>();
+    this.#without.set(writer, refusals);
+    // The first is the reason of all others.
+    if (!refusals.has(session)) refusals.set(session, error);
+    return error;
+  }
+
+  /** Makes a session that shares the events of another one up to where its first event says. */
+  fork(session: string, events: ForkEvents): Promise<Appended> {
+    const { heads } = this.#options;
+    const link = forkPoint(session, events);
+    const head = heads.of(session);
+    return this.#queueInLine<Appended>(head, async () => {
+      await heads.load(link.session);
+      const repeated = await findIds(this.#options, head, events, link);
+      if (repeated !== undefined) return repeated;
+      let parent: Head | undefined;
+      // From the last look on nothing is waited for: nobody can delete it before the fork is queued.
+      for (; parent === undefined; parent = heads.staying(link.session)) {
+        await heads.settled(link.session);
+        await this.staged();
+      }
+      if (head.isDeleted) throw deletedError(session);
+      checkRevision(head, "none");
+      checkForkPoint(parent, link, session);
+      return { appended: this.#queue(head, "none", events, { link, origin: "copied" }) };
+    });
+  }
+
+  /** Does something with a session that nobody appends to meanwhile. */
+  async alone<Result>(head: Head, act: () => Promise<Result>): Promise<Result> {
+    return await this.#queueInLine<Result>(head, async () => ({ appended: await act() }));
+  }
+
+  /** Resolves when no session is being written in parts; nobody begins to before the caller has gone on. */
+  async staged(): Promise<void> {
+    while (this.#staging !== undefined) await this.#staging;
+  }
+
+  /**
+   * Writes a new session of events that come in parts, of which nothing is to be seen before all is written.
+   * @param others - What else has to end before it begins.
+   */
+  async appendParts(
+    session: string,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    { others, ...options }: AppendOptions & { readonly others: () => Promise<unknown> },
+  ): Promise<Appended> {
+    const { heads, committer, database } = this.#options;
+    const head = heads.of(session);
+    return await this.alone(head, async () => {
+      await this.staged();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#staging = promise;
+      try {
+        if (head.isDeleted) throw deletedError(session);
+        checkRevision(head, "none");
+        await others();
+        await committer.flushed();
+        const mark = { session, before: committer.written, checked: await lastChecked(database) };
+        committer.stage(head);
+        return await this.#stage(head, mark, parts, options);
+      } finally {
+        this.#staging = undefined;
+        resolve();
+      }
+    });
+  }
+
+  async #stage(
+    head: Head,
+    mark: StagedMark,
+    parts: AsyncIterable<readonly NewEvent[]>,
+    options: AppendOptions,
+  ): Promise<Appended> {
+    const { committer, database } = this.#options;
+    const write = committer.write.bind(committer);
+    try {
+      await write((rows) => rows.put(...stagedRow(mark)));
+      let appended: Appended | undefined;
+      for await (const part of parts) {
+        if (await findIds(this.#options, head, part))
+          throw conflict(head, "they are in it twice", []);
+        appended = await this.#queue(head, "any", part, options);
+      }
+      if (appended === undefined) throw nothingToAppend(head);
+      const { key, row } = indexRow(head.session, head);
+      await write((rows) => {
+        rows.put(key, row);
+        rows.del(stagedKey);
+      });
+      committer.publish();
+      return appended;
+    } catch (error) {
+      if (committer.failure !== undefined) throw error;
+      await eraseStaged(database, mark, write);
+      committer.withdraw(mark.checked);
+      throw error;
+    }
+  }
+
+  /** Resolves when all appends that were taken in have been queued or refused. */
+  async settled(): Promise<void> {
+    if (this.#waiting === 0) return;
+    this.#settled ??= Promise.withResolvers();
+    await this.#settled.promise;
+  }
+
+  /** Checks and encodes; from here on the events have their positions. */
+  #queue(
+    head: Head,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+    { link, writer, origin }: AppendOptions & { readonly link?: ForkPoint },
+  ): Promise<Appended> {
+    const { committer } = this.#options;
+    if (committer.failure !== undefined) throw committer.failure;
+    if (head.isDeleted) throw deletedError(head.session);
+    const before = writer && this.#without.get(writer);
+    if (before?.has(head.session)) throw refusedBefore(head.session, before.get(head.session));
+    checkRevision(head, expected);
+    if (events.length === 0) throw nothingToAppend(head);
+    const revision = link?.position ?? head.revision;
+    for (const [index, event] of events.entries())
+      assertAppendable(head.session, revision + 1 + index, event, { ...(origin && { origin }) });
+    const rows = this.#encode(head.session, revision, events);
+    if (link !== undefined) Object.assign(head, { link, revision });
+    return committer.append(head, rows);
+  }
+
+  /** Later appends of the same session wait behind this one. */
+  async #queueInLine<Result>(
+    head: Head,
+    queue: () => Promise<{ readonly appended: Result | Promise<Result> }>,
+  ): Promise<Result> {
+    this.#waiting++;
+    head.waiting++;
+    const queued = head.line.then(async () => {
+      await head.loaded;
+      return await queue();
+    });
+    // The error goes to whoever called `append`; those behind it are not concerned.
+    head.line = queued.then(
+      () => undefined,
+      () => undefined,
+    );
+    const { appended } = await queued.finally(() => this.#leaveLine(head));
+    return appended;
+  }
+
+  #leaveLine(head: Head): void {
+    head.waiting--;
+    this.#waiting--;
+    if (this.#waiting > 0) return;
+    this.#settled?.resolve();
+    this.#settled = undefined;
+  }
+
+  #encode(session: string, revision: number, events: readonly NewEvent[]): readonly EventRow[] {
+    const rows: EventRow[] = [];
+    try {
+      for (const row of eventRows(this.#options.codec, session, revision, events)) rows.push(row);
+    } catch (error) {
+      const position = (rows.at(-1)?.seq ?? revision) + 1;
+      throw new TurnlogError(
+        "EVENT_INVALID",
+        `An event of type ${events[position - revision - 1]?.type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,
+        { session, position, cause: error },
+      );
+    }
+    return rows;
+  }
+}
+
+function refusedBefore(session: string, cause: unknown): TurnlogError {
+  return new TurnlogError(
+    "REVISION_CONFLICT",
+    `What was to be appended to session ${session} comes behind an append that was refused. Read the events since, decide again and append as a new writer.`,
+    { session, cause },
+  );
+}
+
+function hasIds(events: readonly NewEvent[]): boolean {
+  for (const event of events) if (idOf(event) !== undefined) return true;
+  return false;
+}
+
+function checkRevision({ session, revision }: Head, expected: ExpectedRevision): void {
+  if (expected === "any" || expected === revision) return;
+  if (expected === "none" ? revision === 0 : expected === "exists" && revision > 0) return;
+  throw new TurnlogError(
+    "REVISION_CONFLICT",
+    `Session ${session} is at position ${revision}, the append expected ${expected}. Read the events since, decide again and append with the new position.`,
+    { session, position: revision, details: { expected, actual: revision } },
+  );
+}
+
+/** What is said of a fork comes from outside as any event does. */
+function forkPoint(session: string, [first]: ForkEvents): ForkPoint {
+  const from = forkPointSchema.safeParse(first?.data?.from);
+  if (first?.type === "session.forked" && from.success) return from.data;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `The first event of the fork ${session} must be \`session.forked\`, with the session and the position that it branches off.`,
+    { session, cause: from.error },
+  );
+}
+
+function checkForkPoint(parent: Head, { position }: ForkPoint, session: string): void {
+  if (parent.isDeleted) throw deletedError(parent.session);
+  if (parent.revision === 0) {
+    throw new TurnlogError(
+      "SESSION_NOT_FOUND",
+      `There is no session ${parent.session} that ${session} could be a fork of. \`turnlog sessions\` lists those that there are.`,
+      { session: parent.session },
+    );
+  }
+  if (position <= parent.revision) return;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `Session ${parent.session} has the positions 1 to ${parent.revision}; ${session} cannot be a fork of it at ${position}.`,
+    { session: parent.session, position },
+  );
+}
+
+function nothingToAppend({ session }: Head): TurnlogError {
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `An append to ${session} has no events; append at least one.`,
+    { session },
+  );
+}

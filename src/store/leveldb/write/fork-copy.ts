@@ -1,0 +1,156 @@
+/**
+ * The rows that make a fork independent of the session that it branches off: copies of the events
+ * that it shares with it, under its own name. What that session shares with others in turn stays
+ * shared: the fork is then one of those, as the first event that was copied says.
+ */
+
+import {
+  checksum,
+  CHECKSUM_LENGTH,
+  type Codec,
+  type TurnlogError,
+  type ForkPoint,
+} from "../../../events/index.ts";
+import {
+  allRows,
+  rowAt,
+  rowsAtOnce,
+  LONGEST_RUN,
+  decodeRow,
+  envelopesIn,
+  eventRows,
+  damagedAt,
+  sharedDamage,
+  indexRow,
+  readIndex,
+  eventKey,
+  idKey,
+  numberOf,
+  sessionKey,
+  under,
+  seal,
+  unseal,
+} from "../rows/index.ts";
+import { placeSchema, type Head, type Stretch } from "../heads/index.ts";
+import { type SharedSource, snapshotIn, snapshotRow } from "../read/index.ts";
+
+type KeyedRow = readonly [key: string, row: string];
+
+export interface ForkCopy {
+  readonly rows: readonly KeyedRow[];
+  /** What the fork branches off now, if anything. */
+  readonly link: ForkPoint | undefined;
+  /** Of the first event that is its own now. */
+  readonly createdAt: number;
+}
+
+/** Reads what a fork shares with the session that wrote the last event before its own. */
+export async function forkCopy(
+  source: SharedSource,
+  { session, link }: Pick<Head, "session" | "link">,
+): Promise<ForkCopy> {
+  const { database } = source;
+  const { stretch, before } = await lastShared(source, session, link);
+  const index = await rowAt(database, sessionKey(session));
+  const entry = index === undefined ? undefined : readIndex(session, index);
+  if (entry === undefined) throw damagedAt(session, 0, "its index row is missing or altered");
+  const rows: KeyedRow[] = [];
+  let { createdAt } = entry;
+  let next = stretch.from;
+  for await (const [seq, row] of ownRows(source, session, stretch)) {
+    const events = envelopesIn(row, { session, seq });
+    // As when they are read: nothing is taken from behind a gap.
+    if (seq !== next + events.length - 1) throw unreadable(session, next, stretch.owner);
+    if (next === stretch.from) createdAt = events[0]?.at ?? createdAt;
+    rows.push([eventKey(session, seq), row]);
+    for (const { id } of events) {
+      if (id !== undefined) rows.push(await idRow(source, session, stretch.owner, { id, seq }));
+    }
+    next = seq + 1;
+  }
+  if (next !== stretch.to + 1) throw unreadable(session, next, stretch.owner);
+  for await (const row of snapshotRows(source, session, stretch)) rows.push(row);
+  const { key, row } = indexRow(session, { ...entry, createdAt, link: before });
+  return { rows: [...rows, [key, row]], link: before, createdAt };
+}
+
+/** The stretch that holds the last shared event, and what its owner branches off. */
+async function lastShared(
+  { lineage }: SharedSource,
+  session: string,
+  link: ForkPoint | undefined,
+): Promise<{ readonly stretch: Stretch; readonly before: ForkPoint | undefined }> {
+  let last: Stretch | undefined;
+  for await (const stretch of lineage.of(session, link, link?.position)) {
+    if (last !== undefined)
+      return { stretch: last, before: { session: stretch.owner, position: last.from - 1 } };
+    if (stretch.owner !== session && stretch.from <= stretch.to) last = stretch;
+  }
+  if (last === undefined) throw damagedAt(session, 0, "it branches off nothing");
+  return { stretch: last, before: undefined };
+}
+
+/** The rows of a stretch under the fork's name; of a run that goes on behind it, the part before. */
+async function* ownRows(
+  { database, codec }: SharedSource,
+  session: string,
+  { owner, from, to }: Stretch,
+): AsyncGenerator<readonly [seq: number, row: string]> {
+  const range = { gte: eventKey(owner, from), lte: eventKey(owner, to + LONGEST_RUN - 1) };
+  // Its owner may be thinned meanwhile.
+  for await (const [key, row] of rowsAtOnce(database, range)) {
+    const seq = numberOf(key);
+    if (envelopesIn(row, { session: owner, seq }).length === 0)
+      throw unreadable(session, seq, owner);
+    if (seq <= to) {
+      const json = row.slice(CHECKSUM_LENGTH);
+      yield [seq, checksum(json, { session, seq }) + json];
+      continue;
+    }
+    yield* part(codec, session, decodeRow(codec, row, { session: owner, seq }), to);
+    return;
+  }
+}
+
+function* part(
+  codec: Codec,
+  session: string,
+  events: ReturnType<typeof decodeRow>,
+  to: number,
+): Generator<readonly [seq: number, row: string]> {
+  const first = events[0]?.seq ?? 1;
+  const kept = events.filter(({ seq }) => seq <= to);
+  for (const { seq, row } of eventRows(codec, session, first - 1, kept)) yield [seq, row];
+}
+
+/** The event keeps the place that it has in the order over all sessions. */
+async function idRow(
+  { database }: SharedSource,
+  session: string,
+  owner: string,
+  { id, seq }: { readonly id: string; readonly seq: number },
+): Promise<KeyedRow> {
+  const stored = await rowAt(database, idKey(owner, id));
+  const place = stored === undefined ? undefined : unseal(idKey(owner, id), stored, placeSchema);
+  if (place === undefined) throw unreadable(session, seq, owner);
+  const key = idKey(session, id);
+  return [key, seal(key, place)];
+}
+
+/** Snapshots of what is shared, where the fork has none of its own. */
+async function* snapshotRows(
+  { database }: SharedSource,
+  session: string,
+  { owner, to }: Stretch,
+): AsyncGenerator<KeyedRow> {
+  for await (const [key, row] of allRows(database, under(`n/${owner}/`))) {
+    const found = snapshotIn(key, row)?.snapshot;
+    if (found === undefined || found.position > to) continue;
+    const copy = snapshotRow(session, found);
+    if ((await rowAt(database, copy.key)) === undefined) yield [copy.key, copy.row];
+  }
+}
+
+function unreadable(session: string, position: number, owner: string): TurnlogError {
+  return sharedDamage(session, position, owner, "the event is missing or altered there");
+}

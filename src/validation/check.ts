@@ -1,0 +1,108 @@
+/**
+ * Checks what a program hands over, before anything is done with it. Types do not bind a caller
+ * without types, and do not know NaN. What fits is handed on as it was given.
+ */
+
+import { z } from "zod";
+import { TurnlogError } from "../events/index.ts";
+import { nearestName } from "./nearest-name.ts";
+
+/** What the checked value belongs to. */
+interface InputPlace {
+  /** The name of the parameter. */
+  readonly name?: string;
+  readonly session?: string;
+}
+
+/**
+ * @param who The function that was called, such as `createRuntime`.
+ * @throws TurnlogError `INVALID_INPUT`. The message names the first option that does not fit, `details.option`
+ * has its path, and `details.nearest` the name that was probably meant.
+ */
+export function check(
+  schema: z.ZodType,
+  given: unknown,
+  who: string,
+  { name, session }: InputPlace = {},
+): void {
+  let error: z.ZodError | undefined;
+  try {
+    ({ error } = schema.safeParse(given));
+  } catch {
+    // A getter or a proxy of the caller threw, and its error may do so too.
+    const option = name ?? "what it is given";
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `${who}: \`${option}\` cannot be read: reading it throws.`,
+      {
+        details: { option },
+        ...(session === undefined ? {} : { session }),
+      },
+    );
+  }
+  if (error === undefined) return;
+  const [issue] = error.issues;
+  const path = [...(name === undefined ? [] : [name]), ...(issue?.path ?? [])].map(String);
+  const { text, nearest } = sentence(issue, path, given);
+  throw new TurnlogError("INVALID_INPUT", `${who}: ${text}`, {
+    cause: error,
+    details: { option: path.join("."), ...(nearest === undefined ? {} : { nearest }) },
+    ...(session === undefined ? {} : { session }),
+  });
+}
+
+interface Sentence {
+  readonly text: string;
+  readonly nearest?: string | undefined;
+}
+
+function sentence(
+  issue: z.core.$ZodIssue | undefined,
+  path: readonly string[],
+  given: unknown,
+): Sentence {
+  const option = path.length === 0 ? "what it is given" : `\`${path.join(".")}\``;
+  const unknown = unknownKeySchema.safeParse(issue?.code === "custom" ? issue.params : undefined);
+  if (!unknown.success) {
+    const value = shown(valueAt(given, issue?.path ?? []));
+    return { text: `${option} must be ${issue?.message ?? "something else"}, not ${value}.` };
+  }
+  const { unknown: key, known, hint } = unknown.data;
+  if (hint !== undefined) return { text: `${option} is not supported: ${hint}` };
+  const nearest = nearestName(key, known);
+  const advice =
+    nearest === undefined
+      ? `Known here: ${known.join(", ")}.`
+      : `Did you mean \`${[...path.slice(0, -1), nearest].join(".")}\`?`;
+  return { text: `${option} is unknown. ${advice}`, nearest };
+}
+
+const unknownKeySchema = z.object({
+  unknown: z.string(),
+  known: z.array(z.string()),
+  hint: z.string().optional(),
+});
+
+function valueAt(given: unknown, path: readonly PropertyKey[]): unknown {
+  let value = given;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = Reflect.get(value, key);
+  }
+  return value;
+}
+
+/** Enough to recognise the value. The content of an object may be secret. */
+function shown(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+    case "object":
+      if (value === null) return "null";
+      return Array.isArray(value) ? "an array" : "an object";
+    case "function":
+      return "a function";
+    default:
+      return String(value);
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Schemas of single options. The message of each follows "must be". They only check: what is given may
+ * be an instance of any class, and is handed on as it is.
+ */
+
+import { z } from "zod";
+import { byId } from "../events/index.ts";
+
+/** A shape that is told by one question. */
+export function thing<Value = unknown>(
+  words: string,
+  fits: (value: unknown) => boolean,
+): z.ZodType<Value> {
+  return z.custom<Value>(fits, words);
+}
+
+function isNumber(value: unknown, fits: (number: number) => boolean): boolean {
+  return typeof value === "number" && fits(value);
+}
+
+export const text: z.ZodType<string> = thing("a text", (value) => typeof value === "string");
+export const name: z.ZodType<string> = thing(
+  "a text that is not empty",
+  (value) => typeof value === "string" && value !== "",
+);
+export const flag: z.ZodType<boolean> = thing(
+  "true or false",
+  (value) => typeof value === "boolean",
+);
+export const list: z.ZodType = thing("a list", Array.isArray);
+export const code: z.ZodType = thing("a function", (value) => typeof value === "function");
+/** How many, where none makes no sense. */
+export const several: z.ZodType<number> = thing("a whole number from 1 on, or Infinity", (value) =>
+  isNumber(value, (n) => n === Infinity || (Number.isSafeInteger(n) && n >= 1)),
+);
+/** How many, also none. */
+export const many: z.ZodType<number> = thing("a whole number from 0 on, or Infinity", (value) =>
+  isNumber(value, (n) => n === Infinity || (Number.isSafeInteger(n) && n >= 0)),
+);
+/** A number with a fraction, without an end: bytes, tokens. */
+export const amount: z.ZodType<number> = thing("a number from 0 on, or Infinity", (value) =>
+  isNumber(value, (n) => n >= 0),
+);
+export const milliseconds: z.ZodType<number> = thing(
+  "a number of milliseconds from 0 on, or Infinity",
+  (value) => isNumber(value, (n) => n >= 0),
+);
+export const time: z.ZodType<number> = thing("a number of epoch milliseconds", (value) =>
+  isNumber(value, Number.isFinite),
+);
+/** Whether a session has it is for the session to say. */
+export const position: z.ZodType<number> = thing("a position, which is a whole number", (value) =>
+  isNumber(value, Number.isSafeInteger),
+);
+
+export function oneOf<const Value extends string>(...values: readonly Value[]): z.ZodType<Value> {
+  const words = values.map((value) => `"${value}"`).join(" or ");
+  return z.enum(values, words);
+}
+
+/** The keys that may be left out. */
+type OptionalKey<Given> = {
+  [Key in keyof Given]-?: object extends Pick<Given, Key> ? Key : never;
+}[keyof Given];
+type Fields<Key extends PropertyKey> = Readonly<Record<Key, z.ZodType>>;
+type RequiredFields<Given> = Fields<Exclude<keyof Given, OptionalKey<Given>>>;
+
+/**
+ * An object that has the keys of `Given` and no other key. A key without a value counts as left out.
+ * @param settings.hints - What to do instead of giving some unknown keys, by their names.
+ * @param settings.ignored - Keys that are not looked at.
+ */
+export function optionsOf<Given extends object>(
+  optional: Fields<OptionalKey<Given>>,
+  required: RequiredFields<Given>,
+  { hints = {}, ignored }: UnknownKeys = {},
+): z.ZodType {
+  const known = [...Object.keys(optional), ...Object.keys(required)];
+  const fields = implementation(required, optional);
+  return z.unknown().superRefine((value, context) => {
+    // First of all: an unknown key is often the reason why a required one is missing.
+    for (const [key, given] of enumerable(value)) {
+      if (given === undefined || known.includes(key) || ignored?.test(key) === true) continue;
+      const params = { unknown: key, known, hint: byId(hints, key) } satisfies UnknownKey;
+      context.addIssue({ code: "custom", path: [key], params });
+    }
+    report(fields, value, context, []);
+  });
+}
+
+/** What becomes of keys that an object does not have. */
+interface UnknownKeys {
+  readonly hints?: Readonly<Record<string, string>>;
+  readonly ignored?: RegExp;
+}
+
+/** What an issue says of a key that an object does not have. */
+interface UnknownKey {
+  readonly unknown: string;
+  readonly known: readonly string[];
+  readonly hint: string | undefined;
+}
+
+/** Inherited keys count too: options may be made with `Object.create`. */
+function enumerable(value: unknown): readonly (readonly [string, unknown])[] {
+  const found: [string, unknown][] = [];
+  if (typeof value !== "object" || value === null) return found;
+  for (const key in value) found.push([key, Reflect.get(value, key)]);
+  return found;
+}
+
+/** An object of the caller's own making: what is asked of it, whatever else it has. */
+export function implementation(required: Fields<string>, optional: Fields<string> = {}): z.ZodType {
+  const fields = Object.entries(optional).map(([key, field]) => [key, field.optional()]);
+  return z.looseObject({ ...Object.fromEntries(fields), ...required }, "an object");
+}
+
+/** Any names, all with the same shape. */
+export function named(shape: z.ZodType): z.ZodType {
+  return z.looseObject({}, "an object").superRefine((value, context) => {
+    for (const [key, one] of Object.entries(value)) {
+      if (one !== undefined) report(shape, one, context, [key]);
+    }
+  });
+}
+
+/** Switched off, or set up. */
+export function off(shape: z.ZodType): z.ZodType {
+  return z.unknown().superRefine((value, context) => {
+    if (value !== false) report(shape, value, context, [], ", or false");
+  });
+}
+
+/** Adds the issues of a part to those of the whole. */
+export function report(
+  shape: z.ZodType,
+  value: unknown,
+  context: z.RefinementCtx,
+  at: readonly PropertyKey[],
+  otherwise: string = "",
+): void {
+  for (const issue of shape.safeParse(value).error?.issues ?? []) {
+    const { path, message } = issue;
+    const words = path.length === 0 ? `${message}${otherwise}` : message;
+    const params = issue.code === "custom" ? issue.params : undefined;
+    context.addIssue({
+      code: "custom",
+      path: [...at, ...path],
+      message: words,
+      ...(params === undefined ? {} : { params }),
+    });
+  }
+}

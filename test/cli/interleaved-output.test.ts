@@ -1,0 +1,76 @@
+/** What goes to a pipe may come back to the screen that stderr draws on. */
+import { describe, expect, it } from "vitest";
+import type { Channel, Output } from "../../src/cli/output/output.ts";
+import { Pen } from "../../src/cli/chat/turn-writer.ts";
+import { takenInTurns, writingBy } from "../../src/cli/output/interleaved-output.ts";
+import { recordedOutput } from "./recorded-output.ts";
+
+interface Terminal {
+  readonly output: Output;
+  /** What stands on it. */
+  screen: string;
+  /** The pipe's reader shows what it has read. */
+  readonly passOn: () => Promise<void>;
+}
+
+/** A terminal with `| tee`: stderr is on it at once, stdout when its reader comes to it. */
+function terminalWithTee(piped: Partial<Channel> = { isPipe: true }): Terminal {
+  const [{ data }, { progress }] = [recordedOutput(false), recordedOutput(true)];
+  let read = "";
+  const terminal: Terminal = {
+    screen: "",
+    output: {
+      data: {
+        ...writingBy(data, async (text) => {
+          read += text;
+        }),
+        ...piped,
+      },
+      progress: writingBy(progress, async (text) => {
+        terminal.screen += text;
+      }),
+    },
+    passOn: async () => {
+      terminal.screen += read;
+      read = "";
+    },
+  };
+  return terminal;
+}
+
+describe("a turn on a screen of which stdout is a pipe to another process", () => {
+  it("ends its lines before anything else is told, also where nobody waits in between", async () => {
+    const terminal = terminalWithTee();
+    const pen = new Pen(takenInTurns(terminal.output, terminal.passOn));
+    await pen.note("→ count");
+    const said = pen.say({ kind: "text", id: "1" }, "word4");
+    await Promise.all([said, pen.note("tokens: 886 in")]);
+    await pen.say({ kind: "text", id: "2" }, "bye");
+    await pen.endBlock();
+    await terminal.passOn();
+    expect(terminal.screen).toBe("→ count\nword4\ntokens: 886 in\n\nbye\n");
+  });
+
+  it("waits for nothing where a file takes it, which no screen shows", async () => {
+    const terminal = terminalWithTee({ isPipe: false });
+    const never = (): Promise<void> => Promise.reject(new Error("It waited."));
+    expect(takenInTurns(terminal.output, never)).toEqual(terminal.output);
+  });
+
+  it("tells whoever writes that the reader has gone, and goes on telling the rest", async () => {
+    const terminal = terminalWithTee();
+    const gone = Object.assign(new Error("gone"), { code: "EPIPE" });
+    const { data, progress } = takenInTurns(
+      {
+        ...terminal.output,
+        data: writingBy(terminal.output.data, () => Promise.reject(gone)),
+      },
+      terminal.passOn,
+    );
+    const writing = data.write("lost");
+    const telling = progress.write("told");
+    await expect(writing).rejects.toBe(gone);
+    await telling;
+    expect(terminal.screen).toBe("told");
+  });
+});

@@ -1,0 +1,82 @@
+/** What models are shown of media, by what their providers take. */
+import type { ModelMessage } from "ai";
+import { describe, expect, it } from "vitest";
+import { memoryBlobs } from "../../src/store/blobs/index.ts";
+import { blobReference, type ModelName } from "../../src/events/index.ts";
+import { modelMedia } from "../../src/context/index.ts";
+import type { KnownBlob } from "../../src/projections/index.ts";
+import { whyNotShown } from "../../src/media/media-taken.ts";
+import { SessionBlobs } from "../../src/media/session-blobs.ts";
+import { png } from "../support/media.ts";
+
+const claude: ModelName = { provider: "anthropic", modelId: "claude-sonnet-4-5" };
+const gpt: ModelName = { provider: "openai.responses", modelId: "gpt-5" };
+const gemini: ModelName = { provider: "google.generative-ai", modelId: "gemini-3-pro-preview" };
+const other: ModelName = { provider: "acme", modelId: "one" };
+
+const image = (more: Partial<KnownBlob>): KnownBlob => ({
+  mediaType: "image/png",
+  bytes: 1000,
+  width: 100,
+  height: 100,
+  ...more,
+});
+
+describe("a model is shown", () => {
+  it.each<[string, KnownBlob, readonly ModelName[]]>([
+    ["pictures that it takes", image({}), [claude, gpt, gemini, other]],
+    ["pictures of a kind that it takes", image({ mediaType: "image/heic" }), [gemini, other]],
+    ["a large picture", image({ bytes: 4_500_000 }), [gpt, gemini, other]],
+    ["a wide picture", image({ width: 9000 }), [gpt, gemini, other]],
+    ["sound", { mediaType: "audio/wav", bytes: 1000 }, [gemini, other]],
+    ["a film", { mediaType: "video/mp4", bytes: 1000 }, [gemini, other]],
+    ["a document", { mediaType: "application/pdf", bytes: 1000 }, [claude, gpt, gemini, other]],
+    ["a large document", { mediaType: "application/pdf", bytes: 30_000_000 }, [gpt, gemini, other]],
+    [
+      "no document of too many pages",
+      { mediaType: "application/pdf", bytes: 1000, pages: 101 },
+      [gpt, gemini, other],
+    ],
+    ["nothing broken", image({ fault: "it ends" }), []],
+    ["nothing unknown", { mediaType: "application/octet-stream", bytes: 9 }, []],
+  ])("%s", (_, blob, models) => {
+    const shown = [claude, gpt, gemini, other].filter(
+      (model) => whyNotShown(blob, modelMedia(model), 1) === undefined,
+    );
+    expect(shown).toEqual(models);
+  });
+
+  it("pictures of 2,000 pixels at most where there are many, and larger ones again where there are few", async () => {
+    const store = memoryBlobs();
+    using wide = await store.put(png({ width: 2500, height: 10 }));
+    using small = await store.put(png({ width: 100, height: 10 }));
+    const stored = {
+      [wide.sha256]: image({ width: 2500, height: 10 }),
+      [small.sha256]: image({}),
+    };
+    const blobs = new SessionBlobs({
+      session: "s",
+      store,
+      isKept: true,
+      limits: {},
+      media: modelMedia(claude),
+      scaler: () => Promise.resolve(undefined),
+      known: () => ({ stored, bytes: 0 }),
+      onWarning: () => {},
+    });
+    const message = (sha256: string): ModelMessage => ({
+      role: "user",
+      content: [{ type: "file", data: blobReference(sha256), mediaType: "image/png" }],
+    });
+    const first = message(wide.sha256);
+    const others = Array.from({ length: 20 }, () => message(small.sha256));
+    const kinds = async (messages: readonly ModelMessage[]): Promise<readonly string[]> =>
+      (await blobs.expand(messages)).flatMap(({ content }) =>
+        typeof content === "string" ? [] : content.map(({ type }) => type),
+      );
+    const few = Array.from({ length: 20 }, () => "file");
+    expect(await kinds([first, ...others.slice(1)])).toEqual(few);
+    expect(await kinds([first, ...others])).toEqual(["text", ...few]);
+    expect(await kinds([first, ...others.slice(1)])).toEqual(few);
+  });
+});

@@ -1,0 +1,152 @@
+/** A layer between the log and its database that delays, and fails when it is told to. */
+import type { Level } from "level";
+import { MemoryLevel } from "memory-level";
+import { checkChain } from "../../../src/store/leveldb/read/chain-check.ts";
+import { chainStart } from "../../../src/store/leveldb/rows/commit-record.ts";
+import type {
+  Database,
+  KeyRange,
+  Scan,
+  ScanOptions,
+  WriteBatch,
+} from "../../../src/store/leveldb/rows/database.ts";
+import { catchUpIndex } from "../../../src/store/leveldb/upkeep/index-catch-up.ts";
+import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
+import { memoryBlobs } from "../../../src/store/blobs/memory-blobs.ts";
+import { LevelLog } from "../../../src/store/leveldb/level-log.ts";
+
+/** What can fail: writing a batch, looking up rows, reading on in a scan. */
+type Operation = "write" | "get" | "scan";
+
+/** Called before each operation. */
+export type Delay = (operation: Operation) => Promise<void>;
+
+class FaultyDatabase implements Database {
+  readonly #inner: Database;
+  readonly #delay: Delay;
+  readonly #faults: Record<Operation, { after: number; error: Error }[]> = {
+    write: [],
+    get: [],
+    scan: [],
+  };
+  /** How often each operation was begun. */
+  readonly counts: Record<Operation, number> = { write: 0, get: 0, scan: 0 };
+  /** Batches that are being written at this moment. */
+  writing = 0;
+  /** The most that there ever were. */
+  mostWriting = 0;
+  openScans = 0;
+
+  constructor(inner: Database, delay: Delay = () => Promise.resolve()) {
+    this.#inner = inner;
+    this.#delay = delay;
+  }
+
+  /** Lets an operation fail once, after some that succeed. */
+  fail(operation: Operation, error: Error, after = 0): void {
+    this.#faults[operation].push({ after, error });
+  }
+
+  async #pass(operation: Operation): Promise<void> {
+    this.counts[operation]++;
+    await this.#delay(operation);
+    const fault = this.#faults[operation][0];
+    if (fault === undefined) return;
+    if (fault.after-- > 0) return;
+    this.#faults[operation].shift();
+    throw fault.error;
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    await this.#pass("get");
+    return this.#inner.get(key);
+  }
+
+  async getMany(keys: string[]): Promise<(string | undefined)[]> {
+    await this.#pass("get");
+    return this.#inner.getMany(keys);
+  }
+
+  iterator(options: ScanOptions): Scan<[string, string]> {
+    return this.#scan(this.#inner.iterator(options));
+  }
+
+  keys(options: KeyRange): Scan<string> {
+    return this.#scan(this.#inner.keys(options));
+  }
+
+  values(options: ScanOptions): Scan<string> {
+    return this.#scan(this.#inner.values(options));
+  }
+
+  batch(): WriteBatch {
+    const batch = this.#inner.batch();
+    return {
+      put: (key, value) => batch.put(key, value),
+      del: (key) => batch.del(key),
+      write: async (options) => {
+        this.mostWriting = Math.max(this.mostWriting, ++this.writing);
+        try {
+          await this.#pass("write");
+          await batch.write(options);
+        } finally {
+          this.writing--;
+        }
+      },
+      close: () => batch.close(),
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  #scan<Item>(inner: Scan<Item>): Scan<Item> {
+    this.openScans++;
+    let open = true;
+    return {
+      nextv: async (size) => {
+        await this.#pass("scan");
+        return inner.nextv(size);
+      },
+      close: async () => {
+        if (open) this.openScans--;
+        open = false;
+        await inner.close();
+      },
+    };
+  }
+}
+
+export interface FaultyLog<Rows = MemoryLevel> {
+  readonly log: StoreLog;
+  readonly database: FaultyDatabase;
+  /** Rows as they are stored. */
+  readonly rows: Rows;
+}
+
+/** A log in memory with a faulty layer beneath. */
+export async function openFaultyLog(delay?: Delay): Promise<FaultyLog> {
+  const rows = new MemoryLevel({ storeEncoding: "utf8" });
+  await rows.open();
+  return openOver(rows, delay);
+}
+
+/** A log over rows that are there already, as a store that is opened again. */
+export async function openOver<Rows extends MemoryLevel | Level>(
+  rows: Rows,
+  delay?: Delay,
+): Promise<FaultyLog<Rows>> {
+  const database = new FaultyDatabase(rows, delay);
+  await rows.open();
+  const { end, checked, since } = await checkChain(rows, chainStart);
+  await catchUpIndex(rows, since);
+  const log = new LevelLog(database, {
+    sync: false,
+    blobs: memoryBlobs(),
+    end,
+    checked,
+    release: () => database.close(),
+  });
+  return { log, database, rows };
+}

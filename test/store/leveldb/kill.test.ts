@@ -1,0 +1,82 @@
+/** A process that is killed at any moment loses nothing that it was told is appended. */
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { openLog } from "../../../src/store/leveldb/open-store.ts";
+import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
+import type { Durability } from "../../../src/store/leveldb/files/owner.ts";
+import { long, randomFrom, temporaryFolder, timeout } from "./disk.ts";
+import { startChild } from "./process.ts";
+
+const kills = long ? 200 : 3;
+
+for (const durability of ["sync", "os"] satisfies Durability[]) {
+  it(
+    `keeps every acknowledged event and no gap, killed ${kills} times while it appends (${durability})`,
+    async () => {
+      const root = await temporaryFolder();
+      const random = randomFrom(durability.length);
+      let known = 0;
+      for (let kill = 0; kill < kills; kill++) {
+        // A new store after some kills, so that the time goes into killing and not into reading.
+        if (kill % 20 === 0) known = 0;
+        const dir = join(root, String(Math.floor(kill / 20)));
+        const child = startChild([
+          "append",
+          dir,
+          durability,
+          String(1 + Math.floor(random() * 200)),
+        ]);
+        // The moment is chosen by what was acknowledged, and falls anywhere in the batches after that.
+        const moment = known + 1 + Math.floor(random() * 4000);
+        await child.line((line) => Number(line) >= moment);
+        await child.kill();
+        const acknowledged = Number(child.lines.at(-1));
+
+        await using log = await openLog({ dir, durability });
+        const numbers = (await Array.fromAsync(log.read("s"))).map(({ at }) => at);
+        expect(numbers.length).toBeGreaterThanOrEqual(acknowledged);
+        expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+        expect(await Array.fromAsync(log.list())).toEqual([
+          { session: "s", revision: numbers.length, createdAt: 1, updatedAt: numbers.length },
+        ]);
+        const all = await Array.fromAsync(log.readAll());
+        expect(all.map(({ position }) => position)).toEqual(numbers);
+        known = numbers.length;
+        await log.close();
+        expect(await repairLog({ dir })).toMatchObject({
+          changed: false,
+          findings: [],
+          events: known,
+        });
+      }
+    },
+    timeout,
+  );
+}
+
+it(
+  `is put right by the next opening, killed ${kills} times while it opens and closes`,
+  async () => {
+    const dir = await temporaryFolder();
+    const random = randomFrom(3);
+    let appended = 0;
+    for (let kill = 0; kill < kills; kill++) {
+      const child = startChild(["open", dir]);
+      // Behind an append in every second: else a busy machine might have none of them come to one.
+      let opened = 0;
+      await child.line((line) => line === "open" && ++opened > kill % 2);
+      // A handful of file operations long, so that the kill falls into opening and closing alike.
+      for (let turns = Math.floor(random() * 300); turns > 0; turns--)
+        await new Promise((resolve) => setImmediate(resolve));
+      await child.kill();
+      await using log = await openLog({ dir });
+      const revision = await log.revision("s");
+      expect(revision - appended).toBeGreaterThanOrEqual(child.lines.length - 1);
+      appended = revision;
+      expect((await Array.fromAsync(log.read("s"))).length).toBe(revision);
+    }
+    expect(appended).toBeGreaterThanOrEqual(Math.floor(kills / 2));
+    expect((await repairLog({ dir })).findings).toEqual([]);
+  },
+  timeout,
+);

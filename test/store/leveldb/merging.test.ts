@@ -1,0 +1,173 @@
+/**
+ * Deltas that come one by one are written one by one, and put together when their block is over:
+ * nobody who reads can tell, and the log is not much larger than what was said.
+ */
+import fc from "fast-check";
+import { MemoryLevel } from "memory-level";
+import { expect, it } from "vitest";
+import type { EventLog, GlobalEvent, NewEvent, SessionEvent } from "../../../src/events/index.ts";
+import { checkChain } from "../../../src/store/leveldb/read/chain-check.ts";
+import { chainStart } from "../../../src/store/leveldb/rows/commit-record.ts";
+import { mend } from "../../../src/store/leveldb/repair/mending.ts";
+import { surveyStore } from "../../../src/store/leveldb/repair/survey.ts";
+import { alone, numbered, numberedUpTo, take } from "../../../src/testing/index.ts";
+import { long, randomFrom, timeout } from "./disk.ts";
+import { openFaultyLog, openOver, type FaultyLog } from "./faulty-database.ts";
+
+const DELTAS = ["part.text-delta", "part.reasoning-delta", "part.tool-input-delta"] as const;
+
+/** An append of a few events; mostly the next delta of the same block. */
+const appended = fc.record({
+  session: fc.constantFrom("a", "a", "a", "b"),
+  count: fc.constantFrom(1, 1, 1, 2, 20),
+  block: fc.constantFrom("0", "0", "0", "0", "0", "0", "1"),
+  type: fc.constantFrom(...DELTAS.slice(0, 1), ...DELTAS.slice(0, 1), ...DELTAS),
+  ends: fc.constantFrom(false, false, false, false, false, true),
+  waits: fc.boolean(),
+});
+
+/** A log of what was appended, in the simplest form there is. */
+interface Truth {
+  readonly sessions: Map<string, SessionEvent[]>;
+  readonly order: GlobalEvent[];
+}
+
+function note({ sessions, order }: Truth, session: string, events: readonly NewEvent[]): void {
+  const known = sessions.get(session) ?? [];
+  sessions.set(session, known);
+  for (const event of events) {
+    const stored = { ...event, seq: known.length + 1 };
+    known.push(stored);
+    order.push({ position: order.length + 1, session, event: stored });
+  }
+}
+
+async function agree(log: EventLog, { sessions, order }: Truth, from: number): Promise<void> {
+  for (const [session, events] of sessions) {
+    expect(await Array.fromAsync(log.read(session))).toEqual(events);
+    const start = 1 + (from % events.length);
+    const backwards = await Array.fromAsync(log.read(session, { from: start, backwards: true }));
+    expect(backwards).toEqual(events.slice(start - 1).toReversed());
+    const few = await Array.fromAsync(log.read(session, { from: start, limit: 3 }));
+    expect(few).toEqual(events.slice(start - 1, start + 2));
+  }
+  expect(await Array.fromAsync(log.readAll())).toEqual(order);
+  const start = 1 + (from % order.length);
+  expect(await Array.fromAsync(log.readAll({ from: start }))).toEqual(order.slice(start - 1));
+}
+
+/** As another process would find it: opened over the same rows, and over those that repair makes of them. */
+async function agreeLater({ rows }: FaultyLog, truth: Truth, from: number): Promise<void> {
+  await checkChain(rows, chainStart);
+  const survey = await surveyStore(rows);
+  expect(survey.findings).toEqual([]);
+  const mended = new MemoryLevel({ storeEncoding: "utf8" });
+  await mended.open();
+  await mend(rows, mended, survey, 1);
+  await checkChain(mended, chainStart);
+  expect((await surveyStore(mended)).findings).toEqual([]);
+  for (const one of [rows, mended]) {
+    const { log } = await openOver(one);
+    await agree(log, truth, from);
+  }
+}
+
+it(
+  "is read as it was appended, from anywhere and in both directions, whoever else was writing",
+  async () => {
+    const arbitrary = fc.array(appended, { minLength: 1, maxLength: 200, size: "max" });
+    await fc.assert(
+      fc.asyncProperty(arbitrary, fc.nat(), async (appends, from) => {
+        const faulty = await openFaultyLog();
+        const truth: Truth = { sessions: new Map(), order: [] };
+        // Sessions that the log knows already are written to in the order of the calls.
+        for (const session of ["a", "b"]) {
+          note(truth, session, [numbered(0)]);
+          await faulty.log.append(session, "none", [numbered(0)]);
+        }
+        let last: Promise<unknown> = Promise.resolve();
+        for (const [number, { session, count, block, type, ends, waits }] of appends.entries()) {
+          const events = Array.from({ length: count }, (_, index): NewEvent => {
+            const at = 1000 + 7 * number + index;
+            if (ends) return { type: "part.text-end", at, data: { id: block } };
+            const text = `${number}.${index} `;
+            return type === "part.tool-input-delta"
+              ? { type, at, data: { id: block, delta: text } }
+              : { type, at, data: { id: block, text } };
+          });
+          note(truth, session, events);
+          last = faulty.log.append(session, "any", events);
+          if (waits) await last;
+        }
+        await last;
+        await agree(faulty.log, truth, from);
+        await agreeLater(faulty, truth, from);
+        await faulty.log.close();
+      }),
+      { numRuns: long ? 2000 : 60 },
+    );
+  },
+  timeout,
+);
+
+it(
+  "takes at most twice the bytes of what was said, in deltas of 1 to 20 bytes that come alone",
+  async () => {
+    const { log, rows } = await openFaultyLog();
+    const random = randomFrom(9);
+    const count = long ? 100_000 : 20_000;
+    let content = 0;
+    let at = 1_790_000_000_000;
+    for (let number = 1; number <= count; number++) {
+      const text = "abcdefghij klmnopqrst".slice(0, 1 + Math.floor(random() * 20));
+      content += text.length;
+      at += Math.floor(random() * 40);
+      const isEnd = number % 300 === 0;
+      const delta: NewEvent = { type: "part.text-delta", at, data: { id: "0", text } };
+      await log.append("s", "any", [
+        isEnd ? { type: "part.text-end", at, data: { id: "0" } } : delta,
+      ]);
+    }
+    let bytes = 0;
+    for (const [key, row] of await rows.iterator().all()) bytes += key.length + row.length;
+    expect(bytes / content).toBeLessThan(2);
+    await log.close();
+  },
+  timeout,
+);
+
+it("is read in global order while records are merged behind and before the reader", async () => {
+  const { log } = await openFaultyLog();
+  // So many that a page of records ends among those that are merged next.
+  const count = 64 * 230 + 60;
+  for (let number = 1; number <= count; number++) await log.append("s", "any", [numbered(number)]);
+  const reading = log.readAll()[Symbol.asyncIterator]();
+  const seen: number[] = [];
+  for (let number = count + 1; ; number++) {
+    const next = await reading.next();
+    if (next.done === true) break;
+    seen.push(next.value.position);
+    // Ends the block now and then, so that rows too are put together under the reader.
+    await log.append("s", "any", [number % 50 === 0 ? alone(number) : numbered(number)]);
+  }
+  expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+  await log.close();
+});
+
+it("shows a subscriber each delta as it comes, and the past in one row as the same", async () => {
+  const { log, rows } = await openFaultyLog();
+  const live = log.subscribe("s")[Symbol.asyncIterator]();
+  const events = [...numberedUpTo(40), alone(41)];
+  for (const event of events) {
+    await log.append("s", "any", [event]);
+    expect(await take(live)).toEqual({ ...event, seq: event.at - 1000 });
+  }
+  await live.return?.();
+  expect(await rows.keys({ gte: "e/", lt: "e0" }).all()).toHaveLength(2);
+  const past = log.subscribe("s")[Symbol.asyncIterator]();
+  for (const event of events) {
+    expect(await take(past)).toEqual({ ...event, seq: event.at - 1000 });
+  }
+  await past.return?.();
+  await log.close();
+});
