@@ -65,7 +65,7 @@ export class LongHistory {
 
   #record(body: EventBody): void {
     this.#position++;
-    const event = { seq: this.#position, at: this.#position, ...body };
+    const event = { position: this.#position, time: this.#position, ...body };
     const { history: told, view, usage: spent, calibration: learned } = this.#state;
     this.#state = {
       history: history.fold(told, event),

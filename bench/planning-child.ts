@@ -17,7 +17,7 @@ import {
   slidingWindow,
   summarize,
   type CompactionStrategy,
-  type PlanningGround,
+  type PlanBudget,
 } from "../src/context/index.ts";
 import { promptMessages } from "../src/projections/index.ts";
 import { BENCH_MODEL, LongHistory, type LongSession } from "./long-history.ts";
@@ -88,17 +88,17 @@ function nextSteps(long: LongHistory, length: number): Readonly<Record<string, n
 function plans(session: LongSession, length: number): Readonly<Record<string, number>> {
   const { history, view, usage } = session;
   const messageTokens = 300 * length;
-  const ground: PlanningGround = { meter: measure, factor: 1, messageTokens };
+  const budget: PlanBudget = { meter: measure, factor: 1, messageTokens };
   const cache = promptCache(usage, BENCH_MODEL, {}, 0);
   const input = { history, view, meter: measure, factor: 1, cache };
   return {
     "prune, when compacting": microsOf(() => planPruning({ ...input, occasion: "compaction" })),
     "prune, before a step": microsOf(() => planPruning({ ...input, occasion: "step" })),
-    "cuts of new results": microsOf(() => planCuts({ history, view, ground })),
+    "cuts of new results": microsOf(() => planCuts({ history, view, budget })),
     ...Object.fromEntries(
       strategies.map((strategy) => [
         `compact: ${strategy.name}`,
-        microsOf(() => strategy.plan(history, view, ground)),
+        microsOf(() => strategy.plan(history, view, budget)),
       ]),
     ),
   };

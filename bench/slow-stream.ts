@@ -44,8 +44,8 @@ async function stream(dir: string, blockOf: (index: number) => string) {
       contentBytes += length;
       const id = blockOf(index);
       const at = 1_790_000_000_000 + index * 13;
-      const delta: NewEvent = { type: "part.text-delta", at, data: { id, text } };
-      const end: NewEvent = { type: "part.text-end", at, data: { id } };
+      const delta: NewEvent = { type: "part.text-delta", time: at, data: { id, text } };
+      const end: NewEvent = { type: "part.text-end", time: at, data: { id } };
       await log.append("s", "any", index % PER_BLOCK === 0 ? [delta, end] : [delta]);
     }
   }

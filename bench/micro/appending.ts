@@ -85,7 +85,7 @@ async function measureOne(
 function eventOf(session: number): NewEvent {
   return {
     type: "message.queued",
-    at: 1_790_000_000_000,
+    time: 1_790_000_000_000,
     data: { id: `message-${session}`, content: CONTENT, delivery: "steer" },
   };
 }

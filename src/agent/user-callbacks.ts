@@ -120,9 +120,9 @@ export function guardedStrategy(strategy: CompactionStrategy, option: string): C
   const { name, writer } = strategy;
   return {
     name,
-    plan: (history, view, ground) =>
+    plan: (history, view, budget) =>
       called(`${option}.plan`, () => {
-        const plan = strategy.plan(history, view, ground);
+        const plan = strategy.plan(history, view, budget);
         return plan && planSchema.parse(plan);
       }),
     ...(writer && { writer: guardedWriter(writer, `${option}.writer`) }),

@@ -63,10 +63,10 @@ export async function forkSession(
   const taken: readonly NewEvent[] =
     withdraw.length === 0
       ? []
-      : [{ type: "message.withdrawn", at: now, data: { ids: withdraw, reason } }];
+      : [{ type: "message.withdrawn", time: now, data: { ids: withdraw, reason } }];
   const data = { from, ...(agent === undefined ? {} : { agent }) };
   try {
-    await log.fork(as, [{ type: "session.forked", at: now, data }, ...taken]);
+    await log.fork(as, [{ type: "session.forked", time: now, data }, ...taken]);
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(
@@ -80,19 +80,19 @@ export async function forkSession(
 
 /** Nothing can follow the event that closed a session, but that it was redacted. */
 async function openPosition(log: EventLog, session: string, at?: number): Promise<number> {
-  const position = at ?? (await log.revision(session));
-  for await (const { type, seq } of log.read(session, { to: position, backwards: true })) {
+  const last = at ?? (await log.revision(session));
+  for await (const { type, position } of log.read(session, { to: last, backwards: true })) {
     // A closed session may be thinned and redacted.
     if (type === "session.thinned" || type === "session.redacted") continue;
     if (type !== "session.closed") break;
-    if (at === undefined) return seq - 1;
+    if (at === undefined) return position - 1;
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Session ${session} was closed at ${seq}: nothing follows that. Fork it at ${seq - 1}.`,
+      `Session ${session} was closed at ${position}: nothing follows that. Fork it at ${position - 1}.`,
       { session, position: at },
     );
   }
-  return position;
+  return last;
 }
 
 /** The session that wrote an event, which a fork may only share. */

@@ -91,11 +91,11 @@ export async function redactSession(
   await assertErasable(log, session, gone, state);
   const ranges = rangesOf(gone.map(({ position }) => position));
   const retold = summaries.filter(
-    ({ seq, data: { covers } }) =>
+    ({ position, data: { covers } }) =>
       asked.some(({ place }) => covers.from <= place && place <= covers.to) &&
-      !gone.some(({ position }) => position === seq),
+      !gone.some((one) => one.position === position),
   );
-  const redacted = { session, ranges, summaries: retold.map(({ seq }) => seq) };
+  const redacted = { session, ranges, summaries: retold.map(({ position }) => position) };
   if (ranges.length === 0) return redacted;
   const said = { ranges, ...(reason === undefined ? {} : { reason }) };
   const { revision } = await encrypted.erase(session, said, now);
@@ -118,9 +118,9 @@ async function survey(log: EventLog, session: string): Promise<Survey> {
   for await (const event of log.read(session)) {
     state = foldSession(state, event).state;
     contents.push(units.unit(event));
-    if (event.type === "message.queued") queued.set(event.seq, event.data.id);
+    if (event.type === "message.queued") queued.set(event.position, event.data.id);
     if (event.type === "message.delivered")
-      for (const id of event.data.ids) delivered.set(id, event.seq);
+      for (const id of event.data.ids) delivered.set(id, event.position);
     // One that is gone says nothing again.
     const tells = event.type === "context.compacted" && !isRedacted(event);
     if (tells && event.data.summary !== "") summaries.push(event);

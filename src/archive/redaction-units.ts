@@ -6,7 +6,7 @@
 import { hasContent } from "../store/encryption/index.ts";
 import {
   isRedacted,
-  isSealedInLog,
+  isEncryptedInLog,
   type PositionRange,
   type SessionEvent,
 } from "../events/index.ts";
@@ -37,30 +37,30 @@ export class RedactionUnits {
     const call = this.#callOf(event);
     const unit =
       call === undefined
-        ? (this.#blockOf(event) ?? `event ${event.seq}`)
+        ? (this.#blockOf(event) ?? `event ${event.position}`)
         : `call ${this.#attempts.get(call.step) ?? 0} ${call.callId}`;
     return {
-      position: event.seq,
+      position: event.position,
       place: this.#placeOf(event, call?.step),
       type: event.type,
       unit,
       ...(call === undefined ? {} : { call }),
       hasContent: hasContent(event),
-      isSealed: isSealedInLog(event),
+      isSealed: isEncryptedInLog(event),
       isRedacted: isRedacted(event),
     };
   }
 
-  #placeOf({ type, seq }: SessionEvent, step = this.#step): number {
+  #placeOf({ type, position }: SessionEvent, step = this.#step): number {
     const isOfStep = type.startsWith("part.") || type.startsWith("tool.");
-    return (isOfStep ? this.#attempts.get(step) : undefined) ?? seq;
+    return (isOfStep ? this.#attempts.get(step) : undefined) ?? position;
   }
 
   #callOf(event: SessionEvent): ContentEvent["call"] {
     switch (event.type) {
       case "step.started":
         this.#step = event.data.step;
-        this.#attempts.set(event.data.step, event.seq);
+        this.#attempts.set(event.data.step, event.position);
         return undefined;
       case "part.tool-input-start":
       case "part.tool-input-delta":
@@ -86,7 +86,7 @@ export class RedactionUnits {
     }
   }
 
-  #blockOf({ type, seq, data }: SessionEvent): string | undefined {
+  #blockOf({ type, position, data }: SessionEvent): string | undefined {
     switch (type) {
       case "part.text-start":
       case "part.text-delta":
@@ -96,7 +96,7 @@ export class RedactionUnits {
       case "part.reasoning-end": {
         const kind = type.startsWith("part.text") ? "text" : "reasoning";
         const name = `${this.#attempts.get(this.#step) ?? 0} ${kind} ${data.id}`;
-        if (type.endsWith("-start")) this.#blocks.set(name, seq);
+        if (type.endsWith("-start")) this.#blocks.set(name, position);
         return `block ${name} ${this.#blocks.get(name) ?? 0}`;
       }
       default:

@@ -22,14 +22,14 @@ import {
   isReaderGone,
   processOutput,
   type Output,
-  takenInTurns,
+  interleaved,
   visibleName,
 } from "./output/index.ts";
 
 /** Runs one command line; never throws. */
 export async function run(
   args: readonly string[],
-  output: Output = takenInTurns(processOutput()),
+  output: Output = interleaved(processOutput()),
 ): Promise<ExitCode> {
   let code: ExitCode = DONE;
   const program = commandLine(output, (ended) => {

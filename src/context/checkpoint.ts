@@ -33,8 +33,8 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
   const { keepMessages = 6 } = options;
   return {
     name: "checkpoint",
-    plan(history, view, ground) {
-      const prompt = cuttable(history, view, ground);
+    plan(history, view, budget) {
+      const prompt = cuttable(history, view, budget);
       const original = originalRequests(history.items);
       if (original.length === 0) return undefined;
       const summary = (kept: number): string => {
@@ -43,7 +43,7 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
         const latest = latestRequests(history.items, before).filter(
           (one) => !original.includes(one),
         );
-        const texts = requestTexts([...original, ...latest], history.turn, ground);
+        const texts = requestTexts([...original, ...latest], history.turn, budget);
         const [first, last] = [texts.slice(0, original.length), texts.slice(original.length)];
         return [
           "[This conversation was cut down to what is needed to go on. Earlier messages are no longer shown.]",
@@ -53,7 +53,7 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
         ].join("\n\n");
       };
       const newest = keptMessages(prompt, keepMessages);
-      const first = Math.max(newest, keptBehind(prompt, ground, summary(newest)));
+      const first = Math.max(newest, keptBehind(prompt, budget, summary(newest)));
       return covering(prompt, 0, first, summary(first));
     },
   };

@@ -16,7 +16,7 @@ export interface CompactionPlan {
 }
 
 /** What a plan may go by, beside the history. */
-export interface PlanningGround {
+export interface PlanBudget {
   /** Measures messages for the model that is to read them. */
   readonly meter: Meter;
   /** The model's factor (`calibrationFactor`). */
@@ -33,11 +33,7 @@ export interface PlanningGround {
  */
 export interface CompactionStrategy {
   readonly name: string;
-  plan(
-    history: HistoryState,
-    view: ContextView,
-    ground?: PlanningGround,
-  ): CompactionPlan | undefined;
+  plan(history: HistoryState, view: ContextView, budget?: PlanBudget): CompactionPlan | undefined;
   /** Asks a model for the words of the summary. What `plan` answers is the last resort then. */
   readonly writer?: SummaryWriter;
 }
@@ -54,7 +50,7 @@ export interface SummaryWriter {
     rung: SummaryRung,
     history: HistoryState,
     view: ContextView,
-    ground: PlanningGround,
+    budget: PlanBudget,
     room?: number,
   ): SummaryRequest | undefined;
 }

@@ -7,7 +7,7 @@ import {
   type HistoryItem,
   type HistoryState,
 } from "../projections/index.ts";
-import type { CompactionPlan, PlanningGround } from "./compaction-strategy.ts";
+import type { CompactionPlan, PlanBudget } from "./compaction-strategy.ts";
 import { addSize, meter, noSize } from "./message-size.ts";
 import { isPending, messageCount, shownUnits, type ShownUnit } from "./shown-units.ts";
 import { defaultEstimator } from "./token-estimator.ts";
@@ -23,14 +23,14 @@ export interface Cuttable {
 }
 
 /** Where the model is not known, it is taken for one of no kind. */
-const usualGround = { meter: meter(defaultEstimator, { provider: "", modelId: "" }), factor: 1 };
+const usualBudget = { meter: meter(defaultEstimator, { provider: "", modelId: "" }), factor: 1 };
 
 export function cuttable(
   history: HistoryState,
   view: ContextView,
-  ground: PlanningGround | undefined,
+  budget: PlanBudget | undefined,
 ): Cuttable {
-  const { meter: measure, factor } = ground ?? usualGround;
+  const { meter: measure, factor } = budget ?? usualBudget;
   const shown = (items: readonly HistoryItem[]): ReturnType<typeof itemMessages> =>
     items.flatMap((item) => itemMessages(shownItem(item, view)));
   const tokensOf = (messages: ReturnType<typeof itemMessages>): number => {
@@ -100,20 +100,16 @@ export function covering(
 const KEPT_TOKENS = 40_000;
 
 /** Half of what messages may have: room for as much again before the next compaction. */
-export function keptByDefault(ground: PlanningGround | undefined): number {
-  return ground?.messageTokens === undefined ? KEPT_TOKENS : ground.messageTokens / 2;
+export function keptByDefault(budget: PlanBudget | undefined): number {
+  return budget?.messageTokens === undefined ? KEPT_TOKENS : budget.messageTokens / 2;
 }
 
 /**
  * The oldest piece that is kept behind a text of ours: with it, half of what messages may have. Of
  * a text that takes most of that itself, a quarter is kept beside it.
  */
-export function keptBehind(
-  prompt: Cuttable,
-  ground: PlanningGround | undefined,
-  text: string,
-): number {
-  const half = keptByDefault(ground);
-  const { meter: measure, factor } = ground ?? usualGround;
+export function keptBehind(prompt: Cuttable, budget: PlanBudget | undefined, text: string): number {
+  const half = keptByDefault(budget);
+  const { meter: measure, factor } = budget ?? usualBudget;
   return keptWithin(prompt, Math.max(half - measure.text(text).text * factor, half / 2));
 }

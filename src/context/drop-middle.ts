@@ -24,12 +24,12 @@ export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy 
   check(schema, options, "dropMiddle", { name: "options" });
   return {
     name: "drop-middle",
-    plan(history, view, ground) {
-      const prompt = cuttable(history, view, ground);
-      const kept = keptByDefault(ground);
+    plan(history, view, budget) {
+      const prompt = cuttable(history, view, budget);
+      const kept = keptByDefault(budget);
       const headTokens = options.headTokens ?? kept / 4;
       const tail = keptWithin(prompt, options.tailTokens ?? kept - headTokens);
-      const head = headEnd(prompt, headTokens, (ground?.windowTokens ?? Infinity) / 2);
+      const head = headEnd(prompt, headTokens, (budget?.windowTokens ?? Infinity) / 2);
       if (head >= tail) return undefined;
       const hidden = prompt.units
         .slice(head, tail)

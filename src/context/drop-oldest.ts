@@ -22,8 +22,8 @@ export function dropOldest(options: DropOldestOptions): CompactionStrategy {
   const { keepTurns } = options;
   return {
     name: "drop-oldest",
-    plan(history, view, ground) {
-      const prompt = cuttable(history, view, ground);
+    plan(history, view, budget) {
+      const prompt = cuttable(history, view, budget);
       const oldest = history.turn - Math.max(1, keepTurns);
       let first = prompt.units.findIndex(({ turn }) => turn > oldest);
       if (first === -1) first = prompt.units.length - 1;

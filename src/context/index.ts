@@ -5,7 +5,7 @@ export { type CheckpointOptions, checkpoint } from "./checkpoint.ts";
 export type {
   CompactionPlan,
   CompactionStrategy,
-  PlanningGround,
+  PlanBudget,
   SummaryReply,
   SummaryRequest,
   SummaryWriter,
@@ -45,7 +45,7 @@ export {
   modelLimits,
 } from "./model-limits.ts";
 export { type MediaLimits, type MediaRefusal, mediaRefusal, modelMedia } from "./model-media.ts";
-export { planningGround } from "./plan-budget.ts";
+export { planBudget } from "./plan-budget.ts";
 export { type PromptCache, SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
 export { noteElsewhere, whyNotThere } from "./provider-files.ts";
 export {

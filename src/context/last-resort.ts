@@ -11,7 +11,7 @@ import {
   type HistoryState,
   type UserItem,
 } from "../projections/index.ts";
-import type { CompactionPlan, CompactionStrategy, PlanningGround } from "./compaction-strategy.ts";
+import type { CompactionPlan, CompactionStrategy, PlanBudget } from "./compaction-strategy.ts";
 import { cuttable, tokensFrom, type Cuttable } from "./cut.ts";
 import { latestRequests, requestText, textWithin } from "./request-text.ts";
 import { messageCount } from "./shown-units.ts";
@@ -29,10 +29,10 @@ const MOST_QUOTED = 3;
  */
 export const unsentMessages: CompactionStrategy = {
   name: "unsent-messages",
-  plan(history, view, ground) {
-    const prompt = cuttable(history, view, ground);
+  plan(history, view, budget) {
+    const prompt = cuttable(history, view, budget);
     const end = startOfTurn(prompt, history.turn);
-    const most = (ground?.windowTokens ?? Number.POSITIVE_INFINITY) - tokensFrom(prompt, end);
+    const most = (budget?.windowTokens ?? Number.POSITIVE_INFINITY) - tokensFrom(prompt, end);
     const isTooLong = (index: number): boolean =>
       isUnanswered(prompt, index) &&
       ((prompt.tokens[index] ?? 0) > most || wasRefused(history, prompt.units[index]?.turn));
@@ -48,30 +48,26 @@ export const unsentMessages: CompactionStrategy = {
     const asked = usersIn(prompt, first, last + 1);
     const which = asked.length === 1 ? "A message of the user is" : `${asked.length} messages are`;
     const note = `[${which} not shown here: the prompt was too long, and no reply was given.`;
-    return covering(prompt, first, last + 1, `${note}${quoted(asked, ground)}`);
+    return covering(prompt, first, last + 1, `${note}${quoted(asked, budget)}`);
   },
 };
 
 /** Leaves out everything before the turn that runs. */
 export const onlyThisTurn: CompactionStrategy = {
   name: "only-this-turn",
-  plan(history, view, ground) {
-    const prompt = cuttable(history, view, ground);
+  plan(history, view, budget) {
+    const prompt = cuttable(history, view, budget);
     const end = startOfTurn(prompt, history.turn);
     if (end === 0) return undefined;
     const asked = latestRequests(history.items, prompt.units[end - 1]?.to ?? 0);
     const note = "[Earlier messages are not shown any more: they do not fit beside what follows.";
-    return covering(prompt, 0, end, `${note}${quoted(asked, ground)}`);
+    return covering(prompt, 0, end, `${note}${quoted(asked, budget)}`);
   },
 };
 
 /** Tokens of messages that no compaction can take away: the newest piece, and what is not over. */
-export function newestTokens(
-  history: HistoryState,
-  view: ContextView,
-  ground: PlanningGround,
-): number {
-  const { tokens, openTokens } = cuttable(history, view, ground);
+export function newestTokens(history: HistoryState, view: ContextView, budget: PlanBudget): number {
+  const { tokens, openTokens } = cuttable(history, view, budget);
   return openTokens > 0 ? openTokens : (tokens.at(-1) ?? 0);
 }
 
@@ -117,11 +113,11 @@ function usersIn({ units }: Cuttable, first: number, end: number): readonly User
 }
 
 /** The rest of a note: how the newest of some messages begin and end. */
-function quoted(asked: readonly UserItem[], ground: PlanningGround | undefined): string {
+function quoted(asked: readonly UserItem[], budget: PlanBudget | undefined): string {
   const newest = asked.slice(-MOST_QUOTED);
-  if (newest.length === 0 || ground === undefined) return "]";
-  const most = Math.min(QUOTED_TOKENS, QUOTED_SHARE * (ground.windowTokens ?? Infinity));
-  const texts = newest.map((one) => textWithin(requestText(one), most / newest.length, ground));
+  if (newest.length === 0 || budget === undefined) return "]";
+  const most = Math.min(QUOTED_TOKENS, QUOTED_SHARE * (budget.windowTokens ?? Infinity));
+  const texts = newest.map((one) => textWithin(requestText(one), most / newest.length, budget));
   const which = newest.length === asked.length ? "" : `The last ${newest.length}, `;
   return ` ${which}in part:]\n\n${texts.join("\n\n")}`;
 }

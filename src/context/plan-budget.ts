@@ -1,6 +1,6 @@
 /** What a strategy plans by, from the estimate that made it due. */
 
-import type { PlanningGround } from "./compaction-strategy.ts";
+import type { PlanBudget } from "./compaction-strategy.ts";
 import { usable, type CompactionWhen } from "./compaction-when.ts";
 import type { ContextEstimate } from "./context-estimate.ts";
 import type { Meter } from "./message-size.ts";
@@ -10,12 +10,12 @@ import type { Meter } from "./message-size.ts";
  * that a strategy which keeps half of that leaves room to grow until the limit is reached again.
  * @param most tokens that a prompt may have at all. Default: what its model takes, as far as that is known.
  */
-export function planningGround(
+export function planBudget(
   when: CompactionWhen,
   estimate: ContextEstimate,
   meter: Meter,
   most: number | undefined = usable(estimate),
-): PlanningGround {
+): PlanBudget {
   const { instructions, tools } = estimate.breakdown;
   const beside = (whole: number): number => Math.max(0, whole - instructions - tools);
   const limit = when.limit(estimate);

@@ -1,7 +1,7 @@
 /** What users asked for, as text that can stand for their messages. */
 
 import { cutText, type HistoryItem, type UserItem } from "../projections/index.ts";
-import type { PlanningGround } from "./compaction-strategy.ts";
+import type { PlanBudget } from "./compaction-strategy.ts";
 
 /** Of what messages may have at most, what requests may take that are repeated word by word. */
 const WHOLE_SHARE = 0.5;
@@ -27,17 +27,17 @@ export function requestText({ content }: UserItem): string {
 export function requestTexts(
   requests: readonly UserItem[],
   running: number,
-  ground: PlanningGround | undefined,
+  budget: PlanBudget | undefined,
 ): readonly string[] {
-  const { windowTokens } = ground ?? {};
+  const { windowTokens } = budget ?? {};
   const old = requests.filter(({ turn }) => turn !== running).map(requestText);
-  if (ground === undefined || windowTokens === undefined || old.length === 0)
+  if (budget === undefined || windowTokens === undefined || old.length === 0)
     return requests.map(requestText);
-  const size = ground.meter.text(old.join("\n")).text * ground.factor;
+  const size = budget.meter.text(old.join("\n")).text * budget.factor;
   const isShort = size <= WHOLE_SHARE * windowTokens;
   const share = isShort ? Infinity : (CUT_SHARE * windowTokens) / old.length;
   return requests.map((one) =>
-    one.turn === running ? requestText(one) : textWithin(requestText(one), share, ground),
+    one.turn === running ? requestText(one) : textWithin(requestText(one), share, budget),
   );
 }
 
@@ -45,7 +45,7 @@ export function requestTexts(
 export function textWithin(
   text: string,
   most: number,
-  { meter, factor }: Pick<PlanningGround, "meter" | "factor">,
+  { meter, factor }: Pick<PlanBudget, "meter" | "factor">,
 ): string {
   const size = meter.text(text).text * factor;
   if (size <= most) return text;

@@ -18,14 +18,14 @@ import {
   type ResultMark,
   type StepItem,
 } from "../projections/index.ts";
-import type { PlanningGround } from "./compaction-strategy.ts";
+import type { PlanBudget } from "./compaction-strategy.ts";
 import { cutSchema, resultLimit, resultShare, type CutOptions } from "./result-share.ts";
 
 /** What {@link planCuts} looks at. */
 export interface CutInput {
   readonly history: HistoryState;
   readonly view: ContextView;
-  readonly ground: PlanningGround;
+  readonly budget: PlanBudget;
   readonly options?: CutOptions;
   /** The tool that the note names, where one is offered. */
   readonly reader?: string;
@@ -51,7 +51,7 @@ interface Result {
 
 /** What to cut before the next step, or undefined where everything fits. */
 export function planCuts(input: CutInput): CutPlan | undefined {
-  const { history, ground, options, reader } = input;
+  const { history, budget: ground, options, reader } = input;
   check(cutSchema, options ?? {}, "planCuts", { name: "options" });
   const share = resultShare(ground, options);
   const step = unansweredStep(history);
@@ -81,7 +81,10 @@ function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
 }
 
 /** The results that may be cut: not those that the user wants whole, or has had back. */
-function resultsOf(step: StepItem, { view, ground, options = {} }: CutInput): readonly Result[] {
+function resultsOf(
+  step: StepItem,
+  { view, budget: ground, options = {} }: CutInput,
+): readonly Result[] {
   const kept = new Set(options.keepTools);
   const wanted = view.cuts
     .filter(({ undone }) => undone === true)
@@ -101,7 +104,7 @@ function resultsOf(step: StepItem, { view, ground, options = {} }: CutInput): re
 }
 
 /** By call; the estimate of the prompt has counted them before. */
-function sizesOf(step: StepItem, { meter, factor }: PlanningGround): ReadonlyMap<string, number> {
+function sizesOf(step: StepItem, { meter, factor }: PlanBudget): ReadonlyMap<string, number> {
   return new Map(
     itemMessages(step).flatMap((message) =>
       message.role === "tool"

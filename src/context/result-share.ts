@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { flag, list, optionsOf } from "../validation/index.ts";
-import type { PlanningGround } from "./compaction-strategy.ts";
+import type { PlanBudget } from "./compaction-strategy.ts";
 
 /** When a tool result is too long to be shown whole. */
 export interface CutOptions {
@@ -38,7 +38,7 @@ export interface ResultShare {
 
 /** What results may have of a prompt, by what its messages may have. */
 export function resultShare(
-  { messageTokens = USUAL_TOKENS }: Pick<PlanningGround, "messageTokens">,
+  { messageTokens = USUAL_TOKENS }: Pick<PlanBudget, "messageTokens">,
   { share = SHARE }: CutOptions = {},
 ): ResultShare {
   return {

@@ -37,9 +37,9 @@ export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStr
   const { tokens } = options;
   return {
     name: "sliding-window",
-    plan(history, view, ground) {
-      const prompt = cuttable(history, view, ground);
-      const most = tokens ?? keptByDefault(ground);
+    plan(history, view, budget) {
+      const prompt = cuttable(history, view, budget);
+      const most = tokens ?? keptByDefault(budget);
       const first = keptWithin(prompt, most);
       if (first === 0) return undefined;
       const atRequest = nextRequest(prompt, first);
@@ -50,10 +50,10 @@ export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStr
         const to = prompt.units[before - 1]?.to ?? 0;
         return [
           REQUEST_NOTE,
-          ...requestTexts(latestRequests(history.items, to), history.turn, ground),
+          ...requestTexts(latestRequests(history.items, to), history.turn, budget),
         ].join("\n\n");
       };
-      const behind = tokens === undefined ? keptBehind(prompt, ground, note(first)) : first;
+      const behind = tokens === undefined ? keptBehind(prompt, budget, note(first)) : first;
       const kept = Math.max(first, behind);
       return covering(prompt, 0, kept, note(kept));
     },

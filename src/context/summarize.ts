@@ -10,7 +10,7 @@ import type { ContextView, HistoryState } from "../projections/index.ts";
 import type {
   CompactionPlan,
   CompactionStrategy,
-  PlanningGround,
+  PlanBudget,
   SummaryRequest,
 } from "./compaction-strategy.ts";
 import { covering, cuttable, keptWithin, tokensFrom } from "./cut.ts";
@@ -77,22 +77,22 @@ export function summarize(options: SummarizeOptions = {}): CompactionStrategy {
   const { model } = options;
   return {
     name: "summarize",
-    plan(history, view, ground) {
-      const covered = coveredBy(options, history, view, ground);
+    plan(history, view, budget) {
+      const covered = coveredBy(options, history, view, budget);
       return covered === undefined ? undefined : { ...covered.plan, summary: digest(covered) };
     },
     writer: {
       ...(model === undefined ? {} : { model }),
-      request(rung, history, view, ground, room) {
-        const covered = coveredBy(options, history, view, ground);
+      request(rung, history, view, budget, room) {
+        const covered = coveredBy(options, history, view, budget);
         if (covered === undefined) return undefined;
-        return requestOf(covered, rung, view, maxTokensOf(options, ground), room);
+        return requestOf(covered, rung, view, maxTokensOf(options, budget), room);
       },
     },
   };
 }
 
-function maxTokensOf({ maxTokens }: SummarizeOptions, { messageTokens }: PlanningGround): number {
+function maxTokensOf({ maxTokens }: SummarizeOptions, { messageTokens }: PlanBudget): number {
   const { least, most } = SUMMARY_TOKENS;
   return maxTokens ?? Math.min(most, Math.max(least, Math.floor((messageTokens ?? Infinity) / 8)));
 }
@@ -101,10 +101,10 @@ function coveredBy(
   { keepTokens }: SummarizeOptions,
   history: HistoryState,
   view: ContextView,
-  ground: PlanningGround | undefined,
+  budget: PlanBudget | undefined,
 ): Covered | undefined {
-  const prompt = cuttable(history, view, ground);
-  const messageTokens = ground?.messageTokens;
+  const prompt = cuttable(history, view, budget);
+  const messageTokens = budget?.messageTokens;
   const usual = messageTokens === undefined ? KEPT_TOKENS : messageTokens / 4;
   // Of a short prompt that is to be summarised by all means, half.
   const most = Math.min(keepTokens ?? usual, tokensFrom(prompt, 0) / 2);

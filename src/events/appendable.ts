@@ -13,8 +13,8 @@ import { storedForm } from "./stored-form.ts";
 
 /** Checks what frames an event. A field beside these would be lost without a word. */
 const envelope = z.strictObject({
-  seq: z.unknown().optional(),
-  at: z.number(),
+  position: z.unknown().optional(),
+  time: z.number(),
   type: z.string(),
   data: z.custom<object>((data) => typeof data === "object" && data !== null, "expected an object"),
   id: z.string().optional(),
@@ -95,15 +95,15 @@ function faultOf(
 }
 
 /** The event as it will be read, or why it could not be. */
-function readAgain(session: string, seq: number, event: NewEvent): SessionEvent | string {
+function readAgain(session: string, position: number, event: NewEvent): SessionEvent | string {
   let row: string;
   try {
-    row = codec.encode(event, { session, seq });
+    row = codec.encode(event, { session, position });
   } catch (error) {
     return `its data is not JSON: ${error instanceof TypeError ? error.message : "it throws when it is read"}`;
   }
   try {
-    return codec.decode(row, { session, seq });
+    return codec.decode(row, { session, position });
   } catch (error) {
     const { type } = storedForm(event);
     const cause = error instanceof TurnlogError ? error.cause : undefined;

@@ -36,9 +36,9 @@ export type EventType = keyof EventMap;
 export type SessionEvent<Type extends EventType = EventType> = {
   [T in Type]: {
     /** The position in the session, from 1 without a gap. */
-    readonly seq: number;
+    readonly position: number;
     /** Epoch milliseconds. */
-    readonly at: number;
+    readonly time: number;
     readonly type: T;
     readonly data: EventMap[T];
     /** Makes appending it again a no-op. Only events that come from outside carry one. */
@@ -48,7 +48,7 @@ export type SessionEvent<Type extends EventType = EventType> = {
 
 /** An event that has not been given its position yet. */
 export type NewEvent<Type extends EventType = EventType> = {
-  [T in Type]: Omit<SessionEvent<T>, "seq">;
+  [T in Type]: Omit<SessionEvent<T>, "position">;
 }[Type];
 
 /** What an event says, before it has a time and a position. */

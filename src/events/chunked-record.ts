@@ -12,6 +12,7 @@ export type ChunkedRecord<Value> = readonly Readonly<Record<string, Value>>[];
 /** Entries of a chunk. */
 const CHUNK = 256;
 
+/** The schema of a chunked record, as stored states have it. */
 export function chunkedSchema<Value>(value: z.ZodType<Value>): z.ZodType<ChunkedRecord<Value>> {
   return z.array(byIdSchema(value));
 }

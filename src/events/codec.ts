@@ -1,5 +1,5 @@
 /**
- * One stored row: a checksum, then a JSON array `[type, version, at, data, id?]`. A row that took the
+ * One stored row: a checksum, then a JSON array `[type, version, time, data, id?]`. A row that took the
  * place of another one has a 1 at its end, behind `null` where there is no id.
  * Used by every log; the session and the position are the row's key and not repeated in it.
  */
@@ -22,7 +22,7 @@ import { upcasters as ownUpcasters, type Upcasters } from "./upcasters.ts";
 /** Where a row stands. The checksum covers it, so that a row in the wrong place is found. */
 export interface RowKey {
   readonly session: string;
-  readonly seq: number;
+  readonly position: number;
 }
 
 /** Turns events into rows of text with a checksum, and back. */
@@ -50,7 +50,7 @@ export const CHECKSUM_LENGTH = 7;
 export type StoredFields = readonly [
   type: string,
   version: number,
-  at: number,
+  time: number,
   data: JsonValue,
   id?: string | null,
   replaced?: 1,
@@ -60,20 +60,20 @@ export type StoredFields = readonly [
 export function isStoredFields(value: unknown): value is StoredFields {
   if (!Array.isArray(value) || value.length < 4 || value.length > 6) return false;
   const fields: readonly unknown[] = value;
-  const [type, version, at, , id, replaced] = fields;
+  const [type, version, time, , id, replaced] = fields;
   return (
     typeof type === "string" &&
     Number.isSafeInteger(version) &&
     Number(version) > 0 &&
-    typeof at === "number" &&
+    typeof time === "number" &&
     (value.length === 4 || typeof id === "string" || (id === null && value.length === 6)) &&
     (value.length < 6 || replaced === 1)
   );
 }
 
 /** The checksum of a row's JSON at its place: seven base-36 digits of a CRC-32. */
-export function checksum(json: string, { session, seq }: RowKey): string {
-  return seededChecksum(json, seedOf(session) + seq);
+export function checksum(json: string, { session, position }: RowKey): string {
+  return seededChecksum(json, seedOf(session) + position);
 }
 
 /** The same over any text, begun with a number. */
@@ -126,8 +126,8 @@ function encode(event: NewEvent, key: RowKey): string {
   const { type, version, data } = storedForm(event);
   const json = JSON.stringify(
     event.id === undefined
-      ? [type, version, event.at, data]
-      : [type, version, event.at, data, event.id],
+      ? [type, version, event.time, data]
+      : [type, version, event.time, data, event.id],
   );
   return checksum(json, key) + json;
 }
@@ -178,7 +178,7 @@ function ownEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): Sess
   return { ...envelope, type, data: stored } as SessionEvent;
 }
 
-type Envelope = Pick<SessionEvent, "seq" | "at" | "id">;
+type Envelope = Pick<SessionEvent, "position" | "time" | "id">;
 
 interface Fields {
   readonly envelope: Envelope;
@@ -192,8 +192,11 @@ function storedFields(fields: unknown, key: RowKey): StoredFields {
   return fields;
 }
 
-function named([type, version, at, stored, id]: StoredFields, key: RowKey): Fields {
-  const envelope = typeof id !== "string" ? { seq: key.seq, at } : { seq: key.seq, at, id };
+function named([type, version, time, stored, id]: StoredFields, key: RowKey): Fields {
+  const envelope =
+    typeof id !== "string"
+      ? { position: key.position, time }
+      : { position: key.position, time, id };
   return { envelope, type, version, stored };
 }
 
@@ -217,8 +220,8 @@ function upcast(
   if (version > current) {
     throw new TurnlogError(
       "EVENT_TOO_NEW",
-      `The event at ${key.session}:${key.seq} is ${type} version ${version}; this release of turnlog reads up to version ${current}. Open the store with the release that wrote it, or a later one.`,
-      { session: key.session, position: key.seq },
+      `The event at ${key.session}:${key.position} is ${type} version ${version}; this release of turnlog reads up to version ${current}. Open the store with the release that wrote it, or a later one.`,
+      { session: key.session, position: key.position },
     );
   }
   let data = stored;
@@ -238,8 +241,8 @@ function upcast(
 function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {
   return new TurnlogError(
     "EVENT_INVALID",
-    `The event at ${key.session}:${key.seq} is of type ${type} and its data does not fit: ${z.prettifyError(error)}. It was written so, by another program or by a defect: the rest of the log can be read, from ${key.seq + 1} on.`,
-    { session: key.session, position: key.seq, details: { type }, cause: error },
+    `The event at ${key.session}:${key.position} is of type ${type} and its data does not fit: ${z.prettifyError(error)}. It was written so, by another program or by a defect: the rest of the log can be read, from ${key.position + 1} on.`,
+    { session: key.session, position: key.position, details: { type }, cause: error },
   );
 }
 
@@ -247,7 +250,7 @@ function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {
 export function damaged(key: RowKey, why: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",
-    `The event at ${key.session}:${key.seq} cannot be read: ${why}. Stop writing to this store, copy it, and run \`turnlog repair\`.`,
-    { session: key.session, position: key.seq },
+    `The event at ${key.session}:${key.position} cannot be read: ${why}. Stop writing to this store, copy it, and run \`turnlog repair\`.`,
+    { session: key.session, position: key.position },
   );
 }

@@ -62,7 +62,7 @@ export class HashChain {
     else {
       this.#hash = createHash("sha256");
       this.#text = "";
-      this.#end = { position: event.seq, digest };
+      this.#end = { position: event.position, digest };
       this.#open = 0;
     }
     this.#text += lineOf(event, loggedForm(event).data);
@@ -77,9 +77,9 @@ export class HashChain {
 
 /** What is hashed of an event, and all of it: canonical JSON, then a line end. */
 function lineOf(event: SessionEvent, data: unknown): string {
-  const { seq, at, id } = event;
+  const { position, time: at, id } = event;
   const { type, version } = loggedForm(event);
-  const fields = [seq, at, type, version, data];
+  const fields = [position, at, type, version, data];
   return `${canonicalJson(id === undefined ? fields : [...fields, id])}\n`;
 }
 

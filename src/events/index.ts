@@ -122,7 +122,7 @@ export {
   type PositionRange,
   type RecoveryPolicy,
   type SessionFamily,
-  type ThinnedContent,
+  type TrimmedContent,
   forkPointSchema,
   modelNameSchema,
 } from "./session-events.ts";
@@ -148,13 +148,13 @@ export {
 } from "./step-events.ts";
 export {
   type StoredForm,
-  isSealedInLog,
+  isEncryptedInLog,
   loggedForm,
-  rememberSealed,
+  rememberEncrypted,
   storedForm,
 } from "./stored-form.ts";
 export { type ModelOutput, modelOutputSchema } from "./tool-events.ts";
-export { type ThinningRule, isIn, isLandmark, thinned } from "./trimming.ts";
+export { type TrimRule, isIn, isLandmark, trimmed } from "./trimming.ts";
 export {
   type CancelMode,
   type TurnEndReason,

@@ -25,7 +25,7 @@ export async function* readableEvents(
     try {
       for await (const event of log.read(session, range)) {
         yield event;
-        next = event.seq + 1;
+        next = event.position + 1;
       }
       return;
     } catch (error) {

@@ -6,7 +6,7 @@ import { isLandmark, saysNothing } from "./trimming.ts";
 /** @param events - All of a session, undefined in the place of one that is left out. */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
   const kept = events.filter((event) => event !== undefined);
-  const places = new Map(kept.map(({ seq }, index) => [seq, index + 1]));
+  const places = new Map(kept.map(({ position }, index) => [position, index + 1]));
   // A stretch whose last event is left out ends before it.
   const place = (position: number): number => {
     for (let at = position; at > 0; at--) {
@@ -15,7 +15,9 @@ export function renumbered(events: readonly (SessionEvent | undefined)[]): reado
     }
     return 1;
   };
-  return kept.map((event, index) => pointing({ ...event, seq: index + 1 }, event.seq, place));
+  return kept.map((event, index) =>
+    pointing({ ...event, position: index + 1 }, event.position, place),
+  );
 }
 
 function pointing(

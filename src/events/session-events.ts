@@ -88,7 +88,7 @@ export interface PositionRange {
 }
 
 /** What the rows of old steps may lose: where each delta began and ended, or all that was reasoning. */
-export type ThinnedContent = "boundaries" | "reasoning";
+export type TrimmedContent = "boundaries" | "reasoning";
 
 export interface SessionFamily {
   "session.created": { readonly agent: AgentDescription };
@@ -107,7 +107,7 @@ export interface SessionFamily {
    * `thinning.ts`. `shown`: prompts that come after it would have had some of it.
    */
   "session.thinned": {
-    readonly drop: ThinnedContent;
+    readonly drop: TrimmedContent;
     readonly spans: readonly PositionRange[];
     readonly shown?: true;
   };

@@ -31,10 +31,11 @@ export interface FixtureNote {
   readonly redacted: readonly string[];
 }
 
-/** Raised when an older release could not read the file any more. */
-const FORMAT = 2;
-/** In which a file is written that has nothing new in it. */
-const PLAIN_FORMAT = 1;
+/**
+ * Raised when an older release cannot read the file any more. Since 3 a line has `position` and `time`;
+ * before, it had `seq` and `at`, and 2 marked files with blobs.
+ */
+const FORMAT = 3;
 
 const headerSchema = z.object({
   turnlog: z.literal("session"),
@@ -46,22 +47,30 @@ const headerSchema = z.object({
   blobs: z.literal("inline").exactOptional(),
 });
 
-const lineSchema = z.strictObject({
-  seq: z.int().positive(),
-  at: z.number(),
+const lineFields = {
   type: z.string(),
   /** The version of the event's schema. */
   version: z.int().positive(),
   data: jsonSchema,
   id: z.string().exactOptional(),
+};
+
+const lineSchema = z.strictObject({
+  position: z.int().positive(),
+  time: z.number(),
+  ...lineFields,
 });
+
+/** A line of the formats 1 and 2. */
+const oldLineSchema = z
+  .strictObject({ seq: z.int().positive(), at: z.number(), ...lineFields })
+  .transform(({ seq, at, ...fields }) => ({ position: seq, time: at, ...fields }));
 
 const codec = createCodec();
 
 /** The header as a line, without its end. */
 export function headerLine(header: SessionFileHeader): string {
-  const format = header.blobs === undefined ? PLAIN_FORMAT : FORMAT;
-  return JSON.stringify({ turnlog: "session", format, ...header });
+  return JSON.stringify({ turnlog: "session", format: FORMAT, ...header });
 }
 
 /** @throws TurnlogError `INVALID_INPUT`, `EVENT_TOO_NEW` */
@@ -85,9 +94,16 @@ function isSessionFile(said: unknown): boolean {
 
 /** An event as a line, without its end: as it is stored, also where it was upcast or is unknown. */
 export function eventLine(event: SessionEvent): string {
-  const { seq, at, id } = event;
+  const { position, time, id } = event;
   const { type, version, data } = storedForm(event);
-  return JSON.stringify({ seq, at, type, version, data, ...(id === undefined ? {} : { id }) });
+  return JSON.stringify({
+    position,
+    time,
+    type,
+    version,
+    data,
+    ...(id === undefined ? {} : { id }),
+  });
 }
 
 /**
@@ -96,23 +112,25 @@ export function eventLine(event: SessionEvent): string {
  * `EVENT_INVALID`, `EVENT_TOO_NEW`
  */
 export function parseEventLine(line: string, key: RowKey): SessionEvent {
-  const parsed = lineSchema.safeParse(jsonOf(line));
-  const place = { session: key.session, position: key.seq };
+  const said = jsonOf(line);
+  const isOld = typeof said === "object" && said !== null && "seq" in said;
+  const parsed = (isOld ? oldLineSchema : lineSchema).safeParse(said);
+  const place = { session: key.session, position: key.position };
   if (!parsed.success) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `The line of event ${key.seq} is not an event: ${z.prettifyError(parsed.error)}`,
+      `The line of event ${key.position} is not an event: ${z.prettifyError(parsed.error)}`,
       { ...place, cause: parsed.error },
     );
   }
-  const { seq, at, type, version, data, id } = parsed.data;
-  if (seq !== key.seq) {
+  const { position, time, type, version, data, id } = parsed.data;
+  if (position !== key.position) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Where event ${key.seq} is due, the file has event ${seq}: lines are missing or out of order.`,
+      `Where event ${key.position} is due, the file has event ${position}: lines are missing or out of order.`,
       place,
     );
   }
-  const fields = [type, version, at, data] as const;
+  const fields = [type, version, time, data] as const;
   return codec.eventOf(id === undefined ? fields : [...fields, id], key);
 }

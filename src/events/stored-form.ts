@@ -31,7 +31,7 @@ export function storedForm(event: NewEvent): StoredForm {
 const sealed = new WeakMap<NewEvent, StoredForm>();
 
 /** Notes of an event in what form the log has it. Called by the encryption alone. */
-export function rememberSealed(event: NewEvent, form: StoredForm): void {
+export function rememberEncrypted(event: NewEvent, form: StoredForm): void {
   sealed.set(event, form);
 }
 
@@ -41,6 +41,6 @@ export function loggedForm(event: NewEvent): StoredForm {
 }
 
 /** Whether an event lies in its log in another form than it is read in. */
-export function isSealedInLog(event: NewEvent): boolean {
+export function isEncryptedInLog(event: NewEvent): boolean {
   return sealed.has(event);
 }

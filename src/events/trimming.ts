@@ -10,7 +10,7 @@ import type { ProviderMetadata } from "./json.ts";
 import type { PositionRange, SessionFamily } from "./session-events.ts";
 
 /** What is dropped, and of which positions. */
-export type ThinningRule = Pick<SessionFamily["session.thinned"], "drop" | "spans">;
+export type TrimRule = Pick<SessionFamily["session.thinned"], "drop" | "spans">;
 
 type Delta = SessionEvent<DeltaType>;
 
@@ -23,8 +23,8 @@ export function isLandmark({ type }: NewEvent): boolean {
 }
 
 /** Whether a position lies in one of the ranges. */
-export function isIn(spans: readonly PositionRange[], seq: number): boolean {
-  return spans.some(({ from, to }) => from <= seq && seq <= to);
+export function isIn(spans: readonly PositionRange[], position: number): boolean {
+  return spans.some(({ from, to }) => from <= position && position <= to);
 }
 
 /**
@@ -32,12 +32,12 @@ export function isIn(spans: readonly PositionRange[], seq: number): boolean {
  * @param events - In order, of a stretch without a gap that begins and ends at a landmark.
  * @param isCut - Whether a fork branches off behind a position: what it shares says there what it said.
  */
-export function thinned(
+export function trimmed(
   events: readonly SessionEvent[],
-  rules: readonly ThinningRule[],
+  rules: readonly TrimRule[],
   isCut: (position: number) => boolean = () => false,
 ): readonly SessionEvent[] {
-  const spansOf = (drop: ThinningRule["drop"]): readonly PositionRange[] =>
+  const spansOf = (drop: TrimRule["drop"]): readonly PositionRange[] =>
     rules.flatMap((rule) => (rule.drop === drop ? rule.spans : []));
   return withoutBoundaries(
     withoutReasoning(events, spansOf("reasoning")),
@@ -55,10 +55,10 @@ function withoutReasoning(
   const begun = new Set<string>();
   const left: SessionEvent[] = [];
   for (const event of events) {
-    const { type, seq } = event;
+    const { type, position } = event;
     if (isLandmark(event)) begun.clear();
     const before = left.at(-1);
-    left.push(isIn(spans, seq) ? withoutThought(event, begun, before) : event);
+    left.push(isIn(spans, position) ? withoutThought(event, begun, before) : event);
     if (type === "part.reasoning-end") begun.delete(event.data.id);
     else if (type === "part.reasoning-start" || type === "part.reasoning-delta")
       begun.add(event.data.id);
@@ -115,10 +115,10 @@ function withoutBoundaries(
     open.delete(key);
   };
   for (const [index, event] of events.entries()) {
-    const { seq } = event;
+    const { position } = event;
     const key = blockOf(event);
     const known = key === undefined ? undefined : open.get(key);
-    const joins = isDelta(event) && isBare(event) && isIn(spans, seq);
+    const joins = isDelta(event) && isBare(event) && isIn(spans, position);
     if (key !== undefined && joins && known !== undefined) {
       known.text += textOf(event);
       known.metadata = event.data.providerMetadata ?? known.metadata;
@@ -128,7 +128,8 @@ function withoutBoundaries(
       const metadata = joins ? event.data.providerMetadata : undefined;
       if (joins) open.set(key, { first: index, text: textOf(event), metadata });
     }
-    if (isLandmark(event) || isCut(seq)) for (const [block, joined] of open) close(block, joined);
+    if (isLandmark(event) || isCut(position))
+      for (const [block, joined] of open) close(block, joined);
   }
   for (const [block, joined] of open) close(block, joined);
   return left;
@@ -185,10 +186,10 @@ function withAll(event: Delta, { text, metadata }: Joined): Delta {
 /** A delta that says nothing, at the time of the one before it where that is of its block. */
 function emptied(event: Delta, before: SessionEvent | undefined): Delta {
   const isNext = before !== undefined && isDelta(before) && blockOf(before) === blockOf(event);
-  const at = isNext ? before.at : event.at;
-  if (saysNothing(event) && at === event.at) return event;
+  const at = isNext ? before.time : event.time;
+  if (saysNothing(event) && at === event.time) return event;
   const { id } = event.data;
   return event.type === "part.tool-input-delta"
-    ? { ...event, at, data: { id, delta: "" } }
-    : { ...event, at, data: { id, text: "" } };
+    ? { ...event, time: at, data: { id, delta: "" } }
+    : { ...event, time: at, data: { id, text: "" } };
 }

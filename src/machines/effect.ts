@@ -12,7 +12,7 @@ export type Effect =
   /** Wait, then `step.started` with the next attempt. */
   | { readonly type: "backOff" }
   /** After a prompt that was too long: compact and try once more, or give the step up. */
-  | { readonly type: "makeRoom" }
+  | { readonly type: "freeContext" }
   /** Bring every call of the step to its end. Safe to ask for again. */
   | { readonly type: "runTools" }
   /** Run the compaction: `context.compacted` or `context.compaction-rejected`. */
@@ -29,7 +29,7 @@ const types: Readonly<Record<Effect["type"], true>> = {
   startStep: true,
   callModel: true,
   backOff: true,
-  makeRoom: true,
+  freeContext: true,
   runTools: true,
   compact: true,
   abort: true,

@@ -39,7 +39,7 @@ export const sessionMachine: SessionMachine = setup({
     startStep: () => {},
     callModel: () => {},
     backOff: () => {},
-    makeRoom: () => {},
+    freeContext: () => {},
     runTools: () => {},
     compact: () => {},
     abort: () => {},
@@ -262,7 +262,7 @@ export const sessionMachine: SessionMachine = setup({
           },
         },
         overflowed: {
-          entry: "makeRoom",
+          entry: "freeContext",
           on: {
             "context.compaction-started": {
               target: "#session.compacting",

@@ -16,7 +16,7 @@ import {
 } from "../events/index.ts";
 import type { BlobsState, KnownBlob } from "../projections/index.ts";
 import { base64Of } from "./base64-text.ts";
-import type { BlobRoom } from "./blob-quota.ts";
+import type { BlobQuota } from "./blob-quota.ts";
 import { imageFault } from "./image-fault.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "./media-type.ts";
 
@@ -42,7 +42,7 @@ const DEFAULT_MAX_BYTES = 100_000_000;
 const REFERENCES = /@blob:[0-9a-f]{64}/g;
 
 /** What an event has in the place of content. */
-export interface ShelvedContent {
+export interface OffloadedContent {
   /** A reference, or base64 where the content stays in the event. */
   readonly data: string;
   /** What it is. */
@@ -52,23 +52,23 @@ export interface ShelvedContent {
 }
 
 /** Who shelves, and what of it is known. */
-export interface ShelfOptions {
+export interface BlobOffloadOptions {
   readonly session: string;
   readonly store: BlobStore;
   readonly limits: BlobLimits;
   readonly recorded?: RecordedBlobs | undefined;
   /** The blobs that the session has. */
   readonly known: () => BlobsState;
-  readonly room: BlobRoom;
+  readonly quota: BlobQuota;
 }
 
-export class BlobShelf implements Disposable {
-  readonly #options: ShelfOptions;
+export class BlobOffload implements Disposable {
+  readonly #options: BlobOffloadOptions;
   /** What was stored, and the room for it. */
   readonly #held: Disposable[] = [];
   readonly #stored = new Map<string, EventBody<"blob.stored">>();
 
-  constructor(options: ShelfOptions) {
+  constructor(options: BlobOffloadOptions) {
     this.#options = options;
   }
 
@@ -81,8 +81,8 @@ export class BlobShelf implements Disposable {
    * Stores content, unless it is small and sound.
    * @throws TurnlogError `BLOB_TOO_LARGE`, and what `BlobStore.put` throws
    */
-  async shelve(content: Uint8Array, declared: string | undefined): Promise<ShelvedContent> {
-    const { store, room, recorded, limits } = this.#options;
+  async offload(content: Uint8Array, declared: string | undefined): Promise<OffloadedContent> {
+    const { store, quota: room, recorded, limits } = this.#options;
     const { inlineBytes = DEFAULT_INLINE_BYTES, maxBytes = DEFAULT_MAX_BYTES } = limits;
     // What is content in a recording stayed in its event, for whatever reason.
     if (recorded !== undefined) return asItIs(content, declared ?? UNKNOWN_TYPE);
@@ -102,7 +102,7 @@ export class BlobShelf implements Disposable {
   }
 
   /** What a reference stands for, where the session has its blob, or had it when it was recorded. */
-  recall(text: string): (ShelvedContent & { readonly blob: BlobMeasures }) | undefined {
+  recall(text: string): (OffloadedContent & { readonly blob: BlobMeasures }) | undefined {
     const sha256 = referredBlob(text);
     if (sha256 === undefined) return undefined;
     const { known: have, recorded } = this.#options;
@@ -151,7 +151,7 @@ export class BlobShelf implements Disposable {
   }
 }
 
-function asItIs(content: Uint8Array, mediaType: string): ShelvedContent {
+function asItIs(content: Uint8Array, mediaType: string): OffloadedContent {
   return { data: base64Of(content), mediaType };
 }
 

@@ -15,7 +15,7 @@ interface Claim {
   count: number;
 }
 
-export class BlobRoom {
+export class BlobQuota {
   readonly #session: string;
   readonly #known: () => BlobsState;
   readonly #limit: number;

@@ -16,7 +16,7 @@ export {
   withExpansion,
 } from "./opened-blobs.ts";
 export { type PromptWithMediaOptions, promptWithMedia } from "./prompt-with-media.ts";
-export { SessionBlobs, type Shelved, recordShelved } from "./session-blobs.ts";
+export { SessionBlobs, type Offloaded, recordOffloaded } from "./session-blobs.ts";
 export {
   type DeletedWithBlobs,
   blobsOfSession,

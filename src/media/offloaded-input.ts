@@ -8,7 +8,7 @@ import {
 } from "../events/index.ts";
 import type { RecordedPart } from "../agent/index.ts";
 import { base64Content, dataUrlContent } from "./base64-text.ts";
-import type { BlobShelf } from "./blob-offload.ts";
+import type { BlobOffload } from "./blob-offload.ts";
 import { isTextual } from "./media-type.ts";
 
 type StoredFile = Extract<StoredUserPart, { readonly type: "file" }>;
@@ -22,45 +22,45 @@ export type MadeFile = Extract<
 /**
  * @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT` for a reference to a blob that the session does not have
  */
-export async function shelvedInput(
+export async function offloadedInput(
   session: string,
   content: StoredUserContent,
-  shelf: BlobShelf,
+  offload: BlobOffload,
 ): Promise<StoredUserContent> {
   if (typeof content === "string") return content;
   const parts: StoredUserPart[] = [];
   for (const part of content) {
-    parts.push(part.type === "file" ? await shelvedFile(session, part, shelf) : part);
+    parts.push(part.type === "file" ? await offloadedFile(session, part, offload) : part);
   }
   return parts;
 }
 
-async function shelvedFile(
+async function offloadedFile(
   session: string,
   part: StoredFile,
-  shelf: BlobShelf,
+  offload: BlobOffload,
 ): Promise<StoredFile> {
   const { data } = part;
   // What lies with a provider has no content here.
   if (typeof data !== "string") return part;
-  if (resemblesReference(data)) return knownFile(session, part, data, shelf);
+  if (resemblesReference(data)) return knownFile(session, part, data, offload);
   const found = dataUrlContent(data);
   const content = found?.content ?? base64Content(data);
   if (content === undefined) return part;
   const declared = found?.declared ?? part.mediaType;
   // Text is read, searched and counted where it is.
   if (await isTextual(content, declared)) return part;
-  const shelved = await shelf.shelve(content, declared);
-  return isUnchanged(shelved, declared) ? part : { ...part, ...shelved };
+  const offloaded = await offload.offload(content, declared);
+  return isUnchanged(offloaded, declared) ? part : { ...part, ...offloaded };
 }
 
 function knownFile(
   session: string,
   part: StoredFile,
   reference: string,
-  shelf: BlobShelf,
+  offload: BlobOffload,
 ): StoredFile {
-  const known = shelf.recall(reference);
+  const known = offload.recall(reference);
   if (known !== undefined) return { ...part, ...known };
   throw new TurnlogError(
     "INVALID_INPUT",
@@ -81,13 +81,15 @@ export function isMadeFile(part: RecordedPart): part is MadeFile {
   return part.type === "part.file" || part.type === "part.reasoning-file";
 }
 
-export async function shelvedPart(part: MadeFile, shelf: BlobShelf): Promise<MadeFile> {
+export async function offloadedPart(part: MadeFile, offload: BlobOffload): Promise<MadeFile> {
   const { data, mediaType } = part.data;
   if (typeof data !== "string") return part;
-  const known = shelf.recall(data);
+  const known = offload.recall(data);
   if (known !== undefined) return { ...part, data: { ...part.data, ...known } };
   const content = base64Content(data);
   if (content === undefined || (await isTextual(content, mediaType))) return part;
-  const shelved = await shelf.shelve(content, mediaType);
-  return isUnchanged(shelved, mediaType) ? part : { ...part, data: { ...part.data, ...shelved } };
+  const offloaded = await offload.offload(content, mediaType);
+  return isUnchanged(offloaded, mediaType)
+    ? part
+    : { ...part, data: { ...part.data, ...offloaded } };
 }

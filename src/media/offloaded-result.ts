@@ -19,7 +19,7 @@ import {
   embeddedDataUrl,
   type FoundContent,
 } from "./base64-text.ts";
-import type { BlobShelf, ShelvedContent } from "./blob-offload.ts";
+import type { BlobOffload, OffloadedContent } from "./blob-offload.ts";
 import { isTextType, isTextual } from "./media-type.ts";
 
 export interface ToolAnswer {
@@ -30,7 +30,7 @@ export interface ToolAnswer {
 type ContentPart = Extract<ModelOutput, { type: "content" }>["value"][number];
 
 /** A medium that the model is to be shown. */
-type Shown = ShelvedContent & { readonly blob: BlobMeasures };
+type Shown = OffloadedContent & { readonly blob: BlobMeasures };
 
 /** Kinds of which a model may be shown the content itself. */
 const shownKinds = /^(image|audio|video)\/|^application\/pdf$/;
@@ -45,15 +45,15 @@ export function mayHoldContent(value: unknown, characters: number): boolean {
 }
 
 /** @param characters - Text below so many is not looked at. */
-export async function shelvedAnswer(
+export async function offloadedAnswer(
   { output, modelOutput }: ToolAnswer,
-  shelf: BlobShelf,
+  offload: BlobOffload,
   characters: number,
 ): Promise<ToolAnswer> {
-  const walk = new ResultWalk(shelf, characters);
+  const walk = new ResultWalk(offload, characters);
   const value = await walk.value(output);
   if (modelOutput !== undefined) {
-    return { output: value, modelOutput: await shelvedOutput(modelOutput, shelf, characters) };
+    return { output: value, modelOutput: await offloadedOutput(modelOutput, offload, characters) };
   }
   return { output: value, modelOutput: withMedia(value, walk.media) };
 }
@@ -73,12 +73,12 @@ function filePart({ data, mediaType, blob }: Shown): ContentPart {
   return { type: "file", data: { type: "data", data }, mediaType, ...known };
 }
 
-async function shelvedOutput(
+async function offloadedOutput(
   output: ModelOutput,
-  shelf: BlobShelf,
+  offload: BlobOffload,
   characters: number,
 ): Promise<ModelOutput> {
-  const walk = new ResultWalk(shelf, characters);
+  const walk = new ResultWalk(offload, characters);
   switch (output.type) {
     case "text":
     case "error-text": {
@@ -94,7 +94,7 @@ async function shelvedOutput(
     }
     case "content": {
       const parts: ContentPart[] = [];
-      for (const part of output.value) parts.push(await contentPart(part, shelf, walk));
+      for (const part of output.value) parts.push(await contentPart(part, offload, walk));
       return { ...output, value: parts };
     }
     case "execution-denied":
@@ -104,7 +104,7 @@ async function shelvedOutput(
 
 async function contentPart(
   part: ContentPart,
-  shelf: BlobShelf,
+  offload: BlobOffload,
   walk: ResultWalk,
 ): Promise<ContentPart> {
   // The older kinds of the SDK still come.
@@ -117,17 +117,19 @@ async function contentPart(
         return part;
       }
       if (part.data.type !== "data" || typeof part.data.data !== "string") return part;
-      const shelved = await shelvedMedium(part.data.data, part.mediaType, shelf);
-      if (shelved === undefined) return part;
-      if ("note" in shelved) return { type: "text", text: shelved.note };
-      const { data, mediaType, blob } = shelved;
+      const offloaded = await offloadedMedium(part.data.data, part.mediaType, offload);
+      if (offloaded === undefined) return part;
+      if ("note" in offloaded) return { type: "text", text: offloaded.note };
+      const { data, mediaType, blob } = offloaded;
       return { ...part, data: { type: "data", data }, mediaType, ...(blob && { blob }) };
     }
     case "file-data":
     case "image-data": {
-      const shelved = await shelvedMedium(part.data, part.mediaType, shelf);
-      if (shelved === undefined) return part;
-      return "note" in shelved ? { type: "text", text: shelved.note } : { ...part, ...shelved };
+      const offloaded = await offloadedMedium(part.data, part.mediaType, offload);
+      if (offloaded === undefined) return part;
+      return "note" in offloaded
+        ? { type: "text", text: offloaded.note }
+        : { ...part, ...offloaded };
     }
     default:
       return part;
@@ -139,29 +141,30 @@ interface LeftOut {
   readonly note: string;
 }
 
-async function shelvedMedium(
+async function offloadedMedium(
   data: string,
   declared: string,
-  shelf: BlobShelf,
-): Promise<ShelvedContent | LeftOut | undefined> {
-  const known = shelf.recall(data);
+  offload: BlobOffload,
+): Promise<OffloadedContent | LeftOut | undefined> {
+  const known = offload.recall(data);
   if (known !== undefined) return known;
   const found = dataUrlContent(data);
   const content = found?.content ?? base64Content(data);
   if (content === undefined) return undefined;
   const said = found?.declared ?? declared;
   if (await isTextual(content, said)) return undefined;
-  const shelved = await shelvedOrLeftOut({ content, declared: said }, shelf);
-  const isUnchanged = "data" in shelved && shelved.blob === undefined && shelved.mediaType === said;
-  return isUnchanged ? undefined : shelved;
+  const offloaded = await offloadedOrLeftOut({ content, declared: said }, offload);
+  const isUnchanged =
+    "data" in offloaded && offloaded.blob === undefined && offloaded.mediaType === said;
+  return isUnchanged ? undefined : offloaded;
 }
 
-async function shelvedOrLeftOut(
+async function offloadedOrLeftOut(
   { content, declared }: FoundContent,
-  shelf: BlobShelf,
-): Promise<ShelvedContent | LeftOut> {
+  offload: BlobOffload,
+): Promise<OffloadedContent | LeftOut> {
   try {
-    return await shelf.shelve(content, declared);
+    return await offload.offload(content, declared);
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "BLOB_TOO_LARGE") throw error;
     const what = declared ?? "binary content";
@@ -172,13 +175,13 @@ async function shelvedOrLeftOut(
 }
 
 class ResultWalk {
-  readonly #shelf: BlobShelf;
+  readonly #offload: BlobOffload;
   readonly #characters: number;
   /** What was found that a model may be shown, by digest. */
   readonly media = new Map<string, Shown>();
 
-  constructor(shelf: BlobShelf, characters: number) {
-    this.#shelf = shelf;
+  constructor(offload: BlobOffload, characters: number) {
+    this.#offload = offload;
     this.#characters = characters;
   }
 
@@ -203,12 +206,12 @@ class ResultWalk {
 
   /** @param declared - What it is said to be, where something beside it says so. */
   async text(text: string, declared?: string): Promise<string> {
-    const known = this.#shelf.recall(text);
+    const known = this.#offload.recall(text);
     if (known !== undefined) {
       this.#show(known);
       return text;
     }
-    this.#shelf.recallAll(text);
+    this.#offload.recallAll(text);
     if (text.length < this.#characters) return text;
     const isSaid = declared !== undefined && !isTextType(declared);
     const found =
@@ -225,9 +228,9 @@ class ResultWalk {
   async #moved(found: FoundContent, place: JsonValue): Promise<JsonValue> {
     const { content, declared } = found;
     if (declared !== undefined && (await isTextual(content, declared))) return place;
-    const shelved = await shelvedOrLeftOut(found, this.#shelf);
-    if ("note" in shelved) return shelved.note;
-    const { data, mediaType, blob } = shelved;
+    const offloaded = await offloadedOrLeftOut(found, this.#offload);
+    if ("note" in offloaded) return offloaded.note;
+    const { data, mediaType, blob } = offloaded;
     if (blob === undefined) return typeof place === "string" ? place : data;
     this.#show({ data, mediaType, blob });
     return data;
@@ -247,9 +250,10 @@ class ResultWalk {
       if (url.length < this.#characters) continue;
       const found = dataUrlContent(url);
       if (found === undefined) continue;
-      const shelved = await shelvedOrLeftOut(found, this.#shelf);
-      if (!("note" in shelved) && shelved.blob === undefined) continue;
-      result += text.slice(end, match.index) + ("note" in shelved ? shelved.note : shelved.data);
+      const offloaded = await offloadedOrLeftOut(found, this.#offload);
+      if (!("note" in offloaded) && offloaded.blob === undefined) continue;
+      result +=
+        text.slice(end, match.index) + ("note" in offloaded ? offloaded.note : offloaded.data);
       end = match.index + url.length;
     }
     return result + text.slice(end);

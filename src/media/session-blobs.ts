@@ -14,11 +14,11 @@ import {
 } from "../events/index.ts";
 import { CallIds, type MediaLimits } from "../context/index.ts";
 import type { BlobsState } from "../projections/index.ts";
-import type { SessionDoor } from "../state/index.ts";
+import type { SessionRecorder } from "../state/index.ts";
 import type { RecordedPart } from "../agent/index.ts";
-import { BlobRoom } from "./blob-quota.ts";
+import { BlobQuota } from "./blob-quota.ts";
 import {
-  BlobShelf,
+  BlobOffload,
   DEFAULT_INLINE_BYTES,
   type BlobLimits,
   type RecordedBlobs,
@@ -28,8 +28,8 @@ import { expandedMessage, imagesIn, isToBeExpanded } from "./blob-expansion.ts";
 import { assertSendable } from "./file-data.ts";
 import { installedScaler, type ScalePicture } from "./scaled-picture.ts";
 import type { BlobExpansion } from "./sent-file.ts";
-import { isMadeFile, shelvedInput, shelvedPart, type MadeFile } from "./offloaded-input.ts";
-import { mayHoldContent, shelvedAnswer, type ToolAnswer } from "./offloaded-result.ts";
+import { isMadeFile, offloadedInput, offloadedPart, type MadeFile } from "./offloaded-input.ts";
+import { mayHoldContent, offloadedAnswer, type ToolAnswer } from "./offloaded-result.ts";
 
 export interface SessionBlobsOptions {
   readonly session: string;
@@ -52,7 +52,7 @@ export interface SessionBlobsOptions {
 }
 
 /** Content with what was moved out of it, held until it is disposed of. */
-export interface Shelved<Content> extends Disposable {
+export interface Offloaded<Content> extends Disposable {
   readonly content: Content;
   /** To be recorded in front of what has the content. */
   readonly stored: readonly EventBody<"blob.stored">[];
@@ -62,7 +62,7 @@ const noneSent: ReadonlyMap<ModelMessage, ModelMessage> = new Map();
 
 export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
-  readonly #room: BlobRoom;
+  readonly #quota: BlobQuota;
   readonly #callIds: CallIds;
   /** The messages of the last prompt that were expanded, as they were sent. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
@@ -74,7 +74,7 @@ export class SessionBlobs {
   constructor(options: SessionBlobsOptions) {
     this.#options = options;
     const { session, known, limits } = options;
-    this.#room = new BlobRoom(session, known, limits.maxSessionBytes);
+    this.#quota = new BlobQuota(session, known, limits.maxSessionBytes);
     this.#callIds = new CallIds(options.model);
   }
 
@@ -83,7 +83,7 @@ export class SessionBlobs {
    * words behind it. Undefined where nothing is to be waited for.
    * @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, and what `BlobStore.put` throws
    */
-  input(content: StoredUserContent): Promise<Shelved<StoredUserContent>> | undefined {
+  input(content: StoredUserContent): Promise<Offloaded<StoredUserContent>> | undefined {
     if (typeof content === "string" && this.#inputs === 0) return undefined;
     const before = this.#lastInput;
     const made = this.#input(content, before);
@@ -98,18 +98,18 @@ export class SessionBlobs {
   async #input(
     content: StoredUserContent,
     before: Promise<void>,
-  ): Promise<Shelved<StoredUserContent>> {
+  ): Promise<Offloaded<StoredUserContent>> {
     const work = this.#readable(content);
     // Whatever became of those before it; what becomes of this one is told in its turn.
     await Promise.allSettled([before, work]);
     return await work;
   }
 
-  async #readable(content: StoredUserContent): Promise<Shelved<StoredUserContent>> {
+  async #readable(content: StoredUserContent): Promise<Offloaded<StoredUserContent>> {
     const { session, recorded } = this.#options;
     // What is in a recording was accepted.
     if (recorded === undefined) assertSendable(session, content);
-    return await this.#shelved((shelf) => shelvedInput(session, content, shelf), content);
+    return await this.#shelved((offload) => offloadedInput(session, content, offload), content);
   }
 
   #inputEnded(): void {
@@ -120,7 +120,7 @@ export class SessionBlobs {
    * What a tool answered; undefined where there is nothing to move. Nothing that goes wrong with a
    * blob undoes what the tool has done.
    */
-  answer(answer: ToolAnswer): Promise<Shelved<ToolAnswer>> | undefined {
+  answer(answer: ToolAnswer): Promise<Offloaded<ToolAnswer>> | undefined {
     if (!this.#options.isKept) return undefined;
     const characters = this.#textLimit;
     const { output, modelOutput } = answer;
@@ -128,18 +128,18 @@ export class SessionBlobs {
       return undefined;
     }
     return this.#whateverHappens(
-      (shelf) => shelvedAnswer(answer, shelf, characters),
+      (offload) => offloadedAnswer(answer, offload, characters),
       answer,
       "a tool's answer",
     );
   }
 
   /** A part of a reply, where a model made a file in it; undefined for all others, which come by the thousand. */
-  part(part: RecordedPart): Promise<Shelved<RecordedPart>> | undefined {
+  part(part: RecordedPart): Promise<Offloaded<RecordedPart>> | undefined {
     if (!isMadeFile(part) || !this.#options.isKept) return undefined;
     const made: MadeFile = part;
     return this.#whateverHappens<RecordedPart>(
-      (shelf) => shelvedPart(made, shelf),
+      (offload) => offloadedPart(made, offload),
       part,
       "a file that the model made",
     );
@@ -198,7 +198,7 @@ export class SessionBlobs {
    */
   assertRoomFor(stored: readonly EventBody<"blob.stored">[]): void {
     // What is in a recording was accepted.
-    if (this.#options.recorded === undefined) this.#room.assertRoomFor(stored);
+    if (this.#options.recorded === undefined) this.#quota.assertRoomFor(stored);
   }
 
   /** Characters below which no text is looked at: base64 of what stays in the events anyway. */
@@ -207,10 +207,10 @@ export class SessionBlobs {
   }
 
   async #whateverHappens<Content>(
-    shelve: (shelf: BlobShelf) => Promise<Content>,
+    shelve: (offload: BlobOffload) => Promise<Content>,
     content: Content,
     what: string,
-  ): Promise<Shelved<Content>> {
+  ): Promise<Offloaded<Content>> {
     try {
       return await this.#shelved(shelve, content);
     } catch (cause) {
@@ -228,39 +228,46 @@ export class SessionBlobs {
   }
 
   async #shelved<Content>(
-    shelve: (shelf: BlobShelf) => Promise<Content>,
+    shelve: (offload: BlobOffload) => Promise<Content>,
     content: Content,
-  ): Promise<Shelved<Content>> {
+  ): Promise<Offloaded<Content>> {
     const { session, store, isKept, limits, recorded, known } = this.#options;
     if (store === undefined || !isKept) return untouched(content);
-    const shelf = new BlobShelf({ session, store, limits, recorded, known, room: this.#room });
+    const offload = new BlobOffload({
+      session,
+      store,
+      limits,
+      recorded,
+      known,
+      quota: this.#quota,
+    });
     try {
       return {
-        content: await shelve(shelf),
-        stored: shelf.stored,
+        content: await shelve(offload),
+        stored: offload.stored,
         [Symbol.dispose]: () => {
-          shelf[Symbol.dispose]();
+          offload[Symbol.dispose]();
         },
       };
     } catch (error) {
-      shelf[Symbol.dispose]();
+      offload[Symbol.dispose]();
       throw error;
     }
   }
 }
 
-function untouched<Content>(content: Content): Shelved<Content> {
+function untouched<Content>(content: Content): Offloaded<Content> {
   return { content, stored: [], [Symbol.dispose]: () => {} };
 }
 
 /** Records an event behind the blobs that it refers to: each once a session, all in one append. */
-export function recordShelved(
-  door: Pick<SessionDoor, "state" | "record">,
+export function recordOffloaded(
+  recorder: Pick<SessionRecorder, "state" | "record">,
   stored: readonly EventBody<"blob.stored">[],
   body: EventBody,
 ): void {
   for (const blob of stored) {
-    if (byId(door.state.blobs.stored, blob.data.sha256) === undefined) door.record(blob);
+    if (byId(recorder.state.blobs.stored, blob.data.sha256) === undefined) recorder.record(blob);
   }
-  door.record(body);
+  recorder.record(body);
 }

@@ -63,7 +63,7 @@ export function recordedPace(
     throw new TurnlogError("INVALID_INPUT", `A pace is a factor above 0, and not ${factor}.`);
   }
   const dues = dueTimes(events, factor, longestMs);
-  const first = events[0]?.seq ?? 1;
+  const first = events[0]?.position ?? 1;
   let begun: number | undefined;
   return {
     async due(position) {
@@ -83,8 +83,8 @@ function dueTimes(
   longestMs: number,
 ): readonly number[] {
   let due = 0;
-  return events.map(({ at }, index) => {
-    const gap = Math.max(0, at - (events[index - 1]?.at ?? at)) / factor;
+  return events.map(({ time: at }, index) => {
+    const gap = Math.max(0, at - (events[index - 1]?.time ?? at)) / factor;
     due += Math.min(gap, longestMs);
     return due;
   });

@@ -36,21 +36,21 @@ export function recordedCalls(events: readonly SessionEvent[]): readonly Recorde
       case "context.overflowed":
         if (last?.end === undefined && last !== undefined) {
           const late = event.type === "step.finished" ? stopped : undefined;
-          const endsAt = late ?? last.endsAt ?? event.seq;
+          const endsAt = late ?? last.endsAt ?? event.position;
           calls[calls.length - 1] = { ...last, end: event, endsAt };
         }
         break;
       case "tool.skipped":
         // Behind the end of a step its calls are skipped for other reasons.
         if (last !== undefined && last.end === undefined && last.endsAt === undefined)
-          calls[calls.length - 1] = { ...last, endsAt: event.seq };
+          calls[calls.length - 1] = { ...last, endsAt: event.position };
         break;
       default:
         if (!event.type.startsWith("part.")) break;
         parts.push(event);
         stopped = undefined;
     }
-    if (isStop(event)) stopped ??= event.seq;
+    if (isStop(event)) stopped ??= event.position;
   }
   return calls;
 }

@@ -43,13 +43,13 @@ export function replayModel(
     const call =
       position === undefined
         ? recorded[asked - 1]
-        : recorded.findLast(({ started }) => started.seq <= position);
+        : recorded.findLast(({ started }) => started.position <= position);
     if (call === undefined) throw runOut(calls.length, recorded.length);
     options.abortSignal?.throwIfAborted();
     const [first, second] = call.parts;
     // Nothing else was streamed: the call itself was refused.
     if (first?.type === "part.error" && second === undefined) {
-      await pace.due(first.seq);
+      await pace.due(first.position);
       throw errorOf(call, first);
     }
     return streamParts(partsOf(call, pace), options.abortSignal);
@@ -75,7 +75,7 @@ async function* partsOf(
   const finish = end === undefined ? undefined : replayedFinish(end);
   for (const event of parts) {
     if (event.type === "part.error") {
-      await pace.due(event.seq);
+      await pace.due(event.position);
       const error = errorOf(call, event);
       // An error within the stream did not end it.
       if (event === parts.at(-1) && finish === undefined) throw error;
@@ -84,7 +84,7 @@ async function* partsOf(
     }
     const part = replayedPart(event, inputs);
     if (part === undefined) continue;
-    await pace.due(event.seq);
+    await pace.due(event.position);
     yield part;
     if (event.type !== "part.start-step" || end?.type !== "step.finished") continue;
     const response = replayedResponse(end);
@@ -104,7 +104,7 @@ function errorOf({ end }: RecordedCall, { data }: SessionEvent<"part.error">): E
 function hangs({ end, endsAt, parts }: RecordedCall): boolean {
   if (end !== undefined && wasLate(end, parts)) return true;
   // Calls that were given up are the first of an end to which its process did not come.
-  const isGivenUp = endsAt !== end?.seq;
+  const isGivenUp = endsAt !== end?.position;
   return (end === undefined || end.type === "step.interrupted") && !isGivenUp;
 }
 

@@ -36,9 +36,9 @@ export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsS
   }),
   initial: { always: {}, asked: {}, lineage: [] },
   on: {
-    "session.forked": (state, { seq, data }) => ({
+    "session.forked": (state, { position, data }) => ({
       ...state,
-      lineage: [...state.lineage, { session: data.from.session, position: seq - 1 }],
+      lineage: [...state.lineage, { session: data.from.session, position: position - 1 }],
     }),
     "step.started": (state) => ({ ...state, asked: {} }),
     "tool.approval-requested": (state, { data }) => ({

@@ -63,71 +63,82 @@ export interface ContextView {
 }
 
 /** The view of somebody else, whose prompt has other messages where the one before has left bound parts. */
-function shownTo(view: ContextView, seq: number, agent: AgentDescription | undefined): ContextView {
+function shownTo(
+  view: ContextView,
+  position: number,
+  agent: AgentDescription | undefined,
+): ContextView {
   const binding = agent === undefined ? view.binding : bindingOf(agent.model);
   if (binding === undefined || binding === view.binding) return view;
   const isOther = !isAllBound(view.bindings, binding) || !isAllBound(view.bindings, view.binding);
-  return { ...view, binding, ...(isOther ? { changed: seq } : {}) };
+  return { ...view, binding, ...(isOther ? { changed: position } : {}) };
 }
 
-const position = z.int().positive();
+const positionSchema = z.int().positive();
 
 /** Folds what has been done to the prompt, and undone. */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
   version: 5,
   schema: z.object({
-    compactions: z.array(z.object({ position, from: position, to: position, summary: z.string() })),
+    compactions: z.array(
+      z.object({
+        position: positionSchema,
+        from: positionSchema,
+        to: positionSchema,
+        summary: z.string(),
+      }),
+    ),
     prunings: z.array(
       z.object({
-        position,
-        calls: z.array(z.looseObject({ step: position, callId: z.string() })),
+        position: positionSchema,
+        calls: z.array(z.looseObject({ step: positionSchema, callId: z.string() })),
       }),
     ),
     cuts: z.array(
       z.object({
-        position,
+        position: positionSchema,
         calls: z.array(cutCallSchema),
         reader: z.string().exactOptional(),
         undone: z.literal(true).exactOptional(),
       }),
     ),
-    omissions: z.array(z.object({ position, omitted: omittedMediaSchema })),
+    omissions: z.array(z.object({ position: positionSchema, omitted: omittedMediaSchema })),
     changed: z.int().nonnegative(),
     binding: z.string().exactOptional(),
     bindings: z.array(z.string()),
   }),
   initial: { compactions: [], prunings: [], cuts: [], omissions: [], changed: 0, bindings: [] },
   on: {
-    "session.created": (view, { seq, data }) => shownTo(view, seq, data.agent),
-    "session.configured": (view, { seq, data }) => shownTo(view, seq, data.agent),
-    "session.forked": (view, { seq, data }) => shownTo(view, seq, data.agent),
+    "session.created": (view, { position, data }) => shownTo(view, position, data.agent),
+    "session.configured": (view, { position, data }) => shownTo(view, position, data.agent),
+    "session.forked": (view, { position, data }) => shownTo(view, position, data.agent),
     "step.started": (view, { data: { model } }) => {
       const binding = bindingOf(model);
       if (view.bindings.includes(binding)) return view;
       return { ...view, bindings: [...view.bindings, binding] };
     },
-    "context.compacted": (view, { seq, data }) => ({
+    "context.compacted": (view, { position, data }) => ({
       ...view,
-      compactions: [...view.compactions, { position: seq, ...data.covers, summary: data.summary }],
-      changed: seq,
+      compactions: [...view.compactions, { position, ...data.covers, summary: data.summary }],
+      changed: position,
     }),
-    "context.pruned": (view, { seq, data }) => ({
+    "context.pruned": (view, { position, data }) => ({
       ...view,
-      prunings: [...view.prunings, { position: seq, calls: data.calls }],
+      prunings: [...view.prunings, { position, calls: data.calls }],
     }),
-    "context.cut": (view, { seq, data: { calls, reader } }) => ({
+    "context.cut": (view, { position, data: { calls, reader } }) => ({
       ...view,
-      cuts: [...view.cuts, { position: seq, calls, ...(reader === undefined ? {} : { reader }) }],
+      cuts: [...view.cuts, { position, calls, ...(reader === undefined ? {} : { reader }) }],
     }),
-    "context.media-omitted": (view, { seq, data: { before, there } }) => ({
+    "context.media-omitted": (view, { position, data: { before, there } }) => ({
       ...view,
-      omissions: [...view.omissions, { position: seq, omitted: { before, there } }],
+      omissions: [...view.omissions, { position, omitted: { before, there } }],
     }),
     // What was billed last had the reasoning in it.
-    "session.thinned": (view, { seq, data }) =>
-      data.shown === true ? { ...view, changed: seq } : view,
-    "context.restored": (view, { seq, data }) => ({
+    "session.thinned": (view, { position, data }) =>
+      data.shown === true ? { ...view, changed: position } : view,
+    "context.restored": (view, { position, data }) => ({
       ...view,
       compactions: view.compactions.filter((one) => one.position !== data.position),
       prunings: view.prunings.filter((one) => one.position !== data.position),
@@ -135,7 +146,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
         ? view.cuts.map((one) => (one.position === data.position ? { ...one, undone: true } : one))
         : view.cuts,
       omissions: view.omissions.filter((one) => one.position !== data.position),
-      changed: seq,
+      changed: position,
     }),
   },
 });

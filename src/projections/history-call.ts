@@ -16,34 +16,34 @@ interface CallKey {
 }
 
 /** The end of a call, or the next thing that it does. */
-type Ending = Pick<SessionEvent, "seq"> & { readonly data: CallKey };
+type Ending = Pick<SessionEvent, "position"> & { readonly data: CallKey };
 
 /** A call that goes on or ends. A question about it that is still open can no longer be answered. */
 export function withOutcome(
   state: HistoryState,
-  { seq, data }: Ending,
+  { position, data }: Ending,
   outcome: CallOutcome,
 ): HistoryState {
   return withStep(state, data.step, (step) =>
-    withCall(step, data, (call) => ({ ...lapsed(call, seq), outcome })),
+    withCall(step, data, (call) => ({ ...lapsed(call, position), outcome })),
   );
 }
 
 /** A call that a person is asked about. */
 export function withQuestion(
   state: HistoryState,
-  { seq, at, data }: SessionEvent<"tool.approval-requested">,
+  { position, time: at, data }: SessionEvent<"tool.approval-requested">,
 ): HistoryState {
   const reason = data.reason === undefined ? {} : { reason: data.reason };
   return withStep(state, data.step, (step) =>
     withCall(step, data, (call) => {
-      const before = lapsed(call, seq);
+      const before = lapsed(call, position);
       const { approvals = [] } = before;
       const asked: CallApproval = {
         attempt: approvals.length + 1,
         ...reason,
         ...(call.outcome.status === "running" ? { again: true } : {}),
-        position: seq,
+        position,
         askedAt: at,
       };
       return {
@@ -61,7 +61,7 @@ export function withQuestion(
  */
 export function withAnswer(
   state: HistoryState,
-  { seq, at, data }: SessionEvent<"tool.approval-answered">,
+  { position, time: at, data }: SessionEvent<"tool.approval-answered">,
 ): HistoryState {
   const { approved, reason, always, by } = data;
   const told = reason === undefined ? {} : { reason };
@@ -70,7 +70,7 @@ export function withAnswer(
     ...told,
     ...(always === undefined ? {} : { always }),
     ...(by === undefined ? {} : { by }),
-    position: seq,
+    position,
     answeredAt: at,
   };
   return withStep(state, data.step, (step) => {

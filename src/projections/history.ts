@@ -55,7 +55,7 @@ function delivered(state: HistoryState, event: SessionEvent<"message.delivered">
   const items = ids.flatMap((id): UserItem[] => {
     const content = entryOf(state.waiting, id)?.content;
     if (content === undefined) return [];
-    return [{ kind: "user", id, content, position: event.seq, at: event.at, turn }];
+    return [{ kind: "user", id, content, position: event.position, at: event.time, turn }];
   });
   const base = settled(state);
   return { ...base, items: [...base.items, ...items], waiting: withoutEntries(base.waiting, ids) };
@@ -99,13 +99,18 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     "message.delivered": delivered,
 
     "turn.started": (state, { data }) => ({ ...state, turn: data.turn }),
-    "turn.limit-reached": (state, { seq, at, data: { turn, lastStep } }) =>
+    "turn.limit-reached": (state, { position, time: at, data: { turn, lastStep } }) =>
       lastStep
-        ? { ...state, note: { kind: "note", text: LAST_STEP_NOTE, turn, position: seq, at } }
+        ? { ...state, note: { kind: "note", text: LAST_STEP_NOTE, turn, position, at } }
         : state,
     "turn.ended": (state, event) => {
       const { note: _, ...base } = settled(state);
-      const end = { kind: "turn-end", ...event.data, position: event.seq, at: event.at } as const;
+      const end = {
+        kind: "turn-end",
+        ...event.data,
+        position: event.position,
+        at: event.time,
+      } as const;
       return { ...base, items: [...base.items, end] };
     },
 
@@ -121,8 +126,8 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
           step,
           attempt,
           model,
-          position: event.seq,
-          at: event.at,
+          position: event.position,
+          at: event.time,
           status: "streaming",
           parts: [],
         },

@@ -74,7 +74,7 @@ export {
   type PromptEntry,
   type PromptOrigin,
   hasUnanswered,
-  isPromptThinned,
+  isPromptTrimmed,
   itemMessages,
   messagesSince,
   modelOf,

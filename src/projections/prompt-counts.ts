@@ -62,11 +62,11 @@ export const promptCounts: Projection<PromptCounts> = defineProjection<PromptCou
     "step.finished": ended,
     "step.failed": ended,
     "step.interrupted": ended,
-    "context.counted": ({ turn, step }, { seq, data: { model, tokens } }) => ({
+    "context.counted": ({ turn, step }, { position, data: { model, tokens } }) => ({
       turn,
       step,
       asked: true,
-      last: { position: seq, model, tokens, turn, step },
+      last: { position, model, tokens, turn, step },
     }),
     "context.count-failed": (state) => ({ ...state, asked: true }),
     "session.configured": otherAgent,

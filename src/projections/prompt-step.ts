@@ -46,7 +46,7 @@ export function stepMessages(
 }
 
 /** Whether reasoning of a step was taken out of the log. */
-export function isThinned({ parts }: StepItem): boolean {
+export function isTrimmed({ parts }: StepItem): boolean {
   return parts.some(isDropped);
 }
 
@@ -76,7 +76,7 @@ function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "prov
 export function sendableParts(step: StepItem): readonly HistoryPart[] {
   const told = step.parts.filter((part) => !isGone(part, step.parts));
   const whole = step.status === "finished";
-  const there = isThinned(step) ? told.filter((part) => !isDropped(part)).map(withoutItemId) : told;
+  const there = isTrimmed(step) ? told.filter((part) => !isDropped(part)).map(withoutItemId) : told;
   const parts = whole ? there : there.filter((part) => isAnswered(part, there));
   return parts.filter((part, index) => !isReasoning(part) || isFollowed(parts.slice(index + 1)));
 }

@@ -8,7 +8,7 @@ import { deepFreeze, type ModelName, type StoredUserPart } from "../events/index
 import type { Compaction, ContextView } from "./context-view.ts";
 import { coveredBy, itemRuns } from "./covered.ts";
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
-import { isThinned, stepMessages } from "./prompt-step.ts";
+import { isTrimmed, stepMessages } from "./prompt-step.ts";
 import { isCompaction, shownItem, showsEverything, type Shown } from "./shown-item.ts";
 import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered-calls.ts";
 
@@ -48,9 +48,9 @@ export function promptMessages(history: HistoryState, view: ContextView): readon
 }
 
 /** Whether the prompt would be another one if no reasoning had been taken out of the log. */
-export function isPromptThinned(history: HistoryState, view: ContextView): boolean {
+export function isPromptTrimmed(history: HistoryState, view: ContextView): boolean {
   return shownItems(history, view).some(
-    (shown) => !isCompaction(shown) && shown.kind === "step" && isThinned(shown),
+    (shown) => !isCompaction(shown) && shown.kind === "step" && isTrimmed(shown),
   );
 }
 

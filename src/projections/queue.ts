@@ -58,12 +58,12 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
   }),
   initial: { waiting: [], accepted: [] },
   on: {
-    "message.queued": (state, { seq, at, data }) => ({
+    "message.queued": (state, { position, time: at, data }) => ({
       waiting: [
         ...state.waiting,
-        { id: data.id, content: data.content, delivery: data.delivery, position: seq, at },
+        { id: data.id, content: data.content, delivery: data.delivery, position, at },
       ],
-      accepted: withEntry(state.accepted, data.id, seq),
+      accepted: withEntry(state.accepted, data.id, position),
     }),
     "message.delivered": (state, { data }) => remove(state, data.ids),
     "message.rescheduled": (state, { data }) => ({

@@ -10,15 +10,15 @@ const positions = new WeakMap<CallOutcome, number>();
 
 /** The outcome that a result makes; knows from then on where it stands. */
 export function succeeded({
-  seq,
+  position,
   data,
-}: Pick<SessionEvent<"tool.succeeded">, "seq" | "data">): CallOutcome {
+}: Pick<SessionEvent<"tool.succeeded">, "position" | "data">): CallOutcome {
   const { output, modelOutput } = data;
   const outcome: CallOutcome =
     modelOutput === undefined
       ? { status: "succeeded", output }
       : { status: "succeeded", output, modelOutput: sendableOutput(modelOutput) };
-  positions.set(outcome, seq);
+  positions.set(outcome, position);
   return outcome;
 }
 

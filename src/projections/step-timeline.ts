@@ -95,13 +95,13 @@ class OpenStep {
   constructor(began: SessionEvent<"step.started">) {
     this.step = began.data.step;
     this.#began = began;
-    this.#attemptAt = began.at;
-    this.#lastAt = began.at;
-    this.#begin("waiting", "", began.at);
+    this.#attemptAt = began.time;
+    this.#lastAt = began.time;
+    this.#begin("waiting", "", began.time);
   }
 
   /** Another attempt. */
-  again({ at, data }: SessionEvent<"step.started">): void {
+  again({ time: at, data }: SessionEvent<"step.started">): void {
     this.#attempts = data.attempt;
     this.#attemptAt = at;
     this.#lastTokenAt = undefined;
@@ -110,7 +110,7 @@ class OpenStep {
   }
 
   see(event: SessionEvent): void {
-    const { at } = event;
+    const { time: at } = event;
     switch (event.type) {
       case "part.text-start":
       case "part.text-delta":
@@ -146,7 +146,7 @@ class OpenStep {
   }
 
   #seeTool(event: SessionEvent): void {
-    const { at } = event;
+    const { time: at } = event;
     switch (event.type) {
       case "tool.approval-requested":
         return this.#begin("approval", event.data.callId, at, event.data.toolName);
@@ -174,7 +174,7 @@ class OpenStep {
 
   timeline(): StepTimeline {
     const { turn, step, model } = this.#began.data;
-    const startedAt = this.#began.at;
+    const startedAt = this.#began.time;
     const first = this.#firstToken;
     const streamMs = first === undefined ? 0 : (this.#streamEnd ?? this.#lastAt) - first.at;
     const tokens = this.#usage?.outputTokens ?? 0;
@@ -183,7 +183,7 @@ class OpenStep {
       step,
       attempts: this.#attempts,
       model,
-      position: this.#began.seq,
+      position: this.#began.position,
       startedAt,
       ...(this.#outcome === undefined ? {} : { outcome: this.#outcome }),
       totalMs: this.#lastAt - startedAt,
@@ -202,7 +202,7 @@ class OpenStep {
       this.#end("waiting", "", at);
       this.#firstToken = { at, afterMs: at - this.#attemptAt };
     } else if (this.#lastTokenAt !== undefined && at > this.#lastTokenAt) {
-      const began = this.#began.at;
+      const began = this.#began.time;
       this.#spans.push({ kind: "gap", from: this.#lastTokenAt - began, to: at - began });
     }
     this.#lastTokenAt = at;
@@ -212,7 +212,7 @@ class OpenStep {
   }
 
   #begin(kind: SpanKind, id: string, at: number, label?: string): void {
-    const from = at - this.#began.at;
+    const from = at - this.#began.time;
     const span: OpenSpan = { kind, from, ...(label === undefined ? {} : { label }) };
     this.#spans.push(span);
     this.#open.set(`${kind} ${id}`, span);
@@ -224,7 +224,7 @@ class OpenStep {
     const span = this.#open.get(key);
     if (span === undefined) return;
     this.#open.delete(key);
-    span.to = at - this.#began.at;
+    span.to = at - this.#began.time;
     if (outcome !== undefined) span.outcome = outcome;
     this.#lastAt = at;
   }

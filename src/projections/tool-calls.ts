@@ -67,7 +67,7 @@ function update(
 
 function end(
   state: ToolCallsState,
-  { at, data }: { readonly at: number; readonly data: CallKey },
+  { time, data }: { readonly time: number; readonly data: CallKey },
   status: ToolCallStatus,
 ): ToolCallsState {
   const index = indexOf(state, data);
@@ -76,7 +76,7 @@ function end(
   return {
     ...state,
     open: state.open.toSpliced(index, 1),
-    ended: [...state.ended, { ...call, status, endedAt: at }],
+    ended: [...state.ended, { ...call, status, endedAt: time }],
   };
 }
 
@@ -119,13 +119,13 @@ export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsS
       update(state, data, (call) => ({ ...call, status: "awaiting-approval" })),
     "tool.approval-answered": (state, { data }) =>
       update(state, data, (call) => ({ ...call, status: data.approved ? "approved" : "refused" })),
-    "tool.started": (state, { at, data }) =>
+    "tool.started": (state, { time, data }) =>
       update(state, data, (call) => ({
         ...call,
         status: "running",
         attempts: data.attempt,
         effectId: data.effectId,
-        startedAt: call.startedAt ?? at,
+        startedAt: call.startedAt ?? time,
       })),
     "tool.succeeded": (state, event) => end(state, event, "succeeded"),
     "tool.failed": (state, event) => end(state, event, "failed"),

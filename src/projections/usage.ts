@@ -228,10 +228,10 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
       ...state,
       running: { turn, step, model, estimate },
     }),
-    "step.finished": (state, { at, data }) => ended(state, data.step, at, data.usage),
-    "step.failed": (state, { at, data }) => ended(state, data.step, at, data.usage),
-    "step.interrupted": (state, { at, data }) => ended(state, data.step, at, data.usage),
-    "step.retrying": (state, { at, data: { usage: spent } }) => {
+    "step.finished": (state, { time: at, data }) => ended(state, data.step, at, data.usage),
+    "step.failed": (state, { time: at, data }) => ended(state, data.step, at, data.usage),
+    "step.interrupted": (state, { time: at, data }) => ended(state, data.step, at, data.usage),
+    "step.retrying": (state, { time: at, data: { usage: spent } }) => {
       const { running } = state;
       if (spent === undefined || running === undefined) return state;
       const told = { ...state, running: { ...running, isTold: true as const } };
@@ -242,9 +242,10 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
       state.running === undefined
         ? state
         : { ...state, running: { ...state.running, isTold: true as const } },
-    "context.compacted": (state, { at, data }) => spentBeside(state, "compaction", at, data),
-    "context.compaction-rejected": (state, { at, data }) =>
+    "context.compacted": (state, { time: at, data }) => spentBeside(state, "compaction", at, data),
+    "context.compaction-rejected": (state, { time: at, data }) =>
       spentBeside(state, "compaction", at, data),
-    "context.summary-rejected": (state, { at, data }) => spentBeside(state, "compaction", at, data),
+    "context.summary-rejected": (state, { time: at, data }) =>
+      spentBeside(state, "compaction", at, data),
   },
 });

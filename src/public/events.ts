@@ -72,7 +72,7 @@ export type {
   SessionEntry,
   Snapshot,
 } from "../events/index.ts";
-export { isSealedInLog } from "../events/index.ts";
+export { isEncryptedInLog } from "../events/index.ts";
 export { digestIn, HashChain, type ChainEnd, type ChainLink } from "../events/index.ts";
 export {
   isNestedDeeper,
@@ -107,7 +107,7 @@ export { outputFault, sendableOutput } from "../events/index.ts";
 export { isRedacted, REDACTED } from "../events/index.ts";
 export { asRun, renumbered, unchained } from "../events/index.ts";
 export { isDelta } from "../events/index.ts";
-export { isIn, isLandmark, thinned, type ThinningRule } from "../events/index.ts";
+export { isIn, isLandmark, trimmed, type TrimRule } from "../events/index.ts";
 export { parseSessionId } from "../events/index.ts";
 export {
   forkPointSchema,
@@ -121,7 +121,7 @@ export {
   type OfferedTool,
   type PositionRange,
   type RecoveryPolicy,
-  type ThinnedContent,
+  type TrimmedContent,
 } from "../events/index.ts";
 export {
   estimateSchema,

@@ -17,7 +17,7 @@ export {
   modelMedia,
   planCuts,
   planOmission,
-  planningGround,
+  planBudget,
   planPruning,
   promptCache,
   sessionCost,
@@ -49,7 +49,7 @@ export {
   type ModelPrices,
   type OmissionInput,
   type OmissionPlan,
-  type PlanningGround,
+  type PlanBudget,
   type PromptCache,
   type PruneOptions,
   type PruningInput,
@@ -110,7 +110,7 @@ export {
   type RepairOptions,
   type RepairReport,
   type StoreLog,
-  type ThinnedSession,
+  type TrimmedSession,
 } from "../store/leveldb/index.ts";
 export { sessionMachine, type MachineState, type SessionMachine } from "../machines/index.ts";
 export { offlineModel, type OfflineModelOptions } from "../models/index.ts";
@@ -172,9 +172,9 @@ export {
   type UserInput,
 } from "../media/index.ts";
 export {
-  compactLog,
-  type CompactedLog,
-  type CompactLogOptions,
+  trimLog,
+  type TrimmedLog,
+  type TrimLogOptions,
   type KeptSteps,
 } from "../archive/trim/index.ts";
 export {

@@ -72,7 +72,7 @@ export {
 export {
   CUT_OFF_NOTE,
   hasUnanswered,
-  isPromptThinned,
+  isPromptTrimmed,
   itemMessages,
   messagesSince,
   modelOf,

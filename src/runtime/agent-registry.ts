@@ -8,7 +8,7 @@ import { type McpServers, equipAgent, type CallTool } from "../mcp/index.ts";
 import { lateCatalogue, type LateCatalogue } from "./late-catalogue.ts";
 
 /** An agent with what is known of models. */
-export interface Crew {
+export interface SessionAgent {
   /** As it was given, without what MCP servers offer. */
   readonly given: Agent;
   readonly prepared: PreparedAgent;
@@ -23,30 +23,34 @@ export interface AgentChanges {
   readonly tools?: NonNullable<Agent["tools"]>;
 }
 
-export class Crews {
-  #usual: Crew;
-  readonly #others = new Map<string, Crew>();
+export class AgentRegistry {
+  #usual: SessionAgent;
+  readonly #others = new Map<string, SessionAgent>();
 
   constructor(given: Agent, prepared: PreparedAgent) {
-    this.#usual = crewOf(given, prepared);
+    this.#usual = sessionAgentOf(given, prepared);
   }
 
-  of(session: string): Crew {
+  of(session: string): SessionAgent {
     return this.#others.get(session) ?? this.#usual;
   }
 
   /** Says who runs a session from now on: before it wakes up. */
-  set(session: string, crew: Crew): void {
-    if (crew !== this.#usual) this.#others.set(session, crew);
+  set(session: string, sessionAgent: SessionAgent): void {
+    if (sessionAgent !== this.#usual) this.#others.set(session, sessionAgent);
   }
 
   /** Gives a session's crew what MCP servers offer now, and with it all who share it; the same crew where that has not changed. */
-  async equip(session: string, offer: McpOffer, call: CallTool): Promise<Crew> {
-    const crew = this.of(session);
-    if (JSON.stringify(crew.prepared.description.mcp) === JSON.stringify(offer)) return crew;
-    const equipped = { ...crew, prepared: await equipAgent(crew.given, offer, call) };
-    if (crew === this.#usual) this.#usual = equipped;
-    else if (this.#others.get(session) === crew) this.#others.set(session, equipped);
+  async equip(session: string, offer: McpOffer, call: CallTool): Promise<SessionAgent> {
+    const sessionAgent = this.of(session);
+    if (JSON.stringify(sessionAgent.prepared.description.mcp) === JSON.stringify(offer))
+      return sessionAgent;
+    const equipped = {
+      ...sessionAgent,
+      prepared: await equipAgent(sessionAgent.given, offer, call),
+    };
+    if (sessionAgent === this.#usual) this.#usual = equipped;
+    else if (this.#others.get(session) === sessionAgent) this.#others.set(session, equipped);
     return equipped;
   }
 }
@@ -56,11 +60,11 @@ export class Crews {
  * @param servers - The MCP servers of the runtime.
  * @throws TurnlogError `INVALID_INPUT`
  */
-export async function changedCrew(
-  before: Crew,
+export async function changedAgent(
+  before: SessionAgent,
   { agent, model, instructions, tools }: AgentChanges,
   servers: McpServers | undefined,
-): Promise<Crew> {
+): Promise<SessionAgent> {
   const changes = {
     ...(model === undefined ? {} : { model }),
     ...(instructions === undefined ? {} : { instructions }),
@@ -71,9 +75,9 @@ export async function changedCrew(
   check(agentSchema, given, "fork", { name: "agent" });
   // An agent whose tools alone are changed keeps its policies: calls of before may need them.
   if (agent !== undefined) checkPolicies(given, servers, "fork");
-  return crewOf(given, await prepareAgent(given));
+  return sessionAgentOf(given, await prepareAgent(given));
 }
 
-function crewOf(given: Agent, prepared: PreparedAgent): Crew {
+function sessionAgentOf(given: Agent, prepared: PreparedAgent): SessionAgent {
   return { given, prepared, catalogue: lateCatalogue(given.context?.catalogue) };
 }

@@ -14,8 +14,8 @@ import {
   type EventLog,
 } from "../events/index.ts";
 import type { Backup, BackupOptions, StoreLog } from "../store/leveldb/index.ts";
-import type { AwakeSession } from "./live-session.ts";
-import { AwakeSessions } from "./live-sessions.ts";
+import type { LiveSession } from "./live-session.ts";
+import { LiveSessions } from "./live-sessions.ts";
 import {
   openBlobs,
   type OpenedBlobs,
@@ -24,7 +24,7 @@ import {
   type DeletedWithBlobs,
 } from "../media/index.ts";
 import { prepareAgent, type PreparedAgent, checkContext } from "../agent/index.ts";
-import { Crews } from "./agent-registry.ts";
+import { AgentRegistry } from "./agent-registry.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { redactLive } from "./live-redaction.ts";
@@ -43,12 +43,12 @@ import { deleteSchema, openSessionSchema } from "./store-schemas.ts";
 import { toStoredError } from "../shared/index.ts";
 import { hasLog, openStore, type RuntimeOptions } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
-import { createSession } from "./session-handle.ts";
+import { sessionHandle } from "./session-handle.ts";
 import {
-  compactLog,
-  compactLogSchema,
-  type CompactedLog,
-  type CompactLogOptions,
+  trimLog,
+  trimLogSchema,
+  type TrimmedLog,
+  type TrimLogOptions,
 } from "../archive/trim/index.ts";
 
 /**
@@ -103,23 +103,23 @@ class OpenRuntime implements Runtime {
   /** The log, where it was opened here. */
   readonly #store: StoreLog | undefined;
   readonly #options: RuntimeOptions;
-  readonly #crews: Crews;
+  readonly #agents: AgentRegistry;
   readonly #blobs: OpenedBlobs;
   readonly #mcp: OpenMcpServers | undefined;
-  readonly #awake: AwakeSessions;
+  readonly #liveSessions: LiveSessions;
   #closing: Promise<void> | undefined;
 
   constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
     const onWarning = this.#warn;
     this.#store = store;
     this.#options = options;
-    this.#crews = new Crews(options.agent, prepared);
+    this.#agents = new AgentRegistry(options.agent, prepared);
     this.#blobs = openBlobs(options, log);
     this.#mcp = openMcpServers({ clock: Date.now, ...options, onWarning }, prepared.agent);
-    this.#awake = new AwakeSessions({
+    this.#liveSessions = new LiveSessions({
       options,
       log,
-      crews: this.#crews,
+      agents: this.#agents,
       blobs: this.#blobs,
       mcp: this.#mcp,
       onWarning,
@@ -131,23 +131,23 @@ class OpenRuntime implements Runtime {
     const session = parseSessionId(id);
     check(openSessionSchema, options, "session", { name: "options", session });
     const { createIfMissing = true } = options;
-    const awake = this.#awake;
+    const liveSessions = this.#liveSessions;
     if (!createIfMissing) {
-      awake.assertOpen(session);
+      liveSessions.assertOpen(session);
       await checkPosition(this.log, session);
     }
-    await awake.wake(session);
-    const opened = createSession(session, {
+    await liveSessions.activate(session);
+    const opened = sessionHandle(session, {
       log: this.log,
       newId: () => this.#newId(),
       attachments: this.#options.attachments ?? {},
-      ready: () => this.#crews.of(session).catalogue.ready(),
+      ready: () => this.#agents.of(session).catalogue.ready(),
       redact: (name, what, options) => this.redact(name, what, options),
-      equip: awake.equip(session),
+      equip: liveSessions.equip(session),
       fork: (from, fork, recovery) =>
-        awake.working(from, () => forkLive(from, fork, this.#forkHost(), recovery)),
-      actor: async (name) => (await awake.wake(name)).actor,
-      watch: (look) => awake.watch(session, look),
+        liveSessions.working(from, () => forkLive(from, fork, this.#forkHost(), recovery)),
+      actor: async (name) => (await liveSessions.activate(name)).actor,
+      watch: (look) => liveSessions.watch(session, look),
     });
     return checkedSession(opened);
   }
@@ -159,9 +159,9 @@ class OpenRuntime implements Runtime {
   async delete(id: string, options: DeleteOptions = {}): Promise<DeletedWithBlobs> {
     const session = parseSessionId(id);
     check(deleteSchema, options, "delete", { name: "options", session });
-    const refusal = ({ actor }: AwakeSession): TurnlogError | undefined =>
+    const refusal = ({ actor }: LiveSession): TurnlogError | undefined =>
       actor.isIdle ? undefined : inTurn(session, actor.state.position);
-    return await this.#awake.whileAsleep(session, refusal, async () => {
+    return await this.#liveSessions.whileAsleep(session, refusal, async () => {
       if (await waitsForApproval(this.log, session)) throw inTurn(session);
       return await deleteSession(this.log, this.#blobs.store, session, options, this.#warn);
     });
@@ -176,14 +176,14 @@ class OpenRuntime implements Runtime {
     check(redactedSchema, what, "redact", { name: "what", session });
     check(redactSchema, options, "redact", { name: "options", session });
     const { clock = Date.now } = this.#options;
-    return await this.#awake.whileNobodyWakes(session, (awake, putAway) =>
-      redactLive(session, what, { ...options, log: this.log, now: clock(), awake, putAway }),
+    return await this.#liveSessions.whileInactive(session, (live, putAway) =>
+      redactLive(session, what, { ...options, log: this.log, now: clock(), awake: live, putAway }),
     );
   }
 
   async collectBlobs(): Promise<CollectedBlobs> {
     const { store } = this.#blobs;
-    this.#awake.assertOpen("any");
+    this.#liveSessions.assertOpen("any");
     return store === undefined ? { removed: 0, bytes: 0 } : await collectBlobs(this.log, store);
   }
 
@@ -196,18 +196,20 @@ class OpenRuntime implements Runtime {
     );
   }
 
-  async compactLog(id: string, options: CompactLogOptions): Promise<CompactedLog> {
+  async trimLog(id: string, options: TrimLogOptions): Promise<TrimmedLog> {
     const session = parseSessionId(id);
-    check(compactLogSchema, options, "compactLog", { name: "options", session });
+    check(trimLogSchema, options, "trimLog", { name: "options", session });
     const store = this.#store;
     if (store === undefined) {
       throw new TurnlogError(
         "COMMAND_REFUSED",
-        `This runtime was given its log, and nothing of session ${session} was dropped. Call \`compactLog\` with the log, where you opened it, when nobody runs the session.`,
+        `This runtime was given its log, and nothing of session ${session} was dropped. Call \`trimLog\` with the log, where you opened it, when nobody runs the session.`,
         { session },
       );
     }
-    return await this.#awake.whileAsleep(session, inUse, () => compactLog(store, session, options));
+    return await this.#liveSessions.whileAsleep(session, inUse, () =>
+      trimLog(store, session, options),
+    );
   }
 
   close(): Promise<void> {
@@ -238,21 +240,21 @@ class OpenRuntime implements Runtime {
     return {
       blobs: this.#blobs,
       log: this.log,
-      crews: this.#crews,
+      agents: this.#agents,
       servers: this.#options.mcp,
       newId: () => this.#newId(),
       attachments: this.#options.attachments ?? {},
       clock: this.#options.clock ?? Date.now,
       open: async (session, recovery) => {
         // Until its first turn ends, the list of sessions would have to read all that it shares.
-        this.#awake.keep(await this.#awake.wake(session, recovery), "forked");
+        this.#liveSessions.keep(await this.#liveSessions.activate(session, recovery), "forked");
         return await this.session(session);
       },
     };
   }
 
   async #close(): Promise<void> {
-    await this.#awake.close();
+    await this.#liveSessions.close();
     await this.#mcp?.close();
     if (!hasLog(this.#options)) await this.log.close();
   }
@@ -267,7 +269,7 @@ function inTurn(session: string, position?: number): TurnlogError {
 }
 
 /** Whoever waits for something of it would be told of rows that have changed. */
-function inUse({ actor, watchers }: AwakeSession): TurnlogError | undefined {
+function inUse({ actor, watchers }: LiveSession): TurnlogError | undefined {
   if (actor.isIdle && watchers.size === 0) return undefined;
   const { session, state } = actor;
   return new TurnlogError(

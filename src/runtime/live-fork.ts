@@ -15,7 +15,7 @@ import {
   heldInput,
   receiveInput,
 } from "../media/index.ts";
-import { changedCrew, type Crews } from "./agent-registry.ts";
+import { changedAgent, type AgentRegistry } from "./agent-registry.ts";
 import { forkPoint, type SessionState, stateAt } from "../state/index.ts";
 import { forkSession } from "../archive/index.ts";
 import type { ForkOptions, Session } from "./session.ts";
@@ -24,7 +24,7 @@ import type { McpServers } from "../mcp/index.ts";
 /** What the runtime lends for it. */
 export interface ForkHost {
   readonly log: EventLog;
-  readonly crews: Crews;
+  readonly agents: AgentRegistry;
   readonly newId: () => string;
   /** How files of an edited message are read. */
   readonly attachments: AttachmentOptions;
@@ -42,7 +42,7 @@ export interface ForkHost {
 export async function forkLive(
   session: string,
   options: ForkOptions,
-  { log, crews, newId, clock, attachments, blobs, servers, open }: ForkHost,
+  { log, agents: crews, newId, clock, attachments, blobs, servers, open }: ForkHost,
   recovery?: RecoveryPolicy,
 ): Promise<Session> {
   const { id = newId(), at, edit, undo = false } = options;
@@ -59,7 +59,7 @@ export async function forkLive(
     );
   }
   const before = crews.of(session);
-  const crew = await changedCrew(before, options, servers);
+  const sessionAgent = await changedAgent(before, options, servers);
   const point = edit === undefined && !undo ? undefined : await forkPoint(log, session, at, undo);
   const position = point?.position ?? at;
   // Held until the fork has said it.
@@ -70,11 +70,11 @@ export async function forkLive(
   await forkSession(log, session, {
     as,
     ...(position === undefined ? {} : { at: position }),
-    ...(crew === before ? {} : { agent: crew.prepared.description }),
+    ...(sessionAgent === before ? {} : { agent: sessionAgent.prepared.description }),
     withdraw: point?.waiting ?? [],
     now: clock(),
   });
-  crews.set(as, crew);
+  crews.set(as, sessionAgent);
   const fork = await open(as, recovery);
   if (edited !== undefined) await fork.send(edited);
   return fork;

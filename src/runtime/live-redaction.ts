@@ -6,7 +6,7 @@
 import { setImmediate } from "node:timers/promises";
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import { linkOf } from "../state/index.ts";
-import type { KeptSession, SessionActor } from "./session/index.ts";
+import type { SnapshotWriter, SessionActor } from "./session/index.ts";
 import {
   redactSession,
   type Redacted,
@@ -16,7 +16,7 @@ import {
 
 interface Awake {
   readonly actor: SessionActor;
-  readonly kept: KeptSession;
+  readonly snapshots: SnapshotWriter;
 }
 
 /** What the runtime lends for it. */
@@ -33,13 +33,13 @@ export async function redactLive<Live extends Awake>(
   { log, awake, putAway, ...options }: LiveRedactionOptions<Live>,
 ): Promise<Redacted> {
   const holders: Live[] = [];
-  for (const [name, waking] of awake) {
+  for (const [name, activation] of awake) {
     if (!(await shares(log, name, session))) continue;
     // One that cannot be woken up has nothing in memory.
-    const live = await waking.catch(() => undefined);
+    const live = await activation.catch(() => undefined);
     if (live !== undefined) holders.push(live);
   }
-  for (const { kept, actor } of holders) {
+  for (const { snapshots: kept, actor } of holders) {
     await kept.stored;
     if (actor.failure === undefined) await actor.durable();
   }

@@ -6,8 +6,8 @@
 import type { EventLog, RecoveryPolicy, SessionEvent, TurnlogError } from "../events/index.ts";
 import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index.ts";
 import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts";
-import type { Crew } from "./agent-registry.ts";
-import { KeptSession, SessionActor, openChain, Watchers } from "./session/index.ts";
+import type { SessionAgent } from "./agent-registry.ts";
+import { SnapshotWriter, SessionActor, openChain, Watchers } from "./session/index.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 import { DEFAULT_GRACE_MS, systemTimer } from "../shared/index.ts";
@@ -19,37 +19,37 @@ const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> =
   "stream-text": async () => (await import("./model/stream-text.ts")).streamTextCall,
 };
 
-export interface AwakeSession {
+export interface LiveSession {
   readonly actor: SessionActor;
   readonly watchers: Watchers;
   /** What is stored of it beside its log. */
-  readonly kept: KeptSession;
+  readonly snapshots: SnapshotWriter;
   /** Set when it has been handed out: until then it is only being woken up. */
   isAwake: boolean;
   sleep: Disposable | undefined;
 }
 
 /** What is lent to a session that wakes up. */
-export interface WakingHost {
+export interface ActivationHost {
   readonly options: RuntimeOptions;
   readonly log: EventLog;
   readonly blobs: OpenedBlobs;
   readonly onWarning: (error: TurnlogError) => void;
   /** Who runs it; `goesOn` where it may be called on at once, with the tools that it has then. */
-  readonly crew: (session: string, goesOn: boolean) => Promise<Crew>;
+  readonly sessionAgent: (session: string, goesOn: boolean) => Promise<SessionAgent>;
   /** Whether a description says all: what MCP servers offer may not be known yet. */
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
   readonly onFailure: (actor: SessionActor) => void;
   /** Told after each event has been recorded and its effects are under way. */
-  readonly onRecorded: (awake: AwakeSession, event: SessionEvent) => void;
+  readonly onRecorded: (live: LiveSession, event: SessionEvent) => void;
 }
 
 /** @throws TurnlogError what reading the log throws, `SESSION_FAILED` */
-export async function wakeUp(
+export async function activate(
   session: string,
-  host: WakingHost,
+  host: ActivationHost,
   recovery: RecoveryPolicy = host.options.recovery ?? "stop",
-): Promise<AwakeSession> {
+): Promise<LiveSession> {
   const { options, log, onWarning } = host;
   const { stepSource = "language-model-call", graceMs = DEFAULT_GRACE_MS } = options;
   const { maxRecoveries = 3, hashChain = false } = options;
@@ -59,7 +59,7 @@ export async function wakeUp(
   const { state, due } = await foldedStates(kept.state, rest);
   // What was left in the middle of a turn may go on with a step.
   const goesOn = !isAtRest(state) && recovery === "continue";
-  const { prepared, catalogue } = await host.crew(session, goesOn);
+  const { prepared, catalogue } = await host.sessionAgent(session, goesOn);
   const watchers = new Watchers();
   const blobs = new SessionBlobs({
     session,
@@ -89,36 +89,36 @@ export async function wakeUp(
       clock,
       timer,
       random,
-      order: options.order,
+      replayGate: options.replayGate,
       onFailure: (error) => {
         host.onFailure(actor);
         watchers.fail(error);
       },
       onRecorded: (event) => {
-        host.onRecorded(awake, event);
+        host.onRecorded(live, event);
       },
     },
     state,
   );
-  const awake: AwakeSession = {
+  const live: LiveSession = {
     actor,
     watchers,
-    kept: new KeptSession({ log, actor, kept, due, onWarning }),
+    snapshots: new SnapshotWriter({ log, actor, kept, due, onWarning }),
     isAwake: false,
     sleep: undefined,
   };
   await introduce(actor, prepared, host);
   if (!isAtRest(actor.state)) await catalogue.ready();
   actor.recover();
-  awake.isAwake = true;
-  return awake;
+  live.isAwake = true;
+  return live;
 }
 
 /** A new session is told who runs it; an old one only when that has changed. */
 async function introduce(
   actor: SessionActor,
   { description: agent }: PreparedAgent,
-  { isComplete }: WakingHost,
+  { isComplete }: ActivationHost,
 ): Promise<void> {
   const { position, summary, machine } = actor.state;
   if (position === 0) {

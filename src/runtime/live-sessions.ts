@@ -5,29 +5,29 @@
 
 import { setImmediate } from "node:timers/promises";
 import { TurnlogError, type RecoveryPolicy, type SessionEvent } from "../events/index.ts";
-import { wakeUp, type AwakeSession, type WakingHost } from "./live-session.ts";
-import type { Crew, Crews } from "./agent-registry.ts";
+import { activate, type LiveSession, type ActivationHost } from "./live-session.ts";
+import type { SessionAgent, AgentRegistry } from "./agent-registry.ts";
 import type { KeepingMoment, SessionActor } from "./session/index.ts";
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest } from "../state/index.ts";
 import { closed, gone, isBack, reopened } from "./runtime.ts";
 import { after } from "../shared/index.ts";
 
-export interface AwakeSessionsOptions extends Pick<
-  WakingHost,
+export interface LiveSessionsOptions extends Pick<
+  ActivationHost,
   "options" | "log" | "blobs" | "onWarning"
 > {
-  readonly crews: Crews;
+  readonly agents: AgentRegistry;
   readonly mcp: OpenMcpServers | undefined;
 }
 
-export class AwakeSessions {
-  readonly #crews: Crews;
+export class LiveSessions {
+  readonly #agents: AgentRegistry;
   readonly #mcp: OpenMcpServers | undefined;
-  readonly #host: WakingHost;
-  readonly #awake = new Map<string, Promise<AwakeSession>>();
+  readonly #host: ActivationHost;
+  readonly #live = new Map<string, Promise<LiveSession>>();
   /** By whom a session is run, what it is known by above: a name may have been given to another since. */
-  readonly #places = new WeakMap<SessionActor, Promise<AwakeSession>>();
+  readonly #places = new WeakMap<SessionActor, Promise<LiveSession>>();
   /** Sessions of which something is still being written by nobody who is awake: nobody wakes them meanwhile. */
   readonly #resting = new Map<string, Promise<unknown>>();
   /** What is done with several sessions at once, which closing waits for. */
@@ -38,12 +38,12 @@ export class AwakeSessions {
   #alone: Promise<unknown> | undefined;
   #isClosing = false;
 
-  constructor({ crews, mcp, ...lent }: AwakeSessionsOptions) {
-    this.#crews = crews;
+  constructor({ agents: crews, mcp, ...lent }: LiveSessionsOptions) {
+    this.#agents = crews;
     this.#mcp = mcp;
     this.#host = {
       ...lent,
-      crew: async (session, goesOn) =>
+      sessionAgent: async (session, goesOn) =>
         goesOn && mcp !== undefined ? await this.#equipped(session, mcp) : crews.of(session),
       // What its servers offer is not known yet: it is told when it is.
       isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
@@ -52,35 +52,35 @@ export class AwakeSessions {
         // Whoever wakes it up again reads what this one may still be writing.
         this.#rest(actor.session, actor.settled());
       },
-      onRecorded: (awake, event) => {
-        this.#recorded(awake, event);
+      onRecorded: (live, event) => {
+        this.#recorded(live, event);
       },
     };
   }
 
   /** @throws TurnlogError `RUNTIME_CLOSED`, `SESSION_DELETED`, and what reading the log throws */
-  async wake(session: string, recovery?: RecoveryPolicy): Promise<AwakeSession> {
+  async activate(session: string, recovery?: RecoveryPolicy): Promise<LiveSession> {
     let busy = this.#busy(session);
     for (; busy !== undefined; busy = this.#busy(session)) await busy;
     this.assertOpen(session);
-    const known = this.#awake.get(session);
+    const known = this.#live.get(session);
     if (known !== undefined) return await known;
-    const waking: Promise<AwakeSession> = wakeUp(session, this.#host, recovery).then(
-      (awake) => {
-        this.#places.set(awake.actor, waking);
-        this.#sleepLater(awake);
-        return awake;
+    const activation: Promise<LiveSession> = activate(session, this.#host, recovery).then(
+      (live) => {
+        this.#places.set(live.actor, activation);
+        this.#sleepLater(live);
+        return live;
       },
       (error: unknown) => {
-        if (this.#awake.get(session) === waking) this.#awake.delete(session);
+        if (this.#live.get(session) === activation) this.#live.delete(session);
         // A session that is new to the actor may be one that was deleted: only the log knows.
         const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
         const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
         throw isGone ? gone(session, cause) : error;
       },
     );
-    this.#awake.set(session, waking);
-    return await waking;
+    this.#live.set(session, activation);
+    return await activation;
   }
 
   /** Resolves with what `look` finds after an event, whoever runs the session by then. */
@@ -89,7 +89,7 @@ export class AwakeSessions {
     look: (actor: SessionActor) => Found | undefined,
   ): Promise<Found> {
     for (;;) {
-      const { actor, watchers } = await this.wake(session);
+      const { actor, watchers } = await this.activate(session);
       try {
         return await watchers.watch(actor, () => look(actor));
       } catch (error) {
@@ -115,7 +115,7 @@ export class AwakeSessions {
   }
 
   /** Stores what is known of a session, so that whoever opens or lists it reads less. */
-  keep({ kept }: AwakeSession, moment: KeepingMoment): void {
+  keep({ snapshots: kept }: LiveSession, moment: KeepingMoment): void {
     kept.keep(moment);
     const { stored } = kept;
     this.#keeping.add(stored);
@@ -128,7 +128,7 @@ export class AwakeSessions {
    */
   async whileAsleep<Result>(
     session: string,
-    refusal: (awake: AwakeSession) => TurnlogError | undefined,
+    refusal: (live: LiveSession) => TurnlogError | undefined,
     change: () => Promise<Result>,
   ): Promise<Result> {
     let busy = this.#busy(session);
@@ -140,18 +140,18 @@ export class AwakeSessions {
   }
 
   /** Changes what is stored while nobody wakes up; whoever `change` puts away is woken up again. */
-  async whileNobodyWakes<Result>(
+  async whileInactive<Result>(
     session: string,
     change: (
-      awake: ReadonlyMap<string, Promise<AwakeSession>>,
-      putAway: (one: AwakeSession) => void,
+      live: ReadonlyMap<string, Promise<LiveSession>>,
+      passivateAll: (one: LiveSession) => void,
     ) => Promise<Result>,
   ): Promise<Result> {
     while (this.#resting.size > 0 || this.#alone !== undefined)
       await Promise.allSettled([...this.#resting.values(), this.#alone]);
     this.assertOpen(session);
     const away: string[] = [];
-    const changing = change(this.#awake, (one) => {
+    const changing = change(this.#live, (one) => {
       away.push(one.actor.session);
       this.#forget(one);
     });
@@ -163,7 +163,7 @@ export class AwakeSessions {
       for (const name of away) {
         if (this.#isClosing) break;
         // What the list of sessions knew of it went with its snapshots.
-        this.keep(await this.wake(name), "forked");
+        this.keep(await this.activate(name), "forked");
       }
     }
   }
@@ -183,52 +183,52 @@ export class AwakeSessions {
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(this.#working);
-    const awake = await Promise.allSettled(this.#awake.values());
+    const awake = await Promise.allSettled(this.#live.values());
     await Promise.allSettled(
       awake.map(async (one) => {
         if (one.status === "fulfilled") await stop(one.value);
       }),
     );
-    this.#awake.clear();
+    this.#live.clear();
     await Promise.all(this.#resting.values());
     await Promise.all(this.#keeping);
   }
 
-  async #equipped(session: string, mcp: OpenMcpServers): Promise<Crew> {
-    return await this.#crews.equip(session, await mcp.offer(), mcp.call);
+  async #equipped(session: string, mcp: OpenMcpServers): Promise<SessionAgent> {
+    return await this.#agents.equip(session, await mcp.offer(), mcp.call);
   }
 
   /** Nobody has it in memory any more. */
   async #putAway(
     session: string,
-    refusal: (awake: AwakeSession) => TurnlogError | undefined,
+    refusal: (live: LiveSession) => TurnlogError | undefined,
   ): Promise<void> {
-    const awake = await this.#awake.get(session);
-    if (awake === undefined) return;
+    const live = await this.#live.get(session);
+    if (live === undefined) return;
     // Whoever was handed it before now has said what they had to say.
     await setImmediate();
-    const { actor, kept } = awake;
+    const { actor, snapshots: kept } = live;
     if (actor.failure !== undefined) return await actor.settled();
-    const refused = refusal(awake);
+    const refused = refusal(live);
     if (refused !== undefined) throw refused;
-    this.#forget(awake);
+    this.#forget(live);
     await actor.durable();
     await kept.stored;
   }
 
   /** Nothing can be recorded in it any more: who waits for it waits for the one that is woken up next. */
-  #forget({ actor, watchers, sleep }: AwakeSession): void {
+  #forget({ actor, watchers, sleep }: LiveSession): void {
     const why = reopened(actor.session);
     sleep?.[Symbol.dispose]();
-    actor.retire(why);
+    actor.passivate(why);
     this.#drop(actor);
     watchers.fail(why);
   }
 
   #drop(actor: SessionActor): void {
     const place = this.#places.get(actor);
-    if (place !== undefined && this.#awake.get(actor.session) === place)
-      this.#awake.delete(actor.session);
+    if (place !== undefined && this.#live.get(actor.session) === place)
+      this.#live.delete(actor.session);
   }
 
   /** Nobody wakes it up before that is over. */
@@ -245,32 +245,32 @@ export class AwakeSessions {
     return this.#resting.get(session) ?? this.#alone?.catch(() => {});
   }
 
-  #recorded(awake: AwakeSession, event: SessionEvent): void {
+  #recorded(live: LiveSession, event: SessionEvent): void {
     if (event.type.startsWith("part.")) return;
-    awake.watchers.look();
-    if (event.type === "step.started" || event.type === "turn.ended") this.keep(awake, event.type);
-    this.#sleepLater(awake);
+    live.watchers.look();
+    if (event.type === "step.started" || event.type === "turn.ended") this.keep(live, event.type);
+    this.#sleepLater(live);
   }
 
-  #sleepLater(awake: AwakeSession): void {
-    awake.sleep?.[Symbol.dispose]();
-    awake.sleep = undefined;
-    const { actor, watchers } = awake;
-    if (!awake.isAwake || !isAtRest(actor.state) || this.#isClosing) return;
+  #sleepLater(live: LiveSession): void {
+    live.sleep?.[Symbol.dispose]();
+    live.sleep = undefined;
+    const { actor, watchers } = live;
+    if (!live.isAwake || !isAtRest(actor.state) || this.#isClosing) return;
     const due = (): void => {
       if (!isAtRest(actor.state) || watchers.size > 0 || actor.ended !== undefined) return;
       // Whoever wakes it up reads the log: all that it knows has to be there.
-      if (!actor.isWritten) return this.#sleepLater(awake);
+      if (!actor.isWritten) return this.#sleepLater(live);
       // It is recorded, upon which there is waited again.
       if (actor.closeChain()) return;
-      actor.retire(reopened(actor.session));
+      actor.passivate(reopened(actor.session));
       this.#drop(actor);
     };
-    awake.sleep = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
+    live.sleep = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
   }
 }
 
-async function stop({ actor, watchers, sleep }: AwakeSession): Promise<void> {
+async function stop({ actor, watchers, sleep }: LiveSession): Promise<void> {
   const why = closed(actor.session);
   while (!isAtRest(actor.state) && actor.ended === undefined) {
     const { turn, stopping, skipCalls } = actor.state.machine.context;
@@ -285,7 +285,7 @@ async function stop({ actor, watchers, sleep }: AwakeSession): Promise<void> {
   }
   sleep?.[Symbol.dispose]();
   if (actor.failure === undefined) actor.closeChain();
-  actor.retire(why);
+  actor.passivate(why);
   if (actor.failure === undefined) await actor.durable();
   await actor.settled();
   // Who waits for an approval that may be given after a restart is not left hanging here.

@@ -6,7 +6,7 @@ import type { BlobOptions, AttachmentOptions } from "../media/index.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../store/leveldb/index.ts";
 import type { Agent, StepSource } from "../agent/index.ts";
 import type { McpServers } from "../mcp/index.ts";
-import type { RecordedOrder } from "../state/index.ts";
+import type { ReplayGate } from "../state/index.ts";
 import type { Timer } from "../shared/index.ts";
 
 /** Where the log is kept. */
@@ -84,7 +84,7 @@ export type RuntimeOptions = StoreOptions & {
   /** Between 0 and 1, for the jitter of retries. */
   readonly random?: () => number;
   /** For replays alone. */
-  readonly order?: RecordedOrder;
+  readonly replayGate?: ReplayGate;
 };
 
 type OwnLog = Extract<StoreOptions, { readonly log: EventLog }>;

@@ -106,7 +106,7 @@ const schema = optionsOf<AnyRuntime>(
     newId: code,
     timer: code,
     random: code,
-    order: code,
+    replayGate: code,
   },
   { agent: thing("an agent, which is an object with a `model`", isObject) },
 );

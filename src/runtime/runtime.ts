@@ -10,7 +10,7 @@ import type { Backup, BackupOptions } from "../store/leveldb/index.ts";
 import type { DeletedWithBlobs } from "../media/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { Session } from "./session.ts";
-import type { CompactedLog, CompactLogOptions } from "../archive/trim/index.ts";
+import type { TrimmedLog, TrimLogOptions } from "../archive/trim/index.ts";
 import type { ListedSession } from "../state/index.ts";
 
 /** How a session is asked for by its id. */
@@ -62,11 +62,11 @@ export interface Runtime extends AsyncDisposable {
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /**
-   * Drops delta boundaries or reasoning of a session's old steps, as {@link compactLog} does. A session
+   * Drops delta boundaries or reasoning of a session's old steps, as {@link trimLog} does. A session
    * that is awake and idle is put away first, and is opened again by whoever needs it.
-   * @throws TurnlogError as `compactLog`; `COMMAND_REFUSED` while a turn runs, and when the log is one of your own
+   * @throws TurnlogError as `trimLog`; `COMMAND_REFUSED` while a turn runs, and when the log is one of your own
    */
-  compactLog(session: string, options: CompactLogOptions): Promise<CompactedLog>;
+  trimLog(session: string, options: TrimLogOptions): Promise<TrimmedLog>;
   /** Stops what runs, waits for what was recorded, and lets go of the store. */
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ import {
 } from "./session/index.ts";
 import {
   type AttachmentOptions,
-  recordShelved,
+  recordOffloaded,
   heldInput,
   receiveInput,
   type HeldInput,
@@ -70,7 +70,7 @@ export interface SessionHost {
   watch<Found>(look: (actor: SessionActor) => Found | undefined): Promise<Found>;
 }
 
-export function createSession(id: string, host: SessionHost): Session {
+export function sessionHandle(id: string, host: SessionHost): Session {
   const { log } = host;
 
   /** The live actor of a session that is not closed: nothing is recorded after `session.closed`. */
@@ -153,18 +153,18 @@ export function createSession(id: string, host: SessionHost): Session {
       if (known !== undefined) return await sendAgain(input, messageId, delivery);
       const said = await receiveInput(id, input, host.attachments);
       let actor = await opened("accept messages");
-      const shelving = actor.blobs.input(said);
-      using shelved = shelving && (await shelving);
+      const offloading = actor.blobs.input(said);
+      using offloaded = offloading && (await offloading);
       // It may have been put away in the meantime, and nothing is recorded by who was.
-      if (shelved !== undefined) actor = await opened("accept messages");
-      const { content = said, stored = [] } = shelved ?? {};
+      if (offloaded !== undefined) actor = await opened("accept messages");
+      const { content = said, stored = [] } = offloaded ?? {};
       const queued = !actor.isIdle;
       // Somebody may have sent it while its files were read.
       if (acceptedAt(actor.state.queue, messageId) !== undefined)
         return await sendAgain(input, messageId, delivery);
       actor.blobs.assertRoomFor(stored);
       const data = { id: messageId, content, delivery: delivery ?? "follow-up" };
-      recordShelved(actor, stored, { type: "message.queued", data });
+      recordOffloaded(actor, stored, { type: "message.queued", data });
       const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
       await actor.durable();
       return turnOf(messageId, position, queued);

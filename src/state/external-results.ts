@@ -128,7 +128,7 @@ async function readResults(
   if (positions.length === 0) return new Map();
   try {
     const events = await log.readAt(session, positions);
-    return new Map(events.map((event) => [event.seq, event]));
+    return new Map(events.map((event) => [event.position, event]));
   } catch (error) {
     if (TurnlogError.isInstance(error)) return undefined;
     throw error;

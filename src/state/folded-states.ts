@@ -8,7 +8,7 @@ import {
   nothingKept,
   saveSessionSnapshot,
   type KeptState,
-  type SnapshotShelf,
+  type SnapshotStore,
 } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
@@ -41,7 +41,7 @@ export async function foldedStates(
 
 /** Folds a whole session that is new in the log, and stores each state that is due when it comes to it. */
 export async function keepFolded(
-  log: SnapshotShelf,
+  log: SnapshotStore,
   session: string,
   events: AsyncIterable<SessionEvent>,
 ): Promise<void> {
@@ -62,7 +62,7 @@ function isDue({ type }: SessionEvent, { position }: SessionState, kept: number)
 
 /** Stores them one after the other; answers what is kept then. */
 export async function keepStates(
-  log: SnapshotShelf,
+  log: SnapshotStore,
   session: string,
   due: readonly SessionState[],
   kept: KeptState,

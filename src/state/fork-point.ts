@@ -36,8 +36,8 @@ export async function forkPoint(
 async function startOf(log: EventLog, session: string, { before }: Retraction): Promise<number> {
   if (before.kind === "delivery") return before.position;
   const { turn, begun } = before;
-  for await (const { type, data, seq } of log.read(session, { to: begun, backwards: true })) {
-    if (type === "turn.started" && data.turn === turn) return seq;
+  for await (const { type, data, position } of log.read(session, { to: begun, backwards: true })) {
+    if (type === "turn.started" && data.turn === turn) return position;
   }
   throw new TurnlogError(
     "EVENT_INVALID",

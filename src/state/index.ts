@@ -13,7 +13,7 @@ export {
   settlement,
   waitsForPerson,
 } from "./recovery.ts";
-export type { Ending, RecordedOrder } from "./replay-gate.ts";
+export type { Ending, ReplayGate } from "./replay-gate.ts";
 export { type RerunPlace, rerunPoint } from "./rerun.ts";
 export {
   type Approval,
@@ -22,10 +22,10 @@ export {
   waitingApprovals,
 } from "./session-approvals.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
-export type { SessionDoor } from "./session-recorder.ts";
+export type { SessionRecorder } from "./session-recorder.ts";
 export {
   type KeptState,
-  type SnapshotShelf,
+  type SnapshotStore,
   loadSessionSnapshot,
   nothingKept,
   saveSessionSnapshot,

@@ -13,4 +13,4 @@ export type Ending =
   | { readonly kind: "compaction" | "summary" };
 
 /** Resolves when it is to be recorded. */
-export type RecordedOrder = (ending: Ending) => Promise<void>;
+export type ReplayGate = (ending: Ending) => Promise<void>;

@@ -54,8 +54,8 @@ async function beforeStep(
   session: string,
   step: number | undefined,
 ): Promise<number> {
-  for await (const { type, seq, data } of log.read(session)) {
-    if (type === "step.started" && data.step === step) return seq - 1;
+  for await (const { type, position, data } of log.read(session)) {
+    if (type === "step.started" && data.step === step) return position - 1;
   }
   throw new TurnlogError(
     "INVALID_INPUT",

@@ -4,7 +4,7 @@ import type { EventBody } from "../events/index.ts";
 import type { Ending } from "./replay-gate.ts";
 import type { SessionState } from "./session-state.ts";
 
-export interface SessionDoor {
+export interface SessionRecorder {
   readonly session: string;
   /** What is known now, everything recorded included. */
   readonly state: SessionState;

@@ -40,7 +40,7 @@ export interface KeptState {
 }
 
 /** The part of a log that snapshots need. */
-export type SnapshotShelf = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
+export type SnapshotStore = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
   Partial<Pick<EventLog, "list">>;
 
 /** Of a session of which nothing is stored. */
@@ -132,7 +132,7 @@ const uncompiled = { jitless: true };
 
 /** Stores a state, of which `kept` is an earlier one that is stored. Writes what is new since. */
 export async function saveSessionSnapshot(
-  log: SnapshotShelf,
+  log: SnapshotStore,
   session: string,
   state: SessionState,
   kept: KeptState,
@@ -185,7 +185,7 @@ function continues(earlier: SessionState, later: SessionState): boolean {
  * when there is none that fits. A fork that has kept none itself is given one of what it shares.
  */
 export async function loadSessionSnapshot(
-  log: SnapshotShelf,
+  log: SnapshotStore,
   session: string,
   at: number = Number.POSITIVE_INFINITY,
 ): Promise<KeptState> {
@@ -239,7 +239,7 @@ interface LoadedChunk extends Lists {
 
 /** The chunks up to the first one that is missing, does not follow the one before it, or lacks a result. */
 async function loadChunks(
-  log: SnapshotShelf,
+  log: SnapshotStore,
   session: string,
   positions: readonly number[],
 ): Promise<readonly LoadedChunk[]> {
@@ -257,7 +257,7 @@ async function loadChunks(
 
 /** Undefined where there is none that fits. */
 async function readChunk(
-  log: SnapshotShelf,
+  log: SnapshotStore,
   session: string,
   position: number,
 ): Promise<Chunk | undefined> {

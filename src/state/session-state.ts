@@ -1,6 +1,6 @@
 /** All that a session knows at a position: the machine's state and every projection, folded together. */
 
-import { isSealed, keyMissing } from "../store/encryption/index.ts";
+import { isEncrypted, keyMissing } from "../store/encryption/index.ts";
 import { isDelta, TurnlogError, type SessionEvent } from "../events/index.ts";
 import {
   initialMachineState,
@@ -83,24 +83,24 @@ export function foldSession(
   state: SessionState,
   event: SessionEvent,
 ): { readonly state: SessionState; readonly effects: readonly Effect[] } {
-  if (event.seq <= state.position) return { state, effects: none };
-  if (event.seq !== state.position + 1) {
+  if (event.position <= state.position) return { state, effects: none };
+  if (event.position !== state.position + 1) {
     throw new TurnlogError(
       "LOG_DAMAGED",
-      `Position ${state.position + 1} is missing: after ${state.position} comes ${event.seq}. Run \`turnlog repair\`.`,
+      `Position ${state.position + 1} is missing: after ${state.position} comes ${event.position}. Run \`turnlog repair\`.`,
       { position: state.position + 1 },
     );
   }
-  if (isSealed(event)) throw keyMissing(undefined, event.seq);
+  if (isEncrypted(event)) throw keyMissing(undefined, event.position);
   // Nearly all events are deltas. They mean something to the history, and nothing to anything else.
   if (isDelta(event)) {
     const grown = history.fold(state.history, event);
-    return { state: { ...state, position: event.seq, history: grown }, effects: none };
+    return { state: { ...state, position: event.position, history: grown }, effects: none };
   }
   const { snapshot, effects } = machineFold(state.machine, event);
   return {
     state: {
-      position: event.seq,
+      position: event.position,
       machine: snapshot,
       history: history.fold(state.history, event),
       view: contextView.fold(state.view, event),

@@ -79,7 +79,7 @@ async function keepsEverything(
   reopen: (closed: EventLog) => Promise<EventLog>,
 ): Promise<void> {
   const log = await open();
-  const event = { type: "message.withdrawn", at: 7, data: { ids: ["a"] }, id: "one" } as const;
+  const event = { type: "message.withdrawn", time: 7, data: { ids: ["a"] }, id: "one" } as const;
   const first = await log.append("s", "none", [event, { ...event, id: "two" }]);
   await log.saveSnapshot("s", {
     projection: "p",
@@ -98,8 +98,8 @@ async function keepsEverything(
   try {
     const events = await Array.fromAsync(again.read("s"));
     assert.deepEqual(events, [
-      { ...event, seq: 1 },
-      { ...event, seq: 2, id: "two" },
+      { ...event, position: 1 },
+      { ...event, position: 2, id: "two" },
     ]);
     const list = await Array.fromAsync(again.list());
     assert.deepEqual(
@@ -112,8 +112,8 @@ async function keepsEverything(
     );
     assert.deepEqual(list[0]?.forkedFrom, { session: "s", position: 1 });
     assert.deepEqual(await Array.fromAsync(again.read("f")), [
-      { ...event, seq: 1 },
-      { ...forked("s", 1), seq: 2 },
+      { ...event, position: 1 },
+      { ...forked("s", 1), position: 2 },
     ]);
     assert.equal((await again.append("f", 2, [event])).repeated, true);
     const all = await Array.fromAsync(again.readAll());
@@ -134,7 +134,7 @@ async function keepsEverything(
     assert.deepEqual(await Array.fromAsync(again.deleted()), [{ session: "gone", revision: 1 }]);
     await fails("SESSION_DELETED", () => again.append("gone", "any", [event]));
     const next = await again.append("s", 2, [
-      { type: "message.withdrawn", at: 8, data: { ids: [] } },
+      { type: "message.withdrawn", time: 8, data: { ids: [] } },
     ]);
     assert.deepEqual(next, { revision: 3, position: 6, repeated: false });
   } finally {

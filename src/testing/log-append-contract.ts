@@ -19,33 +19,41 @@ const notEvents: readonly (readonly [what: string, event: unknown])[] = [
   ["no object", 5],
   ["nothing", null],
   ["no time", { type: "part.text-delta", data: { id: "0", text: "" } }],
-  ["a time that is no number", { ...numbered(1), at: Number.NaN }],
-  ["a time without an end", { ...numbered(1), at: Infinity }],
+  ["a time that is no number", { ...numbered(1), time: Number.NaN }],
+  ["a time without an end", { ...numbered(1), time: Infinity }],
   ["an id that is no text", { ...numbered(1), id: 5 }],
   ["a field that no event has", { ...numbered(1), session: "t" }],
-  ["no data", { type: "part.text-delta", at: 1 }],
-  ["a type that nobody knows", { type: "turn.begun", at: 1, data: {} }],
-  ["a type of every object", { type: "constructor", at: 1, data: {} }],
+  ["no data", { type: "part.text-delta", time: 1 }],
+  ["a type that nobody knows", { type: "turn.begun", time: 1, data: {} }],
+  ["a type of every object", { type: "constructor", time: 1, data: {} }],
   ["data of another type", { ...numbered(1), data: { turn: 1, maxSteps: 1 } }],
-  ["data that are no JSON", { type: "part.raw", at: 1, data: { rawValue: 1n } }],
-  ["data that JSON leaves out", { type: "part.raw", at: 1, data: { rawValue: () => 1 } }],
+  ["data that are no JSON", { type: "part.raw", time: 1, data: { rawValue: 1n } }],
+  ["data that JSON leaves out", { type: "part.raw", time: 1, data: { rawValue: () => 1 } }],
   [
     "numbers that JSON does not have",
-    { type: "turn.started", at: 1, data: { turn: 1, maxSteps: Infinity } },
+    { type: "turn.started", time: 1, data: { turn: 1, maxSteps: Infinity } },
   ],
   [
     "an answer of a kind that there is not",
-    { type: "tool.succeeded", at: 1, data: { ...step, output: 1, modelOutput: { type: "smell" } } },
+    {
+      type: "tool.succeeded",
+      time: 1,
+      data: { ...step, output: 1, modelOutput: { type: "smell" } },
+    },
   ],
   [
     "an answer that no prompt can contain",
-    { type: "tool.succeeded", at: 1, data: { ...step, output: 1, modelOutput: { type: "text" } } },
+    {
+      type: "tool.succeeded",
+      time: 1,
+      data: { ...step, output: 1, modelOutput: { type: "text" } },
+    },
   ],
   [
     "data that throw when they are read",
     {
       type: "part.raw",
-      at: 1,
+      time: 1,
       data: {
         get rawValue() {
           throw new Error("no");
@@ -100,7 +108,7 @@ export const appendContract: readonly Promised[] = [
           own,
           own.toSorted((one, other) => one.position - other.position),
         );
-        const calls = (await Array.fromAsync(log.read(session))).map(({ at }) => at - 1000);
+        const calls = (await Array.fromAsync(log.read(session))).map(({ time: at }) => at - 1000);
         assert.deepEqual(
           calls,
           [...sessions.keys()].filter((index) => sessions[index] === session),
@@ -175,12 +183,12 @@ export const appendContract: readonly Promised[] = [
       const refused = fails("EVENT_INVALID", () =>
         log.append("s", "any", [
           numbered(2),
-          { type: "unknown", at: 1, data: { type: "x", version: 1, data: circle } },
+          { type: "unknown", time: 1, data: { type: "x", version: 1, data: circle } },
         ]),
       );
       const behind = log.append("s", "any", [numbered(3)]);
       await Promise.all([before, refused, behind]);
-      const texts = (await Array.fromAsync(log.read("s"))).map(({ at }) => at - 1000);
+      const texts = (await Array.fromAsync(log.read("s"))).map(({ time: at }) => at - 1000);
       assert.deepEqual(texts, [1, 3]);
     },
   ],
@@ -208,7 +216,7 @@ export const appendContract: readonly Promised[] = [
         numbered(2),
         // As a program without types does it.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-        { type: "unknown", at: 1, data } as NewEvent,
+        { type: "unknown", time: 1, data } as NewEvent,
       ];
       const known = { type: "later.happened", version: 3, data: { any: "thing" } };
       await fails("EVENT_INVALID", () => log.append("s", "any", later(known)));

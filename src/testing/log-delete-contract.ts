@@ -99,13 +99,14 @@ export const deleteContract: readonly Promised[] = [
       await appendInTurn(log, ["s", "t"], 3);
       const events = log.subscribe("s")[Symbol.asyncIterator]();
       const others = log.subscribe("t", { from: 4 })[Symbol.asyncIterator]();
-      for (let seq = 1; seq <= 3; seq++) assert.equal((await take(events)).seq, seq);
+      for (let position = 1; position <= 3; position++)
+        assert.equal((await take(events)).position, position);
       const told = fails("SESSION_DELETED", () => events.next());
       const next = take(others);
       await log.delete("s");
       await told;
       await log.append("t", 3, [numbered(4)]);
-      assert.equal((await next).seq, 4);
+      assert.equal((await next).position, 4);
       await others.return?.();
     },
   ],
@@ -227,8 +228,8 @@ export const deleteContract: readonly Promised[] = [
       await log.delete("s");
       assert.deepEqual(first, stored([numbered(1)])[0]);
       try {
-        for (let seq = 2, next = await reading.next(); next.done !== true; seq++) {
-          assert.equal(next.value.seq, seq);
+        for (let position = 2, next = await reading.next(); next.done !== true; position++) {
+          assert.equal(next.value.position, position);
           next = await reading.next();
         }
       } catch (error) {

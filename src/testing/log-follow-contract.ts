@@ -85,7 +85,7 @@ export const followContract: readonly Promised[] = [
       await log.append("a", 5, [numbered(6)]);
       const seen = await takeAll(events, 6);
       assert.deepEqual(
-        seen.map(({ session, event }) => `${session}:${event.seq}`),
+        seen.map(({ session, event }) => `${session}:${event.position}`),
         ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6"],
       );
       const last = follow(log, 12);

@@ -67,7 +67,7 @@ export const forkContract: readonly Promised[] = [
         const all = stored(events);
         assert.equal(await log.revision(session), all.length);
         const backwards = all.toReversed();
-        const positions = backwards.map(({ seq }) => seq);
+        const positions = backwards.map(({ position }) => position);
         assert.deepEqual(await log.readAt(session, positions), backwards);
         for (let from = 1; from <= all.length; from++) {
           for (let to = from - 1; to <= all.length + 1; to++) {
@@ -141,7 +141,7 @@ export const forkContract: readonly Promised[] = [
       const next = Promise.all([take(early), take(late)]);
       await log.append("p", "any", [numbered(4)]);
       await log.append("f", "any", [numbered(90)]);
-      const own = { ...numbered(90), seq: 4 };
+      const own = { ...numbered(90), position: 4 };
       assert.deepEqual(await next, [own, own]);
       await early.return?.();
       await late.return?.();
@@ -196,7 +196,7 @@ export const forkContract: readonly Promised[] = [
         (await Array.fromAsync(log.readAll())).map(({ position, session, event }) => [
           position,
           session,
-          event.seq,
+          event.position,
         ]),
         [
           [1, "p", 1],
@@ -212,8 +212,8 @@ export const forkContract: readonly Promised[] = [
     "lists where a fork branches off, its last position and its own times",
     async (log) => {
       await log.append("p", "none", numberedUpTo(2));
-      await log.fork("f", [{ ...forked("p", 1), at: 5000 }]);
-      await log.append("f", 2, [{ ...numbered(1), at: 6000 }]);
+      await log.fork("f", [{ ...forked("p", 1), time: 5000 }]);
+      await log.append("f", 2, [{ ...numbered(1), time: 6000 }]);
       assert.deepEqual(await Array.fromAsync(log.list()), [
         {
           session: "f",

@@ -81,7 +81,9 @@ export const idempotencyContract: readonly Promised[] = [
         ]),
       );
       await Promise.all(appends);
-      const order = (await Array.fromAsync(log.read("s", { from: 2 }))).map(({ at }) => at - 1000);
+      const order = (await Array.fromAsync(log.read("s", { from: 2 }))).map(
+        ({ time: at }) => at - 1000,
+      );
       assert.deepEqual(
         order,
         Array.from({ length: 100 }, (_, index) => index),

@@ -14,21 +14,21 @@ import {
 } from "./log-samples.ts";
 
 const odd: readonly NewEvent[] = [
-  { type: "part.text-delta", at: 0, data: { id: "", text: 'a\u0000b\u2028\ud83d\ude00é"\\\n' } },
+  { type: "part.text-delta", time: 0, data: { id: "", text: 'a\u0000b\u2028\ud83d\ude00é"\\\n' } },
   {
     type: "part.text-delta",
-    at: 1.5,
+    time: 1.5,
     data: { id: "0", text: "", providerMetadata: { x: { y: [null, { z: 1e-7 }] } } },
   },
   {
     type: "unknown",
-    at: 2,
+    time: 2,
     data: { type: "later.happened", version: 7, data: { deep: [[[{}]], false] } },
     id: "i",
   },
   {
     type: "message.queued",
-    at: 3,
+    time: 3,
     data: { id: "m", content: [{ type: "text", text: "x".repeat(100_000) }], delivery: "steer" },
   },
 ];
@@ -136,7 +136,7 @@ export const readContract: readonly Promised[] = [
     "lets a reader stop early",
     async (log) => {
       await log.append("s", "none", numberedUpTo(3000));
-      for await (const event of log.read("s")) if (event.seq === 2) break;
+      for await (const event of log.read("s")) if (event.position === 2) break;
       for await (const { position } of log.readAll()) if (position === 2) break;
       assert.equal((await positionsOf(log.read("s"))).length, 3000);
     },
@@ -167,7 +167,7 @@ export const readContract: readonly Promised[] = [
         places.set(position, `${session}:${revision}`);
       }
       for await (const { position, session, event } of log.readAll()) {
-        assert.equal(places.get(position), `${session}:${event.seq}`);
+        assert.equal(places.get(position), `${session}:${event.position}`);
       }
       assert.equal(places.size, 30);
     },

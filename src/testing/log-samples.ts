@@ -16,7 +16,7 @@ export type Promised = readonly [promise: string, check: (log: EventLog) => Prom
 export function numbered(number: number, id?: string): NewEvent<"part.text-delta"> {
   const event = {
     type: "part.text-delta",
-    at: 1000 + number,
+    time: 1000 + number,
     data: { id: "0", text: `text ${number}` },
   } as const;
   return id === undefined ? event : { ...event, id };
@@ -30,7 +30,7 @@ export function alone(number: number, id?: string): NewEvent<"part.text-delta"> 
 
 /** The first event of a fork's own. */
 export function forked(session: string, position: number): NewEvent<"session.forked"> {
-  return { type: "session.forked", at: 2000, data: { from: { session, position } } };
+  return { type: "session.forked", time: 2000, data: { from: { session, position } } };
 }
 
 /** Several of them. */
@@ -44,11 +44,11 @@ export function numberedUpTo(
 
 /** What a log makes of {@link numbered} events that it was given in this order. */
 export function stored(events: readonly NewEvent[], from = 1): SessionEvent[] {
-  return events.map((event, index) => ({ ...event, seq: from + index }));
+  return events.map((event, index) => ({ ...event, position: from + index }));
 }
 
 export async function positionsOf(events: AsyncIterable<SessionEvent>): Promise<number[]> {
-  return (await Array.fromAsync(events)).map(({ seq }) => seq);
+  return (await Array.fromAsync(events)).map(({ position }) => position);
 }
 
 /** Expects a promise to fail with a code, and returns the error. */

@@ -62,8 +62,8 @@ export const subscribeContract: readonly Promised[] = [
       const first = take(whole);
       const third = take(later);
       await log.append("s", "none", numberedUpTo(3));
-      assert.equal((await first).seq, 1);
-      assert.equal((await third).seq, 3);
+      assert.equal((await first).position, 1);
+      assert.equal((await third).position, 3);
       await Promise.all([whole.return?.(), later.return?.()]);
     },
   ],
@@ -73,7 +73,8 @@ export const subscribeContract: readonly Promised[] = [
       const events = iterator(log);
       const order: string[] = [];
       const seen = (async () => {
-        for (let number = 1; number <= 20; number++) order.push(`seen ${(await take(events)).seq}`);
+        for (let number = 1; number <= 20; number++)
+          order.push(`seen ${(await take(events)).position}`);
       })();
       const appends = Array.from({ length: 20 }, async (_, index) => {
         const { revision } = await log.append("s", "any", [numbered(index)]);
@@ -94,7 +95,7 @@ export const subscribeContract: readonly Promised[] = [
     async (log) => {
       const slow = iterator(log);
       assert.equal(
-        (await Promise.all([take(slow), log.append("s", "none", [numbered(1)])]))[0].seq,
+        (await Promise.all([take(slow), log.append("s", "none", [numbered(1)])]))[0].position,
         1,
       );
       const fast = takeSeveral(iterator(log), 5000);
@@ -131,7 +132,7 @@ export const subscribeContract: readonly Promised[] = [
     "ends when it is told to return, also while it waits",
     async (log) => {
       await log.append("s", "none", numberedUpTo(3));
-      for await (const event of log.subscribe("s")) if (event.seq === 2) break;
+      for await (const event of log.subscribe("s")) if (event.position === 2) break;
       const events = iterator(log, 4);
       const waiting = events.next();
       await log.append("other", "any", [numbered(1)]);
@@ -149,8 +150,8 @@ export const subscribeContract: readonly Promised[] = [
       await log.close();
       assert.equal((await waiting).done, true);
       let next = await behind.next();
-      for (let seq = 2; next.done !== true; seq++, next = await behind.next())
-        assert.equal(next.value.seq, seq);
+      for (let position = 2; next.done !== true; position++, next = await behind.next())
+        assert.equal(next.value.position, position);
     },
   ],
   [

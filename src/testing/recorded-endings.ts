@@ -16,26 +16,28 @@ export function endingAt(
 ): number | undefined {
   const next = (types: ReadonlySet<EventType>, callId?: string): SessionEvent | undefined =>
     events.find(
-      ({ seq, type, data }) =>
-        seq > position &&
+      ({ position: place, type, data }) =>
+        place > position &&
         types.has(type) &&
         (callId === undefined || ("callId" in data && data.callId === callId)),
     );
   switch (ending.kind) {
     case "step":
-      return next(stepEnds)?.seq;
+      return next(stepEnds)?.position;
     case "call":
-      return next(callEnds, ending.callId)?.seq;
+      return next(callEnds, ending.callId)?.position;
     case "decision": {
       const decided = next(decisions, ending.callId);
-      if (decided?.type !== "tool.started") return decided?.seq;
+      if (decided?.type !== "tool.started") return decided?.position;
       return Math.max(position + 1, sinceFull(events, decided, agent));
     }
     case "compaction":
     case "summary": {
-      const event = events.find(({ seq, type }) => seq > position && type.startsWith("context."));
+      const event = events.find(
+        ({ position: place, type }) => place > position && type.startsWith("context."),
+      );
       const isAsked = ending.kind === "compaction" && event !== undefined && isAnswer(event);
-      return isAsked ? undefined : event?.seq;
+      return isAsked ? undefined : event?.position;
     }
   }
 }
@@ -76,18 +78,18 @@ function isAnswer({ type, data }: SessionEvent): boolean {
  */
 function sinceFull(
   events: readonly SessionEvent[],
-  { seq, data: { toolName } }: SessionEvent<"tool.started">,
+  { position, data: { toolName } }: SessionEvent<"tool.started">,
   { toolConcurrency = DEFAULT_TOOL_CONCURRENCY, toolPolicies = {} }: Agent,
 ): number {
   const most = byId(toolPolicies, toolName)?.concurrency ?? Number.POSITIVE_INFINITY;
-  const isFull = (position: number): boolean => {
-    const names = [...runningBehind(events, position).values()];
+  const isFull = (place: number): boolean => {
+    const names = [...runningBehind(events, place).values()];
     return (
       names.length >= toolConcurrency || names.filter((name) => name === toolName).length >= most
     );
   };
-  let behind = seq - 2;
-  if (!isFull(behind)) return seq;
+  let behind = position - 2;
+  if (!isFull(behind)) return position;
   while (isFull(behind - 1)) behind -= 1;
   return behind + 1;
 }

@@ -16,8 +16,8 @@ export function isGone(position: number, opened: number, events: readonly Sessio
 }
 
 /** Where that begins which is recorded together with an event: the blobs that it refers to. */
-export function beginOf(seq: number, events: readonly SessionEvent[]): number {
-  let begin = seq;
+export function beginOf(position: number, events: readonly SessionEvent[]): number {
+  let begin = position;
   while (events[begin - 2]?.type === "blob.stored") begin -= 1;
   return begin;
 }

@@ -9,34 +9,38 @@ import { isRun, recordedRuns } from "./replay-tools.ts";
 /** The positions at which the calls were started whose tools ran at a position. */
 export function runningAt(position: number, events: readonly SessionEvent[]): readonly number[] {
   return recordedRuns(events.slice(0, lastOf(position, events))).flatMap((run) => {
-    const { seq, data } = run.started;
+    const { position: start, data } = run.started;
     const isOver = events
-      .slice(seq, position - 1)
+      .slice(start, position - 1)
       .some((event) => isLeft(event) || (isEnd(event) && event.data.callId === data.callId));
-    return seq < position && !isOver && isRun(run) ? [seq] : [];
+    return start < position && !isOver && isRun(run) ? [start] : [];
   });
 }
 
 /** Whether a model had said its last word when a stop came: it came too late. */
 export function isConcluded(position: number, events: readonly SessionEvent[]): boolean {
   const next = events.find(
-    ({ seq, type }) => seq > position && (type.startsWith("step.") || type.startsWith("part.")),
+    ({ position: place, type }) =>
+      place > position && (type.startsWith("step.") || type.startsWith("part.")),
   );
   return next?.type === "step.finished";
 }
 
 /** Whether a model was writing a summary at the position of a stop: it is told to stop, and that is recorded. */
 export function isSummarising(position: number, events: readonly SessionEvent[]): boolean {
-  const next = events.find(({ seq, type }) => seq > position && type.startsWith("context."));
+  const next = events.find(
+    ({ position: place, type }) => place > position && type.startsWith("context."),
+  );
   return next?.type === "context.summary-rejected" && next.data.why === "failed";
 }
 
 /** The end of the step or turn in which a position is: calls of the same id come behind it. */
 function lastOf(position: number, events: readonly SessionEvent[]): number {
   const next = events.find(
-    ({ seq, type }) => seq > position && (type === "step.started" || type === "turn.ended"),
+    ({ position: place, type }) =>
+      place > position && (type === "step.started" || type === "turn.ended"),
   );
-  return next?.seq ?? events.length;
+  return next?.position ?? events.length;
 }
 
 /** Whether whatever ran before no longer does: its step is over, or its process is gone. */

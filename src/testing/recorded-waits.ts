@@ -16,7 +16,7 @@ export function waitEnd(
   const after = events.slice(position);
   switch (wait.kind) {
     case "retry":
-      return after.find(({ type }) => type === "step.started")?.seq;
+      return after.find(({ type }) => type === "step.started")?.position;
     case "summary-retry":
       // Nothing is recorded between two attempts at a summary.
       return position + 1;
@@ -30,7 +30,7 @@ export function waitEnd(
           data.callId === wait.callId &&
           data.reason !== "recovered" &&
           (wait.kind === "grace" || data.reason === "timed-out"),
-      )?.seq;
+      )?.position;
     case "turn":
     // A count that was late is one that failed, in a replay.
     case "count":
@@ -59,7 +59,7 @@ function latenessBegins(
   if (end?.type !== "step.failed" && end?.type !== "step.retrying") return undefined;
   const { kind, error } = end.data;
   if (kind !== "timeout" || !error.message.endsWith(`for ${limit}.`)) return undefined;
-  let { seq } = end;
-  while (events[seq - 2]?.type === "tool.skipped") seq -= 1;
-  return seq;
+  let { position } = end;
+  while (events[position - 2]?.type === "tool.skipped") position -= 1;
+  return position;
 }

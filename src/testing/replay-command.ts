@@ -45,7 +45,7 @@ export async function repeatCommand(
   events: readonly SessionEvent[],
   pace: ReplayPace,
 ): Promise<void> {
-  const next = events[event.seq];
+  const next = events[event.position];
   switch (event.type) {
     case "message.queued": {
       const { id, content, delivery } = event.data;
@@ -86,7 +86,7 @@ export async function repeatCommand(
     case "session.closed":
       return await session.close(event.data.reason);
     case "context.compaction-started":
-      for (const compaction of recordedCompactions(events.slice(event.seq - 1)).slice(0, 1)) {
+      for (const compaction of recordedCompactions(events.slice(event.position - 1)).slice(0, 1)) {
         await session.compact(recordedStrategy(compaction, pace));
       }
       return;

@@ -19,7 +19,7 @@ export function replayedCounter(
       const outcome = nextOutcome(events, position());
       // Nobody saw what it answered.
       if (outcome === undefined) return await new Promise<never>(() => {});
-      await pace.due(outcome.seq);
+      await pace.due(outcome.position);
       switch (outcome.type) {
         case "context.counted":
           return outcome.data.tokens;
@@ -35,8 +35,8 @@ export function replayedCounter(
 /** What follows from the compaction that has begun, its end at the latest; undefined where its process died before. */
 function nextOutcome(events: readonly SessionEvent[], position: number): SessionEvent | undefined {
   const next = events.find(
-    ({ seq, type }) =>
-      seq > position && (type === "session.recovered" || type.startsWith("context.")),
+    ({ position: place, type }) =>
+      place > position && (type === "session.recovered" || type.startsWith("context.")),
   );
   return next?.type === "session.recovered" ? undefined : next;
 }

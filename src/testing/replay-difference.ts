@@ -20,13 +20,13 @@ export function isSameEvent(recorded: SessionEvent, replayed: SessionEvent): boo
   return isDeepStrictEqual(comparable(recorded), comparable(replayed));
 }
 
-function comparable({ seq, type, data, id }: SessionEvent): unknown {
+function comparable({ position, type, data, id }: SessionEvent): unknown {
   const compared = withoutGuesses(type, { ...data });
   const error = "error" in compared ? { error: withoutCircumstances(compared["error"]) } : {};
   const agent = "agent" in compared ? { agent: withoutDetails(compared["agent"]) } : {};
   // A cancel that does not say how is one that stops what runs.
   const mode = type === "turn.cancel-requested" ? { mode: compared["mode"] ?? "now" } : {};
-  return { seq, type, id, data: { ...compared, ...error, ...agent, ...mode } };
+  return { position, type, id, data: { ...compared, ...error, ...agent, ...mode } };
 }
 
 /** The agent's digest is over its parts, and over what servers offered, none of which is asked in a replay. */

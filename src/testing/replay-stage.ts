@@ -70,7 +70,7 @@ export class ReplayStage {
 
   constructor(created: SessionEvent<"session.created">, options: ReplayStageOptions) {
     this.#options = options;
-    this.#pacer = new ReplayPacer(options.time, (seq) => beginOf(seq, options.events));
+    this.#pacer = new ReplayPacer(options.time, (position) => beginOf(position, options.events));
     this.#description = created.data.agent;
     this.#allowed = new AllowedDifferences(options.allow);
     this.#name = sessionName(options.events, 0) ?? "replay";
@@ -81,15 +81,15 @@ export class ReplayStage {
   async play(): Promise<ReplayDifference | undefined> {
     const { events } = this.#options;
     for (const event of events) {
-      if (!isCommand(event) && !isTimeUp(event) && !isOpening(event, events[event.seq - 2])) {
+      if (!isCommand(event) && !isTimeUp(event) && !isOpening(event, events[event.position - 2])) {
         continue;
       }
-      if (!(await this.#reached(beginOf(event.seq, events) - 1))) return this.#difference;
+      if (!(await this.#reached(beginOf(event.position, events) - 1))) return this.#difference;
       // What one command made happen together is not repeated twice.
-      if (this.#pacer.position >= event.seq) continue;
-      await this.#pacer.moment(event.seq);
+      if (this.#pacer.position >= event.position) continue;
+      await this.#pacer.moment(event.position);
       if (this.#difference !== undefined) return this.#difference;
-      if (isStop(event)) await this.#underWay(event.seq);
+      if (isStop(event)) await this.#underWay(event.position);
       this.#repeat(event).catch(() => {
         this.#refused(event);
       });
@@ -105,7 +105,11 @@ export class ReplayStage {
     const { events } = this.#options;
     if (isSummarising(position, events) || isConcluded(position, events)) await settled();
     const runs = runningAt(position, events);
-    for (let turn = 0; turn < TURNS_TO_RUN && !runs.every((seq) => this.#ran.has(seq)); turn++) {
+    for (
+      let turn = 0;
+      turn < TURNS_TO_RUN && !runs.every((start) => this.#ran.has(start));
+      turn++
+    ) {
       await setImmediate();
     }
   }
@@ -131,7 +135,7 @@ export class ReplayStage {
    */
   async #fork(event: SessionEvent<"session.forked">): Promise<Session | undefined> {
     const { log, events } = this.#options;
-    const { seq: own, ...forked } = event;
+    const { position: own, ...forked } = event;
     const { agent, from } = event.data;
     this.#process += 1;
     await this.#lastAppend;
@@ -154,7 +158,7 @@ export class ReplayStage {
     const { log, events, agentOf } = this.#options;
     this.#process += 1;
     const process = this.#process;
-    this.#opened = event.seq;
+    this.#opened = event.position;
     this.#timeUp = undefined;
     await this.#lastAppend;
     if (event.type === "session.created" || event.type === "session.configured") {
@@ -163,8 +167,10 @@ export class ReplayStage {
     const agent = withKnownPolicies(
       withRecordedOffer(agentOf(this.#description), this.#description),
     );
-    const rest = events.slice(event.seq - 1);
-    const recovery = [event, events[event.seq]].find((one) => one?.type === "session.recovered");
+    const rest = events.slice(event.position - 1);
+    const recovery = [event, events[event.position]].find(
+      (one) => one?.type === "session.recovered",
+    );
     const runtime = await createRuntime({
       log: this.#door(log, process),
       blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
@@ -176,16 +182,16 @@ export class ReplayStage {
           ? {}
           : {
               tools: watchedTools(rest, agent.tools, this.#pacer, ({ started }) => {
-                if (process === this.#process) this.#ran.add(started.seq);
+                if (process === this.#process) this.#ran.add(started.position);
               }),
             }),
       },
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
-      clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.at ?? 0,
+      clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.time ?? 0,
       timer: this.#timer(process),
       random: () => 0,
-      order: async (ending) => {
+      replayGate: async (ending) => {
         const position = endingAt(events, this.#pacer.position, ending, agent);
         if (position !== undefined) await this.#pacer.due(position);
       },
@@ -247,7 +253,7 @@ export class ReplayStage {
   #happened(position: number, event: NewEvent): NewEvent {
     const recorded = this.#options.events[position - 1];
     // The position is all that it has not got yet.
-    const made = { ...event, seq: position } as SessionEvent;
+    const made = { ...event, position } as SessionEvent;
     const named = withEffect(made, recorded, this.#names);
     const compared = this.#allowed.without(named, recorded);
     const replayed = this.#options.lostPrompts.has(position)
@@ -256,7 +262,7 @@ export class ReplayStage {
     if (recorded !== undefined && isSameEvent(recorded, replayed)) {
       this.#allowed.happened(recorded);
       this.#options.onEvent(recorded);
-      return { ...event, ...(named === made ? {} : named), at: recorded.at };
+      return { ...event, ...(named === made ? {} : named), time: recorded.time };
     }
     this.#differ({ position, recorded, replayed });
     return event;
@@ -264,8 +270,8 @@ export class ReplayStage {
 
   /** A command that the session no longer takes: what it should have become is missing. */
   #refused(event: SessionEvent): void {
-    if (this.#pacer.position >= event.seq) return;
-    this.#differ({ position: event.seq, recorded: event, replayed: undefined });
+    if (this.#pacer.position >= event.position) return;
+    this.#differ({ position: event.position, recorded: event, replayed: undefined });
   }
 
   #differ(difference: ReplayDifference): void {

@@ -63,11 +63,11 @@ function answered(
   let current: SummaryOutcome | undefined;
   return {
     name: how.name,
-    plan: (history, view, ground) => how.plan(history, view, ground),
+    plan: (history, view, budget) => how.plan(history, view, budget),
     writer: {
       model: summariser(() => current, nameOf(writer.model ?? agentModel), pace),
-      request(rung, history, view, ground, room) {
-        const request = writer.request(rung, history, view, ground, room);
+      request(rung, history, view, budget, room) {
+        const request = writer.request(rung, history, view, budget, room);
         if (request === undefined) return undefined;
         current = take();
         return { ...request, read: reading(current) };
@@ -148,7 +148,7 @@ function summariser(
     const outcome = current();
     // It never came to an answer: it was cancelled, died with its process, or was not asked at all.
     if (outcome === undefined || isWithoutRoom(outcome) || wasCancelled(outcome)) return silent;
-    await pace.due(outcome.seq);
+    await pace.due(outcome.position);
     const { usage } = outcome.data;
     const billed = usage === undefined ? {} : { usage: replayedUsage(usage) };
     const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};

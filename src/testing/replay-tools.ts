@@ -67,7 +67,7 @@ function replayed(own: AnyTool, take: (callId: string) => RecordedRun, pace: Rep
 
 async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> {
   if (end === undefined) return await new Promise<never>(() => {});
-  await pace.due(end.seq);
+  await pace.due(end.position);
   if (end.type === "tool.failed") throw recordedError(end.data.error);
   const { output, modelOutput } = end.data;
   // A date, say, was text only in JSON, and the model was given JSON.
@@ -77,7 +77,7 @@ async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> 
 
 async function* progress(run: RecordedRun, pace: ReplayPace): AsyncGenerator<JsonValue> {
   for (const event of run.progress) {
-    await pace.due(event.seq);
+    await pace.due(event.position);
     yield event.data.output;
   }
   await result(run, pace);
@@ -124,7 +124,7 @@ function taking(runs: readonly RecordedRun[], pace: ReplayPace): (id: string) =>
     const run =
       position === undefined
         ? own.filter(isRun)[index]
-        : own.findLast(({ started }) => started.seq <= position);
+        : own.findLast(({ started }) => started.position <= position);
     if (run !== undefined) return run;
     throw new TurnlogError(
       "INVALID_INPUT",

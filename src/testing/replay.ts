@@ -23,7 +23,7 @@ import {
 import { agentSchema, type Agent } from "../agent/index.ts";
 import { openMemoryLog } from "../store/leveldb/index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
-import { contextView, history, isPromptThinned } from "../projections/index.ts";
+import { contextView, history, isPromptTrimmed } from "../projections/index.ts";
 import { parseAllowed, type AllowedDifference } from "./allowed-differences.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
 import { ReplayStage } from "./replay-stage.ts";
@@ -93,7 +93,10 @@ export async function replay(
   const { allow = [], patienceMs = 1000, pace = "at-once", time, onEvent = () => {} } = options;
   const allowed = parseAllowed(allow);
   const [created] = events;
-  if (created?.type !== "session.created" || events.some(({ seq }, at) => seq !== at + 1)) {
+  if (
+    created?.type !== "session.created" ||
+    events.some(({ position }, at) => position !== at + 1)
+  ) {
     throw new TurnlogError(
       "INVALID_INPUT",
       "A session is replayed from its first event, which is session.created, and without a gap.",
@@ -103,15 +106,16 @@ export async function replay(
   if (gone !== undefined) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `What stands at ${gone.seq} was redacted: nobody can tell whether an agent does it again. Replay a session of which nothing is gone.`,
-      { position: gone.seq },
+      `What stands at ${gone.position} was redacted: nobody can tell whether an agent does it again. Replay a session of which nothing is gone.`,
+      { position: gone.position },
     );
   }
   const run = asRun(events);
   const plain = renumbered(run);
   const recorded = events.filter((_, index) => run[index] !== undefined);
   const lost = lostPrompts(events);
-  const positionOf = (seq: number): number => recorded[seq - 1]?.seq ?? events.length + 1;
+  const positionOf = (position: number): number =>
+    recorded[position - 1]?.position ?? events.length + 1;
   await using log = await openMemoryLog();
   const agentOf = (description: AgentDescription): Agent => {
     const given = typeof agent === "function" ? agent(description) : agent;
@@ -124,7 +128,9 @@ export async function replay(
   const stage = new ReplayStage(created, {
     log,
     events: plain,
-    lostPrompts: new Set(plain.flatMap(({ seq }) => (lost.has(positionOf(seq)) ? [seq] : []))),
+    lostPrompts: new Set(
+      plain.flatMap(({ position }) => (lost.has(positionOf(position)) ? [position] : [])),
+    ),
     allow: allowed,
     agentOf,
     patienceMs,
@@ -144,8 +150,8 @@ function lostPrompts(events: readonly SessionEvent[]): ReadonlySet<number> {
   if (!events.some(({ data }) => "dropped" in data && data.dropped === true)) return lost;
   let state = { history: history.initial, view: contextView.initial };
   for (const event of events) {
-    if (event.type === "step.started" && isPromptThinned(state.history, state.view))
-      lost.add(event.seq);
+    if (event.type === "step.started" && isPromptTrimmed(state.history, state.view))
+      lost.add(event.position);
     state = {
       history: history.fold(state.history, event),
       view: contextView.fold(state.view, event),

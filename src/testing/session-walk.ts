@@ -201,7 +201,7 @@ class Walker {
   #record(body: EventBody): void {
     const { machine, types } = this.situation;
     // The union of bodies, spread, is the union of events: the compiler does not follow it.
-    const event = { seq: types.length + 1, at: 0, ...body } as SessionEvent;
+    const event = { position: types.length + 1, time: 0, ...body } as SessionEvent;
     const { snapshot, effects } = machineFold(machine, event);
     const told = isStructural(event) ? [...types, event.type] : types;
     this.situation = { ...this.situation, machine: snapshot, types: told };
@@ -251,7 +251,7 @@ class Walker {
         });
       case "callModel":
       case "backOff":
-      case "makeRoom":
+      case "freeContext":
       case "compact":
       case "settle":
     }

@@ -33,7 +33,7 @@ beforeAll(async () => {
       await session.send("Go on.")
     ).result;
   }
-  compacted = (await session.compact(dropOldest({ keepTurns: 1 }))).seq;
+  compacted = (await session.compact(dropOldest({ keepTurns: 1 }))).position;
   await session.restore();
   last = (await session.view()).position;
   await runtime.close();
@@ -49,9 +49,9 @@ async function countOnce(): Promise<void> {
       await session.send(tale)
     ).result;
   }
-  for await (const { seq, type } of session.events()) {
+  for await (const { position, type } of session.events()) {
     if (type !== "context.counted") continue;
-    counted = seq;
+    counted = position;
     break;
   }
 }

@@ -4,9 +4,9 @@ import { ContextNotices } from "../../src/cli/wording/context-notices.ts";
 import { contextWords } from "../../src/cli/wording/context-words.ts";
 import { eventSchemas, type EventBody, type SessionEvent } from "../../src/events/index.ts";
 
-let seq = 0;
+let position = 0;
 function event(body: EventBody): SessionEvent {
-  return { seq: (seq += 1), at: 0, ...body };
+  return { position: (position += 1), time: 0, ...body };
 }
 
 const model = { provider: "p", modelId: "m" };

@@ -66,8 +66,8 @@ async function rich(): Promise<{
   const denied = refuse(session, "c2", { reason: "no" });
   await denied;
   const ended = await reached("turn.ended");
-  const hanging = await reached("tool.started", ended.seq);
-  await reached("tool.approval-requested", ended.seq);
+  const hanging = await reached("tool.started", ended.position);
+  await reached("tool.approval-requested", ended.position);
   await session.send("held", { id: "m5" });
   await session.cancel();
   await session.resume();
@@ -78,9 +78,9 @@ async function rich(): Promise<{
   const events: SessionEvent[] = [];
   for await (const event of session.events()) {
     events.push(event);
-    if (event.seq === position) break;
+    if (event.position === position) break;
   }
-  expect(hanging.seq).toBeLessThan(position);
+  expect(hanging.position).toBeLessThan(position);
   return { session, events, runtime };
 }
 
@@ -98,8 +98,8 @@ describe("the state of a conversation", () => {
     for (const event of events) {
       state = foldConversation(state, event);
       expect
-        .soft(comparable(state), `${event.seq} ${event.type}`)
-        .toEqual(comparable(conversationOf(await session.at(event.seq))));
+        .soft(comparable(state), `${event.position} ${event.type}`)
+        .toEqual(comparable(conversationOf(await session.at(event.position))));
       seen.add(`${state.activity} ${state.held}`);
       for (const { status } of state.calls) seen.add(status);
     }

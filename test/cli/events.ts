@@ -9,16 +9,16 @@ const types = Object.keys(eventSchemas) as KnownType[];
 interface PrintedEvent {
   /** Told where a turn is printed while it runs. */
   readonly session?: string;
-  readonly seq: number;
-  readonly at: number;
+  readonly position: number;
+  readonly time: number;
   readonly type: KnownType;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
 const eventSchema: z.ZodType<PrintedEvent> = z.strictObject({
   session: z.string().exactOptional(),
-  seq: z.int().positive(),
-  at: z.number(),
+  position: z.int().positive(),
+  time: z.number(),
   type: z.enum(types),
   data: z.looseObject({}),
 });

@@ -128,10 +128,7 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
     use(`./${unknown}`),
   ],
   delete: [use("s", "--yes", "--cancel"), use("s"), use(unknown, "--yes")],
-  "compact-log": [
-    use("s", "--drop", "reasoning", "--shown", "--yes"),
-    use(unknown, "--drop", "boundaries"),
-  ],
+  trim: [use("s", "--drop", "reasoning", "--shown", "--yes"), use(unknown, "--drop", "boundaries")],
   redact: [
     { ...use("s", "4-20", "--yes", "--reason", NAME), store: "encrypted" },
     use("s", "4", "--yes"),

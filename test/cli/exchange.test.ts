@@ -30,7 +30,7 @@ async function folderWith(session: string, events: readonly NewEvent[]): Promise
 async function events(): Promise<readonly NewEvent[]> {
   const recorded = await readFixture("tools");
   const later = { type: "later.happened", version: 2, data: "one\u2028two\u2029three\r\n" };
-  return [...recorded, { type: "unknown", at: 1, data: later }];
+  return [...recorded, { type: "unknown", time: 1, data: later }];
 }
 
 describe("export and import", () => {
@@ -211,7 +211,7 @@ describe("an import that is killed", () => {
     const deltas = Array.from({ length: 20_000 }, (_, at): NewEvent => {
       // Metadata keeps each of them in a row of its own.
       const data = { id: "0", text: `${at} ${"word ".repeat(at % 20)}`, providerMetadata: {} };
-      return { type: "part.text-delta", at, data };
+      return { type: "part.text-delta", time: at, data };
     });
     recorded = await readFixture("tools");
     const last = recorded.findLastIndex(({ type }) => type === "part.text-end");

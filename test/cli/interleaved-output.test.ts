@@ -1,8 +1,8 @@
 /** What goes to a pipe may come back to the screen that stderr draws on. */
 import { describe, expect, it } from "vitest";
 import type { Channel, Output } from "../../src/cli/output/output.ts";
-import { Pen } from "../../src/cli/chat/turn-writer.ts";
-import { takenInTurns, writingBy } from "../../src/cli/output/interleaved-output.ts";
+import { TurnWriter } from "../../src/cli/chat/turn-writer.ts";
+import { interleaved, writingBy } from "../../src/cli/output/interleaved-output.ts";
 import { recordedOutput } from "./recorded-output.ts";
 
 interface Terminal {
@@ -41,12 +41,12 @@ function terminalWithTee(piped: Partial<Channel> = { isPipe: true }): Terminal {
 describe("a turn on a screen of which stdout is a pipe to another process", () => {
   it("ends its lines before anything else is told, also where nobody waits in between", async () => {
     const terminal = terminalWithTee();
-    const pen = new Pen(takenInTurns(terminal.output, terminal.passOn));
-    await pen.note("→ count");
-    const said = pen.say({ kind: "text", id: "1" }, "word4");
-    await Promise.all([said, pen.note("tokens: 886 in")]);
-    await pen.say({ kind: "text", id: "2" }, "bye");
-    await pen.endBlock();
+    const writer = new TurnWriter(interleaved(terminal.output, terminal.passOn));
+    await writer.note("→ count");
+    const said = writer.say({ kind: "text", id: "1" }, "word4");
+    await Promise.all([said, writer.note("tokens: 886 in")]);
+    await writer.say({ kind: "text", id: "2" }, "bye");
+    await writer.endBlock();
     await terminal.passOn();
     expect(terminal.screen).toBe("→ count\nword4\ntokens: 886 in\n\nbye\n");
   });
@@ -54,13 +54,13 @@ describe("a turn on a screen of which stdout is a pipe to another process", () =
   it("waits for nothing where a file takes it, which no screen shows", async () => {
     const terminal = terminalWithTee({ isPipe: false });
     const never = (): Promise<void> => Promise.reject(new Error("It waited."));
-    expect(takenInTurns(terminal.output, never)).toEqual(terminal.output);
+    expect(interleaved(terminal.output, never)).toEqual(terminal.output);
   });
 
   it("tells whoever writes that the reader has gone, and goes on telling the rest", async () => {
     const terminal = terminalWithTee();
     const gone = Object.assign(new Error("gone"), { code: "EPIPE" });
-    const { data, progress } = takenInTurns(
+    const { data, progress } = interleaved(
       {
         ...terminal.output,
         data: writingBy(terminal.output.data, () => Promise.reject(gone)),

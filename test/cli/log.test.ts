@@ -13,14 +13,14 @@ const placed = z.array(
   z.object({
     position: z.number(),
     session: z.string(),
-    event: z.looseObject({ seq: z.number() }),
+    event: z.looseObject({ position: z.number() }),
   }),
 );
 
 const places = (stdout: string): readonly string[] =>
   placed
     .parse(jsonLines(stdout))
-    .map(({ position, session, event }) => `${position} ${session}:${event.seq}`);
+    .map(({ position, session, event }) => `${position} ${session}:${event.position}`);
 
 /** Whoever follows a store has it while it reads. */
 const opened = (dir: string): Promise<EventLog> =>
@@ -53,7 +53,7 @@ it("follows what other processes write, and lets go of the store in between", as
   await following.until("stderr", /all so far/);
   for (let round = 2; round <= 3; round++) {
     await write(dir, ["a", "b"]);
-    await following.until("stdout", new RegExp(`"seq":${round},`));
+    await following.until("stdout", new RegExp(`"position":${round},`));
   }
   following.child.kill("SIGINT");
   const { code, stdout } = await following.ended;

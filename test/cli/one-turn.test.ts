@@ -158,8 +158,8 @@ describe("--json", () => {
       expect(schema.safeParse(data)).toMatchObject({ success: true });
     }
     const [first] = events;
-    expect(events.map(({ seq }) => seq)).toEqual(
-      events.map((_, index) => (first?.seq ?? 0) + index),
+    expect(events.map(({ position }) => position)).toEqual(
+      events.map((_, index) => (first?.position ?? 0) + index),
     );
     expect(events.map(({ type }) => type)).toEqual(
       expect.arrayContaining(["step.started", "tool.succeeded", "part.text-delta"]),

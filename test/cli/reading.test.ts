@@ -35,7 +35,7 @@ async function showJson(...args: readonly string[]): Promise<readonly unknown[]>
 /** The position of the first event of a type. */
 function positionOf(type: string): number {
   const found = readEvents(jsonLines(turn.stdout)).find((event) => event.type === type);
-  return found?.seq ?? Number.NaN;
+  return found?.position ?? Number.NaN;
 }
 
 describe("sessions", () => {
@@ -101,10 +101,10 @@ describe("show", () => {
     const lines = stdout.trimEnd().split("\n");
     const events = readEvents(await showJson("--view", "events"));
     expect(lines).toHaveLength(events.length);
-    for (const [index, { seq, type }] of events.entries()) {
-      expect(lines[index]).toMatch(new RegExp(`^ *${seq}  [\\d:.]+  ${type} +\\{`));
+    for (const [index, { position, type }] of events.entries()) {
+      expect(lines[index]).toMatch(new RegExp(`^ *${position}  [\\d:.]+  ${type} +\\{`));
     }
-    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.map(({ position }) => position)).toEqual(events.map((_, index) => index + 1));
   });
 
   it("shows the prompt that the next step would send", async () => {
@@ -148,7 +148,7 @@ describe("show", () => {
     const at = positionOf("tool.started");
     const place = ["--at", String(at)];
     const events = readEvents(await showJson("--view", "events", ...place));
-    expect(events.at(-1)).toMatchObject({ seq: at, type: "tool.started" });
+    expect(events.at(-1)).toMatchObject({ position: at, type: "tool.started" });
     expect(await showJson("--view", "state", ...place)).toMatchObject([
       {
         position: at,

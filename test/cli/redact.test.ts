@@ -12,7 +12,9 @@ const keys = ["--keys", "keys"] as const;
 /** The positions of events of a type. */
 async function positionsOf(cwd: string, type: string): Promise<readonly number[]> {
   const { stdout } = await run([...keys, "show", "one", "--view", "events", "--json"], { cwd });
-  return readEvents(jsonLines(stdout)).flatMap((event) => (event.type === type ? [event.seq] : []));
+  return readEvents(jsonLines(stdout)).flatMap((event) =>
+    event.type === type ? [event.position] : [],
+  );
 }
 
 it("redacts a message and a call from a session that only its keys open, and everything else goes on", async () => {

@@ -96,7 +96,7 @@ describe("replay --check", () => {
       {
         session,
         events: 0,
-        difference: { position: 1, recorded: { seq: 1 }, replayed: { seq: 1 } },
+        difference: { position: 1, recorded: { position: 1 }, replayed: { position: 1 } },
       },
     ]);
   });

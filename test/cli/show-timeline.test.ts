@@ -126,8 +126,8 @@ describe("a long value", () => {
   it("fits its line in the list of events, and says how long it is", () => {
     const content = "word ".repeat(100);
     const event = {
-      seq: 1,
-      at: 0,
+      position: 1,
+      time: 0,
       type: "message.queued",
       data: { id: "m", content, delivery: "follow-up" },
     } as SessionEvent;

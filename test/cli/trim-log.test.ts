@@ -1,4 +1,4 @@
-/** `turnlog compact-log`: says what would go, drops it where `--yes` says so, and the session is whole. */
+/** `turnlog trim`: says what would go, drops it where `--yes` says so, and the session is whole. */
 
 import { describe, expect, it } from "vitest";
 import { jsonLines, run } from "./command-line.ts";
@@ -23,7 +23,7 @@ it("tells what it would save, then drops it, and every other command goes on", a
   const listed = jsonLines((await run(["sessions", "--json"], { cwd })).stdout);
   const [{ revision } = { revision: 0 }] = listed as { revision: number }[];
   const before = await shown(String(revision));
-  const command = ["compact-log", "one", "--drop", "boundaries"];
+  const command = ["trim", "one", "--drop", "boundaries"];
   const silent = await run(command, { cwd });
   expect(silent).toMatchObject({ code: 2, stdout: "" });
   expect(silent.stderr).toContain("--yes");
@@ -62,7 +62,7 @@ it("leaves reasoning that is still sent, says so, and drops it where it is asked
   const cwd = folder.path;
   await run(["--session", "one", "list the files"], { cwd });
   await run(["--session", "one", "hello"], { cwd });
-  const command = ["compact-log", "one", "--drop", "reasoning", "--yes"];
+  const command = ["trim", "one", "--drop", "reasoning", "--yes"];
   const kept = await run(command, { cwd });
   expect(kept.stdout).toMatch(
     /^Nothing to drop of session one\.\nThe next prompt has the reasoning of .*--shown/,
@@ -84,7 +84,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     await using folder = await temporaryFolder({ "a.txt": "one" });
     const cwd = folder.path;
     await run(["--session", "one", "list the files"], { cwd });
-    const command = ["compact-log", "one", "--drop", "boundaries", "--keep-steps", "0"];
+    const command = ["trim", "one", "--drop", "boundaries", "--keep-steps", "0"];
     for (const [keys, code, left] of [
       ["\r", 130, true],
       ["y", 0, false],

@@ -12,7 +12,7 @@ let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let cwd: string;
 
 /** As an earlier release wrote it for `maxSteps: Infinity`. */
-const broken = { type: "turn.started", at: 3, data: { turn: 1, maxSteps: null } };
+const broken = { type: "turn.started", time: 3, data: { turn: 1, maxSteps: null } };
 
 beforeEach(async () => {
   folder = await temporaryFolder({});
@@ -33,9 +33,9 @@ beforeEach(async () => {
       "r",
       0,
       [
-        { type: "message.queued", at: 2, data: first },
-        broken as unknown as Omit<SessionEvent<"turn.started">, "seq">,
-        { type: "session.resumed", at: 4, data: {} },
+        { type: "message.queued", time: 2, data: first },
+        broken as unknown as Omit<SessionEvent<"turn.started">, "position">,
+        { type: "session.resumed", time: 4, data: {} },
       ],
       { origin: "recorded" },
     );
@@ -49,16 +49,16 @@ afterEach(async () => {
 });
 
 const placed = z.array(
-  z.object({ session: z.string(), event: z.looseObject({ seq: z.number() }) }),
+  z.object({ session: z.string(), event: z.looseObject({ position: z.number() }) }),
 );
 
 it("`log` tells all others, and which it leaves out", async () => {
   const { code, stdout, stderr } = await run(["log", "--json"], { cwd });
   expect(code).toBe(0);
   const events = placed.parse(jsonLines(stdout));
-  expect(events.filter(({ session }) => session === "r").map(({ event }) => event.seq)).toEqual([
-    1, 3,
-  ]);
+  expect(
+    events.filter(({ session }) => session === "r").map(({ event }) => event.position),
+  ).toEqual([1, 3]);
   expect(new Set(events.map(({ session }) => session))).toEqual(new Set(["before", "r", "later"]));
   expect(stderr).toContain("r:2");
   const one = await run(["log", "--session", "later"], { cwd });
@@ -82,7 +82,7 @@ it("`sessions` lists it beside all others, with what is wrong with it", async ()
 it("`sessions` lists it beside all others also where its turn has not ended", async () => {
   {
     await using log = await openLog({ dir: folder.at(".turnlog") });
-    await log.append("r", 3, [{ type: "turn.started", at: 5, data: { turn: 1, maxSteps: 1 } }], {
+    await log.append("r", 3, [{ type: "turn.started", time: 5, data: { turn: 1, maxSteps: 1 } }], {
       origin: "recorded",
     });
   }

@@ -13,7 +13,7 @@ import {
 import { estimateContext, type ContextEstimate } from "../../src/context/context-estimate.ts";
 import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import { meter } from "../../src/context/message-size.ts";
-import { planningGround } from "../../src/context/plan-budget.ts";
+import { planBudget } from "../../src/context/plan-budget.ts";
 import { gpt, Session } from "./session.ts";
 
 /** An estimate of exactly so many tokens. */
@@ -67,14 +67,14 @@ describe("when", () => {
   it("a plan is to leave room below the limit, beside instructions and tools", () => {
     const measure = meter(defaultEstimator, gpt);
     const made = estimateOf(60_000);
-    const ground = planningGround(threshold(0.5), made, measure);
-    expect(ground).toEqual({
+    const budget = planBudget(threshold(0.5), made, measure);
+    expect(budget).toEqual({
       meter: measure,
       factor: 1,
       messageTokens: 50_000,
       windowTokens: 80_000,
     });
-    expect(planningGround(overflow(), unknown(9), measure).messageTokens).toBeUndefined();
+    expect(planBudget(overflow(), unknown(9), measure).messageTokens).toBeUndefined();
   });
 
   it.each([0, -1, 1.1, Number.NaN])("a threshold of %s is refused", (share) => {

@@ -13,7 +13,7 @@ import { summarize } from "../../src/context/summarize.ts";
 import type {
   CompactionPlan,
   CompactionStrategy,
-  PlanningGround,
+  PlanBudget,
 } from "../../src/context/compaction-strategy.ts";
 import { latestRequests, requestText } from "../../src/context/request-text.ts";
 import { itemMessages } from "../../src/projections/index.ts";
@@ -22,7 +22,7 @@ import { nextPrompt, problems, withoutNotes } from "./next-prompt.ts";
 import { gpt, Session } from "./session.ts";
 
 const measure = meter(defaultEstimator, gpt);
-const ground = (messageTokens: number): PlanningGround => ({
+const ground = (messageTokens: number): PlanBudget => ({
   meter: measure,
   factor: 1,
   messageTokens,

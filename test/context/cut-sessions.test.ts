@@ -15,7 +15,7 @@ import { planCuts } from "../../src/context/result-cuts.ts";
 import { planPruning } from "../../src/context/pruning.ts";
 import { slidingWindow } from "../../src/context/sliding-window.ts";
 import { summarize } from "../../src/context/summarize.ts";
-import type { PlanningGround } from "../../src/context/compaction-strategy.ts";
+import type { PlanBudget } from "../../src/context/compaction-strategy.ts";
 import type { EventBody } from "../../src/events/index.ts";
 import {
   cutItem,
@@ -27,7 +27,7 @@ import { anySession, play, type AnySession } from "./any-session.ts";
 import { problems } from "./next-prompt.ts";
 import { gpt, Session } from "./session.ts";
 
-const ground: PlanningGround = {
+const budget: PlanBudget = {
   meter: meter(defaultEstimator, gpt),
   factor: 1,
   messageTokens: 3000,
@@ -57,7 +57,7 @@ function twins(made: AnySession): Twins {
   play(
     made,
     ({ history, view }) => {
-      const plan = planCuts({ history, view, ground, reader: "read_on" });
+      const plan = planCuts({ history, view, budget, reader: "read_on" });
       if (plan === undefined) return;
       cuts += plan.calls.length;
       cut.record({ type: "context.cut", data: { ...plan, reader: "read_on" } });
@@ -107,7 +107,7 @@ function plans(session: Session): Readonly<Record<string, unknown>> {
   const { history, view } = session;
   const cache = { warm: false, read: 0.1, write: 1.25, expectedSteps: 3 };
   const options = { protectTokens: 700, minimumGain: 300 };
-  const { meter, factor } = ground;
+  const { meter, factor } = budget;
   const pruning = { history, view, meter, factor, cache, occasion: "step", options } as const;
   const how = [
     slidingWindow(),
@@ -121,9 +121,9 @@ function plans(session: Session): Readonly<Record<string, unknown>> {
     prompt: JSON.stringify(promptMessages(history, view)),
     estimate: estimate(session),
     pruning: planPruning(pruning),
-    compactions: how.map((one) => [one.name, one.plan(history, view, ground)]),
+    compactions: how.map((one) => [one.name, one.plan(history, view, budget)]),
     requests: (["whole", "capped", "newest"] as const).map(
-      (rung) => writer?.request(rung, history, view, ground)?.prompt,
+      (rung) => writer?.request(rung, history, view, budget)?.prompt,
     ),
   };
 }
@@ -146,8 +146,8 @@ describe("a session whose long results are cut", () => {
     const session = new Session();
     session.ask("Go.");
     session.work("iVBORw0KGgo".repeat(4000));
-    const roomy = { ...ground, messageTokens: 40_000 };
-    const plan = planCuts({ history: session.history, view: session.view, ground: roomy });
+    const roomy = { ...budget, messageTokens: 40_000 };
+    const plan = planCuts({ history: session.history, view: session.view, budget: roomy });
     if (plan === undefined) throw new Error("Nothing was cut.");
     session.record({ type: "context.cut", data: plan });
     session.start();
@@ -157,7 +157,7 @@ describe("a session whose long results are cut", () => {
     session.ask("And now?");
     const { history, view } = session;
     const { writer } = summarize({ keepTokens: 20 });
-    const prompt = writer?.request("whole", history, view, ground)?.prompt;
+    const prompt = writer?.request("whole", history, view, budget)?.prompt;
     expect(prompt).toMatch(
       /RESULT: \[\d+ characters of data\]\n\[\d+ of 44000 characters left out here/,
     );

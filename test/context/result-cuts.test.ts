@@ -39,7 +39,7 @@ function cut(
   more: Partial<CutInput> = {},
 ): EventBody<"context.cut">["data"] | undefined {
   const { history, view } = session;
-  const plan = planCuts({ history, view, ground, reader: "read_on", ...more });
+  const plan = planCuts({ history, view, budget: ground, reader: "read_on", ...more });
   if (plan === undefined) return undefined;
   const data = { ...plan, reader: "read_on" };
   session.record({ type: "context.cut", data });
@@ -85,7 +85,7 @@ describe("a result that is too long", () => {
         const session = withResults(text);
         const planning = { ...ground, messageTokens };
         const limit = resultShare(planning).result;
-        const data = cut(session, { ground: planning });
+        const data = cut(session, { budget: planning });
         const now = textOf(shown(session)[0]);
         expect(data === undefined).toBe(count(text) <= limit);
         const ends = data?.calls[0] ?? { head: text.length, tail: 0 };
@@ -230,7 +230,7 @@ describe("a result that is too long", () => {
   it("is cut again, from the whole, where the window turns out to be smaller", () => {
     const session = withResults("word ".repeat(3000));
     cut(session);
-    cut(session, { ground: { ...ground, messageTokens: 1200 } });
+    cut(session, { budget: { ...ground, messageTokens: 1200 } });
     const now = textOf(shown(session)[0]);
     expect(count(now)).toBeLessThanOrEqual(300);
     expect(now.match(/left out here/g)).toHaveLength(1);
@@ -239,7 +239,7 @@ describe("a result that is too long", () => {
   it("is counted as it is shown by the plain count of its characters as well", () => {
     const session = withResults("word ".repeat(30_000));
     const planning = { ...ground, meter: meter(lengthEstimator, gpt) };
-    cut(session, { ground: planning });
+    cut(session, { budget: planning });
     const { open } = session.history;
     if (open === undefined) throw new Error("No step is open.");
     const messages = itemMessages(cutItem(open, session.view));

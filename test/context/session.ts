@@ -33,7 +33,7 @@ export class Session {
 
   record(body: EventBody, at: number = this.position * 1000): void {
     this.position++;
-    const event = { seq: this.position, at, ...body };
+    const event = { position: this.position, time: at, ...body };
     this.history = history.fold(this.history, event);
     this.view = contextView.fold(this.view, event);
     this.usage = usage.fold(this.usage, event);

@@ -6,7 +6,7 @@ import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import { meter } from "../../src/context/message-size.ts";
 import { summarize } from "../../src/context/summarize.ts";
 import type {
-  PlanningGround,
+  PlanBudget,
   SummaryReply,
   SummaryRequest,
 } from "../../src/context/compaction-strategy.ts";
@@ -15,7 +15,7 @@ import { HEADINGS } from "../../src/context/summary-form.ts";
 import { summaryOf } from "../support/summarisers.ts";
 import { gpt, Session } from "./session.ts";
 
-const ground: PlanningGround = {
+const budget: PlanBudget = {
   meter: meter(defaultEstimator, gpt),
   factor: 1,
   messageTokens: 6000,
@@ -43,7 +43,7 @@ function request(
   rung: SummaryRung = "whole",
   room?: number,
 ): SummaryRequest {
-  const made = summarize({ keepTokens: 1200 }).writer?.request(rung, history, view, ground, room);
+  const made = summarize({ keepTokens: 1200 }).writer?.request(rung, history, view, budget, room);
   if (made === undefined) throw new Error("There is nothing to summarise.");
   return made;
 }
@@ -169,7 +169,7 @@ describe("the digest that needs no model", () => {
   it("has the requests, the last words and what is known, and keeps the words of a summary before", () => {
     const session = worked();
     const how = summarize({ keepTokens: 1200 });
-    const first = how.plan(session.history, session.view, ground);
+    const first = how.plan(session.history, session.view, budget);
     expect(first?.summary).toContain("Request 1: look after FACT-1.");
     expect(first?.summary).toContain("Request 3: look after FACT-3.");
     expect(first?.summary).toContain("Done with 2.");
@@ -186,7 +186,7 @@ describe("the digest that needs no model", () => {
     });
     session.work("result 4 ".repeat(1500));
     session.work("result 5 ".repeat(1500));
-    const next = how.plan(session.history, session.view, ground);
+    const next = how.plan(session.history, session.view, budget);
     expect(next?.summary).toContain("FACT-1 holds");
     expect(next?.summary).toContain("Request 3: look after FACT-3.");
   });

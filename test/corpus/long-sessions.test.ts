@@ -13,7 +13,7 @@ import {
   estimateContext,
   meter,
   overflow,
-  planningGround,
+  planBudget,
   planPruning,
   promptCache,
   slidingWindow,
@@ -98,7 +98,7 @@ function drive(
         const { calls, savedTokens } = pruning;
         replay.record({ type: "context.pruned", data: { calls, savedTokens } });
       }
-      const plan = how.plan(history, replay.state.view, planningGround(when, next, measure));
+      const plan = how.plan(history, replay.state.view, planBudget(when, next, measure));
       if (plan !== undefined) {
         compactions++;
         replay.record({

@@ -165,7 +165,7 @@ async function secondPrompt(
   expect(server.requests.length).toBe(second === undefined ? 1 : 2);
   if (second === undefined) return undefined;
   const log = await openMemoryLog();
-  await log.append("recorded", "none", events.slice(0, second.seq - 1));
+  await log.append("recorded", "none", events.slice(0, second.position - 1));
   const { prompt } = await viewSession(log, "recorded");
   await log.close();
   return prompt;

@@ -61,7 +61,7 @@ export class SessionReplay {
 
   record(body: EventBody): void {
     this.#position++;
-    this.state = fold(this.state, { seq: this.#position, at: this.#position, ...body });
+    this.state = fold(this.state, { position: this.#position, time: this.#position, ...body });
   }
 
   user(content: string): void {

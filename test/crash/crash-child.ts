@@ -77,9 +77,9 @@ function show(shown: Session): { readonly until: (position: number) => Promise<v
     for await (const event of shown.events({ from: plan.from, signal: stop.signal })) {
       tell({ told: "shown", event });
       pass("shown");
-      seen = event.seq;
+      seen = event.position;
       if (waiting !== undefined && seen >= waiting.position) waiting.resolve();
-      if (event.type === "tool.approval-requested") answer(shown, event.seq);
+      if (event.type === "tool.approval-requested") answer(shown, event.position);
     }
   })();
   return {

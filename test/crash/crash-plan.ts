@@ -47,7 +47,7 @@ export const crashPlanSchema: z.ZodType<CrashPlan> = z.object({
 /** One line of what such a process tells while it lives. */
 export type Told =
   /** An event that a user was shown, by `events()` or by the turn's own iterator. */
-  | { readonly told: "shown"; readonly event: { readonly seq: number } }
+  | { readonly told: "shown"; readonly event: { readonly position: number } }
   /** A message that `send` accepted. */
   | { readonly told: "accepted"; readonly id: string }
   /** A message that `withdraw` took back. */
@@ -56,7 +56,7 @@ export type Told =
   | { readonly told: "ended"; readonly id: string; readonly reason: string };
 
 export const toldSchema: z.ZodType<Told> = z.discriminatedUnion("told", [
-  z.object({ told: z.literal("shown"), event: z.looseObject({ seq: z.int() }) }),
+  z.object({ told: z.literal("shown"), event: z.looseObject({ position: z.int() }) }),
   z.object({ told: z.literal("accepted"), id: z.string() }),
   z.object({ told: z.literal("withdrawn"), id: z.string() }),
   z.object({ told: z.literal("ended"), id: z.string(), reason: z.string() }),

@@ -231,7 +231,7 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
     async (drop) => {
       const first = await before("large");
       const args = (dir: string) => {
-        const what = ["compact-log", "s", "--drop", drop, "--keep-steps", "0", "--shown", "--yes"];
+        const what = ["trim", "s", "--drop", drop, "--keep-steps", "0", "--shown", "--yes"];
         return [main, "--dir", dir, ...what];
       };
       const done = join(root, `store-${files++}`);

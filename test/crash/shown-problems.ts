@@ -28,7 +28,7 @@ export async function shownProblems(log: Replay, witnessed: Witnessed): Promise<
 }
 
 function toldProblems({ events }: Replay, told: readonly Told[]): readonly string[] {
-  const stored = new Map(events.map((event) => [event.seq, JSON.stringify(event)]));
+  const stored = new Map(events.map((event) => [event.position, JSON.stringify(event)]));
   const ids = (type: "message.queued" | "message.withdrawn"): ReadonlySet<string> =>
     new Set(
       events.flatMap((event) => {
@@ -40,10 +40,12 @@ function toldProblems({ events }: Replay, told: readonly Told[]): readonly strin
   return told.flatMap((line) => {
     switch (line.told) {
       case "shown": {
-        const { seq } = line.event;
-        return stored.get(seq) === JSON.stringify(line.event)
+        const { position } = line.event;
+        return stored.get(position) === JSON.stringify(line.event)
           ? []
-          : [`event ${seq} was shown, and the log has ${stored.get(seq) ?? "nothing"} there`];
+          : [
+              `event ${position} was shown, and the log has ${stored.get(position) ?? "nothing"} there`,
+            ];
       }
       case "accepted":
         return accepted.has(line.id)
@@ -77,7 +79,7 @@ function workProblems({ events }: Replay, works: readonly Work[]): readonly stri
 async function callProblems(log: Replay, calls: readonly string[]): Promise<readonly string[]> {
   const announced: string[] = [];
   for (const event of log.events) {
-    if (event.type === "step.started") announced.push(await announcedDigest(log, event.seq));
+    if (event.type === "step.started") announced.push(await announcedDigest(log, event.position));
   }
   let next = 0;
   return calls.flatMap((call, index) => {

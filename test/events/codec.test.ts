@@ -9,7 +9,7 @@ import { storedForm } from "../../src/events/stored-form.ts";
 import { eventData, eventOf, knownTypes } from "./event-arbitraries.ts";
 
 const codec = createCodec();
-const place: RowKey = { session: "s", seq: 7 };
+const place: RowKey = { session: "s", position: 7 };
 
 function codeOf(action: () => unknown): string | undefined {
   try {
@@ -37,11 +37,11 @@ describe("every event type", () => {
         const stored = codec.encode(event, place);
         expect(codec.decode(stored, place)).toStrictEqual({
           ...structuredClone(event),
-          seq: place.seq,
+          position: place.position,
         });
         expect(codec.decodeOwn(stored, place)).toStrictEqual({
           ...structuredClone(event),
-          seq: place.seq,
+          position: place.position,
         });
       }),
       { numRuns: 50 },
@@ -110,7 +110,12 @@ describe("a type that this release does not know", () => {
             id === undefined ? [type, version, at, data] : [type, version, at, data, id],
           );
           const event = codec.decode(stored, place);
-          expect(event).toMatchObject({ seq: 7, at, type: "unknown", data: { type, version } });
+          expect(event).toMatchObject({
+            position: 7,
+            time: at,
+            type: "unknown",
+            data: { type, version },
+          });
           expect(event.id).toBe(id);
           expect(codec.encode(event, place)).toBe(stored);
         },
@@ -135,7 +140,7 @@ describe("versions", () => {
       .trimEnd()
       .split("\n")
       .map((json, index) => {
-        const key = { session: "s", seq: index + 1 };
+        const key = { session: "s", position: index + 1 };
         return codec.decode(checksum(json, key) + json, key);
       });
     expect(events.map(({ type }) => type)).toEqual([
@@ -148,8 +153,8 @@ describe("versions", () => {
       "part.text-delta",
     ]);
     expect(events[1]).toEqual({
-      seq: 2,
-      at: 1_700_000_000_100,
+      position: 2,
+      time: 1_700_000_000_100,
       id: "m1",
       type: "message.queued",
       data: { id: "m1", content: "Which files mention zod?", delivery: "follow-up" },
@@ -169,7 +174,7 @@ describe("versions", () => {
 
   it("writes the current version of a type, which old releases would refuse", () => {
     const stored = codec.encode(
-      { type: "message.queued", at: 1, data: { id: "m", content: "x", delivery: "steer" } },
+      { type: "message.queued", time: 1, data: { id: "m", content: "x", delivery: "steer" } },
       place,
     );
     expect(stored.slice(7)).toBe(
@@ -222,7 +227,7 @@ describe("a row that is not what was written", () => {
   const stored = codec.encode(
     {
       type: "part.text-delta",
-      at: 1_700_000_000_000,
+      time: 1_700_000_000_000,
       data: { id: "0", text: "hello é 💥" },
       id: "x",
     },
@@ -246,10 +251,10 @@ describe("a row that is not what was written", () => {
       expect(codeOf(() => codec.decode(stored.slice(0, length), place))).toBe("LOG_DAMAGED");
     }
     for (const key of [
-      { session: "s", seq: 8 },
-      { session: "s", seq: 6 },
-      { session: "t", seq: 7 },
-      { session: "S", seq: 7 },
+      { session: "s", position: 8 },
+      { session: "s", position: 6 },
+      { session: "t", position: 7 },
+      { session: "S", position: 7 },
     ]) {
       expect(codeOf(() => codec.decode(stored, key))).toBe("LOG_DAMAGED");
     }

@@ -406,8 +406,8 @@ export function eventOf(type: KnownType): Arbitrary<NewEvent> {
   return (
     fc
       .record(
-        { type: fc.constant(type), at: count, data, id: text },
-        { requiredKeys: ["type", "at", "data"] },
+        { type: fc.constant(type), time: count, data, id: text },
+        { requiredKeys: ["type", "time", "data"] },
       )
       // The data was generated for this type, which the compiler cannot follow through the table.
       .map((event) => event as NewEvent)

@@ -9,9 +9,9 @@ import type { NewEvent, SessionEvent } from "../../src/events/catalogue.ts";
 import { eventOf, knownTypes } from "./event-arbitraries.ts";
 
 const codec = createCodec();
-const link = (seq: number, digest = ""): ChainLink => ({
-  seq,
-  at: 5000,
+const link = (position: number, digest = ""): ChainLink => ({
+  position,
+  time: 5000,
   type: "session.chained",
   data: { digest },
 });
@@ -21,7 +21,7 @@ const events: fc.Arbitrary<readonly SessionEvent[]> = fc
     fc.constantFrom(...knownTypes.filter((type) => !/chained|closed/.test(type))).chain(eventOf),
     { minLength: 1, maxLength: 8 },
   )
-  .map((some) => some.map((event, index) => ({ ...event, seq: index + 1 })));
+  .map((some) => some.map((event, index) => ({ ...event, position: index + 1 })));
 
 function digestOf(covered: readonly SessionEvent[]): string {
   const chain = new HashChain();
@@ -32,8 +32,8 @@ function digestOf(covered: readonly SessionEvent[]): string {
 describe("a hash chain", () => {
   it("is the SHA-256 over canonical JSON, a line for each event, which any other program can compute", () => {
     const created: SessionEvent = {
-      seq: 1,
-      at: 1000,
+      position: 1,
+      time: 1000,
       type: "session.resumed",
       data: { reason: "é\n" },
     };
@@ -45,11 +45,13 @@ describe("a hash chain", () => {
   it("is the same of what was recorded, stored and read, and exported and imported", () => {
     fc.assert(
       fc.property(events, (recorded) => {
-        const place = (seq: number) => ({ session: "s", seq });
+        const place = (position: number) => ({ session: "s", position });
         const read = recorded.map((event) =>
-          codec.decode(codec.encode(event, place(event.seq)), place(event.seq)),
+          codec.decode(codec.encode(event, place(event.position)), place(event.position)),
         );
-        const imported = read.map((event) => parseEventLine(eventLine(event), place(event.seq)));
+        const imported = read.map((event) =>
+          parseEventLine(eventLine(event), place(event.position)),
+        );
         expect(digestOf(read)).toBe(digestOf(recorded));
         expect(digestOf(imported)).toBe(digestOf(recorded));
       }),
@@ -64,19 +66,19 @@ describe("a hash chain", () => {
       list: [undefined, Number.NaN],
     };
     const event: SessionEvent = {
-      seq: 1,
-      at: 1,
+      position: 1,
+      time: 1,
       type: "unknown",
       // What a caller without types may hand in.
       data: { type: "odd", version: 1, data: Object.assign({}, output) as never },
     };
-    const key = { session: "s", seq: 1 };
+    const key = { session: "s", position: 1 };
     expect(digestOf([codec.decode(codec.encode(event, key), key)])).toBe(digestOf([event]));
   });
 
   it("does not depend on the order in which an object's fields were written", () => {
     const of = (data: SessionEvent<"message.queued">["data"]): string =>
-      digestOf([{ seq: 1, at: 1, type: "message.queued", data }]);
+      digestOf([{ position: 1, time: 1, type: "message.queued", data }]);
     expect(of({ id: "m", content: "x", delivery: "steer" })).toBe(
       of({ delivery: "steer", content: "x", id: "m" }),
     );
@@ -89,7 +91,7 @@ describe("a hash chain", () => {
         const event = some[at];
         if (event === undefined) throw new Error("no event");
         const digest = digestOf(some);
-        expect(digestOf(some.with(at, { ...event, at: event.at + shift }))).not.toBe(digest);
+        expect(digestOf(some.with(at, { ...event, time: event.time + shift }))).not.toBe(digest);
         expect(digestOf(some.with(at, { ...event, id: `${event.id}x` }))).not.toBe(digest);
         expect(digestOf(some.toSpliced(at, 1))).not.toBe(digest);
         expect(digestOf(some.toSpliced(at, 0, event))).not.toBe(digest);
@@ -105,7 +107,7 @@ describe("a hash chain", () => {
 
   it("covers the link before, and begins anew behind it", () => {
     const chain = new HashChain();
-    chain.take({ seq: 1, at: 1, type: "session.resumed", data: {} });
+    chain.take({ position: 1, time: 1, type: "session.resumed", data: {} });
     expect([chain.open, chain.end]).toEqual([1, undefined]);
     const first = link(2, chain.digest(link(2)));
     chain.take(first);
@@ -120,7 +122,7 @@ describe("a hash chain", () => {
   });
 
   it("is the same before and after an upgrade: an event that is upcast is hashed and written as it was", () => {
-    const key = { session: "s", seq: 1 };
+    const key = { session: "s", position: 1 };
     const data = { id: "m", text: "hello", delivery: "steer" };
     const fields = ["message.queued", 1, 7, data] as const;
     const stored = JSON.stringify(fields);

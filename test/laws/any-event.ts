@@ -348,6 +348,8 @@ function numbered(bodies: readonly EventBody[]): readonly SessionEvent[] {
   // Through JSON: what a log holds has no prototypes and no undefined fields.
   return bodies.map(
     (body, index) =>
-      JSON.parse(JSON.stringify({ seq: index + 1, at: 1000 + index, ...body })) as SessionEvent,
+      JSON.parse(
+        JSON.stringify({ position: index + 1, time: 1000 + index, ...body }),
+      ) as SessionEvent,
   );
 }

@@ -58,7 +58,7 @@ export async function compactionSession({ open, die }: Stage): Promise<Session> 
   );
   await tell(first, "m1", "m2", "m3", "m4", "m5", "m6", "m7");
   const asked = await first.compact(slidingWindow({ tokens: 250 }));
-  await first.restore(asked.seq);
+  await first.restore(asked.position);
   const from = (await first.view()).position;
   const given = first.compact();
   await writing.reached;
@@ -101,7 +101,7 @@ export async function pruningSession({ open, pass }: Stage): Promise<Session> {
     await session.send("And yew?", { id: "yew" })
   ).result;
   const pruned = await seen(session, "context.pruned");
-  await session.restore(pruned.seq);
+  await session.restore(pruned.position);
   return session;
 }
 

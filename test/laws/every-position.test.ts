@@ -46,20 +46,20 @@ describe.each(fixtureNames)("the session %s, cut off", (name) => {
     async (recovery) => {
       const events = await readFixture(name);
       const open = events.filter(
-        ({ seq, type }) =>
-          type !== "session.closed" && (long || (seq % 2 === 0) === (recovery === "stop")),
+        ({ position, type }) =>
+          type !== "session.closed" && (long || (position % 2 === 0) === (recovery === "stop")),
       );
       expect(open.length).toBeGreaterThan(30);
-      for (const { seq } of open) {
+      for (const { position } of open) {
         await using log = await openMemoryLog();
-        await log.append(SESSION, "none", events.slice(0, seq), { origin: "recorded" });
+        await log.append(SESSION, "none", events.slice(0, position), { origin: "recorded" });
         const problems = await reopeningProblems({
           log,
           session: SESSION,
           recovery,
           agent: agent(),
         });
-        expect({ position: seq, problems }).toEqual({ position: seq, problems: [] });
+        expect({ position, problems }).toEqual({ position, problems: [] });
       }
     },
     patience,

@@ -151,7 +151,7 @@ describe("a log of any events in any order", () => {
       fc.property(anyEvents, (events) => {
         const replayed = replay(events);
         for (const event of events.filter(isDelta)) {
-          const state = stateAt(replayed, event.seq - 1);
+          const state = stateAt(replayed, event.position - 1);
           expect(machineFold(state.machine, event)).toEqual({
             snapshot: state.machine,
             effects: [],
@@ -167,9 +167,9 @@ describe("a log of any events in any order", () => {
           unchanged(promptCounts, state.counts, event);
           unchanged(sessionSummary, state.summary, event);
           unchanged(blobs, state.blobs, event);
-          const after = stateAt(replayed, event.seq);
+          const after = stateAt(replayed, event.position);
           deepStrictEqual(after.history, history.fold(state.history, event));
-          expect(after).toEqual({ ...state, position: event.seq, history: after.history });
+          expect(after).toEqual({ ...state, position: event.position, history: after.history });
         }
       }),
       runs(100),
@@ -189,7 +189,7 @@ describe("a log of any events in any order", () => {
           return shown;
         })();
         for (const event of events)
-          await log.append(SESSION, event.seq - 1, [event], { origin: "recorded" });
+          await log.append(SESSION, event.position - 1, [event], { origin: "recorded" });
         const stored = await Array.fromAsync(log.read(SESSION));
         const shown = await following;
         expect(JSON.stringify(stored)).toBe(JSON.stringify(events));

@@ -77,8 +77,8 @@ export class ImaginedSession {
   }
 
   #record(body: EventBody): void {
-    const seq = this.#state.position + 1;
-    const event = { seq, at: 1000 + seq, ...body } as SessionEvent;
+    const position = this.#state.position + 1;
+    const event = { position, time: 1000 + position, ...body } as SessionEvent;
     this.#events.push(event);
     const { state, effects } = foldSession(this.#state, event);
     this.#state = state;
@@ -119,7 +119,7 @@ export class ImaginedSession {
             ),
           ),
         );
-      case "makeRoom": {
+      case "freeContext": {
         const next = afterOverflow(this.#state, undefined);
         if (next === "retry") return this.#attempt(step, this.#state.machine.context.attempt + 1);
         return this.#record(next);

@@ -34,7 +34,7 @@ function restarted(more: { readonly attempt?: number; readonly effectId?: string
       data: { policy: "continue", inFlight: { kind: "nothing" } },
     };
     const again: EventBody = { ...start, data: { ...start.data, attempt: 2, ...more } };
-    return [...events.slice(0, start.seq), recovered, again, ...events.slice(start.seq)];
+    return [...events.slice(0, start.position), recovered, again, ...events.slice(start.position)];
   };
 }
 
@@ -64,7 +64,7 @@ function reworded(events: readonly SessionEvent[]): readonly EventBody[] {
 
 async function problemsOf(name: FixtureName, change: Change): Promise<string> {
   const bodies = change(await readFixture(name));
-  const events = bodies.map((body, index) => ({ ...body, seq: index + 1, at: index + 1 }));
+  const events = bodies.map((body, index) => ({ ...body, position: index + 1, time: index + 1 }));
   return lawProblems(events).join("\n");
 }
 

@@ -50,7 +50,7 @@ describe.each(fixtureNames)("the session %s, played", (name) => {
     if (process.env["TURNLOG_RECORD"] === "1") await writeFixture(name, events);
     const folded = replay(events);
     const seen = new Set(live.map(({ position }) => position));
-    const all = events.map((event) => event.seq - 1);
+    const all = events.map((event) => event.position - 1);
     expect(all.filter((position) => !seen.has(position))).toEqual([]);
     for (const state of live) {
       const { position } = state;
@@ -105,13 +105,15 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const folded = replay(events);
     const fold = (state: SessionState, more: readonly SessionEvent[]): SessionState =>
       more.reduce((before, event) => foldSession(before, event).state, state);
-    for (const { seq } of events) {
+    for (const { position } of events) {
       await using log = await openMemoryLog();
       await log.append(SESSION, "none", events, { origin: "recorded" });
-      await saveSessionSnapshot(log, SESSION, stateAt(folded, seq), nothingKept);
+      await saveSessionSnapshot(log, SESSION, stateAt(folded, position), nothingKept);
       const { state } = await loadSessionSnapshot(log, SESSION);
-      expect(state.position).toBe(seq);
-      expect(allPartsOf(fold(state, events.slice(seq)))).toStrictEqual(allPartsOf(folded.last));
+      expect(state.position).toBe(position);
+      expect(allPartsOf(fold(state, events.slice(position)))).toStrictEqual(
+        allPartsOf(folded.last),
+      );
     }
     const twice = events.flatMap((event) => [event, event]);
     expect(allPartsOf(fold(initialSessionState, twice))).toStrictEqual(allPartsOf(folded.last));
@@ -122,9 +124,9 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const folded = replay(events);
     await using log = await openMemoryLog();
     await log.append(SESSION, "none", events, { origin: "recorded" });
-    for (const { seq } of events) {
-      const view = await viewSession(log, SESSION, seq);
-      expect(view).toStrictEqual(viewOf(SESSION, stateAt(folded, seq)));
+    for (const { position } of events) {
+      const view = await viewSession(log, SESSION, position);
+      expect(view).toStrictEqual(viewOf(SESSION, stateAt(folded, position)));
     }
   });
 });

@@ -31,7 +31,7 @@ function startOf(events: readonly SessionEvent[], { before }: Retraction): numbe
   const started = events.find(
     ({ type, data }) => type === "turn.started" && data.turn === before.turn,
   );
-  return started?.seq ?? Number.NaN;
+  return started?.position ?? Number.NaN;
 }
 
 /** The log of the fork, as it is before anybody opens it. */
@@ -40,9 +40,9 @@ function forked(
   { position, waiting }: BranchPoint,
 ): readonly SessionEvent[] {
   const from = { session: "parent", position };
-  const link = { seq: position + 1, at: 0, type: "session.forked", data: { from } } as const;
+  const link = { position: position + 1, time: 0, type: "session.forked", data: { from } } as const;
   const data = { ids: waiting, reason: "the session was forked to say something else" };
-  const taken = { seq: position + 2, at: 0, type: "message.withdrawn", data } as const;
+  const taken = { position: position + 2, time: 0, type: "message.withdrawn", data } as const;
   return [...events.slice(0, position), link, ...(waiting.length === 0 ? [] : [taken])];
 }
 

@@ -64,7 +64,7 @@ export function meaningOf({ states, last }: Replay): SessionMeaning {
 export async function readFixture(name: FixtureName): Promise<readonly SessionEvent[]> {
   const lines = (await readFile(path(`${name}.jsonl`), "utf8")).trimEnd().split("\n");
   return lines.map((row, index) => {
-    const key = { session: SESSION, seq: index + 1 };
+    const key = { session: SESSION, position: index + 1 };
     return codec.decode(checksum(row, key) + row, key);
   });
 }
@@ -79,7 +79,7 @@ export async function writeFixture(
   events: readonly SessionEvent[],
 ): Promise<void> {
   const rows = events.map((event) => {
-    const encoded = codec.encode(event, { session: SESSION, seq: event.seq });
+    const encoded = codec.encode(event, { session: SESSION, position: event.position });
     const row: unknown = JSON.parse(encoded.slice(encoded.indexOf("[")));
     return JSON.stringify(row, (key, value: unknown) => (key === "stack" ? undefined : value));
   });

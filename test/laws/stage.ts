@@ -52,15 +52,15 @@ export async function play(
     graceMs: 1,
     hashChain,
   };
-  let door = severableLog(log);
+  let recorder = severableLog(log);
   const session = await script({
     open: async (agent, recovery = "stop") => {
-      door = severableLog(log);
-      const runtime = await createRuntime({ ...options, log: door, agent, recovery });
+      recorder = severableLog(log);
+      const runtime = await createRuntime({ ...options, log: recorder, agent, recovery });
       return await runtime.session(SESSION);
     },
     die: () => {
-      door.sever();
+      recorder.sever();
       watched.forgetActors();
     },
     pass: (milliseconds) => {

@@ -5,7 +5,7 @@ import type { ModelMessage } from "ai";
 import { describe, expect, it, vi } from "vitest";
 import { isLandmark, type SessionEvent } from "../../src/events/index.ts";
 import type { StoreLog } from "../../src/store/leveldb/index.ts";
-import { compactLog, openMemoryLog, verifySession } from "../../src/public/index.ts";
+import { trimLog, openMemoryLog, verifySession } from "../../src/public/index.ts";
 import { promptMessages, type HistoryState } from "../../src/projections/index.ts";
 import type { SessionState } from "../../src/state/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
@@ -37,8 +37,8 @@ async function eventsIn(log: StoreLog): Promise<readonly SessionEvent[]> {
 
 /** The events that were there before, each of the type that it had. */
 function held(before: readonly SessionEvent[], after: readonly SessionEvent[]) {
-  expect(after.slice(0, before.length).map(({ type, seq }) => [seq, type])).toEqual(
-    before.map(({ type, seq }) => [seq, type]),
+  expect(after.slice(0, before.length).map(({ type, position }) => [position, type])).toEqual(
+    before.map(({ type, position }) => [position, type]),
   );
   expect(after.slice(before.length).map(({ type }) => type)).toEqual(
     after.length === before.length ? [] : ["session.thinned"],
@@ -53,9 +53,12 @@ function sameAtLandmarks(
 ): void {
   const [was, is] = [replay(before), replay(after)];
   for (const event of before) {
-    if (!isLandmark(event) && event.seq !== before.length) continue;
-    const { seq } = event;
-    expect([seq, of(stateAt(is, seq))]).toStrictEqual([seq, of(stateAt(was, seq))]);
+    if (!isLandmark(event) && event.position !== before.length) continue;
+    const { position } = event;
+    expect([position, of(stateAt(is, position))]).toStrictEqual([
+      position,
+      of(stateAt(was, position)),
+    ]);
   }
 }
 
@@ -94,14 +97,14 @@ const imagined: fc.Arbitrary<readonly SessionEvent[]> = fc
 /** All of it, whatever is open. */
 function whole(drop: "boundaries" | "reasoning", events: readonly SessionEvent[]) {
   const data = { drop, spans: [{ from: 1, to: events.length }] };
-  return { expected: events.length, say: { type: "session.thinned", at: 1, data } } as const;
+  return { expected: events.length, say: { type: "session.thinned", time: 1, data } } as const;
 }
 
 describe.each(fixtureNames)("the session %s without the boundaries of its deltas", (name) => {
   it("has at every step boundary the state, the prompt and the figures that it had", async () => {
     const before = await readFixture(name);
     await using log = await logOf(before);
-    const done = await compactLog(log, SESSION, { drop: "boundaries", keepSteps: 0, now: 1 });
+    const done = await trimLog(log, SESSION, { drop: "boundaries", keepSteps: 0, now: 1 });
     const after = await eventsIn(log);
     held(before, after);
     expect(done.after).toBeLessThanOrEqual(done.before);
@@ -110,7 +113,7 @@ describe.each(fixtureNames)("the session %s without the boundaries of its deltas
     const verified = await verifySession(log, SESSION, { every: 1 });
     expect(verified).toMatchObject({ problems: [] });
     expect(verified.lostPrompts).toBeUndefined();
-    const again = await compactLog(log, SESSION, { drop: "boundaries", keepSteps: 0 });
+    const again = await trimLog(log, SESSION, { drop: "boundaries", keepSteps: 0 });
     expect(again).toMatchObject({ events: 0, before: 0, after: 0, revision: after.length });
   });
 });
@@ -120,7 +123,7 @@ describe.each(fixtureNames)("the session %s without its reasoning", (name) => {
     const before = await readFixture(name);
     await using log = await logOf(before);
     const options = { drop: "reasoning", keepSteps: 0, shown: true, now: 1 } as const;
-    const done = await compactLog(log, SESSION, options);
+    const done = await trimLog(log, SESSION, options);
     const after = await eventsIn(log);
     held(before, after);
     sameAtLandmarks(before, after, withoutThought);
@@ -129,14 +132,14 @@ describe.each(fixtureNames)("the session %s without its reasoning", (name) => {
     expect(verified).toMatchObject({ problems: [] });
     const [was, is] = [replay(before), replay(after)];
     const changed = before.filter(
-      ({ seq, type }) =>
-        type === "step.started" && promptAt(was, seq - 1) !== promptAt(is, seq - 1),
+      ({ position, type }) =>
+        type === "step.started" && promptAt(was, position - 1) !== promptAt(is, position - 1),
     );
     expect(verified.lostPrompts ?? 0).toBe(changed.length);
     // One step has a call that the provider ran.
     expect(done.kept).toEqual({ shown: 0, bound: name === "tools" ? 1 : 0 });
     expect(thoughtsIn(promptOf(is.last))).toBe(done.kept.bound);
-    expect(await compactLog(log, SESSION, options)).toMatchObject({ events: 0, steps: 0 });
+    expect(await trimLog(log, SESSION, options)).toMatchObject({ events: 0, steps: 0 });
   });
 });
 
@@ -153,7 +156,7 @@ it("a session that the runtime may record is the same without boundaries, wherev
     fc.asyncProperty(imagined, async (before) => {
       if (before.length === 0) return;
       await using log = await logOf(before);
-      await log.thin(SESSION, whole("boundaries", before));
+      await log.trim(SESSION, whole("boundaries", before));
       const after = await eventsIn(log);
       held(before, after);
       sameAtLandmarks(before, after, allPartsOf);
@@ -168,10 +171,10 @@ it("a session that the runtime may record has all but its reasoning, wherever it
     fc.asyncProperty(imagined, fc.boolean(), async (before, both) => {
       if (before.length === 0) return;
       await using log = await logOf(before);
-      await log.thin(SESSION, whole("reasoning", before));
+      await log.trim(SESSION, whole("reasoning", before));
       const now = await eventsIn(log);
       held(before, now);
-      if (both) await log.thin(SESSION, whole("boundaries", now));
+      if (both) await log.trim(SESSION, whole("boundaries", now));
       const after = await eventsIn(log);
       sameAtLandmarks(before, after, withoutThought);
       expect(lawProblems(after, { cutOff: true })).toEqual([]);

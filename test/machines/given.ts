@@ -161,9 +161,9 @@ export interface Given {
 }
 
 export function given(...history: readonly (Body | readonly Body[])[]): Given {
-  let seq = 0;
+  let position = 0;
   const fold = (snapshot: MachineStep["snapshot"], body: Body): MachineStep =>
-    machineFold(snapshot, { seq: ++seq, at: 0, ...body });
+    machineFold(snapshot, { position: ++position, time: 0, ...body });
   const before = history
     .flat()
     .reduce((snapshot, body) => fold(snapshot, body).snapshot, initialMachineState);

@@ -438,11 +438,11 @@ it("a call of thousands is written anew with a few others, at each of its events
   const calls = Array.from({ length: 4000 }, (_, index) => call(`c${index}`));
   const many = [...calling, ...calls, finished("tool-calls")];
   let state = initialMachineState;
-  let seq = 0;
+  let position = 0;
   let written = 0;
   for (const body of [...many, ...calls.map((_, index) => toolStarted(`c${index}`))]) {
     const before = new Set(state.context.calls);
-    state = machineFold(state, { seq: ++seq, at: seq, ...body }).snapshot;
+    state = machineFold(state, { position: ++position, time: position, ...body }).snapshot;
     for (const chunk of state.context.calls)
       if (!before.has(chunk)) written += Object.keys(chunk).length;
   }

@@ -205,7 +205,7 @@ describe("a call that was running when the process died", () => {
     await copy.append(
       "s",
       "none",
-      events.map(({ seq: _, ...event }) => event),
+      events.map(({ position: _, ...event }) => event),
     );
     await first.close();
     const done = scriptedModel(["Done."]);

@@ -593,7 +593,7 @@ describe("where sessions are encrypted", () => {
     const queued = (await Array.fromAsync(runtime.log.read("s"))).find(
       ({ type }) => type === "message.queued",
     );
-    await session.redact([queued?.seq ?? 0]);
+    await session.redact([queued?.position ?? 0]);
     await (
       await session.send("and now?")
     ).result;

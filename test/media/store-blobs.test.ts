@@ -167,7 +167,7 @@ describe("an exported session", () => {
   it("has its blobs in the file, and is whole wherever it is imported", async () => {
     await using store = await withTwo();
     const lines = await Array.fromAsync(exportSession(store.log, "one"));
-    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ format: 2, blobs: "inline" });
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ format: 3, blobs: "inline" });
     await using log = await openMemoryLog();
     await importSession(log, lines, { as: "copy" });
     expect((await verifySession(log, "copy")).problems).toEqual([]);
@@ -201,7 +201,7 @@ describe("an exported session", () => {
     const [header = ""] = await Array.fromAsync(exportSession(log, "plain"));
     expect(JSON.parse(header)).toEqual({
       turnlog: "session",
-      format: 1,
+      format: 3,
       session: "plain",
       events: await log.revision("plain"),
     });

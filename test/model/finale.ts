@@ -75,7 +75,7 @@ async function storyProblems(stage: Stage): Promise<readonly string[]> {
   return [
     // What another release may write is not bound to the order in which this one does.
     ...lawProblems(stored).filter(
-      (problem) => !stage.foreign.some((seq) => problem.startsWith(`${seq} `)),
+      (problem) => !stage.foreign.some((position) => problem.startsWith(`${position} `)),
     ),
     ...(same(stored, stage.store.events) ? [] : ["What is stored is not what was recorded."]),
     ...calls.flatMap(({ key, runs, again }) =>
@@ -100,7 +100,7 @@ function recoveryProblems(events: readonly SessionEvent[]): readonly string[] {
       open.flatMap(({ callId, started }) => (started.length > 0 === wanted ? [callId] : [])).join();
     return ids(true) === inFlight.started.join() && ids(false) === inFlight.waiting.join()
       ? []
-      : [`${event.seq}: the recovery forgets calls: ${JSON.stringify(inFlight)}`];
+      : [`${event.position}: the recovery forgets calls: ${JSON.stringify(inFlight)}`];
   });
 }
 

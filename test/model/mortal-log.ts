@@ -58,7 +58,7 @@ export class MortalLog implements EventLog {
     if (!this.#alive) return never();
     const taken: SessionEvent[] = events.map((event, place) => ({
       ...event,
-      seq: this.#store.events.length + place + 1,
+      position: this.#store.events.length + place + 1,
     }));
     for (const event of taken) {
       this.#store.events.push(event);

@@ -200,5 +200,5 @@ export function play(situation: Situation, move: Move, world: World): Situation 
 }
 
 export function eventOf(move: Move, situation: Situation, world: World): StructuralEvent {
-  return { seq: 1, at: 0, ...bodyOf(move, situation, world) };
+  return { position: 1, time: 0, ...bodyOf(move, situation, world) };
 }

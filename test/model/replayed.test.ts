@@ -70,7 +70,7 @@ async function expectReplay(world: StageSettings, events: readonly SessionEvent[
   const { difference } = await replay(events, replayedAgent(world, events));
   if (difference === undefined) return;
   const story = events.map(
-    ({ seq, type, data }) => `${seq} ${type} ${JSON.stringify(data).slice(0, 120)}`,
+    ({ position, type, data }) => `${position} ${type} ${JSON.stringify(data).slice(0, 120)}`,
   );
   throw new Error([differenceText(difference), "", ...story].join("\n"));
 }

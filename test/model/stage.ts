@@ -129,12 +129,12 @@ export class Stage {
   async write(move: Move): Promise<void> {
     if (this.isAlive) throw new Error("Only a dead process's log can be written to.");
     const { log, events } = this.store;
-    const seq = events.length + 1;
-    const event = { ...eventOf(move, this.situation, this.world), seq, at: Date.now() };
+    const position = events.length + 1;
+    const event = { ...eventOf(move, this.situation, this.world), position, time: Date.now() };
     this.situations.push({ ...play(this.situation, move, this.world), cut: true });
-    this.foreign.push(seq);
+    this.foreign.push(position);
     events.push(event);
-    await log.append(SESSION, seq - 1, [event]);
+    await log.append(SESSION, position - 1, [event]);
   }
 
   /** Waits until there is nothing more that the session does by itself, or its process has died. */
@@ -174,7 +174,7 @@ export class Stage {
   complain(): void {
     if (this.problems.length === 0) return;
     const story = this.store.events.map(
-      ({ seq, type, data }) => `${seq} ${type} ${JSON.stringify(data).slice(0, 120)}`,
+      ({ position, type, data }) => `${position} ${type} ${JSON.stringify(data).slice(0, 120)}`,
     );
     throw new Error([...this.problems, "", ...story].join("\n"));
   }
@@ -194,7 +194,7 @@ export class Stage {
       move.type === event.type &&
       json(play(before, move, this.world).machine) === json(situation.machine);
     if (!moves.some(leadsHere)) {
-      this.problems.push(`${event.seq} ${event.type} may not come here.`);
+      this.problems.push(`${event.position} ${event.type} may not come here.`);
     }
     this.situations.push(situation);
   }
@@ -219,7 +219,7 @@ export class Stage {
         ? key === `${event.data.step}/${event.data.callId}`
         : key === undefined && event.type === type,
     );
-    if (intent === undefined || intent.seq > this.store.durable) {
+    if (intent === undefined || intent.position > this.store.durable) {
       this.problems.push(`${what} before ${type} is durable.`);
     }
   }

@@ -272,7 +272,7 @@ const mayImport: Modules = {
     "cli/show",
     "cli/chat",
   ],
-  cli: ["cli/output", "cli/commands"],
+  cli: ["cli/output", "cli/settings", "cli/commands"],
 };
 
 /** Folders of entry points: each file in them is one, and no `index.ts` stands for the others. */

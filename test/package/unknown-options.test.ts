@@ -13,7 +13,7 @@ import { z } from "zod";
 import {
   callCost,
   checkpoint,
-  compactLog,
+  trimLog,
   createRuntime,
   dropMiddle,
   dropOldest,
@@ -179,7 +179,7 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.progress", "onProgress", () => log.backup(join(dir, "b"), { progress: () => {} })],
   // @ts-expect-error -- unknown
-  ["options.keepStep", "keepSteps", () => runtime.compactLog("s", { drop: "boundaries", keepStep: 3 })],
+  ["options.keepStep", "keepSteps", () => runtime.trimLog("s", { drop: "boundaries", keepStep: 3 })],
   // @ts-expect-error -- unknown
   ["options.messageId", undefined, () => session.send("x", { messageId: "m" })],
   // @ts-expect-error -- unknown
@@ -262,9 +262,9 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.by", undefined, () => log.append("s", "any", [], { by: {} })],
   // @ts-expect-error -- unknown
-  ["options.dryrun", "dryRun", () => log.thin("s", { expected: 3, dryrun: true })],
+  ["options.dryrun", "dryRun", () => log.trim("s", { expected: 3, dryrun: true })],
   // @ts-expect-error -- unknown
-  ["options.keepStep", "keepSteps", () => compactLog(log, "s", { drop: "boundaries", keepStep: 3 })],
+  ["options.keepStep", "keepSteps", () => trimLog(log, "s", { drop: "boundaries", keepStep: 3 })],
   // @ts-expect-error -- unknown
   ["options.id", undefined, () => forkSession(log, "s", { as: "f", id: "g" })],
   // @ts-expect-error -- unknown

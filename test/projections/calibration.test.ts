@@ -17,14 +17,14 @@ function billed(
   inputTokens: number,
   basis: "measured" | "estimated" = "measured",
 ): CalibrationState {
-  const at = { seq: 1, at: 0 };
+  const envelope = { position: 1, time: 0 };
   const started = calibration.fold(state, {
-    ...at,
+    ...envelope,
     type: "step.started",
     data: { turn: 1, step: 1, attempt: 1, model, promptDigest: "", estimate },
   });
   return calibration.fold(started, {
-    ...at,
+    ...envelope,
     type: "step.finished",
     data: {
       step: 1,
@@ -107,7 +107,8 @@ describe("the factor", () => {
       { type: "session.configured", data: { agent } },
     ];
     const after = bodies.reduce(
-      (before, body) => calibration.fold(before, { seq: 2, at: 0, ...body } satisfies SessionEvent),
+      (before, body) =>
+        calibration.fold(before, { position: 2, time: 0, ...body } satisfies SessionEvent),
       state,
     );
     expect(after).toEqual(state);
@@ -121,7 +122,12 @@ describe("the factor", () => {
     };
     const usage = { basis: "measured", inputTokens: 2500, outputTokens: 1 } as const;
     const data = { step: 1, finishReason: "stop", usage, response: {} } as const;
-    const billedLate = calibration.fold(started, { seq: 1, at: 0, type: "step.finished", data });
+    const billedLate = calibration.fold(started, {
+      position: 1,
+      time: 0,
+      type: "step.finished",
+      data,
+    });
     expect(billedLate).toBe(started);
   });
 

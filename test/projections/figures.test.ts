@@ -177,18 +177,18 @@ it("a live store tells those who follow it of each change, and only of changes",
   const store = projectionStore(sessionSummary);
   const titles: string[] = [];
   store.subscribe(({ context }) => titles.push(context.title));
-  const at = { seq: 1, at: 0 };
+  const envelope = { position: 1, time: 0 };
   store.send({
     type: "event",
     event: {
-      ...at,
+      ...envelope,
       type: "message.queued",
       data: { id: "m", content: "Hello", delivery: "steer" },
     },
   });
   store.send({
     type: "event",
-    event: { ...at, seq: 2, type: "part.text-start", data: { id: "t" } },
+    event: { ...envelope, position: 2, type: "part.text-start", data: { id: "t" } },
   });
   expect(titles.filter((title) => title === "Hello").length).toBeGreaterThan(0);
   expect(store.getSnapshot().context.title).toBe("Hello");

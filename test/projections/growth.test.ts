@@ -51,13 +51,13 @@ it("two prompts are compared by what is shown alone", () => {
 it("a message is accepted at the price of a few others, and every earlier state stays as it was", () => {
   let state = queue.initial;
   const states = [state];
-  for (let seq = 1; seq <= 1000; seq++) {
+  for (let position = 1; position <= 1000; position++) {
     const data = {
-      id: seq === 7 ? "__proto__" : `m${seq}`,
+      id: position === 7 ? "__proto__" : `m${position}`,
       content: "Go.",
       delivery: "steer",
     } as const;
-    state = queue.fold(state, { seq, at: 0, type: "message.queued", data });
+    state = queue.fold(state, { position, time: 0, type: "message.queued", data });
     states.push(state);
   }
   const [before, after] = [states[998], states[999]];

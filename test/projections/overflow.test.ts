@@ -95,7 +95,7 @@ describe("the limits of a model", () => {
   };
   const fold = (...bodies: readonly EventBody[]): LearnedLimits =>
     bodies.reduce(
-      (state, body, index) => learnedLimits.fold(state, { seq: index + 1, at: 0, ...body }),
+      (state, body, index) => learnedLimits.fold(state, { position: index + 1, time: 0, ...body }),
       learnedLimits.initial,
     );
   const tooLong = error("prompt is too long: 9 tokens > 8000 maximum");

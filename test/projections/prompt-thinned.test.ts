@@ -53,9 +53,9 @@ async function sentInput(messages: ReturnType<typeof promptOf>): Promise<string>
 it("OpenAI is given no item that it would ask the reasoning for", async () => {
   const whole = promptOf(...asked("Go."), ...step(false));
   expect(await sentInput(whole)).toMatch(/"item_reference","id":"rs_1".*"id":"msg_1"/);
-  const thinned = promptOf(...asked("Go."), ...step(true));
-  expect(promptProblems(thinned)).toEqual([]);
-  const sent = await sentInput(thinned);
+  const trimmed = promptOf(...asked("Go."), ...step(true));
+  expect(promptProblems(trimmed)).toEqual([]);
+  const sent = await sentInput(trimmed);
   expect(sent).not.toMatch(/item_reference|rs_1|msg_1|fc_1|wonder/);
   expect(sent).toMatch(/I look\..*"function_call","call_id":"c".*"function_call_output"/);
 });
@@ -68,13 +68,13 @@ it("the same messages are sent as before, but for the reasoning and what names i
       ),
     );
   const whole = promptOf(...asked("Go."), ...step(false));
-  const thinned = promptOf(...asked("Go."), ...step(true));
+  const trimmed = promptOf(...asked("Go."), ...step(true));
   const left = whole.map((message) =>
     typeof message.content === "string"
       ? message
       : { ...message, content: message.content.filter(({ type }) => type !== "reasoning") },
   );
-  expect(bare(thinned)).toEqual(bare(left));
+  expect(bare(trimmed)).toEqual(bare(left));
 });
 
 it("what a part is marked with beside the id of its item stays", () => {

@@ -8,7 +8,11 @@ import { replay } from "../support/replay.ts";
 /** The state after these events, each a second after the one before it. */
 export function stateOf(...bodies: readonly EventBody[]): SessionState {
   return replay(
-    bodies.map((body, index): SessionEvent => ({ seq: index + 1, at: index * 1000, ...body })),
+    bodies.map((body, index): SessionEvent => ({
+      position: index + 1,
+      time: index * 1000,
+      ...body,
+    })),
   ).last;
 }
 

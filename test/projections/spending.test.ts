@@ -18,7 +18,7 @@ const error = { name: "Error", message: "" };
 function fold(bodies: readonly EventBody[]): UsageState {
   return bodies.reduce(
     (state, body, index) =>
-      usage.fold(state, { seq: index + 1, at: index * 10, ...body } satisfies SessionEvent),
+      usage.fold(state, { position: index + 1, time: index * 10, ...body } satisfies SessionEvent),
     usage.initial,
   );
 }

@@ -9,7 +9,7 @@ const model = { provider: "turnlog", modelId: "m" };
 
 /** Events at given milliseconds, as a step that begins at 1,000. */
 function eventsAt(...moments: readonly (readonly [number, EventBody])[]): readonly SessionEvent[] {
-  return moments.map(([at, body], index) => ({ seq: index + 1, at: 1000 + at, ...body }));
+  return moments.map(([at, body], index) => ({ position: index + 1, time: 1000 + at, ...body }));
 }
 
 function started(step: number, attempt = 1): EventBody {

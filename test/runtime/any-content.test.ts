@@ -296,7 +296,7 @@ describe("whatever the log of an earlier release holds", () => {
       );
     }
     made.push({ type: "turn.ended", data: { turn: 1, reason: "stop" } });
-    const json = JSON.parse(JSON.stringify(made.map((body) => ({ at: 1, ...body })))) as unknown;
+    const json = JSON.parse(JSON.stringify(made.map((body) => ({ time: 1, ...body })))) as unknown;
     return json as readonly NewEvent[];
   }
 
@@ -316,7 +316,7 @@ describe("whatever the log of an earlier release holds", () => {
             const faulty = (await storedEvents(log, "s")).filter((event) => contentFault(event));
             expect(
               before.filter(({ rule }) => rule === "contents").map(({ position }) => position),
-            ).toEqual(faulty.map(({ seq }) => seq));
+            ).toEqual(faulty.map(({ position }) => position));
             expect(await say(log, { model: fine }, 3)).toEqual(stop(3));
             const after = (await verifySession(log, "s")).problems;
             const own = after.filter(({ position }) => position > events.length);

@@ -227,7 +227,7 @@ describe("an approval", () => {
 
   it("about a call whose process died while it ran is another one than that which let it run", async () => {
     await using log = await openMemoryLog();
-    const door = severableLog(log);
+    const recorder = severableLog(log);
     const agent = payer(3);
     const pay = { ...agent.tools?.["pay"], execute: () => new Promise<string>(() => {}) };
     const asking: Agent = {
@@ -235,11 +235,11 @@ describe("an approval", () => {
       tools: { pay } as NonNullable<Agent["tools"]>,
       toolPolicies: { pay: { onInterrupted: "ask" } },
     };
-    const dying = await openSession(asking, { log: door });
+    const dying = await openSession(asking, { log: recorder });
     const first = await askedOnce(dying.session);
     await dying.session.approve(first.approvalId);
     await seen(dying.session, "tool.started");
-    door.sever();
+    recorder.sever();
     await using open = await openSession(
       { ...agentOf(agent), toolPolicies: { pay: { onInterrupted: "ask" } } },
       { log, recovery: "continue" },

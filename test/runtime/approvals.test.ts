@@ -164,11 +164,11 @@ describe("a call that needs approval", () => {
   it("waits through the death of its process, and runs once when it is allowed after that", async () => {
     const { paid, tools } = payment(true);
     await using log = await openMemoryLog();
-    const door = severableLog(log);
-    const dying = await openSession({ model: script(), tools }, { log: door });
+    const recorder = severableLog(log);
+    const dying = await openSession({ model: script(), tools }, { log: recorder });
     await dying.session.send("Pay.");
     await seen(dying.session, "tool.approval-requested", ({ callId }) => callId === "2");
-    door.sever();
+    recorder.sever();
     await using open = await openSession({ model: scriptedModel(["Done."]), tools }, { log });
     await allow(open.session, "2");
     await refuse(open.session, "1");

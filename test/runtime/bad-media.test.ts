@@ -69,7 +69,7 @@ it.each(broken)(
     const at = 1;
     const content = [{ type: "file" as const, data, mediaType: "image/png", filename: "a.png" }];
     await log.append("s", "exists", [
-      { type: "message.queued", at, data: { id: "old", content, delivery: "follow-up" } },
+      { type: "message.queued", time: at, data: { id: "old", content, delivery: "follow-up" } },
     ]);
     const model = scriptedModel(["I cannot see it.", "Hello again."]);
     await using open = await openSession({ model }, { log });

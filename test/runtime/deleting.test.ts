@@ -22,7 +22,7 @@ it("deletes a session that is idle, and its handles and its name are of no use a
     await session.send("Go.")
   ).result;
   const events = session.events()[Symbol.asyncIterator]();
-  for (let seq = await log.revision("s"); seq > 0; seq--) await events.next();
+  for (let position = await log.revision("s"); position > 0; position--) await events.next();
   const [told, deleted] = await Promise.all([
     events.next().catch((error: unknown) => error),
     runtime.delete("s"),
@@ -96,7 +96,7 @@ it("deletes a session that a dead process left in the middle of a turn", async (
   await log.append(
     "left",
     0,
-    left.map(({ seq: _, ...event }) => event),
+    left.map(({ position: _, ...event }) => event),
   );
   expect(await runtime.delete("left")).toMatchObject({ session: "left", repeated: false });
 });

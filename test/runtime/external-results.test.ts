@@ -155,7 +155,8 @@ describe("what is kept of a session with long results", () => {
         positions.includes(last) ? Promise.reject(damage) : log.readAt(session, positions),
     });
     const gone = wrapLog(log, {
-      readAt: async (...read) => (await log.readAt(...read)).filter(({ seq }) => seq !== last),
+      readAt: async (...read) =>
+        (await log.readAt(...read)).filter(({ position }) => position !== last),
     });
     for (const without of [damaged, gone]) {
       const { chunks } = await loadSessionSnapshot(without, "s");
@@ -215,7 +216,7 @@ describe("what is kept of a session with long results", () => {
     );
     const before = await open.session.view();
     expect(says(before, "long-2 ")).toBe(true);
-    await open.session.redact(secret?.seq ?? 0);
+    await open.session.redact(secret?.position ?? 0);
     const after = await open.session.view();
     expect(says(after, "long-2 ")).toBe(false);
     expect(says(after, "long-3 ")).toBe(true);

@@ -97,9 +97,9 @@ describe("a fork that changes something", () => {
     const ended = await seen(open.session, "turn.ended");
     const fork = await open.session.fork({ id: "f", edit: "Second?" });
     await fork.idle();
-    const own = await Array.fromAsync(open.log.read("f", { from: ended.seq + 1 }));
+    const own = await Array.fromAsync(open.log.read("f", { from: ended.position + 1 }));
     expect(own.slice(0, 2)).toMatchObject([
-      { type: "session.forked", data: { from: { session: "s", position: ended.seq } } },
+      { type: "session.forked", data: { from: { session: "s", position: ended.position } } },
       { type: "message.withdrawn", data: { ids: ["m2"] } },
     ]);
     const prompt = JSON.stringify(model.calls[2]?.prompt);

@@ -19,9 +19,9 @@ describe("a fork in the middle of a turn", () => {
     await using open = await openSession({ model });
     const turn = await open.session.send("Say it.");
     await pause.reached;
-    const { seq } = await seen(open.session, "part.text-delta");
-    const fork = await open.session.fork({ id: "f", at: seq });
-    expect(await typesBehind(open, "f", seq)).toEqual([
+    const { position } = await seen(open.session, "part.text-delta");
+    const fork = await open.session.fork({ id: "f", at: position });
+    expect(await typesBehind(open, "f", position)).toEqual([
       "session.forked",
       "session.recovered",
       "step.interrupted",
@@ -46,14 +46,14 @@ describe("a fork in the middle of a turn", () => {
     await using open = await openSession({ model: scriptedModel(script), tools });
     await ask(open.session, "Look.");
     const events = await open.events();
-    for (const { seq } of events) {
-      const fork = await open.session.fork({ id: `f-${seq}`, at: seq });
+    for (const { position } of events) {
+      const fork = await open.session.fork({ id: `f-${position}`, at: position });
       await fork.idle();
-      await open.log.append(`died-${seq}`, "none", events.slice(0, seq));
-      const died = await open.runtime.session(`died-${seq}`);
+      await open.log.append(`died-${position}`, "none", events.slice(0, position));
+      const died = await open.runtime.session(`died-${position}`);
       await died.idle();
-      const own = await Array.fromAsync(open.log.read(fork.id, { from: seq + 1 }));
-      const recovered = await Array.fromAsync(open.log.read(died.id, { from: seq + 1 }));
+      const own = await Array.fromAsync(open.log.read(fork.id, { from: position + 1 }));
+      const recovered = await Array.fromAsync(open.log.read(died.id, { from: position + 1 }));
       const told = ({ type, data }: (typeof own)[number]) => ({ type, data });
       expect(own.slice(1).map(told)).toEqual(recovered.map(told));
       expect(lawProblems(await storedEvents(open.log, fork.id))).toEqual([]);
@@ -76,9 +76,9 @@ describe("a fork in the middle of a turn", () => {
     };
     await using open = await openSession(agent, { recovery: "continue" });
     await ask(open.session, "Pay.");
-    const called = (await seen(open.session, "part.tool-call")).seq;
-    const started = (await seen(open.session, "tool.started")).seq;
-    const finished = (await seen(open.session, "step.finished")).seq;
+    const called = (await seen(open.session, "part.tool-call")).position;
+    const started = (await seen(open.session, "tool.started")).position;
+    const finished = (await seen(open.session, "step.finished")).position;
     expect(started).toBeGreaterThan(finished);
     // Started; asked for and not started; and the latter in a fork of a fork.
     const after = await open.session.fork({ id: "after", at: started });

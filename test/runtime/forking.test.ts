@@ -57,9 +57,9 @@ describe("a fork at the end", () => {
         expect(partsOf(state)).toStrictEqual(partsOf(stateAt(folded, state.position)));
       }
       // From a snapshot of either session, or without one.
-      for (const { seq } of folded.events) {
-        const read = await stateIn(open.log, session, seq);
-        expect(partsOf(read)).toStrictEqual(partsOf(stateAt(folded, seq)));
+      for (const { position } of folded.events) {
+        const read = await stateIn(open.log, session, position);
+        expect(partsOf(read)).toStrictEqual(partsOf(stateAt(folded, position)));
       }
     }
   });
@@ -146,8 +146,8 @@ describe("the way back before the last turn", () => {
     await ask(open.session, "Second?");
     const turn = (await open.events()).slice(position + 1);
     expect(turn[0]?.type).toBe("turn.started");
-    for (const { seq } of turn)
-      expect(await forkPoint(open.log, "s", seq, true)).toMatchObject({ position });
+    for (const event of turn)
+      expect(await forkPoint(open.log, "s", event.position, true)).toMatchObject({ position });
     // The message waits; nothing of a turn has come of it yet.
     expect(await forkPoint(open.log, "s", position + 1, true)).toMatchObject({ position: 1 });
   });
@@ -172,7 +172,7 @@ describe("the way back before the last turn", () => {
     await open.session.idle();
     const ended = (await open.events()).find(({ type }) => type === "turn.ended");
     expect(await forkPoint(open.log, "s", undefined, true)).toEqual({
-      position: ended?.seq,
+      position: ended?.position,
       waiting: ["waited"],
     });
     const fork = await open.session.fork({ id: "f", undo: true });

@@ -120,7 +120,8 @@ describe("an answer of a session that is edited changes nothing of it", () => {
       const { session } = other;
       return structuredClone([await session.context(), await session.view()]);
     };
-    const timeless = (told: unknown): string => JSON.stringify(told).replaceAll(/"at":\d+/g, "");
+    const timeless = (told: unknown): string =>
+      JSON.stringify(told).replaceAll(/"(?:at|time)":\d+/g, "");
     const before = timeless(await fresh());
     await using open = await seen();
     const { session } = open;
@@ -262,10 +263,10 @@ describe("what users' code is lent", () => {
   it("a strategy cannot change the history that it plans for", async () => {
     const editing: CompactionStrategy = {
       name: "editing",
-      plan: (history, view, ground) => {
+      plan: (history, view, budget) => {
         spoil(history);
         spoil(view);
-        return half.plan(history, view, ground);
+        return half.plan(history, view, budget);
       },
     };
     await using open = await seen();

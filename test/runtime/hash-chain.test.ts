@@ -155,7 +155,7 @@ describe("a session with a hash chain", () => {
     const { chain } = await expectSound(other, "t");
     expect(chain).toEqual((await expectSound(log)).chain);
     const at = lines.findIndex((line) => line.includes('"part.text-delta"'));
-    const changed = lines.with(at, lines[at]?.replace(/"at":(\d+)/, '"at":1$1') ?? "");
+    const changed = lines.with(at, lines[at]?.replace(/"time":(\d+)/, '"time":1$1') ?? "");
     await expect(importSession(other, changed, { as: "u" })).rejects.toThrow("(chain)");
     expect(await other.revision("u")).toBe(0);
   });
@@ -188,8 +188,10 @@ describe("verify", () => {
     const at = events.findIndex(({ data }) => JSON.stringify(data).includes("Two"));
     await using changed = await rewritten(earlier(events, at));
     const { problems } = await verifySession(changed, "s");
-    const links = events.flatMap(({ seq, type }) => (type === "session.chained" ? [seq] : []));
-    const next = links.find((seq) => seq > at + 1);
+    const links = events.flatMap(({ position, type }) =>
+      type === "session.chained" ? [position] : [],
+    );
+    const next = links.find((position) => position > at + 1);
     expect(problems).toMatchObject([{ rule: "chain", position: next }]);
   });
 
@@ -215,5 +217,5 @@ describe("verify", () => {
 function earlier(events: readonly SessionEvent[], at: number): readonly SessionEvent[] {
   const event = events[at];
   if (event === undefined) throw new Error("no event");
-  return events.with(at, { ...event, at: event.at - 1 });
+  return events.with(at, { ...event, time: event.time - 1 });
 }

@@ -41,22 +41,22 @@ describe("a session with a long result", () => {
     await turn(whole);
     const events = await whole.events();
     const page = `[Characters 500 to 550 of ${book.length}. They go on from 550.]\n${book.slice(500, 550)}`;
-    for (const { seq, type } of events.slice(0, -1)) {
-      if (type === "session.created" || seq < 4) continue;
+    for (const { position, type } of events.slice(0, -1)) {
+      if (type === "session.created" || position < 4) continue;
       await using log = await openMemoryLog();
-      await log.append("s", "none", events.slice(0, seq));
+      await log.append("s", "none", events.slice(0, position));
       const model = resumable();
       await using open = await openSession({ ...agent, model }, { log, recovery: "continue" });
       await open.session.idle();
       const ends = (await open.events()).flatMap((event) =>
         event.type === "tool.succeeded" && event.data.callId === "r" ? [event.data.output] : [],
       );
-      expect({ seq, ends }).toEqual({ seq, ends: [page] });
+      expect({ position, ends }).toEqual({ position, ends: [page] });
       const types = await open.types();
       expect(types).not.toContain("tool.unknown");
       const cuts = types.filter((one) => one === "context.cut");
-      expect({ seq, cuts: cuts.length, refused: model.refused }).toEqual({
-        seq,
+      expect({ position, cuts: cuts.length, refused: model.refused }).toEqual({
+        position,
         cuts: 1,
         refused: 0,
       });

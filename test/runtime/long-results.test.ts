@@ -50,7 +50,7 @@ describe("a result of 400 KB in a window of 8,000 tokens", () => {
     const types = events.map(({ type }) => type);
     expect(types.filter((type) => type.startsWith("context."))).toEqual(["context.cut"]);
     const [cut] = events.filter(({ type }) => type === "context.cut");
-    expect(promptProblems((await open.session.at(cut?.seq ?? 0)).prompt)).toEqual([]);
+    expect(promptProblems((await open.session.at(cut?.position ?? 0)).prompt)).toEqual([]);
   });
 
   it("is counted as it is shown: the estimate of the next prompt is near its bill", async () => {
@@ -158,17 +158,19 @@ describe("a result of 400 KB in a window of 8,000 tokens", () => {
     await turn(open);
     const cut = (await open.events()).find(({ type }) => type === "context.cut");
     if (cut === undefined) throw new Error("Nothing was cut.");
-    const before = (await open.session.at(cut.seq - 1)).prompt;
-    const diff = await open.session.diff(cut.seq - 1, cut.seq);
+    const before = (await open.session.at(cut.position - 1)).prompt;
+    const diff = await open.session.diff(cut.position - 1, cut.position);
     expect(diff.changes).toMatchObject([{ kind: "changed", why: "cut", after: { role: "tool" } }]);
-    await open.session.restore(cut.seq);
+    await open.session.restore(cut.position);
     const { prompt } = await open.session.view();
     expect(JSON.stringify(prompt.slice(0, before.length))).toBe(JSON.stringify(before));
-    const back = await open.session.diff(cut.seq, (await open.session.view()).position);
+    const back = await open.session.diff(cut.position, (await open.session.view()).position);
     expect(back.changes.filter(({ kind }) => kind === "changed")).toMatchObject([
       { why: "restored" },
     ]);
-    await expect(open.session.restore(cut.seq)).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
+    await expect(open.session.restore(cut.position)).rejects.toMatchObject({
+      code: "COMMAND_REFUSED",
+    });
     await (await open.session.send("Did you read it?")).result.catch(() => undefined);
     expect((await open.types()).filter((type) => type === "context.cut")).toHaveLength(1);
     expect(model.refused).toBe(1);

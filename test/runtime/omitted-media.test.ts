@@ -60,14 +60,14 @@ describe("media that are left out", () => {
     if (omitted === undefined) throw new Error("Nothing was left out.");
     expect(more).toEqual([]);
     expect(shown(await promptOf(open))).toBe(6);
-    const diff = await open.session.diff(omitted.seq - 1, omitted.seq);
+    const diff = await open.session.diff(omitted.position - 1, omitted.position);
     expect(diff.changes.map(({ why }) => why)).toEqual(["media-omitted"]);
     expect(diff.cacheBreak).toBe(0);
-    await open.session.restore(omitted.seq);
+    await open.session.restore(omitted.position);
     const restored = await promptOf(open);
     expect(restored.startsWith(before.slice(0, -1))).toBe(true);
     expect(shown(restored)).toBe(9);
-    await expect(open.session.restore(omitted.seq)).rejects.toMatchObject({
+    await expect(open.session.restore(omitted.position)).rejects.toMatchObject({
       code: "COMMAND_REFUSED",
     });
     await show(open, 0);

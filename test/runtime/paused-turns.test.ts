@@ -102,7 +102,7 @@ it("`verify` says which prompt an earlier release sent with the call", async () 
     await open.session.send("And?")
   ).result;
   const events = await open.events();
-  const sent = events.map(({ seq: _, ...event }): NewEvent =>
+  const sent = events.map(({ position: _, ...event }): NewEvent =>
     event.type === "step.started" && event.data.step === 2
       ? { ...event, data: { ...event.data, promptDigest: "with-the-call" } }
       : event,

@@ -44,7 +44,7 @@ describe("pruning between steps", () => {
     expect(prompt).toContain("[Old tool result content cleared]");
     // The newest results stay.
     expect(prompt).toContain(`10 ${long}`.slice(0, 40));
-    await open.session.restore(pruned.seq);
+    await open.session.restore(pruned.position);
     expect(JSON.stringify((await open.session.view()).prompt)).not.toContain("content cleared");
   });
 

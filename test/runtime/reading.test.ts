@@ -22,11 +22,11 @@ describe("a session at a position", () => {
     ).result;
     const events = await open.events();
     const folded = replay(events);
-    for (const { seq } of events) {
-      expect(await open.session.at(seq)).toStrictEqual(viewOf("s", stateAt(folded, seq)));
+    for (const { position } of events) {
+      expect(await open.session.at(position)).toStrictEqual(viewOf("s", stateAt(folded, position)));
     }
     const sent = events.filter(({ type }) => type === "step.started");
-    const prompts = await Promise.all(sent.map(({ seq }) => open.session.at(seq - 1)));
+    const prompts = await Promise.all(sent.map(({ position }) => open.session.at(position - 1)));
     expect(prompts.map(({ prompt }) => prompt.length)).toEqual([1, 3]);
     expect(prompts.flatMap(({ prompt }) => promptProblems(prompt))).toEqual([]);
     expect(await open.session.at(events.length)).toStrictEqual(await open.session.view());
@@ -68,7 +68,7 @@ describe("two positions of a session", () => {
       await open.session.send("Go.")
     ).result;
     const steps = (await open.events()).filter(({ type }) => type === "step.started");
-    const [first = 0, second = 0] = steps.map(({ seq }) => seq);
+    const [first = 0, second = 0] = steps.map(({ position }) => position);
     const forwards = await open.session.diff(first, second);
     expect(forwards).toMatchObject({ session: "s", before: first, after: second });
     expect(forwards.changes.map(({ kind, index }) => [kind, index])).toEqual([
@@ -100,8 +100,8 @@ it("events come from any position on, the past and then live, without a gap", as
   const stop = new AbortController();
   const follow = async (from: number): Promise<readonly number[]> => {
     const seen: number[] = [];
-    for await (const { seq, type } of open.session.events({ from, signal: stop.signal })) {
-      seen.push(seq);
+    for await (const { position, type } of open.session.events({ from, signal: stop.signal })) {
+      seen.push(position);
       if (type === "turn.ended") break;
     }
     return seen;

@@ -114,7 +114,7 @@ it("calls that wait run after a restart when one was answered for good, and the 
   const answer = events.find(({ type }) => type === "tool.approval-answered");
   if (answer === undefined) throw new Error("Nothing was answered.");
   await using log = await openMemoryLog();
-  await log.append("s", "none", events.slice(0, answer.seq));
+  await log.append("s", "none", events.slice(0, answer.position));
   ran.length = 0;
   const later = { ...agent, model: scriptedModel(["Booked."]) };
   await using open = await openSession(later, { log, recovery: "continue" });

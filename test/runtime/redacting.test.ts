@@ -1,7 +1,7 @@
 /** What is redacted is gone for good, and everything else is as it was. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSealed, type EncryptedLog } from "../../src/store/encryption/index.ts";
+import { isEncrypted, type EncryptedLog } from "../../src/store/encryption/index.ts";
 import type { EventLog, SessionEvent } from "../../src/events/index.ts";
 import {
   createRuntime,
@@ -50,7 +50,7 @@ async function find(
 ): Promise<number> {
   const found = (await storedEvents(log, session)).filter((event) => event.type === type)[nth];
   expect(found, `${type} of ${session}`).toBeDefined();
-  return found?.seq ?? 0;
+  return found?.position ?? 0;
 }
 
 async function text(log: EventLog, session = "s"): Promise<string> {
@@ -226,13 +226,13 @@ describe("a redaction", () => {
     ).result;
     const refusal = { code: "COMMAND_REFUSED" };
     await log.append("s", "any", [
-      { type: "message.queued", at: 1, data: { id: "w", content: "waits", delivery: "steer" } },
+      { type: "message.queued", time: 1, data: { id: "w", content: "waits", delivery: "steer" } },
     ]);
     const waiting = await log.revision("s");
     await expect(redactSession(log, "s", [waiting])).rejects.toMatchObject(refusal);
     const called = await find(log, "part.tool-call");
     await log.fork("f", [
-      { type: "session.forked", at: 1, data: { from: { session: "s", position: called } } },
+      { type: "session.forked", time: 1, data: { from: { session: "s", position: called } } },
     ]);
     await expect(redactSession(log, "s", [called])).rejects.toMatchObject({
       ...refusal,
@@ -306,7 +306,7 @@ describe("a redaction", () => {
         summary !== "" && covers.from <= delivered && delivered <= covers.to,
     );
     expect(covering.length).toBeGreaterThan(0);
-    expect(summaries).toEqual(covering.map(({ seq }) => seq));
+    expect(summaries).toEqual(covering.map(({ position }) => position));
     const [summary = 0] = summaries;
     expect((await redactSession(log, "s", [summary])).summaries).not.toContain(summary);
   });
@@ -329,9 +329,11 @@ describe("a session of which anything at all is redacted", () => {
               if (await isTaken(redactSession(log, "s", [position]))) done.push(position);
             }
             const read = await storedEvents(log, "s");
-            const gone = read.filter(isRedacted).map(({ seq }) => seq);
-            const sealed = (await storedEvents(stored, "s")).filter(isSealed);
-            const asked = sealed.filter(({ seq }) => done.includes(seq)).map(({ seq }) => seq);
+            const gone = read.filter(isRedacted).map(({ position }) => position);
+            const sealed = (await storedEvents(stored, "s")).filter(isEncrypted);
+            const asked = sealed
+              .filter(({ position }) => done.includes(position))
+              .map(({ position }) => position);
             expect(gone).toEqual(expect.arrayContaining(asked));
             expect(lawProblems(read, { cutOff: true })).toEqual([]);
             await expectSound(log);

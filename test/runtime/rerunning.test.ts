@@ -71,7 +71,7 @@ describe("rerun", () => {
       ({ type, data }) => type === "part.text-delta" && data.text === "First look. ",
     );
     const model = other("New answer.");
-    const { turn } = await open.session.rerun({ at: said?.seq ?? 0, model });
+    const { turn } = await open.session.rerun({ at: said?.position ?? 0, model });
     expect((await turn.result).text).toContain("New answer.");
     expect(JSON.stringify(model.calls[0]?.prompt)).toContain("First look.");
     expect(await typesOf(turn)).toContain("session.recovered");

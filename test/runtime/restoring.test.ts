@@ -66,9 +66,9 @@ describe("undoing", () => {
       const event = await open.session.compact(how);
       expect(event.type).toBe("context.compacted");
       expect((await prompt(open)).length).toBeLessThan(0.9 * before.length);
-      await open.session.restore(event.seq);
+      await open.session.restore(event.position);
       expect(await prompt(open)).toBe(before);
-      await expect(open.session.restore(event.seq)).rejects.toMatchObject({
+      await expect(open.session.restore(event.position)).rejects.toMatchObject({
         code: "COMMAND_REFUSED",
       });
     },
@@ -80,15 +80,16 @@ describe("undoing", () => {
         fc.array(fc.constantFrom(...ways.map(([, how]) => how)), { minLength: 2, maxLength: 4 }),
         async (hows) => {
           await using open = await openSession({ model: worker(), tools: { write } });
-          const prompts: { readonly seq: number; readonly before: string }[] = [];
+          const prompts: { readonly position: number; readonly before: string }[] = [];
           for (const how of hows) {
             await talk(open, 3);
             const before = await prompt(open);
             const event = await open.session.compact(how);
-            if (event.type === "context.compacted") prompts.push({ seq: event.seq, before });
+            if (event.type === "context.compacted")
+              prompts.push({ position: event.position, before });
           }
-          for (const { seq, before } of prompts.toReversed()) {
-            await open.session.restore(seq);
+          for (const { position, before } of prompts.toReversed()) {
+            await open.session.restore(position);
             const now = (await open.session.view()).prompt;
             // What was said since stands behind what was there before.
             expect(JSON.stringify(now).startsWith(before.slice(0, -1))).toBe(true);
@@ -117,11 +118,11 @@ describe("undoing", () => {
     const model = scriptedModel([..."12345".split("").map(long), saying("Wait ", hold)]);
     await using open = await openSession({ model });
     await talk(open, 5);
-    const { seq } = await open.session.compact(slidingWindow({ tokens: 300 }));
+    const compacted = await open.session.compact(slidingWindow({ tokens: 300 }));
     const before = await prompt(open);
     const turn = await open.session.send("Go on.");
     await hold.reached;
-    for (const position of [seq, undefined]) {
+    for (const position of [compacted.position, undefined]) {
       const refused = open.session.restore(position);
       await expect(refused).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
       await expect(refused).rejects.toThrow("it is running a turn");
@@ -129,7 +130,7 @@ describe("undoing", () => {
     hold.open();
     await turn.result;
     expect(await open.types()).not.toContain("context.restored");
-    await open.session.restore(seq);
+    await open.session.restore(compacted.position);
     expect((await prompt(open)).length).toBeGreaterThan(2 * before.length);
   });
 });

@@ -145,7 +145,7 @@ describe("a message sent again under the same id", () => {
     const { log } = open;
     await open.runtime.close();
     const data = { id: "m1", content: "say it", delivery: "follow-up" } as const;
-    await log.append("s", "exists", [{ at: 1, type: "message.queued", data }]);
+    await log.append("s", "exists", [{ time: 1, type: "message.queued", data }]);
     await using again = await openSession({ model: scriptedModel(["Done."]) }, { log });
     expect((await again.session.view()).queue.map(({ id }) => id)).toEqual(["m1"]);
     const turn = await again.session.send("say it", { id: "m1" });
@@ -168,7 +168,7 @@ it("the turn is iterated from the delivery of its message to its end, live and a
   expect(events[0]?.type).toBe("turn.started");
   expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { turn: 1 } });
   expect(events).toEqual(await Array.fromAsync(turn));
-  const stored = (await open.events()).slice(events[0]?.seq ?? 0, events.at(-1)?.seq);
+  const stored = (await open.events()).slice(events[0]?.position ?? 0, events.at(-1)?.position);
   expect(events.slice(1)).toEqual(stored);
 });
 

@@ -55,9 +55,9 @@ describe("the context of a session in a log", () => {
       event.type === "step.started" ? [event] : [],
     );
     expect(steps.map(({ data }) => data.estimate.basis)).toContain("anchored");
-    for (const { seq, data } of steps) {
+    for (const { position, data } of steps) {
       const { tokens } = await readContext(open.log, open.session.id, {
-        at: seq - 1,
+        at: position - 1,
         agents: [agent],
       });
       expect(tokens).toBe(data.estimate.tokens);

@@ -148,7 +148,11 @@ describe("what is kept of a session", () => {
       ...asked("And?", 2),
       { type: "tool.failed", data: { ...key, error } },
     ];
-    const events = bodies.map((body, index): SessionEvent => ({ seq: index + 1, at: 0, ...body }));
+    const events = bodies.map((body, index): SessionEvent => ({
+      position: index + 1,
+      time: 0,
+      ...body,
+    }));
     await using log = await openMemoryLog();
     await log.append("s", "none", events, { origin: "recorded" });
     const { states, last } = replay(events);

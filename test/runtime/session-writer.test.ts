@@ -21,9 +21,10 @@ function opened() {
   };
   const onFailure = (error: unknown): void => void failures.push(error);
   const writer = new SessionWriter({ session: "s", log: { append }, position: 0, onFailure });
-  let seq = 0;
+  let position = 0;
   const write = (...bodies: readonly EventBody[]): void => {
-    for (const body of bodies) writer.write({ seq: ++seq, at: 0, ...body } satisfies SessionEvent);
+    for (const body of bodies)
+      writer.write({ position: ++position, time: 0, ...body } satisfies SessionEvent);
   };
   return { writer, write, appends, failures };
 }

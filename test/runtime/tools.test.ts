@@ -196,11 +196,14 @@ describe("a tool is given", () => {
     };
     const script = calling(call("date", "1", { day: "2026-01-01" }));
     await using log = await openMemoryLog();
-    const door = severableLog(log);
-    const dying = await openSession({ ...agent, model: scriptedModel([script]) }, { log: door });
+    const recorder = severableLog(log);
+    const dying = await openSession(
+      { ...agent, model: scriptedModel([script]) },
+      { log: recorder },
+    );
     await dying.session.send("Go.");
     await seen(dying.session, "tool.approval-requested");
-    door.sever();
+    recorder.sever();
     await using again = await openSession({ ...agent, model: scriptedModel(["Done."]) }, { log });
     await allow(again.session, "1");
     await again.session.idle();

@@ -30,7 +30,7 @@ describe("`turn.started`", () => {
     const start = await waiting;
     expect(steps).toEqual(["open", "started"]);
     const delivered = (await open.events()).filter(({ type }) => type === "message.delivered");
-    expect(start).toEqual({ position: delivered[1]?.seq, turn: 2 });
+    expect(start).toEqual({ position: delivered[1]?.position, turn: 2 });
     expect(second.queuePosition).toBeLessThan(start.position);
     await second.result;
     await using again = await reopen(open, { model });

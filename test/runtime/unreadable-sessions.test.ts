@@ -28,7 +28,7 @@ it.each(["LOG_DAMAGED", "EVENT_INVALID", "EVENT_TOO_NEW", "KEY_MISSING"] as cons
         const position = 2;
         const from = range?.from ?? 1;
         for await (const event of log.read(session, range)) {
-          if (session === "b" && event.seq === position && from <= position)
+          if (session === "b" && event.position === position && from <= position)
             throw new TurnlogError(code, "No.", { session, position });
           yield event;
         }
@@ -53,6 +53,6 @@ it("a log that cannot be read at all is no problem of a session: the list fails"
       loadSnapshot: () => Promise.reject(new TurnlogError("LOG_FAILED", "The disk is gone.")),
     }),
   });
-  await log.append("s", "none", [{ type: "session.resumed", at: 1, data: {} }]);
+  await log.append("s", "none", [{ type: "session.resumed", time: 1, data: {} }]);
   await expect(Array.fromAsync(runtime.sessions())).rejects.toMatchObject({ code: "LOG_FAILED" });
 });

@@ -68,8 +68,8 @@ describe("a session with files that lie with a provider", () => {
     const started = events.filter((event) => event.type === "step.started");
     expect(new Set(started.map(({ data }) => data.promptDigest)).size).toBe(3);
     const named = await Promise.all(
-      started.map(async ({ seq }) => {
-        const { prompt } = await viewSession(log, "s", seq);
+      started.map(async ({ position }) => {
+        const { prompt } = await viewSession(log, "s", position);
         return JSON.stringify(prompt).match(/file-1/g)?.length;
       }),
     );
@@ -129,7 +129,7 @@ describe("a session with files that lie with a provider", () => {
     ]);
     const model = gpt();
     await using open = await openSession({ model, tools: look() }, { log });
-    await open.session.redact(told.map(({ seq }) => seq));
+    await open.session.redact(told.map(({ position }) => position));
     await (
       await open.session.send("What was it?")
     ).result;

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createCodec, TurnlogError, type SessionEvent } from "../../src/events/index.ts";
 import {
-  compactLog,
+  trimLog,
   createRuntime,
   forkSession,
   openMemoryLog,
@@ -119,7 +119,7 @@ it("maxSteps may be Infinity: the turn has no limit on steps, and is read again 
 /** Read as another process reads: from its row. */
 function asRead(event: SessionEvent): SessionEvent {
   const codec = createCodec();
-  const key = { session: "s", seq: event.seq };
+  const key = { session: "s", position: event.position };
   return codec.decode(codec.encode(event, key), key);
 }
 
@@ -288,8 +288,8 @@ it("functions over a log refuse what would not fit into it", async () => {
     code: "INVALID_INPUT",
     message: expect.stringContaining("options.now") as unknown,
   });
-  const wrong = { drop: "x" } as unknown as Parameters<typeof compactLog>[2];
-  await expect(compactLog(log, "s", wrong)).rejects.toMatchObject({
+  const wrong = { drop: "x" } as unknown as Parameters<typeof trimLog>[2];
+  await expect(trimLog(log, "s", wrong)).rejects.toMatchObject({
     code: "INVALID_INPUT",
     message: expect.stringContaining("options.drop") as unknown,
   });

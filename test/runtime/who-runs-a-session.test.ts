@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { tool } from "ai";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
-  compactLog,
+  trimLog,
   createRuntime,
   dropOldest,
   openLog,
@@ -99,8 +99,8 @@ describe("a session that is put away", () => {
     await session.send("Two.");
     const three = await session.send("Three.");
     await session.cancel();
-    const [answer, thinned] = [three.result, told(runtime.compactLog("s", { drop: "boundaries" }))];
-    await thinned;
+    const [answer, trimmed] = [three.result, told(runtime.trimLog("s", { drop: "boundaries" }))];
+    await trimmed;
     await session.resume();
     expect(await answer).toMatchObject({ finishReason: "stop" });
   });
@@ -138,7 +138,7 @@ describe("a session that is put away", () => {
     await using runtime = await createRuntime({ log, agent: { model: talking() } });
     const session = await runtime.session("s");
     for (const message of ["One.", "Two."]) await (await session.send(message)).result;
-    await compactLog(log, "s", { drop: "boundaries", keepSteps: 1 });
+    await trimLog(log, "s", { drop: "boundaries", keepSteps: 1 });
     const last = await log.revision("s");
     expect(await told(session.send("Three."))).toBe("SESSION_FAILED");
     expect(await log.revision("s")).toBe(last);

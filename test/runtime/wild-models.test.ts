@@ -92,7 +92,7 @@ const echo = tool({ inputSchema: z.looseObject({}), execute: () => "echo" });
 /** Read as another process reads: from its row. */
 function asRead(event: SessionEvent): SessionEvent {
   const codec = createCodec();
-  const key = { session: "s", seq: event.seq };
+  const key = { session: "s", position: event.position };
   return codec.decode(codec.encode(event, key), key);
 }
 

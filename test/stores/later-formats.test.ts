@@ -15,7 +15,7 @@ import {
   TurnlogError,
   viewSession,
 } from "../../src/public/index.ts";
-import { seal } from "../../src/store/leveldb/index.ts";
+import { withChecksum } from "../../src/store/leveldb/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { numbered } from "../../src/testing/index.ts";
 import { fingerprint, temporaryFolder } from "../store/leveldb/disk.ts";
@@ -52,7 +52,7 @@ const changes: Readonly<Record<string, (dir: string) => Promise<void>>> = {
 
 async function writeFirstRow(dir: string): Promise<void> {
   const level = new Level(join(dir, "log"));
-  await level.put("m/format", seal("m/format", later));
+  await level.put("m/format", withChecksum("m/format", later));
   await level.close();
 }
 

@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import {
-  compactLog,
+  trimLog,
   encryptedLog,
   exportFixture,
   exportSession,
@@ -65,7 +65,7 @@ async function makePlain(dir: string): Promise<void> {
   await playUnknown({ log });
   for (const drop of ["boundaries", "reasoning"] as const) {
     await playThoughts({ log }, `without-${drop}`);
-    await compactLog(log, `without-${drop}`, { drop, shown: drop === "reasoning" });
+    await trimLog(log, `without-${drop}`, { drop, shown: drop === "reasoning" });
   }
   await playToTheDeath({ log });
   await log.backup(join(dir, "backup"));

@@ -75,7 +75,7 @@ export async function meaningsOf(log: EventLog): Promise<Record<string, Meaning>
 /** Type, version and data are what lies in the log, whatever a later release reads them as. */
 function storedLine(event: SessionEvent): string {
   const { type, version, data } = loggedForm(event);
-  return JSON.stringify([event.seq, event.at, type, version, data, event.id]);
+  return JSON.stringify([event.position, event.time, type, version, data, event.id]);
 }
 
 /** Through JSON, in which what is absent and what is undefined are the same. */

@@ -142,9 +142,9 @@ export async function playForks(ground: StoreGround, from: string, turn: string)
   const middle = events.find(({ type }) => type === "tool.started");
   const asked = events.find(({ type }) => type === "tool.approval-requested");
   const source = await runtime.session(turn);
-  if (middle !== undefined) await source.fork({ id: "fork-in-a-turn", at: middle.seq });
+  if (middle !== undefined) await source.fork({ id: "fork-in-a-turn", at: middle.position });
   if (asked !== undefined) {
-    const waiting = await source.fork({ id: "fork-that-asks", at: asked.seq });
+    const waiting = await source.fork({ id: "fork-that-asks", at: asked.position });
     await (await waiting.fork({ id: "fork-of-fork-that-asks" })).atRest();
   }
 }
@@ -188,7 +188,7 @@ export async function playUnknown(ground: StoreGround): Promise<void> {
   await log.append(
     "unknown-event",
     await log.revision("unknown-event"),
-    [{ type: "unknown", at: Date.UTC(2026, 0, 2), data: said }],
+    [{ type: "unknown", time: Date.UTC(2026, 0, 2), data: said }],
     { origin: "copied" },
   );
 }

@@ -22,15 +22,15 @@ export function stageOn(log: EventLog, { session, hashChain = false, keys }: Sta
     graceMs: 1,
     hashChain,
   };
-  let door = severableLog(log);
+  let recorder = severableLog(log);
   return {
     open: async (agent, recovery = "stop") => {
-      door = severableLog(log);
-      const runtime = await createRuntime({ ...options, log: door, agent, recovery });
+      recorder = severableLog(log);
+      const runtime = await createRuntime({ ...options, log: recorder, agent, recovery });
       return await runtime.session(session);
     },
     die: () => {
-      door.sever();
+      recorder.sever();
     },
     pass: (milliseconds) => {
       passed += milliseconds;

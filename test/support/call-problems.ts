@@ -43,7 +43,8 @@ export function callRecords(events: readonly SessionEvent[]): readonly CallRecor
     if (event.type !== "tool.started" && !isEnd(event)) continue;
     const key = `${event.data.step}.${attempts.get(event.data.step)}/${event.data.callId}`;
     const call = calls.get(key);
-    if (call === undefined) throw new Error(`${event.seq} ${event.type} is of no call: ${key}`);
+    if (call === undefined)
+      throw new Error(`${event.position} ${event.type} is of no call: ${key}`);
     calls.set(
       key,
       isEnd(event)

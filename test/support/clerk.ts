@@ -14,7 +14,7 @@ export function clerk(session: Session, approves: (callId: string) => boolean = 
   const work = (async () => {
     for await (const event of session.events({ signal: stop.signal })) {
       if (event.type !== "tool.approval-requested") continue;
-      const approvalId = await idOfQuestion(session, event.seq);
+      const approvalId = await idOfQuestion(session, event.position);
       const isAllowed = approves(event.data.callId);
       const answered = isAllowed ? session.approve(approvalId) : session.deny(approvalId);
       // Calls of the past are answered or skipped already.

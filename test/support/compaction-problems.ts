@@ -12,30 +12,31 @@ export function compactionProblems({ events }: Replay): readonly string[] {
   let running: number | undefined;
   let attempts = 0;
   for (const event of events) {
-    const { seq, type } = event;
+    const { position, type } = event;
     switch (event.type) {
       case "context.compaction-started":
         if (running !== undefined)
-          problems.push(`${seq}: the compaction at ${running} has not ended`);
-        running = seq;
+          problems.push(`${position}: the compaction at ${running} has not ended`);
+        running = position;
         if (event.data.trigger !== "asked") attempts += 1;
-        if (attempts > MOST_ATTEMPTS) problems.push(`${seq}: attempt ${attempts} for one step`);
+        if (attempts > MOST_ATTEMPTS)
+          problems.push(`${position}: attempt ${attempts} for one step`);
         break;
       case "context.compacted": {
         const { beforeTokens, afterTokens } = event.data;
         if (afterTokens > LARGEST_REMAINDER * beforeTokens) {
-          problems.push(`${seq}: ${afterTokens} tokens are left of ${beforeTokens}`);
+          problems.push(`${position}: ${afterTokens} tokens are left of ${beforeTokens}`);
         }
-        if (running === undefined) problems.push(`${seq}: no compaction had begun`);
+        if (running === undefined) problems.push(`${position}: no compaction had begun`);
         running = undefined;
         break;
       }
       case "context.compaction-rejected":
-        if (running === undefined) problems.push(`${seq}: no compaction had begun`);
+        if (running === undefined) problems.push(`${position}: no compaction had begun`);
         running = undefined;
         break;
       case "context.summary-rejected":
-        if (running === undefined) problems.push(`${seq}: nobody asked for a summary`);
+        if (running === undefined) problems.push(`${position}: nobody asked for a summary`);
         break;
       case "step.finished":
       case "step.failed":
@@ -45,7 +46,7 @@ export function compactionProblems({ events }: Replay): readonly string[] {
         break;
       default:
         if (running !== undefined && (type.startsWith("part.") || type === "step.started")) {
-          problems.push(`${seq} ${type}: the compaction at ${running} has not ended`);
+          problems.push(`${position} ${type}: the compaction at ${running} has not ended`);
         }
     }
   }

@@ -15,9 +15,9 @@ const DELTA_SAMPLE = 7;
 
 export function promptRuleProblems(replayed: Replay): readonly string[] {
   return replayed.events.flatMap((event) => {
-    if (event.type === "step.started") return sentProblems(stateAt(replayed, event.seq - 1));
-    if (event.type.endsWith("-delta") && event.seq % DELTA_SAMPLE !== 0) return [];
-    return positionProblems(stateAt(replayed, event.seq));
+    if (event.type === "step.started") return sentProblems(stateAt(replayed, event.position - 1));
+    if (event.type.endsWith("-delta") && event.position % DELTA_SAMPLE !== 0) return [];
+    return positionProblems(stateAt(replayed, event.position));
   });
 }
 

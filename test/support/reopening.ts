@@ -66,11 +66,11 @@ function settledProblems(
     .some((event) => event.type === "session.recovered");
   return callRecords(left.events).flatMap(({ step, callId, call, started, ends }) => {
     if (ends.length > 0) return [];
-    const end = after.find((one) => one.call.seq === call.seq)?.ends[0]?.type;
+    const end = after.find((one) => one.call.position === call.position)?.ends[0]?.type;
     const name = `call ${callId} of step ${step}`;
     if (started.length > 0) {
       // A person was asked whether it is to be run again, and answers for it.
-      if (isAsked(left, step, callId, started.at(-1)?.seq)) return [];
+      if (isAsked(left, step, callId, started.at(-1)?.position)) return [];
       const mayRepeat = agent.toolPolicies?.[call.data.toolName]?.idempotent === true;
       const isRepeated = mayRepeat && recovery === "continue" && end === "tool.succeeded";
       return end === "tool.unknown" || isRepeated

@@ -7,12 +7,12 @@ import type { Session } from "../../src/public/index.ts";
 export async function seen<Type extends EventType>(
   session: Session,
   type: Type,
-  fits: (data: EventMap[Type], seq: number) => boolean = () => true,
+  fits: (data: EventMap[Type], position: number) => boolean = () => true,
   from = 1,
 ): Promise<SessionEvent<Type>> {
   for await (const event of session.events({ from })) {
     // The type tells the rest, which the compiler does not follow through a type parameter.
-    if (event.type === type && fits(event.data as EventMap[Type], event.seq)) {
+    if (event.type === type && fits(event.data as EventMap[Type], event.position)) {
       return event as SessionEvent<Type>;
     }
   }

@@ -22,7 +22,7 @@ export async function viewProblems(session: Session, log: EventLog): Promise<rea
     (one) => one.session === session.id,
   );
   const { session: _, createdAt, updatedAt, ...summary } = listed ?? {};
-  const times = { createdAt: events[0]?.at, updatedAt: events.at(-1)?.at };
+  const times = { createdAt: events[0]?.time, updatedAt: events.at(-1)?.time };
   return isDeepStrictEqual(
     { ...summary, createdAt, updatedAt },
     { ...folded.summary, ...times, revision: events.length },

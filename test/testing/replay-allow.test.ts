@@ -135,14 +135,14 @@ describe("a replay that allows", () => {
     const events = await recorded();
     const steps = events.filter((event) => event.type === "step.started");
     expect(steps).toHaveLength(4);
-    for (const { seq, data } of steps) {
+    for (const { position, data } of steps) {
       const altered = events.map((event) =>
-        event.seq === seq && event.type === "step.started"
+        event.position === position && event.type === "step.started"
           ? { ...event, data: { ...event.data, promptDigest: "0".repeat(64) } }
           : event,
       );
       const { difference } = await replay(altered, { ...agent, ...edited }, { allow: both });
-      expect(difference?.position).toBe(seq);
+      expect(difference?.position).toBe(position);
       expect(difference && differenceText(difference)).toMatch(
         new RegExp(`^Step ${data.step} is shown another prompt\\.\n`),
       );

@@ -56,11 +56,11 @@ it.each(["stop", "continue"] as const)(
     };
     await using open = await openSession(agent, { recovery });
     await ask(open.session, "Look.");
-    for (const { seq } of await open.events()) {
-      const fork = await open.session.fork({ id: `f-${seq}`, at: seq });
+    for (const { position } of await open.events()) {
+      const fork = await open.session.fork({ id: `f-${position}`, at: position });
       await fork.idle();
       await ask(fork, "And?");
-      expect([seq, await replayed(open, fork.id, agent)]).toEqual([seq, "the same"]);
+      expect([position, await replayed(open, fork.id, agent)]).toEqual([position, "the same"]);
     }
   },
 );
@@ -99,7 +99,7 @@ it("the fixture of a fork tells no name of a session, and is the same when it is
   const middle = (await storedEvents(open.log, parent)).find(
     ({ type }) => type === "tool.succeeded",
   );
-  const fork = await session.fork({ id: child, at: middle?.seq ?? 0 });
+  const fork = await session.fork({ id: child, at: middle?.position ?? 0 });
   await fork.idle();
   await ask(await fork.fork({ id: "f" }), "And?");
   const lines = await exportFixture(open.log, "f");

@@ -38,10 +38,10 @@ describe.each<FixtureName>(["tools", "cancels", "pruning", "crashes", "retries",
       [0.5, 0.5],
     ])("happens again in the time that it took, at the pace %s", async (pace, factor) => {
       const told = await happened(name, pace);
-      const begin = told[0]?.[0].at ?? 0;
+      const begin = told[0]?.[0].time ?? 0;
       expect(told.filter(([event]) => isTold(event)).length).toBeGreaterThan(10);
       const wrong = told.filter(([event, now]) => {
-        const late = now - (event.at - begin) / factor;
+        const late = now - (event.time - begin) / factor;
         return isTold(event) ? Math.abs(late) > 1e-6 : late > 1e-6;
       });
       expect(wrong).toEqual([]);
@@ -55,14 +55,14 @@ describe.each<FixtureName>(["tools", "cancels", "pruning", "crashes", "retries",
 );
 
 describe("a pace", () => {
-  const moments = [0, 40, 40, 30, 5000].map((at, index) => ({ seq: index + 1, at }));
+  const moments = [0, 40, 40, 30, 5000].map((time, index) => ({ position: index + 1, time }));
 
   it("is not lost where the clock was set back, and cuts gaps that are too long", async () => {
     const time = virtualTime();
     const pace = recordedPace(moments as SessionEvent[], 2, { time, longestMs: 1000 });
     const times: number[] = [];
-    for (const { seq } of moments) {
-      await pace.due(seq);
+    for (const { position } of moments) {
+      await pace.due(position);
       times.push(time.now());
     }
     expect(times).toEqual([0, 20, 20, 20, 1020]);
@@ -90,6 +90,6 @@ describe("a pace", () => {
     for await (const part of stream) if (part.type === "text-delta") times.push(time.now());
     const deltas = events.filter(({ type }) => type === "part.text-delta");
     const [first, second] = deltas;
-    expect((times[1] ?? 0) - (times[0] ?? 0)).toBe((second?.at ?? 0) - (first?.at ?? 0));
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBe((second?.time ?? 0) - (first?.time ?? 0));
   });
 });

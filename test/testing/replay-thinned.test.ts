@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { SessionEvent } from "../../src/events/index.ts";
-import { compactLog, forkSession, openMemoryLog } from "../../src/public/index.ts";
+import { trimLog, forkSession, openMemoryLog } from "../../src/public/index.ts";
 import { differenceText } from "../../src/testing/replay-difference.ts";
 import { replay } from "../../src/testing/replay.ts";
 import { agentOf } from "../laws/recorded-scripts.ts";
@@ -16,7 +16,7 @@ async function thinnedFixture(
 ): Promise<readonly SessionEvent[]> {
   await using log = await openMemoryLog();
   await log.append(SESSION, "none", await readFixture(name));
-  await compactLog(log, SESSION, { drop, keepSteps: 0, shown: true, now: 1 });
+  await trimLog(log, SESSION, { drop, keepSteps: 0, shown: true, now: 1 });
   return await Array.fromAsync(log.read(SESSION));
 }
 
@@ -43,7 +43,7 @@ it("a changed agent is found in a session without reasoning, and where", async (
     event === called ? ({ ...event, data: { ...event.data, other: 1 } } as SessionEvent) : event,
   );
   const { difference } = await replay(altered, await agentOf("reasoning"));
-  expect(difference?.position).toBe(called?.seq);
+  expect(difference?.position).toBe(called?.position);
 });
 
 describe.each(["tools", "reasoning"] as const)("a fork of the session %s", (name) => {
@@ -54,7 +54,7 @@ describe.each(["tools", "reasoning"] as const)("a fork of the session %s", (name
       await using log = await openMemoryLog();
       const recorded = await readFixture(name);
       await log.append(SESSION, "none", recorded);
-      await compactLog(log, SESSION, { drop, keepSteps: 0, shown: true, now: 1 });
+      await trimLog(log, SESSION, { drop, keepSteps: 0, shown: true, now: 1 });
       await forkSession(log, SESSION, { as: "fork", at: recorded.length, now: 1 });
       const events = await Array.fromAsync(log.read("fork"));
       expect(events.some(({ type }) => type === "session.thinned")).toBe(false);

@@ -126,9 +126,9 @@ it("an idempotent tool that a dead process had started is run again, and has its
     tools: { settle: tool({ inputSchema: z.object({}), execute }) },
     toolPolicies: { settle: { idempotent: true } },
   });
-  const door = severableLog(log);
+  const recorder = severableLog(log);
   const first = await createRuntime({
-    log: door,
+    log: recorder,
     agent: {
       ...settle(() => new Promise(() => {})),
       model: scriptedModel([calling(call("settle", "1"))]),
@@ -137,7 +137,7 @@ it("an idempotent tool that a dead process had started is run again, and has its
   const dying = await first.session("s");
   await dying.send("Settle it.");
   await seen(dying, "tool.started");
-  door.sever();
+  recorder.sever();
   const agent = settle(async () => "done");
   await using second = await createRuntime({ log, agent, recovery: "continue" });
   await (await second.session("s")).idle();
@@ -264,12 +264,12 @@ it.each(["stop", "continue"] as const)(
       return await Array.fromAsync(open.log.read(name));
     };
     const whole = await open.events();
-    for (const { seq } of whole.slice(2)) {
-      const once = await died(`once-${seq}`, whole.slice(0, seq));
+    for (const { position } of whole.slice(2)) {
+      const once = await died(`once-${position}`, whole.slice(0, position));
       await expectReplay(once, agentOf());
       const recovered = once.findIndex(({ type }) => type === "session.recovered") + 1;
       if (recovered === 0) continue;
-      const twice = await died(`twice-${seq}`, once.slice(0, recovered));
+      const twice = await died(`twice-${position}`, once.slice(0, recovered));
       await expectReplay(twice, agentOf());
     }
   },

@@ -71,16 +71,16 @@ describe("a recording in which something else follows from the same", () => {
     const events = await readFixture(name);
     const changed = events.filter(({ type }) => consequences.has(type));
     expect(changed.length).toBeGreaterThan(8);
-    for (const { seq } of changed) {
+    for (const { position } of changed) {
       const altered = events.map((event) =>
-        event.seq === seq
+        event.position === position
           ? ({ ...event, data: { ...event.data, other: 1 } } as SessionEvent)
           : event,
       );
       const { difference } = await replay(altered, await agentOf(name));
-      expect(difference?.position).toBe(seq);
-      expect(difference?.recorded).toEqual(altered[seq - 1]);
-      expect(difference?.replayed).toMatchObject({ seq, type: altered[seq - 1]?.type });
+      expect(difference?.position).toBe(position);
+      expect(difference?.recorded).toEqual(altered[position - 1]);
+      expect(difference?.replayed).toMatchObject({ position, type: altered[position - 1]?.type });
     }
   });
 

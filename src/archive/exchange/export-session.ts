@@ -1,7 +1,7 @@
 /** A session as the lines of a file, read from its log as they are asked for. */
 
 import { check, code, implementation, oneOf, optionsOf } from "../../validation/index.ts";
-import { isSealed } from "../../store/encryption/index.ts";
+import { isEncrypted } from "../../store/encryption/index.ts";
 import {
   blobLine,
   eventLine,
@@ -74,11 +74,11 @@ async function assertOwnKey(log: EventLog, session: string): Promise<void> {
   const link = await linkOf(log, session);
   if (link === undefined) return;
   for await (const event of log.read(session, { to: link.position })) {
-    if (!isSealed(event)) continue;
+    if (!isEncrypted(event)) continue;
     throw new TurnlogError(
       "COMMAND_REFUSED",
       `Session ${session} shares what it has up to ${link.position} with ${link.session}, sealed with the key of that session: exported sealed, nobody could read it again. Export it in plain text (from the encrypted log, without \`--sealed\`), or export ${link.session}; or give it its own copy by deleting ${link.session} (\`forks: "copy"\`, \`turnlog delete ${link.session} --forks copy\`) first.`,
-      { session, position: event.seq, details: { from: link } },
+      { session, position: event.position, details: { from: link } },
     );
   }
 }

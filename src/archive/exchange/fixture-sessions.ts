@@ -24,12 +24,12 @@ export function fixtureSessions(events: readonly SessionEvent[]): FixtureSession
   const parent = (session: string): string => names.get(session) ?? FIXTURE;
   return {
     parent,
-    caller({ seq, data: { step, callId, effectId } }) {
+    caller({ position, data: { step, callId, effectId } }) {
       const end = `/${step}/${callId}`;
       const made = effectId.endsWith(end) ? names.get(effectId.slice(0, -end.length)) : undefined;
       if (made !== undefined) return made;
       // One that was imported under another name is called as the part that it stands in.
-      const next = forks.find((fork) => fork.seq > seq);
+      const next = forks.find((fork) => fork.position > position);
       return next === undefined ? FIXTURE : parent(next.data.from.session);
     },
   };

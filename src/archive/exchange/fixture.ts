@@ -109,7 +109,7 @@ function redacted(
   const texts = redactedTexts(events, redaction);
   return events.map((event) => {
     const data = redactedValue(withoutCircumstances(event.data), redaction);
-    const text = texts.get(event.seq);
+    const text = texts.get(event.position);
     if (text === undefined) return withData(event, data);
     // All that it said was taken out with the piece before it.
     if (text === "") return undefined;
@@ -123,23 +123,23 @@ function redactedTexts(
   events: readonly SessionEvent[],
   redaction: Redaction,
 ): ReadonlyMap<number, string> {
-  const blocks = new Map<string, { readonly seq: number; readonly text: string }[]>();
+  const blocks = new Map<string, { readonly position: number; readonly text: string }[]>();
   let attempt = 0;
-  for (const { type, seq, data } of events) {
-    if (type === "step.started") attempt = seq;
+  for (const { type, position, data } of events) {
+    if (type === "step.started") attempt = position;
     const isText = type === "part.text-delta" || type === "part.reasoning-delta";
     if (!isText && type !== "part.tool-input-delta") continue;
     const key = `${attempt} ${type} ${data.id}`;
     const text = type === "part.tool-input-delta" ? data.delta : data.text;
     const block = blocks.get(key);
-    if (block === undefined) blocks.set(key, [{ seq, text }]);
-    else block.push({ seq, text });
+    if (block === undefined) blocks.set(key, [{ position, text }]);
+    else block.push({ position, text });
   }
   return new Map(
     [...blocks.values()].flatMap((block) => {
       const texts = redaction.pieces(block.map(({ text }) => text));
-      return block.flatMap(({ seq, text }, index): [number, string][] =>
-        texts[index] === text ? [] : [[seq, texts[index] ?? ""]],
+      return block.flatMap(({ position, text }, index): [number, string][] =>
+        texts[index] === text ? [] : [[position, texts[index] ?? ""]],
       );
     }),
   );
@@ -163,9 +163,9 @@ function withoutCircumstances(value: JsonValue | object): unknown {
 /** Positions without a gap, and times from the beginning of every fixture on. */
 function placed(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
   const kept = renumbered(events);
-  const shift = BEGIN - (kept[0]?.at ?? 0);
+  const shift = BEGIN - (kept[0]?.time ?? 0);
   return kept.map((event) => {
-    const moved = { ...event, at: event.at + shift };
+    const moved = { ...event, time: event.time + shift };
     if (moved.type !== "step.finished") return moved;
     const { timestamp } = moved.data.response;
     if (timestamp === undefined) return moved;

@@ -12,7 +12,7 @@ import {
   type DroppedContent,
 } from "./dropped-content.ts";
 import { appendImported, type Imported } from "./import-session.ts";
-import { faultWords, misfitWords } from "./schema-error-text.ts";
+import { faultWords, schemaErrorText } from "./schema-error-text.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
 import { readableError } from "../../shared/index.ts";
 import { withPlainData } from "./plain-messages.ts";
@@ -145,7 +145,7 @@ function withoutIndex(fault: unknown): unknown {
 
 /** @param faults - What is wrong with each of them; `whole` is what is wrong where they are no list. */
 function notMessages(what: string, faults: readonly unknown[], whole: unknown): TurnlogError {
-  const why = misfitWords(faults) ?? faultWords(whole);
+  const why = schemaErrorText(faults) ?? faultWords(whole);
   const said = `These are not the AI SDK's ${what}: ${why}. Nothing was imported.`;
   return new TurnlogError("INVALID_INPUT", said, { cause: whole });
 }

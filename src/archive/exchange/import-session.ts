@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { check, code, flag, implementation, name, optionsOf } from "../../validation/index.ts";
 import {
   asEncrypted,
-  isSealed,
+  isEncrypted,
   openedEvent,
   type EncryptedLog,
   type LogWithBlobs,
@@ -132,9 +132,9 @@ async function checkLines(
       session = parseSessionId(as ?? header.session);
       continue;
     }
-    const event = parseEventLine(line, { session, seq: events + 1 });
+    const event = parseEventLine(line, { session, position: events + 1 });
     digest.update(line);
-    const isOpen = !isSealed(event);
+    const isOpen = !isEncrypted(event);
     // Its key is kept under the name that it has.
     if (!isOpen && session !== header.session)
       throw invalid(session, `it is encrypted, and can only be ${header.session} again`);
@@ -217,7 +217,7 @@ async function* eventsAgain(
   const again = createHash("sha256");
   let part: SessionEvent[] = [];
   let size = 0;
-  let seq = 0;
+  let position = 0;
   let isHeader = true;
   for await (const line of lines) {
     if (line.trim() === "") continue;
@@ -225,14 +225,14 @@ async function* eventsAgain(
     isHeader = false;
     if (!isEvent) continue;
     again.update(line);
-    part.push(parseEventLine(line, { session, seq: ++seq }));
+    part.push(parseEventLine(line, { session, position: ++position }));
     size += line.length;
     if (part.length < EVENTS_PER_PART && size < PART_SIZE) continue;
     yield part;
     part = [];
     size = 0;
   }
-  if (seq !== events || again.digest("hex") !== digest)
+  if (position !== events || again.digest("hex") !== digest)
     throw invalid(session, "it was changed while it was read. Import it again");
   if (part.length > 0) yield part;
 }
@@ -264,7 +264,7 @@ async function haveBlobs(
   from: BlobStore | undefined,
   isNeeded: boolean,
 ): Promise<void> {
-  for (const { data, seq: position } of needed) {
+  for (const { data, position } of needed) {
     const { sha256 } = data;
     if (from !== undefined && (await from.has(sha256))) {
       using _ = await blobs.put(from.get(sha256));
@@ -284,7 +284,7 @@ export async function appendImported(
   session: string,
   events: readonly SessionEvent[],
 ): Promise<Imported> {
-  const sealed = events.some(isSealed);
+  const sealed = events.some(isEncrypted);
   const file = { session, events: events.length, sealed };
   return await append(log, file, partsOf(events));
 }

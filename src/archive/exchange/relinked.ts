@@ -7,7 +7,7 @@ import { asEncrypted } from "../../store/encryption/index.ts";
 import {
   digestIn,
   HashChain,
-  isSealedInLog,
+  isEncryptedInLog,
   type ChainLink,
   type EventLog,
   type SessionEvent,
@@ -22,7 +22,7 @@ export function relinkedPlain(log: EventLog): Relinking {
   const [stored, plain] = [new HashChain(), new HashChain()];
   return (event) => {
     // A copy lies in no log.
-    const copy = isSealedInLog(event) ? { ...event } : event;
+    const copy = isEncryptedInLog(event) ? { ...event } : event;
     const holds = isLink(event) && stored.digest(event) === digestIn(event);
     const told = holds && isLink(copy) ? withDigest(copy, plain.digest(copy)) : copy;
     stored.take(event);

@@ -12,7 +12,7 @@ type Issue = z.core.$ZodIssue;
 const LONGEST = 300;
 
 /** @param faults - What is wrong with each message; undefined where it fits. */
-export function misfitWords(faults: readonly unknown[]): string | undefined {
+export function schemaErrorText(faults: readonly unknown[]): string | undefined {
   const first = faults.findIndex((fault) => fault !== undefined);
   if (first === -1) return undefined;
   const more = faults.filter((fault) => fault !== undefined).length - 1;

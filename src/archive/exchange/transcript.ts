@@ -41,7 +41,7 @@ export class Transcript {
   }
 
   record(body: EventBody): void {
-    const event = { ...body, seq: this.#state.position + 1, at: this.#at };
+    const event = { ...body, position: this.#state.position + 1, time: this.#at };
     this.#events.push(event);
     this.#state = foldSession(this.#state, event).state;
   }

@@ -33,17 +33,25 @@ export class Attempts {
   }
 
   see(event: SessionEvent): void {
-    const { type, seq, at, data } = event;
+    const { type, position, time: at, data } = event;
     if (type === "step.started") {
       const { turn, step } = data;
-      this.#attempts.push({ turn, step, from: seq, to: seq, at, reasons: false, isBound: false });
+      this.#attempts.push({
+        turn,
+        step,
+        from: position,
+        to: position,
+        at,
+        reasons: false,
+        isBound: false,
+      });
       return;
     }
     const last = this.#attempts.at(-1);
     if (last === undefined || !type.startsWith("part.")) return;
     const reasons = last.reasons || isReasoning(event);
     const isBound = last.isBound || (type === "part.tool-call" && data.providerExecuted === true);
-    this.#attempts[this.#attempts.length - 1] = { ...last, to: seq, at, reasons, isBound };
+    this.#attempts[this.#attempts.length - 1] = { ...last, to: position, at, reasons, isBound };
   }
 
   /** Those that do not stay as they are, from the first on. */

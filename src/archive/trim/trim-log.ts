@@ -6,10 +6,10 @@ import {
   TurnlogError,
   type PositionRange,
   type NewEvent,
-  type ThinnedContent,
-  type ThinningRule,
+  type TrimmedContent,
+  type TrimRule,
 } from "../../events/index.ts";
-import { isSealed } from "../../store/encryption/index.ts";
+import { isEncrypted } from "../../store/encryption/index.ts";
 import type { StoreLog } from "../../store/leveldb/index.ts";
 import { promptEntries, sessionSummary } from "../../projections/index.ts";
 import {
@@ -23,12 +23,12 @@ import { toJson } from "../../shared/index.ts";
 import { Attempts, beyond, type Attempt, type KeptSteps } from "./old-steps.ts";
 
 /** What is dropped of old steps, and which steps are old. */
-export interface CompactLogOptions extends KeptSteps {
+export interface TrimLogOptions extends KeptSteps {
   /**
    * `boundaries`: where each delta began and ended, and when; a block is then told in one piece, and
    * everything else is as it was. `reasoning`: what the model thought, with the provider's signatures.
    */
-  readonly drop: ThinnedContent;
+  readonly drop: TrimmedContent;
   /** Also reasoning that the next prompt would have: the model is not shown it any more. Default false. */
   readonly shown?: boolean;
   /** Tells what would be dropped, and drops nothing. Default false. */
@@ -38,9 +38,9 @@ export interface CompactLogOptions extends KeptSteps {
 }
 
 /** What was dropped of a session, or would be. */
-export interface CompactedLog {
+export interface TrimmedLog {
   readonly session: string;
-  readonly drop: ThinnedContent;
+  readonly drop: TrimmedContent;
   readonly dryRun: boolean;
   /** Old steps that are concerned. */
   readonly steps: number;
@@ -62,7 +62,7 @@ export interface CompactedLog {
   readonly erased: boolean;
 }
 
-export const compactLogSchema: z.ZodType = optionsOf<CompactLogOptions>(
+export const trimLogSchema: z.ZodType = optionsOf<TrimLogOptions>(
   { keepSteps: z.unknown(), before: z.unknown(), shown: flag, dryRun: flag, now: time },
   { drop: oneOf("boundaries", "reasoning") },
 );
@@ -72,17 +72,17 @@ export const compactLogSchema: z.ZodType = optionsOf<CompactLogOptions>(
  * said by a `session.thinned` event first; then the rows are written anew. Cut short, the session is
  * as good as before, and calling it again goes on. Positions, text, state, calls, usage and figures
  * stay what they were; a prompt that had dropped reasoning can no longer be checked by its digest.
- * The session must be idle and nobody may run it: {@link Runtime.compactLog} sees to that.
+ * The session must be idle and nobody may run it: {@link Runtime.trimLog} sees to that.
  * Steps that a fork shares with another session are that one's.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `COMMAND_REFUSED` (in the middle of a
  * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share reasoning that was to be
  * dropped), and what `StoreLog.thin` throws
  */
-export async function compactLog(
+export async function trimLog(
   log: StoreLog,
   session: string,
-  options: CompactLogOptions,
-): Promise<CompactedLog> {
+  options: TrimLogOptions,
+): Promise<TrimmedLog> {
   checkOptions(session, options);
   await checkPosition(log, session);
   const { drop, dryRun = false, shown = false, now = Date.now() } = options;
@@ -93,10 +93,10 @@ export async function compactLog(
   const spans = beyond(choice.spans, known);
   const say: NewEvent<"session.thinned"> = {
     type: "session.thinned",
-    at: now,
+    time: now,
     data: { drop, spans, ...(shown && drop === "reasoning" ? { shown } : {}) },
   };
-  const done = await log.thin(session, {
+  const done = await log.trim(session, {
     expected: state.position,
     dryRun,
     ...(spans.length === 0 ? {} : { say }),
@@ -109,7 +109,7 @@ export async function compactLog(
 }
 
 /** Encrypted texts cannot be joined, and reasoning in them has its own way of going. */
-function sealedError(session: string, position: number): TurnlogError {
+function encryptedError(session: string, position: number): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
     `Session ${session} is encrypted from position ${position} on, and nothing of it was dropped. Redact what it shall not hold (\`session.redact\`, \`turnlog redact\`).`,
@@ -124,20 +124,20 @@ async function read(
 ): Promise<{
   readonly attempts: Attempts;
   readonly state: SessionState;
-  readonly said: readonly ThinningRule[];
+  readonly said: readonly TrimRule[];
   /** The first position that is its own. */
   readonly from: number;
 }> {
   const link = await linkOf(log, session);
   const from = (link?.position ?? 0) + 1;
   const attempts = new Attempts();
-  const said: ThinningRule[] = [];
+  const said: TrimRule[] = [];
   let state = initialSessionState;
   for await (const event of log.read(session)) {
-    if (isSealed(event)) throw sealedError(session, event.seq);
+    if (isEncrypted(event)) throw encryptedError(session, event.position);
     state = foldSession(state, event).state;
     attempts.see(event);
-    if (event.type === "session.thinned" && event.seq >= from) said.push(event.data);
+    if (event.type === "session.thinned" && event.position >= from) said.push(event.data);
   }
   return { attempts, state, said, from };
 }
@@ -145,11 +145,11 @@ async function read(
 interface Choice {
   readonly spans: readonly PositionRange[];
   readonly steps: number;
-  readonly kept: CompactedLog["kept"];
+  readonly kept: TrimmedLog["kept"];
 }
 
 function chosen(
-  drop: ThinnedContent,
+  drop: TrimmedContent,
   shown: boolean,
   old: readonly Attempt[],
   state: SessionState,
@@ -206,8 +206,8 @@ function checkIdle(session: string, { machine, position }: SessionState): void {
   );
 }
 
-function checkOptions(session: string, options: CompactLogOptions): void {
-  check(compactLogSchema, options, "compactLog", { name: "options", session });
+function checkOptions(session: string, options: TrimLogOptions): void {
+  check(trimLogSchema, options, "trimLog", { name: "options", session });
   const { keepSteps = 0, before = 0 } = options;
   if (Number.isSafeInteger(keepSteps) && keepSteps >= 0 && Number.isFinite(before)) return;
   throw new TurnlogError(

@@ -5,7 +5,7 @@ import type { Finding } from "./inspection.ts";
 
 /** What is wrong with the blob of an event, where it has one. */
 export async function blobFindings(
-  { type, data, seq: position }: SessionEvent,
+  { type, data, position }: SessionEvent,
   blobs: BlobStore | undefined,
 ): Promise<readonly Finding[]> {
   if (type !== "blob.stored" || blobs === undefined) return [];

@@ -58,7 +58,7 @@ export function callCheck(): Check {
       ...(before === undefined || effectId === before.data.effectId
         ? []
         : [`${name} changes its effect id`]),
-      ...(before === undefined || recovered > before.seq
+      ...(before === undefined || recovered > before.position
         ? []
         : [`${name} is started again although nobody died`]),
       ...(ends > 0 ? [`${name} is started after its end`] : []),
@@ -93,7 +93,7 @@ export function callCheck(): Check {
     see(event) {
       switch (event.type) {
         case "session.recovered":
-          recovered = event.seq;
+          recovered = event.position;
           return nothing;
         case "step.started":
           ({ step } = event.data);

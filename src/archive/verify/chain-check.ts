@@ -15,12 +15,12 @@ export function chainCheck(chain: HashChain, expected?: ChainEnd): Check {
       const made = isLink(event) ? chain.digest(event) : undefined;
       chain.take(event);
       const said = digestIn(event);
-      const isNoted = expected === undefined || expected.position !== event.seq;
+      const isNoted = expected === undefined || expected.position !== event.position;
       return [
         ...(made === said
           ? nothing
           : [
-              `an event from ${Math.max(1, before)} to ${event.seq} was changed, left out or put in: their digest is ${made}, and the link says ${said}`,
+              `an event from ${Math.max(1, before)} to ${event.position} was changed, left out or put in: their digest is ${made}, and the link says ${said}`,
             ]),
         ...(isNoted || expected.digest === said
           ? nothing

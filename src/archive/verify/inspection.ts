@@ -10,7 +10,7 @@ import { figureCheck } from "./figure-check.ts";
 import { messageCheck } from "./message-check.ts";
 import { orderCheck } from "./order-check.ts";
 import { promptCheck, type RedactedContent } from "./prompt-check.ts";
-import { thinnedCheck } from "./trimmed-check.ts";
+import { trimmedCheck } from "./trimmed-check.ts";
 
 export interface Finding {
   readonly position: number;
@@ -40,7 +40,7 @@ export class Inspection {
       figureCheck(),
       this.#contents,
       this.#prompts,
-      thinnedCheck(),
+      trimmedCheck(),
       chainCheck(this.#chain, noted),
     ];
   }
@@ -64,7 +64,7 @@ export class Inspection {
 
   /** Prompts that cannot be made again, since reasoning that they had was dropped. */
   get lostPrompts(): number {
-    return this.#prompts.thinned;
+    return this.#prompts.trimmed;
   }
 
   /** Takes the next event in; answers what is wrong with it. @throws TurnlogError `LOG_DAMAGED` after a gap */
@@ -74,7 +74,7 @@ export class Inspection {
     const findings: Finding[] = [];
     for (const check of this.#checks) {
       for (const what of check.see(event, before)) {
-        findings.push({ position: event.seq, rule: check.rule, what });
+        findings.push({ position: event.position, rule: check.rule, what });
       }
     }
     return findings;

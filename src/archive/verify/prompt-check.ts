@@ -6,7 +6,7 @@
 import { isRedacted } from "../../events/index.ts";
 import {
   hasUnanswered,
-  isPromptThinned,
+  isPromptTrimmed,
   promptDigest,
   promptMessages,
 } from "../../projections/index.ts";
@@ -23,18 +23,18 @@ export interface RedactedContent {
 export interface PromptCheck extends Check {
   readonly redacted: RedactedContent;
   /** Prompts that had something in them which was taken out of the log since, or which no prompt can contain. */
-  readonly thinned: number;
+  readonly trimmed: number;
 }
 
 /** @param isOtherwise - Whether prompts show something in other words than those that were sent. */
 export function promptCheck(isOtherwise: () => boolean): PromptCheck {
   const redacted = { events: 0, prompts: 0 };
-  let thinned = 0;
+  let trimmed = 0;
   return {
     rule: "prompts",
     redacted,
-    get thinned() {
-      return thinned;
+    get trimmed() {
+      return trimmed;
     },
     see(event, { history, view, summary }) {
       if (isRedacted(event)) redacted.events += 1;
@@ -42,8 +42,8 @@ export function promptCheck(isOtherwise: () => boolean): PromptCheck {
       const { step, promptDigest: sent } = event.data;
       const rebuilt = promptDigest(summary.agentDigest ?? "", promptMessages(history, view));
       if (rebuilt === sent) return nothing;
-      if (isPromptThinned(history, view) || isOtherwise()) {
-        thinned += 1;
+      if (isPromptTrimmed(history, view) || isOtherwise()) {
+        trimmed += 1;
         return nothing;
       }
       if (redacted.events > 0) {

@@ -11,7 +11,7 @@ import {
   nothingKept,
   saveSessionSnapshot,
   type KeptState,
-  type SnapshotShelf,
+  type SnapshotStore,
   foldSession,
   type SessionState,
 } from "../../state/index.ts";
@@ -30,7 +30,7 @@ export class StateCheck {
   readonly #stored: SessionState;
   readonly #summary: Snapshot | undefined;
   /** What this check keeps, and the state that goes on from what it has loaded. */
-  readonly #shelf: SnapshotShelf;
+  readonly #store: SnapshotStore;
   #kept: KeptState = nothingKept;
   #resumed: SessionState = nothingKept.state;
 
@@ -41,7 +41,7 @@ export class StateCheck {
     stored: SessionState,
     summary: Snapshot | undefined,
   ) {
-    this.#shelf = memoryShelf(log);
+    this.#store = memoryStore(log);
     this.#session = session;
     this.#options = options;
     this.#stored = stored;
@@ -50,7 +50,7 @@ export class StateCheck {
 
   /** Compares the states after an event, where that is due. */
   async see(event: SessionEvent, folded: SessionState): Promise<readonly Finding[]> {
-    const { seq: position } = event;
+    const { position } = event;
     const { every, last } = this.#options;
     this.#resumed = foldSession(this.#resumed, event).state;
     const findings: Finding[] = [];
@@ -84,8 +84,8 @@ export class StateCheck {
 
   /** False where what was kept is not taken for the state of this position. */
   async #keep(state: SessionState): Promise<boolean> {
-    this.#kept = await saveSessionSnapshot(this.#shelf, this.#session, state, this.#kept);
-    const loaded = await loadSessionSnapshot(this.#shelf, this.#session);
+    this.#kept = await saveSessionSnapshot(this.#store, this.#session, state, this.#kept);
+    const loaded = await loadSessionSnapshot(this.#store, this.#session);
     const isTaken = loaded.state.position === state.position;
     this.#resumed = isTaken ? loaded.state : state;
     return isTaken;
@@ -120,7 +120,7 @@ function partsOf({ machine, ...folds }: SessionState): Readonly<Record<string, u
 }
 
 /** Keeps snapshots as the JSON that a log would store, beside the log whose events they name. */
-function memoryShelf(log: Pick<EventLog, "readAt">): SnapshotShelf {
+function memoryStore(log: Pick<EventLog, "readAt">): SnapshotStore {
   const shelf = new Map<
     string,
     { readonly head: Omit<Snapshot, "state">; readonly json: string }

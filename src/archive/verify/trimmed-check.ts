@@ -3,19 +3,19 @@
 import { isIn, type SessionEvent } from "../../events/index.ts";
 import { nothing, type Check } from "./check.ts";
 
-export function thinnedCheck(): Check {
+export function trimmedCheck(): Check {
   /** Positions of marks that no event has spoken of yet. */
   let marked: number[] = [];
   return {
     rule: "thinned",
     see(event) {
-      if (isMarked(event)) marked.push(event.seq);
+      if (isMarked(event)) marked.push(event.position);
       // A fork may branch off before the event that says it; what it shares is the other one's.
       if (event.type === "session.forked") marked = [];
       if (event.type !== "session.thinned") return nothing;
       const { drop, spans } = event.data;
       if (drop === "reasoning") marked = marked.filter((position) => !isIn(spans, position));
-      return spans.every(({ from, to }) => from <= to && to < event.seq)
+      return spans.every(({ from, to }) => from <= to && to < event.position)
         ? nothing
         : ["it speaks of events that do not lie before it"];
     },

@@ -98,11 +98,11 @@ async function orderedSessions(
         const what = `the order over all sessions goes from global position ${next - 1} to ${position}`;
         problems.push({ position, rule: "readable", what });
       }
-      if (event.seq !== its.events + 1) {
+      if (event.position !== its.events + 1) {
         const what = `the order over all sessions has it after position ${its.events}`;
-        its.problems.push({ position: event.seq, rule: "readable", what });
+        its.problems.push({ position: event.position, rule: "readable", what });
       }
-      its.events = event.seq;
+      its.events = event.position;
       next = position + 1;
     }
   } catch (error) {
@@ -112,8 +112,8 @@ async function orderedSessions(
 }
 
 /** How many events a session shares with others, by the first that is its own. */
-function sharedBefore({ seq, type, data }: SessionEvent): number {
-  return type === "session.forked" && data.from.position === seq - 1 ? seq - 1 : 0;
+function sharedBefore({ position, type, data }: SessionEvent): number {
+  return type === "session.forked" && data.from.position === position - 1 ? position - 1 : 0;
 }
 
 /** A session may have events and be in no list, as when its index row is gone. */

@@ -50,7 +50,7 @@ export interface SessionVerification {
   readonly events: number;
   /** How many prompts were made again and compared by their digests. */
   readonly prompts: number;
-  /** How many could not be, since reasoning that they had was dropped (`compactLog`), or since they had what no prompt can contain; absent for none. */
+  /** How many could not be, since reasoning that they had was dropped (`trimLog`), or since they had what no prompt can contain; absent for none. */
   readonly lostPrompts?: number;
   /** Where something was redacted, how much, and how many of the prompts cannot be compared for it. */
   readonly redacted?: RedactedContent;
@@ -99,7 +99,7 @@ export async function verifySession(
     const link = await linkOf(log, session);
     for await (const event of log.read(session, { to: last })) {
       add(inspection.see(event));
-      if (event.seq === (link?.position ?? 0) + 1) add(forkFindings(event, link));
+      if (event.position === (link?.position ?? 0) + 1) add(forkFindings(event, link));
       add(await states.see(event, inspection.state));
       if (event.type === "blob.stored") add(await blobFindings(event, blobs));
       if (event.type === "step.started") prompts += 1;
@@ -121,7 +121,7 @@ export async function verifySession(
 
 /** The first event of a fork's own, held against the list of sessions. */
 function forkFindings(event: SessionEvent, link: ForkPoint | undefined): readonly Finding[] {
-  const { seq: position, type } = event;
+  const { position, type } = event;
   const rule = "forks";
   if (link === undefined) {
     const what = "it is the first event, and there is nothing that could be forked before it";

@@ -69,39 +69,39 @@ export class CallLines {
         this.#calls.set(toolCallId, { toolName, input: input ?? {} });
         // A tool of our own is told when it is started, which is later.
         return providerExecuted === true
-          ? this.#started(toolCallId, toolName, event.at)
+          ? this.#started(toolCallId, toolName, event.time)
           : undefined;
       }
       case "part.tool-result": {
         const { toolCallId, output, providerExecuted } = event.data;
         if (providerExecuted !== true) return undefined;
-        return this.#ended(toolCallId, event.at, "✓", outcomeLabel(output, {}));
+        return this.#ended(toolCallId, event.time, "✓", outcomeLabel(output, {}));
       }
       case "part.tool-error": {
         const { toolCallId, error, providerExecuted } = event.data;
         if (providerExecuted !== true) return undefined;
-        return this.#ended(toolCallId, event.at, "✗", jsonExcerpt(error, OUTCOME_LENGTH));
+        return this.#ended(toolCallId, event.time, "✗", jsonExcerpt(error, OUTCOME_LENGTH));
       }
       case "tool.started":
-        return this.#started(event.data.callId, event.data.toolName, event.at);
+        return this.#started(event.data.callId, event.data.toolName, event.time);
       case "tool.succeeded": {
         const { callId, output } = event.data;
         const input = this.#calls.get(callId)?.input ?? {};
-        return this.#ended(callId, event.at, "✓", outcomeLabel(output, input));
+        return this.#ended(callId, event.time, "✓", outcomeLabel(output, input));
       }
       case "tool.failed": {
         const { callId, error } = event.data;
-        return this.#ended(callId, event.at, "✗", excerpt(error.message, OUTCOME_LENGTH));
+        return this.#ended(callId, event.time, "✗", excerpt(error.message, OUTCOME_LENGTH));
       }
       case "tool.denied": {
         const { callId, reason } = event.data;
         const why = reason === undefined ? "" : `: ${excerpt(reason, OUTCOME_LENGTH)}`;
-        return this.#ended(callId, event.at, "✗", `denied${why}`);
+        return this.#ended(callId, event.time, "✗", `denied${why}`);
       }
       case "tool.skipped":
-        return this.#ended(event.data.callId, event.at, "-", skippedWords(event));
+        return this.#ended(event.data.callId, event.time, "-", skippedWords(event));
       case "tool.unknown":
-        return this.#ended(event.data.callId, event.at, "?", unknownWords(event));
+        return this.#ended(event.data.callId, event.time, "?", unknownWords(event));
       default:
         return undefined;
     }

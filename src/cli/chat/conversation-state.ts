@@ -132,7 +132,7 @@ export function foldConversation(state: ConversationState, event: SessionEvent):
     case "tool.approval-requested": {
       const { callId, reason } = event.data;
       const why = reason === undefined ? {} : { reason };
-      return changed(state, callId, { status: "awaiting-approval", asked: event.seq, ...why });
+      return changed(state, callId, { status: "awaiting-approval", asked: event.position, ...why });
     }
     case "tool.approval-answered":
       return changed(state, event.data.callId, { status: "waiting" });

@@ -35,7 +35,7 @@ export async function goOnWith(
 ): Promise<TurnResult> {
   return await watched(session, view, interrupts, async (answerAfter) => {
     const turn = await session.turn(messageId);
-    for await (const event of turn) if (event.seq > from) await answerAfter(event);
+    for await (const event of turn) if (event.position > from) await answerAfter(event);
     return await turn.result;
   });
 }
@@ -91,8 +91,8 @@ async function watched<Done>(
   };
   const answerAfter = async (event: SessionEvent): Promise<void> => {
     await view.show(event);
-    const { type, seq, data } = event;
-    if (type === "tool.approval-requested") await ask({ position: seq, callId: data.callId });
+    const { type, position, data } = event;
+    if (type === "tool.approval-requested") await ask({ position, callId: data.callId });
   };
   return await interrupts.during(press, async () => {
     const done = await work(answerAfter, ask);

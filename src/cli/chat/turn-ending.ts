@@ -30,7 +30,7 @@ export function endingSentence(reason: TurnEndReason, tally: TurnTally): string 
 
 /** `tokens: 1,490 in, 54 out (17 reasoning) · 2 steps · 119 ms` */
 export function costLine(
-  { at }: SessionEvent<"turn.ended">,
+  { time: at }: SessionEvent<"turn.ended">,
   { usage, steps, startedAt }: TurnTally,
 ): string {
   const took = startedAt === undefined ? "" : ` · ${duration(at - startedAt)}`;

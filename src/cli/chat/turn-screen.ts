@@ -11,7 +11,7 @@ import {
   jsonExcerpt,
 } from "../wording/index.ts";
 import type { Output, Style } from "../output/index.ts";
-import { Pen } from "./turn-writer.ts";
+import { TurnWriter } from "./turn-writer.ts";
 import { costLine, endingSentence } from "./turn-ending.ts";
 import { emptyTally, tally, type TurnTally } from "./turn-tally.ts";
 
@@ -25,7 +25,7 @@ export interface TurnScreenOptions {
 }
 
 export class TurnScreen {
-  readonly #pen: Pen;
+  readonly #writer: TurnWriter;
   readonly #calls: CallLines;
   readonly #tellsActivity: boolean;
   readonly #tellsCommands: boolean;
@@ -34,7 +34,7 @@ export class TurnScreen {
 
   constructor(output: Output, options: TurnScreenOptions = {}) {
     const { tellsActivity = true, tellsCommands = false, open = [] } = options;
-    this.#pen = new Pen(output);
+    this.#writer = new TurnWriter(output);
     this.#tellsCommands = tellsCommands;
     this.#tellsActivity = tellsActivity;
     this.#calls = new CallLines(() => output.progress.columns, open);
@@ -47,43 +47,43 @@ export class TurnScreen {
 
   /** Brings the cursor to the start of a line, so that something else can be written. */
   async rest(): Promise<void> {
-    await this.#pen.endBlock();
+    await this.#writer.endBlock();
   }
 
   async note(line: string, style: Style = "dim"): Promise<void> {
-    await this.#pen.note(line, style);
+    await this.#writer.note(line, style);
   }
 
   async show(event: SessionEvent): Promise<void> {
     this.#tally = tally(event.type === "turn.started" ? emptyTally : this.#tally, event);
     for (const notice of this.#notices.take(event)) await this.#tell(notice);
     const line = this.#calls.take(event);
-    if (line !== undefined) return await this.#pen.note(line.text, line.style);
+    if (line !== undefined) return await this.#writer.note(line.text, line.style);
     switch (event.type) {
       case "step.started":
         if (!this.#tellsActivity) return;
-        return await this.#pen.status(`${event.data.model.modelId} …`);
+        return await this.#writer.status(`${event.data.model.modelId} …`);
       case "step.retrying":
-        return await this.#pen.note(retrySentence(event), "yellow");
+        return await this.#writer.note(retrySentence(event), "yellow");
       case "turn.limit-reached":
         return await this.#say(limitSentence(event));
       case "part.start-step":
         for (const warning of event.data.warnings) {
-          await this.#pen.note(`warning: ${jsonExcerpt(warning, 200)}`, "yellow");
+          await this.#writer.note(`warning: ${jsonExcerpt(warning, 200)}`, "yellow");
         }
         return;
       case "part.text-delta":
-        return await this.#pen.say({ kind: "text", id: event.data.id }, event.data.text);
+        return await this.#writer.say({ kind: "text", id: event.data.id }, event.data.text);
       case "part.reasoning-delta":
-        return await this.#pen.say({ kind: "reasoning", id: event.data.id }, event.data.text);
+        return await this.#writer.say({ kind: "reasoning", id: event.data.id }, event.data.text);
       case "part.text-end":
       case "part.reasoning-end":
-        return await this.#pen.endBlock();
+        return await this.#writer.endBlock();
       case "part.source":
-        return await this.#pen.note(`source: ${jsonExcerpt(event.data, 160)}`);
+        return await this.#writer.note(`source: ${jsonExcerpt(event.data, 160)}`);
       case "turn.ended": {
         await this.#say(endingSentence(event.data.reason, this.#tally));
-        return await this.#pen.note(costLine(event, this.#tally));
+        return await this.#writer.note(costLine(event, this.#tally));
       }
       default:
     }
@@ -93,11 +93,11 @@ export class TurnScreen {
     const isUndoable = ["context.pruned", "context.media-omitted", "context.compacted"].includes(
       event.type,
     );
-    const undo = isUndoable && this.#tellsCommands ? ` /restore ${event.seq} undoes it.` : "";
-    await this.#pen.note(`${text}${undo}`, isTrouble ? "yellow" : "dim");
+    const undo = isUndoable && this.#tellsCommands ? ` /restore ${event.position} undoes it.` : "";
+    await this.#writer.note(`${text}${undo}`, isTrouble ? "yellow" : "dim");
   }
 
   async #say(sentence: string | undefined): Promise<void> {
-    if (sentence !== undefined) await this.#pen.note(sentence, "yellow");
+    if (sentence !== undefined) await this.#writer.note(sentence, "yellow");
   }
 }

@@ -30,7 +30,7 @@ export const emptyTally: TurnTally = {
 };
 
 export function tally(state: TurnTally, event: SessionEvent): TurnTally {
-  const next = { ...state, startedAt: state.startedAt ?? event.at };
+  const next = { ...state, startedAt: state.startedAt ?? event.time };
   switch (event.type) {
     case "step.started":
       return event.data.attempt === 1 ? { ...next, steps: state.steps + 1 } : next;

@@ -25,7 +25,7 @@ interface OpenBlock extends Block {
 
 const ERASE_LINE = "\r\u001B[2K";
 
-export class Pen {
+export class TurnWriter {
   readonly #output: Output;
   #open: OpenBlock | undefined;
   #hasWritten = false;

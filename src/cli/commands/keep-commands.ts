@@ -63,7 +63,7 @@ export function addKeepCommands(
     });
 
   program
-    .command("compact-log")
+    .command("trim")
     .description("drop what a session's old steps need not hold: delta boundaries, or reasoning")
     .argument("<session>", "its id")
     .addOption(
@@ -81,8 +81,8 @@ export function addKeepCommands(
     .option("--dry-run", "say what would be dropped, and drop nothing")
     .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
     .action(async (session: string, _options: unknown, command: Command) => {
-      const { compactStoredLog } = await import("./trim-log-command.ts");
-      end(await compactStoredLog(session, command.optsWithGlobals(), output));
+      const { trimStoredLog } = await import("./trim-log-command.ts");
+      end(await trimStoredLog(session, command.optsWithGlobals(), output));
     });
 
   program

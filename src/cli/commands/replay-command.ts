@@ -77,7 +77,7 @@ async function show(
   const tell = json ? toldAsJson(output) : await toldAsChat(output, pace);
   const due = await dueTimes(session, log, pace, maxGap, signal);
   for await (const event of log.read(session)) {
-    await due(event.seq);
+    await due(event.position);
     if (signal.aborted) break;
     await tell(event);
   }

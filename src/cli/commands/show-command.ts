@@ -66,7 +66,9 @@ async function noticesOf(
   const notices = new ContextNotices();
   const told: ContextNotice[] = [];
   for await (const event of log.read(session, { to: position })) told.push(...notices.take(event));
-  return [...told, ...notices.rest()].toSorted((one, other) => one.event.seq - other.event.seq);
+  return [...told, ...notices.rest()].toSorted(
+    (one, other) => one.event.position - other.event.position,
+  );
 }
 
 type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events" | "timeline">;

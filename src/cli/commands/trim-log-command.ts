@@ -1,7 +1,7 @@
-/** `turnlog compact-log`: drops what old steps of a session need not hold any more. */
+/** `turnlog trim`: drops what old steps of a session need not hold any more. */
 
 import { z } from "zod";
-import { compactLog, type CompactedLog } from "../../archive/trim/index.ts";
+import { trimLog, type TrimmedLog } from "../../archive/trim/index.ts";
 import {
   DONE,
   INTERRUPTED,
@@ -29,10 +29,10 @@ const optionsSchema = z.object({
 });
 
 const inTheOtherProcess =
-  "A session of a store that is in use is thinned by the process that has it: `runtime.compactLog(session, { drop })` in a program.";
+  "A session of a store that is in use is thinned by the process that has it: `runtime.trimLog(session, { drop })` in a program.";
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `compactLog` throws */
-export async function compactStoredLog(
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `trimLog` throws */
+export async function trimStoredLog(
   session: string,
   given: unknown,
   { data, progress }: Output,
@@ -60,25 +60,25 @@ export async function compactStoredLog(
     { readOnly: false, elsewhere: inTheOtherProcess },
   );
   if (!dryRun && !yes) {
-    const would = await compactLog(log, session, { ...options, dryRun: true });
+    const would = await trimLog(log, session, { ...options, dryRun: true });
     if (would.events > 0 && !(await isMeant(would))) {
       await writeLine(progress, "Nothing was dropped.");
       return INTERRUPTED;
     }
   }
-  const done = await compactLog(log, session, { ...options, dryRun });
+  const done = await trimLog(log, session, { ...options, dryRun });
   await writeLines(data, json ? [jsonText(done)] : lines(done));
   return DONE;
 }
 
-async function isMeant({ session, drop, steps, before, after }: CompactedLog): Promise<boolean> {
+async function isMeant({ session, drop, steps, before, after }: TrimmedLog): Promise<boolean> {
   const { isConfirmed } = await import("../settings/confirmation.ts");
   return await isConfirmed(
     `Drop the ${drop} of ${amount(steps, "step")} of session ${session} for good, ${figure(before)} bytes to ${figure(after)}? Nothing brings them back.`,
   );
 }
 
-function lines({ session, drop, dryRun, steps, kept, ...done }: CompactedLog): readonly string[] {
+function lines({ session, drop, dryRun, steps, kept, ...done }: TrimmedLog): readonly string[] {
   const { events, before, after, erased } = done;
   const kind = drop === "boundaries" ? "the boundaries of the deltas" : "the reasoning";
   const size = `${figure(before)} bytes become ${figure(after)}`;

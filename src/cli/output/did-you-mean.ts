@@ -10,11 +10,11 @@ const SHORTEST = 3;
 /** The name that was meant; undefined where the word is none of them, or one of them as it stands. */
 export function meantName(word: string, names: readonly string[]): string | undefined {
   if (word.length < SHORTEST || names.includes(word)) return undefined;
-  return names.find((name) => isSlip(word, name));
+  return names.find((name) => isOneSlipAway(word, name));
 }
 
 /** A letter too many, too few or wrong behind the first one, or two that changed places anywhere. */
-function isSlip(word: string, name: string): boolean {
+function isOneSlipAway(word: string, name: string): boolean {
   let start = 0;
   while (start < word.length && word[start] === name[start]) start++;
   let end = 0;

@@ -2,7 +2,7 @@
 
 export { reportError } from "./error-report.ts";
 export { DONE, type ExitCode, FAILED, INTERRUPTED, TERMINATED, USED_WRONGLY } from "./exit-code.ts";
-export { takenInTurns, writingBy } from "./interleaved-output.ts";
+export { interleaved, writingBy } from "./interleaved-output.ts";
 export {
   type Channel,
   type Output,

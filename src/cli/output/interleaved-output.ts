@@ -13,7 +13,7 @@ const PASSED_ON_MS = 80;
 const passedOn = async (): Promise<void> => await wait(PASSED_ON_MS);
 
 /** Everything that is written comes out in its order. @param settle - Waits for the other process. */
-export function takenInTurns(
+export function interleaved(
   { data, progress }: Output,
   settle: () => Promise<void> = passedOn,
 ): Output {

@@ -11,7 +11,7 @@ import { contextWords, figure, timeOfDay } from "../wording/index.ts";
 export function eventLine(event: SessionEvent, data: Channel, full = false): string {
   const type = event.type === "unknown" ? event.data.type : event.type;
   const content = event.type === "unknown" ? event.data.data : event.data;
-  const place = `${String(event.seq).padStart(6)}  ${timeOfDay(event.at)}  `;
+  const place = `${String(event.position).padStart(6)}  ${timeOfDay(event.time)}  `;
   const name = visibleName(type).padEnd(24);
   const words = contextWords(event);
   const json =

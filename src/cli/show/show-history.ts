@@ -61,9 +61,9 @@ function noticeLines(
   data: Channel,
 ): readonly string[] {
   return notices
-    .filter(({ event }) => event.seq >= from && event.seq < before)
+    .filter(({ event }) => event.position >= from && event.position < before)
     .flatMap(({ event, text }) => [
-      `${data.style("bold", "Context")}${data.style("dim", ` · ${event.seq} · ${dateAndTime(event.at)}`)}`,
+      `${data.style("bold", "Context")}${data.style("dim", ` · ${event.position} · ${dateAndTime(event.time)}`)}`,
       ...indented(visibleText(text)),
       "",
     ]);

@@ -19,15 +19,15 @@ import {
   type StepOutput,
   type StepSource,
 } from "../../agent/index.ts";
-import { recordShelved, type SessionBlobs } from "../../media/index.ts";
+import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { emptyReply } from "./empty-reply.ts";
 import { toStoredError, type Timer } from "../../shared/index.ts";
 import { brokenStream, providerFailure } from "./provider-failure.ts";
 import { retryDelayMs } from "./retry.ts";
-import type { SessionDoor } from "../../state/index.ts";
+import type { SessionRecorder } from "../../state/index.ts";
 
 export interface ModelStep {
-  readonly door: SessionDoor;
+  readonly recorder: SessionRecorder;
   readonly source: StepSource;
   readonly agent: Agent;
   /** What the messages refer to, and where what the model makes is kept. */
@@ -53,7 +53,7 @@ interface Streamed {
 }
 
 export async function runModelStep(run: ModelStep): Promise<void> {
-  const { door } = run;
+  const { recorder: door } = run;
   const { step } = door.state.machine.context;
   // Law 1: the provider is called only when the log says durably that it is.
   await door.durable();
@@ -66,7 +66,7 @@ export async function runModelStep(run: ModelStep): Promise<void> {
 }
 
 async function stream(run: ModelStep): Promise<Streamed> {
-  const { door, source, agent, blobs, onInput } = run;
+  const { recorder: door, source, agent, blobs, onInput } = run;
   using watch = new CallWatch(agent.timeLimits ?? {}, run);
   const { signal } = watch;
   let end: End | undefined;
@@ -102,11 +102,11 @@ async function stream(run: ModelStep): Promise<Streamed> {
         watch.token();
       }
       if (parsedInput !== undefined) onInput(parsedInput.callId, parsedInput.input);
-      const shelving = blobs.part(part);
-      if (shelving === undefined) door.record(part);
+      const offloading = blobs.part(part);
+      if (offloading === undefined) door.record(part);
       else {
-        using shelved = await shelving;
-        recordShelved(door, shelved.stored, shelved.content);
+        using offloaded = await offloading;
+        recordOffloaded(door, offloaded.stored, offloaded.content);
         await door.durable();
       }
       const wait = door.pace();
@@ -140,7 +140,7 @@ async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise
 
 /** The events with which the call ends; before a retry, the calls of the attempt are given up. */
 function ending(
-  { door, agent, signal, mayBeShorter, clock, random }: ModelStep,
+  { recorder: door, agent, signal, mayBeShorter, clock, random }: ModelStep,
   step: number,
   { end, error, said }: Streamed,
 ): readonly EventBody[] {
@@ -182,7 +182,7 @@ function finished(step: number, end: End, usage: TokenUsage): EventBody {
 }
 
 /** What had been said stays as it is; the calls in it are not run, as the next attempt makes its own. */
-function abandonedCalls({ state }: SessionDoor, step: number): readonly EventBody[] {
+function abandonedCalls({ state }: SessionRecorder, step: number): readonly EventBody[] {
   return entriesOf(state.machine.context.calls).map(([callId]) => ({
     type: "tool.skipped",
     data: { step, callId, reason: "interrupted" },

@@ -1,9 +1,9 @@
 /** How a compaction ends: what a strategy makes of a state, and whether that is worth it. Pure. */
 
-import type { CompactionPlan, CompactionStrategy, PlanningGround } from "../../context/index.ts";
+import type { CompactionPlan, CompactionStrategy, PlanBudget } from "../../context/index.ts";
 import { deepFreeze, type EventBody } from "../../events/index.ts";
 import { compactions, contextView } from "../../projections/index.ts";
-import { nextEstimate, type ContextGround } from "./context-figures.ts";
+import { nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { toStoredError } from "../../shared/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
@@ -25,7 +25,7 @@ export function shorter(
     type: "context.compacted",
     data: { strategy: name, ...plan, ...origin, beforeTokens, afterTokens: 0 },
   };
-  const view = contextView.fold(state.view, { seq: state.position + 1, at: 0, ...body });
+  const view = contextView.fold(state.view, { position: state.position + 1, time: 0, ...body });
   const afterTokens = tokensOf({ ...state, view });
   if (afterTokens > beforeTokens * LARGEST_REMAINDER) return undefined;
   return { ...body, data: { ...body.data, afterTokens } };
@@ -41,7 +41,7 @@ export function compaction(
   state: SessionState,
   strategy: CompactionStrategy,
   tokensOf: (state: SessionState) => number,
-  planning?: PlanningGround,
+  planning?: PlanBudget,
   origin: Origin = {},
 ): CompactionEnd {
   const { name } = strategy;
@@ -72,22 +72,22 @@ export function compaction(
 export function inContextTokens(
   state: SessionState,
   { type, data }: CompactionEnd,
-  ground: ContextGround,
+  setup: PromptSetup,
   now: number,
 ): CompactionEnd {
-  const beforeTokens = nextEstimate(state, ground, now).tokens;
+  const beforeTokens = nextEstimate(state, setup, now).tokens;
   if (type === "context.compaction-rejected") return { type, data: { ...data, beforeTokens } };
   const own = data.beforeTokens;
   const scale = own > 0 && beforeTokens > 0 ? beforeTokens / own : 1;
   const scaled = { ...data, beforeTokens, ...(scale === 1 ? {} : { scale }) };
-  const event = { seq: state.position + 1, at: now, type, data: scaled };
+  const event = { position: state.position + 1, time: now, type, data: scaled };
   const afterTokens = nextEstimate(
     {
       ...state,
       view: contextView.fold(state.view, event),
       compactions: compactions.fold(state.compactions, event),
     },
-    ground,
+    setup,
     now,
   ).tokens;
   if (afterTokens <= beforeTokens * LARGEST_REMAINDER)

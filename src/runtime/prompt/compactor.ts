@@ -4,14 +4,10 @@
  * `context.compaction-rejected`; changes nothing but by its events.
  */
 
-import {
-  compactionDue,
-  type CompactionStrategy,
-  type PlanningGround,
-} from "../../context/index.ts";
+import { compactionDue, type CompactionStrategy, type PlanBudget } from "../../context/index.ts";
 import type { CompactionTrigger, EventBody } from "../../events/index.ts";
 import { inContextTokens, shorter } from "./compaction-end.ts";
-import { limitsNow, nextEstimate, type ContextGround } from "./context-figures.ts";
+import { limitsNow, nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice, type StepSource } from "../../agent/index.ts";
 import {
   ended,
@@ -22,35 +18,36 @@ import {
   withoutStrategy,
 } from "./fitting-compaction.ts";
 import { countPrompt } from "./prompt-count.ts";
-import { compactionGround } from "./prompt-limits.ts";
+import { compactionBudget } from "./prompt-limits.ts";
 import { pruningNow } from "./headroom.ts";
-import type { SessionDoor } from "../../state/index.ts";
+import type { SessionRecorder } from "../../state/index.ts";
 import { climbDown, type Ladder } from "./summary-ladder.ts";
 
 export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer" | "random"> {
-  readonly door: SessionDoor;
+  readonly recorder: SessionRecorder;
   readonly source: StepSource;
-  readonly ground: ContextGround;
+  readonly setup: PromptSetup;
   readonly strategy: CompactionStrategy;
   readonly trigger: CompactionTrigger;
 }
 
 export async function runCompaction(run: CompactionRun): Promise<void> {
-  const { door, ground, strategy, trigger, clock } = run;
+  const { recorder: door, setup: ground, strategy, trigger, clock } = run;
   if (trigger === "limit") {
     const counted = await countPrompt({ ...run, state: door.state, now: clock() });
     await inOrder(door);
     if (!door.state.machine.matches("compacting")) return;
     if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
     if (counted !== undefined) door.record(counted);
-    if (counted !== undefined && isRoom(run)) return door.record(rejected(run, "not-needed"));
+    if (counted !== undefined && isFreeContext(run))
+      return door.record(rejected(run, "not-needed"));
   }
   const pruned = pruningNow(door.state, ground, clock(), "compaction");
   if (pruned !== undefined) door.record(pruned);
-  if (pruned !== undefined && trigger === "limit" && isRoom(run)) {
+  if (pruned !== undefined && trigger === "limit" && isFreeContext(run)) {
     return door.record(rejected(run, "not-needed"));
   }
-  const planning = compactionGround(door.state, ground, clock());
+  const planning = compactionBudget(door.state, ground, clock());
   const early = trigger === "asked" ? undefined : withoutStrategy(run, planning);
   if (early !== undefined) return door.record(early);
   const written = strategy.writer === undefined ? undefined : await fromModel(run, planning);
@@ -64,13 +61,13 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   door.record(trigger === "asked" || fits(run, end) ? end : orOnlyThisTurn(run, end, planning));
 }
 
-async function inOrder(door: SessionDoor): Promise<void> {
-  const turn = door.order({ kind: "compaction" });
+async function inOrder(recorder: SessionRecorder): Promise<void> {
+  const turn = recorder.order({ kind: "compaction" });
   if (turn !== undefined) await turn;
 }
 
 /** Whether the prompt has come below its limit. */
-function isRoom({ door, ground, clock }: CompactionRun): boolean {
+function isFreeContext({ recorder: door, setup: ground, clock }: CompactionRun): boolean {
   const choice = compactionChoice(ground.prepared.agent.context);
   if (choice === undefined) return false;
   const estimate = nextEstimate(door.state, ground, clock());
@@ -78,19 +75,16 @@ function isRoom({ door, ground, clock }: CompactionRun): boolean {
 }
 
 /** What a model wrote, as an event; undefined where it wrote nothing that is of use. */
-async function fromModel(
-  run: CompactionRun,
-  planning: PlanningGround,
-): Promise<EventBody | undefined> {
-  const { door, ground, strategy, source, signal, clock, timer, random } = run;
+async function fromModel(run: CompactionRun, planning: PlanBudget): Promise<EventBody | undefined> {
+  const { recorder: door, setup: ground, strategy, source, signal, clock, timer, random } = run;
   const { agent } = ground.prepared;
   let accepted: EventBody | undefined;
   await climbDown({
-    door,
+    recorder: door,
     source,
     agent,
     strategy,
-    ground: planning,
+    budget: planning,
     signal,
     clock,
     timer,

@@ -25,13 +25,13 @@ import { compactionChoice, type Agent, type PreparedAgent } from "../../agent/in
 import type { SessionState } from "../../state/index.ts";
 
 /** Who is to be prompted, and where figures of its model come from. */
-export interface ContextGround {
+export interface PromptSetup {
   readonly prepared: PreparedAgent;
   readonly catalogue: ModelCatalogue;
 }
 
 /** The part of it that figures need. */
-export interface FiguresGround extends Pick<ContextGround, "catalogue"> {
+export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
   readonly prepared: Omit<PreparedAgent, "agent"> & {
     readonly agent: Pick<Agent, "context" | "settings">;
   };
@@ -49,10 +49,10 @@ export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {
   readonly cost: SessionCost;
 }
 
-function knownLimits({ learnedLimits }: SessionState, ground: FiguresGround): KnownLimits {
-  const { limits: overrides } = ground.prepared.agent.context ?? {};
+function knownLimits({ learnedLimits }: SessionState, setup: FiguresSetup): KnownLimits {
+  const { limits: overrides } = setup.prepared.agent.context ?? {};
   return {
-    catalogue: ground.catalogue,
+    catalogue: setup.catalogue,
     learned: learnedLimits,
     ...(overrides === undefined ? {} : { overrides }),
   };
@@ -61,12 +61,12 @@ function knownLimits({ learnedLimits }: SessionState, ground: FiguresGround): Kn
 /** What is known of the agent's model now (epoch milliseconds); a reply's limit that was set is it. */
 export function limitsNow(
   state: SessionState,
-  ground: FiguresGround,
+  setup: FiguresSetup,
   now: number,
-  model: ModelName = ground.prepared.description.model,
+  model: ModelName = setup.prepared.description.model,
 ): ModelLimits {
-  const { agent } = ground.prepared;
-  const limits = modelLimits(model, now, knownLimits(state, ground));
+  const { agent } = setup.prepared;
+  const limits = modelLimits(model, now, knownLimits(state, setup));
   const asked = agent.settings?.maxOutputTokens;
   if (asked === undefined) return limits;
   return { ...limits, maxOutputTokens: Math.min(asked, limits.maxOutputTokens ?? asked) };
@@ -75,14 +75,14 @@ export function limitsNow(
 /** The estimate of what the next step would send, costing what is new since the last. */
 export function nextEstimate(
   state: SessionState,
-  ground: FiguresGround,
+  setup: FiguresSetup,
   now: number,
   messages?: readonly ModelMessage[],
 ): ContextEstimate {
-  const { agent, description, instructions, tools } = ground.prepared;
+  const { agent, description, instructions, tools } = setup.prepared;
   const { history, view, calibration, counts } = state;
   const { estimator } = agent.context ?? {};
-  const { standing } = ground;
+  const { standing } = setup;
   return estimateContext({
     model: description.model,
     instructions,
@@ -92,7 +92,7 @@ export function nextEstimate(
     usage: state.usage,
     calibration,
     counts,
-    limits: limitsNow(state, ground, now),
+    limits: limitsNow(state, setup, now),
     ...(state.compactions.scale === undefined ? {} : { scale: state.compactions.scale }),
     ...(standing === undefined ? {} : { standing }),
     ...(estimator === undefined ? {} : { estimator }),
@@ -107,43 +107,39 @@ export interface EstimatedPrompt {
 }
 
 /** The next prompt; made and estimated at once, as both look at every message. */
-export function nextPrompt(
-  state: SessionState,
-  ground: ContextGround,
-  now: number,
-): EstimatedPrompt {
+export function nextPrompt(state: SessionState, setup: PromptSetup, now: number): EstimatedPrompt {
   const messages = promptMessages(state.history, state.view);
-  return { messages, estimate: nextEstimate(state, ground, now, messages) };
+  return { messages, estimate: nextEstimate(state, setup, now, messages) };
 }
 
 /** Tokens of the next prompt by the same measure before and after something is left out: no bill and no count is looked at. */
-export function plainTokens(state: SessionState, ground: FiguresGround, now: number): number {
+export function plainTokens(state: SessionState, setup: FiguresSetup, now: number): number {
   const unknown = {
     ...state,
     usage: usage.initial,
     counts: promptCounts.initial,
     compactions: compactions.initial,
   };
-  return nextEstimate(unknown, ground, now).tokens;
+  return nextEstimate(unknown, setup, now).tokens;
 }
 
 /** What `session.context()` answers. */
 export function contextFigures(
   state: SessionState,
-  ground: FiguresGround,
+  setup: FiguresSetup,
   now: number,
 ): ContextFigures {
-  const next = nextEstimate(state, ground, now);
+  const next = nextEstimate(state, setup, now);
   const { recorded: _, ...estimate } = next;
-  const choice = compactionChoice(ground.prepared.agent.context);
+  const choice = compactionChoice(setup.prepared.agent.context);
   const due = choice && compactionDue(choice.when, next, state.compactions.settled);
   return deepFreeze({
     ...estimate,
-    model: ground.prepared.description.model,
+    model: setup.prepared.description.model,
     // A catalogue or a user may have them for something else too.
-    limits: ownCopy(limitsNow(state, ground, now)),
+    limits: ownCopy(limitsNow(state, setup, now)),
     due: due ?? "wait",
     spending: spending(state.usage),
-    cost: sessionCost(state.usage, knownLimits(state, ground)),
+    cost: sessionCost(state.usage, knownLimits(state, setup)),
   });
 }

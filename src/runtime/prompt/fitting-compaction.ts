@@ -8,29 +8,32 @@ import {
   onlyThisTurn,
   unsentMessages,
   type CompactionStrategy,
-  type PlanningGround,
+  type PlanBudget,
 } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
 import { compaction, inContextTokens, type CompactionEnd, type Origin } from "./compaction-end.ts";
-import { nextEstimate, plainTokens, type ContextGround } from "./context-figures.ts";
+import { nextEstimate, plainTokens, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice } from "../../agent/index.ts";
-import { compactionGround, compactionLimits } from "./prompt-limits.ts";
-import type { SessionDoor, SessionState } from "../../state/index.ts";
+import { compactionBudget, compactionLimits } from "./prompt-limits.ts";
+import type { SessionRecorder, SessionState } from "../../state/index.ts";
 
 /** What a compaction is chosen for. */
 export interface CompactionCase {
-  readonly door: Pick<SessionDoor, "state">;
-  readonly ground: ContextGround;
+  readonly recorder: Pick<SessionRecorder, "state">;
+  readonly setup: PromptSetup;
   readonly strategy: CompactionStrategy;
   readonly clock: () => number;
 }
 
-export function tokensOf({ ground, clock }: CompactionCase): (state: SessionState) => number {
+export function tokensOf({
+  setup: ground,
+  clock,
+}: CompactionCase): (state: SessionState) => number {
   return (state) => plainTokens(state, ground, clock());
 }
 
 export function rejected(
-  { door: { state }, ground, strategy, clock }: CompactionCase,
+  { recorder: { state }, setup: ground, strategy, clock }: CompactionCase,
   why: EventBody<"context.compaction-rejected">["data"]["why"],
 ): EventBody<"context.compaction-rejected"> {
   const beforeTokens = nextEstimate(state, ground, clock()).tokens;
@@ -44,10 +47,10 @@ export function rejected(
 export function ended(
   run: CompactionCase,
   strategy: CompactionStrategy,
-  planning: PlanningGround,
+  planning: PlanBudget,
   origin: Origin = {},
 ): CompactionEnd {
-  const { door, ground, clock } = run;
+  const { recorder: door, setup: ground, clock } = run;
   const end = compaction(door.state, strategy, tokensOf(run), planning, origin);
   return inContextTokens(door.state, end, ground, clock());
 }
@@ -58,9 +61,9 @@ export function ended(
  */
 export function withoutStrategy(
   run: CompactionCase,
-  planning: PlanningGround,
+  planning: PlanBudget,
 ): CompactionEnd | undefined {
-  const { history, view, compactions: tried } = run.door.state;
+  const { history, view, compactions: tried } = run.recorder.state;
   const { window, fixed } = limitsOf(run);
   const isTooLong = newestTokens(history, view, planning) + fixed > window;
   // A strategy of the user's own may cut even the newest message.
@@ -75,12 +78,12 @@ export function withoutStrategy(
 
 /** Whether anything more can be left out of a prompt. */
 export function canBeShorter(run: CompactionCase): boolean {
-  const planning = compactionGround(run.door.state, run.ground, run.clock());
+  const planning = compactionBudget(run.recorder.state, run.setup, run.clock());
   return smallest(run, planning).type === "context.compacted";
 }
 
 /** The most that can be left out. */
-function smallest(run: CompactionCase, planning: PlanningGround): CompactionEnd {
+function smallest(run: CompactionCase, planning: PlanBudget): CompactionEnd {
   const own = ended(run, run.strategy, planning);
   if (!isCompacted(run)) return own;
   const least = ended(run, onlyThisTurn, planning);
@@ -91,7 +94,7 @@ function smallest(run: CompactionCase, planning: PlanningGround): CompactionEnd 
 export function orOnlyThisTurn(
   run: CompactionCase,
   end: CompactionEnd,
-  planning: PlanningGround,
+  planning: PlanBudget,
 ): CompactionEnd {
   if (!isCompacted(run)) return end;
   const least = ended(run, onlyThisTurn, planning);
@@ -100,7 +103,7 @@ export function orOnlyThisTurn(
 }
 
 /** Whether the agent has its sessions compacted at all. */
-function isCompacted({ ground }: CompactionCase): boolean {
+function isCompacted({ setup: ground }: CompactionCase): boolean {
   return compactionChoice(ground.prepared.agent.context) !== undefined;
 }
 
@@ -117,7 +120,7 @@ function tokensAfter({ type, data }: CompactionEnd): number {
 }
 
 /** What the prompt may have, without bound where nobody knows, and what of it stands before all messages. */
-function limitsOf({ door, ground, clock }: CompactionCase): {
+function limitsOf({ recorder: door, setup: ground, clock }: CompactionCase): {
   readonly most: number;
   readonly window: number;
   readonly fixed: number;

@@ -11,10 +11,10 @@ import {
   promptCache,
   usable,
   type ContextEstimate,
-  type PlanningGround,
+  type PlanBudget,
 } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
-import { limitsNow, nextEstimate, type ContextGround } from "./context-figures.ts";
+import { limitsNow, nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice, mediaLimits, readerName } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
@@ -24,11 +24,11 @@ const MOST_ATTEMPTS = 2;
 /** What old tool results give way now, as an event. */
 export function pruningNow(
   state: SessionState,
-  ground: ContextGround,
+  setup: PromptSetup,
   now: number,
   occasion: "step" | "compaction",
 ): EventBody | undefined {
-  const { agent, description } = ground.prepared;
+  const { agent, description } = setup.prepared;
   const { prune = {}, estimator = defaultEstimator } = agent.context ?? {};
   if (prune === false) return undefined;
   const { history, view, usage } = state;
@@ -36,8 +36,8 @@ export function pruningNow(
     history,
     view,
     meter: meter(estimator, description.model),
-    factor: nextEstimate(state, ground, now).recorded.factor ?? 1,
-    cache: promptCache(usage, description.model, limitsNow(state, ground, now), now),
+    factor: nextEstimate(state, setup, now).recorded.factor ?? 1,
+    cache: promptCache(usage, description.model, limitsNow(state, setup, now), now),
     occasion,
     options: prune,
   });
@@ -52,21 +52,21 @@ export function pruningNow(
  */
 export function cutsNow(
   { history, view }: SessionState,
-  { prepared: { agent } }: ContextGround,
-  planning: PlanningGround,
+  { prepared: { agent } }: PromptSetup,
+  planning: PlanBudget,
 ): EventBody | undefined {
   const { cut = {} } = agent.context ?? {};
   if (cut === false) return undefined;
   const reader = readerName(agent);
   const named = reader === undefined ? {} : { reader };
-  const plan = planCuts({ history, view, ground: planning, options: cut, ...named });
+  const plan = planCuts({ history, view, budget: planning, options: cut, ...named });
   return plan && { type: "context.cut", data: { ...plan, ...named } };
 }
 
 /** Which media are no longer shown from now on, as the request would be too large, as an event. */
 export function omissionNow(
   { history, view }: SessionState,
-  { prepared: { agent, description } }: ContextGround,
+  { prepared: { agent, description } }: PromptSetup,
   { bytes }: ContextEstimate,
   most: number = Number.POSITIVE_INFINITY,
 ): EventBody | undefined {
@@ -85,10 +85,10 @@ export function omissionNow(
  */
 export function compactionNow(
   { compactions, machine }: SessionState,
-  ground: ContextGround,
+  setup: PromptSetup,
   estimate: ContextEstimate,
 ): EventBody | undefined {
-  const choice = compactionChoice(ground.prepared.agent.context);
+  const choice = compactionChoice(setup.prepared.agent.context);
   const { attempts, settled } = compactions;
   if (choice === undefined || attempts >= MOST_ATTEMPTS) return undefined;
   const isNewTurn = machine.context.stepsInTurn === 0 && attempts === 0;

@@ -5,8 +5,8 @@ import { deepFreeze } from "../../events/index.ts";
 import type { CompactionPlan, CompactionStrategy } from "../../context/index.ts";
 import { contextView, promptMessages } from "../../projections/index.ts";
 import { compaction, inContextTokens } from "./compaction-end.ts";
-import { plainTokens, type ContextGround } from "./context-figures.ts";
-import { compactionGround } from "./prompt-limits.ts";
+import { plainTokens, type PromptSetup } from "./context-figures.ts";
+import { compactionBudget } from "./prompt-limits.ts";
 import type { SessionState } from "../../state/index.ts";
 
 /** Which compaction is looked at, and where. */
@@ -35,13 +35,13 @@ export interface CompactionPreview {
 export function previewCompaction(
   state: SessionState,
   strategy: CompactionStrategy,
-  ground: ContextGround,
+  setup: PromptSetup,
   now: number,
 ): CompactionPreview {
-  const tokensOf = (one: SessionState): number => plainTokens(one, ground, now);
-  const planning = compactionGround(state, ground, now);
+  const tokensOf = (one: SessionState): number => plainTokens(one, setup, now);
+  const planning = compactionBudget(state, setup, now);
   const own = compaction(state, strategy, tokensOf, planning);
-  const body = inContextTokens(state, own, ground, now);
+  const body = inContextTokens(state, own, setup, now);
   const { name } = strategy;
   const { position } = state;
   if (body.type !== "context.compacted") {
@@ -56,7 +56,7 @@ export function previewCompaction(
     });
   }
   const { covers, summary, beforeTokens, afterTokens } = body.data;
-  const view = contextView.fold(state.view, { seq: position + 1, at: now, ...body });
+  const view = contextView.fold(state.view, { position: position + 1, time: now, ...body });
   return deepFreeze({
     strategy: name,
     position,

@@ -7,7 +7,7 @@ import type { ContextEstimate } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
 import { promptMessages } from "../../projections/index.ts";
 import { unlessAborted, onAbort, toStoredError, type Timer } from "../../shared/index.ts";
-import { nextEstimate, type ContextGround } from "./context-figures.ts";
+import { nextEstimate, type PromptSetup } from "./context-figures.ts";
 import {
   compactionChoice,
   DEFAULT_COUNT_MS,
@@ -21,7 +21,7 @@ const MOST_GUESSED = 2;
 
 export interface CountRun {
   readonly state: SessionState;
-  readonly ground: ContextGround;
+  readonly setup: PromptSetup;
   readonly now: number;
   readonly timer: Timer;
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ export type CountEvent = EventBody<"context.counted"> | EventBody<"context.count
 
 /** What came of a count, or undefined where none was worth a request. */
 export async function countPrompt(run: CountRun): Promise<CountEvent | undefined> {
-  const { state, ground, now } = run;
+  const { state, setup: ground, now } = run;
   const { agent, description } = ground.prepared;
   const { counter } = agent.context ?? {};
   const estimate = nextEstimate(state, ground, now);
@@ -60,7 +60,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
 /** Whether the prompt is within its limit if what is guessed of it is guessed twice too high; asked once a step. */
 function mayFit(
   { counts }: SessionState,
-  { prepared: { agent } }: ContextGround,
+  { prepared: { agent } }: PromptSetup,
   estimate: ContextEstimate,
 ): boolean {
   const limit = compactionChoice(agent.context)?.when.limit(estimate);

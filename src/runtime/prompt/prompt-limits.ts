@@ -3,13 +3,13 @@
 import {
   defaultEstimator,
   meter,
-  planningGround,
+  planBudget,
   usable,
   type ContextEstimate,
-  type PlanningGround,
+  type PlanBudget,
 } from "../../context/index.ts";
 import { overflowOf } from "../../projections/index.ts";
-import { nextEstimate, type ContextGround } from "./context-figures.ts";
+import { nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
@@ -17,19 +17,15 @@ import type { SessionState } from "../../state/index.ts";
 export const REFUSED_SHARE = 0.75;
 
 /** What messages may have before the next step, by our own count. */
-export function stepGround(ground: ContextGround, estimate: ContextEstimate): PlanningGround {
-  return groundBelow(usableLimit(ground, estimate), ground, estimate, usable(estimate));
+export function stepBudget(setup: PromptSetup, estimate: ContextEstimate): PlanBudget {
+  return budgetBelow(usableLimit(setup, estimate), setup, estimate, usable(estimate));
 }
 
 /** What a strategy may leave: what the limit has for messages, by our own count. */
-export function compactionGround(
-  state: SessionState,
-  ground: ContextGround,
-  now: number,
-): PlanningGround {
-  const estimate = nextEstimate(state, ground, now);
-  const { limit, most } = compactionLimits(state, ground, estimate);
-  return groundBelow(limit, ground, estimate, most);
+export function compactionBudget(state: SessionState, setup: PromptSetup, now: number): PlanBudget {
+  const estimate = nextEstimate(state, setup, now);
+  const { limit, most } = compactionLimits(state, setup, estimate);
+  return budgetBelow(limit, setup, estimate, most);
 }
 
 /** What a prompt may have behind a compaction, by our own count. */
@@ -44,44 +40,44 @@ export interface CompactedLimits {
 
 export function compactionLimits(
   state: SessionState,
-  ground: ContextGround,
+  setup: PromptSetup,
   estimate: ContextEstimate,
 ): CompactedLimits {
   const window = estimate.room?.window;
   const most = usable(estimate);
   if (state.compactions.trigger !== "overflow") {
-    return { limit: usableLimit(ground, estimate), most, window };
+    return { limit: usableLimit(setup, estimate), most, window };
   }
   const share = REFUSED_SHARE * refusedTokens(state, estimate);
   return {
-    limit: refusedLimit(state, ground, estimate),
+    limit: refusedLimit(state, setup, estimate),
     most: Math.min(share, most ?? Number.POSITIVE_INFINITY),
     window,
   };
 }
 
-function usableLimit({ prepared }: ContextGround, estimate: ContextEstimate): number | undefined {
+function usableLimit({ prepared }: PromptSetup, estimate: ContextEstimate): number | undefined {
   return compactionChoice(prepared.agent.context)?.when.limit(estimate) ?? usable(estimate);
 }
 
-export function groundBelow(
+export function budgetBelow(
   limit: number | undefined,
-  { prepared: { agent, description } }: ContextGround,
+  { prepared: { agent, description } }: PromptSetup,
   estimate: ContextEstimate,
   most: number | undefined = limit,
-): PlanningGround {
+): PlanBudget {
   const measure = meter(agent.context?.estimator ?? defaultEstimator, description.model);
   const known = { name: "limit", atLimit: "compact", limit: () => limit } as const;
-  return planningGround(known, estimate, measure, most);
+  return planBudget(known, estimate, measure, most);
 }
 
 /** Below the prompt that was refused, and below the limit as the provider counts. */
 export function refusedLimit(
   state: SessionState,
-  ground: ContextGround,
+  setup: PromptSetup,
   estimate: ContextEstimate,
 ): number {
-  const usable = usableLimit(ground, estimate) ?? Number.POSITIVE_INFINITY;
+  const usable = usableLimit(setup, estimate) ?? Number.POSITIVE_INFINITY;
   const share = REFUSED_SHARE * refusedTokens(state, estimate);
   return Math.min(share, usable / countedMore(state, estimate));
 }

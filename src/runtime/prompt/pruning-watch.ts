@@ -2,7 +2,7 @@
 
 import { PRUNE_DEFAULTS, SHORTEST_LIFETIME_MS, type ContextEstimate } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
-import type { ContextGround } from "./context-figures.ts";
+import type { PromptSetup } from "./context-figures.ts";
 import { pruningNow } from "./headroom.ts";
 import type { SessionState } from "../../state/index.ts";
 
@@ -14,11 +14,11 @@ export class PruningWatch {
   /** What is pruned before a step, as an event. */
   beforeStep(
     state: SessionState,
-    ground: ContextGround,
+    setup: PromptSetup,
     { tokens }: ContextEstimate,
     now: number,
   ): EventBody | undefined {
-    const { prune = {} } = ground.prepared.agent.context ?? {};
+    const { prune = {} } = setup.prepared.agent.context ?? {};
     if (prune === false) return undefined;
     const {
       protectTokens = PRUNE_DEFAULTS.protectTokens,
@@ -33,6 +33,6 @@ export class PruningWatch {
     if (turn === this.#turn && !hasPaused && !hasGrown) return undefined;
     this.#turn = turn;
     this.#tokens = tokens;
-    return pruningNow(state, ground, now, "step");
+    return pruningNow(state, setup, now, "step");
   }
 }

@@ -3,9 +3,9 @@
 import { unsentMessages, type ContextEstimate } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
 import { isTooLarge, noUsage } from "../../projections/index.ts";
-import { nextEstimate, type ContextGround } from "./context-figures.ts";
+import { nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice, type ContextOptions } from "../../agent/index.ts";
-import { groundBelow, REFUSED_SHARE, refusedLimit, refusedTokens } from "./prompt-limits.ts";
+import { budgetBelow, REFUSED_SHARE, refusedLimit, refusedTokens } from "./prompt-limits.ts";
 import { cutsNow, omissionNow } from "./headroom.ts";
 import type { SessionState } from "../../state/index.ts";
 
@@ -17,15 +17,15 @@ const MOST_ATTEMPTS = 3;
 /** Media that are left out after a request that was too large in bytes, as an event. */
 export function omissionAfterRefusal(
   state: SessionState,
-  ground: ContextGround,
+  setup: PromptSetup,
   now: number,
 ): EventBody | undefined {
   const { history, machine } = state;
   const { error } = history.open ?? {};
   if (error === undefined || !isTooLarge(error) || machine.context.stopping !== undefined)
     return undefined;
-  const estimate = nextEstimate(state, ground, now);
-  return omissionNow(state, ground, estimate, REFUSED_SHARE * estimate.bytes);
+  const estimate = nextEstimate(state, setup, now);
+  return omissionNow(state, setup, estimate, REFUSED_SHARE * estimate.bytes);
 }
 
 /**
@@ -34,15 +34,15 @@ export function omissionAfterRefusal(
  */
 export function cutsAfterOverflow(
   state: SessionState,
-  ground: ContextGround,
+  setup: PromptSetup,
   now: number,
 ): { readonly cut: EventBody; readonly limit: number } | undefined {
   const { machine, compactions } = state;
   const tried = compactions.trigger === "overflow" && compactions.attempts > 0;
   if (tried || machine.context.stopping !== undefined) return undefined;
-  const estimate = nextEstimate(state, ground, now);
-  const limit = refusedLimit(state, ground, estimate);
-  const cut = cutsNow(state, ground, groundBelow(limit, ground, estimate));
+  const estimate = nextEstimate(state, setup, now);
+  const limit = refusedLimit(state, setup, estimate);
+  const cut = cutsNow(state, setup, budgetBelow(limit, setup, estimate));
   return cut && { cut, limit };
 }
 
@@ -85,22 +85,18 @@ export interface RefusedPrompt {
   readonly isShorter: boolean;
 }
 
-export function refusedPrompt(
-  state: SessionState,
-  ground: ContextGround,
-  now: number,
-): RefusedPrompt {
-  const estimate = nextEstimate(state, ground, now);
+export function refusedPrompt(state: SessionState, setup: PromptSetup, now: number): RefusedPrompt {
+  const estimate = nextEstimate(state, setup, now);
   return {
-    hasUnsent: hasUnsent(state, ground, estimate),
+    hasUnsent: hasUnsent(state, setup, estimate),
     isShorter: isShorter(state, estimate),
   };
 }
 
-function hasUnsent(state: SessionState, ground: ContextGround, estimate: ContextEstimate): boolean {
+function hasUnsent(state: SessionState, setup: PromptSetup, estimate: ContextEstimate): boolean {
   const { history, view } = state;
-  const limit = refusedLimit(state, ground, estimate);
-  const planning = groundBelow(limit, ground, estimate);
+  const limit = refusedLimit(state, setup, estimate);
+  const planning = budgetBelow(limit, setup, estimate);
   return unsentMessages.plan(history, view, planning) !== undefined;
 }
 

@@ -8,15 +8,15 @@ import {
   type HistoryState,
   type StepItem,
 } from "../../projections/index.ts";
-import { nextEstimate, type ContextGround } from "./context-figures.ts";
-import { stepGround } from "./prompt-limits.ts";
+import { nextEstimate, type PromptSetup } from "./context-figures.ts";
+import { stepBudget } from "./prompt-limits.ts";
 import type { ReadRequest } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
 /** @throws Error where no result of such a call is known: the model is told so. */
 export function readResult(
   state: SessionState,
-  ground: ContextGround,
+  setup: PromptSetup,
   now: number,
   { call, from, length }: ReadRequest,
 ): string {
@@ -27,8 +27,8 @@ export function readResult(
       `There is no result of a call ${JSON.stringify(call)}. Name the call as the note in its result does.`,
     );
   }
-  const planning = stepGround(ground, nextEstimate(state, ground, now));
-  const { cut = {} } = ground.prepared.agent.context ?? {};
+  const planning = stepBudget(setup, nextEstimate(state, setup, now));
+  const { cut = {} } = setup.prepared.agent.context ?? {};
   const share = resultShare(planning, cut === false ? {} : cut);
   const limit = pageLimit(share, entriesOf(state.machine.context.calls).length);
   const tokens = (shown: string): number => planning.meter.text(shown).text * planning.factor;

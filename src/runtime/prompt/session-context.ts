@@ -13,7 +13,7 @@ import {
   contextFigures,
   plainTokens,
   type ContextFigures,
-  type FiguresGround,
+  type FiguresSetup,
 } from "./context-figures.ts";
 import { readSessionState, stateAt } from "../../state/index.ts";
 
@@ -57,13 +57,13 @@ export async function readContext(
   const state = await stateAt(log, session, at);
   const { position: last } = state;
   const { agent, whole } = await runBy(log, session, last);
-  const bare: FiguresGround = {
+  const bare: FiguresSetup = {
     catalogue: catalogue ?? (await modelCatalogue()),
     prepared: { agent: {}, description: agent, instructions: "", tools: "" },
   };
   const now = Date.now();
-  const told = (ground: FiguresGround, standing: LoggedContext["standing"]): LoggedContext => {
-    const { due: _, ...figures } = contextFigures(state, ground, now);
+  const told = (setup: FiguresSetup, standing: LoggedContext["standing"]): LoggedContext => {
+    const { due: _, ...figures } = contextFigures(state, setup, now);
     return { session, position: last, standing, ...figures };
   };
   for (const candidate of agents) {
@@ -112,7 +112,7 @@ async function runBy(log: EventLog, session: string, position: number): Promise<
         break;
       case "step.started": {
         const { basis, tokens } = event.data.estimate;
-        startedAt = event.seq;
+        startedAt = event.position;
         if (basis === "length") estimated = { startedAt, tokens };
         break;
       }

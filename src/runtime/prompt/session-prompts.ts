@@ -9,7 +9,7 @@ import {
   contextFigures,
   nextPrompt,
   type ContextFigures,
-  type ContextGround,
+  type PromptSetup,
   type EstimatedPrompt,
 } from "./context-figures.ts";
 import { canBeShorter } from "./fitting-compaction.ts";
@@ -21,7 +21,7 @@ import {
   guardedStrategy,
   isCallbackFailure,
 } from "../../agent/index.ts";
-import { stepGround } from "./prompt-limits.ts";
+import { stepBudget } from "./prompt-limits.ts";
 import { compactionNow, cutsNow, omissionNow } from "./headroom.ts";
 import { previewCompaction, type CompactionPreview } from "./preview.ts";
 import { PruningWatch } from "./pruning-watch.ts";
@@ -36,34 +36,34 @@ import { readResult } from "./result-reading.ts";
 import { toStoredError } from "../../shared/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-type Surroundings = Pick<CompactionRun, "door" | "source" | "clock" | "timer" | "random">;
+type Surroundings = Pick<CompactionRun, "recorder" | "source" | "clock" | "timer" | "random">;
 
 export class SessionPrompts {
   readonly #around: Surroundings;
-  readonly #ground: ContextGround;
+  readonly #setup: PromptSetup;
   readonly #pruning = new PruningWatch();
   /** What the compaction that was asked for is to be. */
   #asked: CompactionStrategy | undefined;
 
-  constructor(around: Surroundings, ground: ContextGround) {
+  constructor(around: Surroundings, setup: PromptSetup) {
     this.#around = around;
-    this.#ground = ground;
+    this.#setup = setup;
   }
 
   /** The figures of `session.context()`, now or in a state that was. */
-  figures(state: SessionState = this.#around.door.state): ContextFigures {
-    return contextFigures(state, this.#ground, this.#around.clock());
+  figures(state: SessionState = this.#around.recorder.state): ContextFigures {
+    return contextFigures(state, this.#setup, this.#around.clock());
   }
 
   next(): EstimatedPrompt {
-    const { door, clock } = this.#around;
-    return nextPrompt(door.state, this.#ground, clock());
+    const { recorder: door, clock } = this.#around;
+    return nextPrompt(door.state, this.#setup, clock());
   }
 
   /** The same without the user's functions, one of which has failed. */
   plain(): EstimatedPrompt {
-    const { door, clock } = this.#around;
-    const { prepared } = this.#ground;
+    const { recorder: door, clock } = this.#around;
+    const { prepared } = this.#setup;
     const agent = { ...prepared.agent, context: {} };
     const catalogue = { limits: () => undefined, cost: () => undefined };
     return nextPrompt(door.state, { prepared: { ...prepared, agent }, catalogue }, clock());
@@ -71,24 +71,24 @@ export class SessionPrompts {
 
   /** The prompt of the step that is due, with long results cut, pruned where that is worth it, without the oldest media where it is too large; undefined where a compaction has begun first. */
   beforeStep(): EstimatedPrompt | undefined {
-    const { door, clock } = this.#around;
+    const { recorder: door, clock } = this.#around;
     let next = this.next();
-    const cut = cutsNow(door.state, this.#ground, stepGround(this.#ground, next.estimate));
+    const cut = cutsNow(door.state, this.#setup, stepBudget(this.#setup, next.estimate));
     if (cut !== undefined) {
       door.record(cut);
       next = this.next();
     }
-    const pruned = this.#pruning.beforeStep(door.state, this.#ground, next.estimate, clock());
+    const pruned = this.#pruning.beforeStep(door.state, this.#setup, next.estimate, clock());
     if (pruned !== undefined) {
       door.record(pruned);
       next = this.next();
     }
-    const omitted = omissionNow(door.state, this.#ground, next.estimate);
+    const omitted = omissionNow(door.state, this.#setup, next.estimate);
     if (omitted !== undefined) {
       door.record(omitted);
       next = this.next();
     }
-    const compaction = compactionNow(door.state, this.#ground, next.estimate);
+    const compaction = compactionNow(door.state, this.#setup, next.estimate);
     if (compaction === undefined) return next;
     door.record(compaction);
     return undefined;
@@ -96,23 +96,23 @@ export class SessionPrompts {
 
   /** The agent as its tools are run here: the one that reads results reads those of this session. */
   equipped(): Agent {
-    const { door, clock } = this.#around;
-    return bindReader(this.#ground.prepared.agent, (asked) =>
-      readResult(door.state, this.#ground, clock(), asked),
+    const { recorder: door, clock } = this.#around;
+    return bindReader(this.#setup.prepared.agent, (asked) =>
+      readResult(door.state, this.#setup, clock(), asked),
     );
   }
 
   /** What a compaction would leave of a state. */
   preview(state: SessionState, how: CompactionStrategy | undefined): CompactionPreview {
     const strategy = how ?? this.#usual();
-    return previewCompaction(state, strategy, this.#ground, this.#around.clock());
+    return previewCompaction(state, strategy, this.#setup, this.#around.clock());
   }
 
   /** Begins a compaction that was asked for. */
   ask(how: CompactionStrategy | undefined): void {
     const strategy = how === undefined ? this.#usual() : guardedStrategy(how, "strategy");
     this.#asked = strategy;
-    this.#around.door.record({
+    this.#around.recorder.record({
       type: "context.compaction-started",
       data: { trigger: "asked", strategy: strategy.name },
     });
@@ -120,12 +120,12 @@ export class SessionPrompts {
 
   /** Runs the compaction that has begun. */
   async compact(signal: AbortSignal): Promise<void> {
-    const trigger = this.#around.door.state.compactions.trigger ?? "asked";
+    const trigger = this.#around.recorder.state.compactions.trigger ?? "asked";
     const strategy = this.#asked ?? (trigger === "asked" ? this.#usual() : this.#own());
     this.#asked = undefined;
-    const { door } = this.#around;
+    const { recorder: door } = this.#around;
     try {
-      await runCompaction({ ...this.#around, ground: this.#ground, strategy, trigger, signal });
+      await runCompaction({ ...this.#around, setup: this.#setup, strategy, trigger, signal });
     } catch (thrown) {
       if (!isCallbackFailure(thrown) || !door.state.machine.matches("compacting")) throw thrown;
       const [error, { name }] = [toStoredError(thrown), strategy];
@@ -138,29 +138,29 @@ export class SessionPrompts {
 
   /** Whether a prompt that was refused may be sent once more: the second time only if there is more to leave out. */
   mayBeShorter(): boolean {
-    const { door, clock } = this.#around;
+    const { recorder: door, clock } = this.#around;
     const { overflows } = door.state.compactions;
     if (overflows === 0 || overflows >= MOST_REFUSALS) return overflows === 0;
-    return canBeShorter({ door, ground: this.#ground, strategy: this.#own(), clock });
+    return canBeShorter({ recorder: door, setup: this.#setup, strategy: this.#own(), clock });
   }
 
   /** After a prompt that was too long: whether it is sent once more, shorter. Records what is done else. */
   retries(): boolean {
-    const { door, clock } = this.#around;
-    const omitted = omissionAfterRefusal(door.state, this.#ground, clock());
+    const { recorder: door, clock } = this.#around;
+    const omitted = omissionAfterRefusal(door.state, this.#setup, clock());
     if (omitted !== undefined) {
       door.record(omitted);
       return true;
     }
-    const shorter = cutsAfterOverflow(door.state, this.#ground, clock());
+    const shorter = cutsAfterOverflow(door.state, this.#setup, clock());
     if (shorter !== undefined) {
       door.record(shorter.cut);
       if (this.next().estimate.tokens <= shorter.limit) return true;
     }
     const next = afterOverflow(
       door.state,
-      this.#ground.prepared.agent.context,
-      refusedPrompt(door.state, this.#ground, clock()),
+      this.#setup.prepared.agent.context,
+      refusedPrompt(door.state, this.#setup, clock()),
     );
     if (next === "retry") return true;
     door.record(next);
@@ -169,10 +169,10 @@ export class SessionPrompts {
 
   /** How it is compacted without being asked for. */
   #own(): CompactionStrategy {
-    return compactionChoice(this.#ground.prepared.agent.context)?.how ?? unsentMessages;
+    return compactionChoice(this.#setup.prepared.agent.context)?.how ?? unsentMessages;
   }
 
   #usual(): CompactionStrategy {
-    return compactionHow(this.#ground.prepared.agent.context);
+    return compactionHow(this.#setup.prepared.agent.context);
   }
 }

@@ -3,7 +3,7 @@
  * about. Every rung that failed is recorded; the last resort, without a model, is the caller's.
  */
 
-import type { CompactionStrategy, PlanningGround, SummaryRequest } from "../../context/index.ts";
+import type { CompactionStrategy, PlanBudget, SummaryRequest } from "../../context/index.ts";
 import {
   deepFreeze,
   type ModelName,
@@ -14,16 +14,16 @@ import {
 } from "../../events/index.ts";
 import { DEFAULT_MAX_ATTEMPTS, nameOf, type Agent, type StepSource } from "../../agent/index.ts";
 import { providerFailure, retryDelayMs } from "../model/index.ts";
-import type { SessionDoor } from "../../state/index.ts";
+import type { SessionRecorder } from "../../state/index.ts";
 import { callSummariser, type SummaryAnswer } from "./summary-call.ts";
 import { waited, type Timer } from "../../shared/index.ts";
 
 export interface Ladder {
-  readonly door: SessionDoor;
+  readonly recorder: SessionRecorder;
   readonly source: StepSource;
   readonly agent: Agent;
   readonly strategy: CompactionStrategy;
-  readonly ground: PlanningGround;
+  readonly budget: PlanBudget;
   /** Tokens that a request may have, where the window of that model is known. */
   readonly room: (model: ModelName) => number | undefined;
   /** Whether a prompt with that summary is small enough. */
@@ -47,7 +47,7 @@ const rungs: readonly SummaryRung[] = ["whole", "capped", "newest"];
 
 /** The summary, or undefined where no rung brought one or the signal said stop. */
 export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
-  const { strategy, door, agent, ground, signal } = ladder;
+  const { strategy, recorder: door, agent, budget: ground, signal } = ladder;
   const { writer } = strategy;
   if (writer === undefined) return undefined;
   const model = writer.model ?? agent.model;

@@ -11,7 +11,7 @@ export {
 export { type CancelOptions, type Cancelled, requestCancel } from "./cancellation.ts";
 export { SessionActor } from "./session-actor.ts";
 export { openChain } from "./session-chain.ts";
-export { type KeepingMoment, KeptSession } from "./snapshot-writer.ts";
+export { type KeepingMoment, SnapshotWriter } from "./snapshot-writer.ts";
 export { type TurnResult, outcomeOf, turnRemains } from "./turn-outcome.ts";
 export { type TurnStart, restOf, startOf } from "./turn-rest.ts";
 export { type Turn, type TurnRest, createTurn } from "./turn.ts";

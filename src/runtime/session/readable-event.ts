@@ -8,7 +8,7 @@ import { eventSchemas, TurnlogError, type SessionEvent } from "../../events/inde
 import { toJson } from "../../shared/index.ts";
 
 /** @throws TurnlogError `EVENT_INVALID` where the event could not be read again */
-export function assertReadable(session: string, { seq, type, data }: SessionEvent): void {
+export function assertReadable(session: string, { position, type, data }: SessionEvent): void {
   switch (type) {
     case "unknown":
       return;
@@ -29,6 +29,6 @@ export function assertReadable(session: string, { seq, type, data }: SessionEven
   throw new TurnlogError(
     "EVENT_INVALID",
     `An event of type ${type} was not recorded in session ${session}, as it could not be read again: ${z.prettifyError(stored.error)}`,
-    { session, position: seq, cause: stored.error },
+    { session, position, cause: stored.error },
   );
 }

@@ -19,10 +19,10 @@ import { withFullStop, toStoredError, type Timer } from "../../shared/index.ts";
 import { assertReadable } from "./readable-event.ts";
 import {
   type Ending,
-  type RecordedOrder,
+  type ReplayGate,
   inFlight,
   isInTurn,
-  type SessionDoor,
+  type SessionRecorder,
   foldSession,
   type SessionState,
 } from "../../state/index.ts";
@@ -44,7 +44,7 @@ export interface SessionActorOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
-  readonly order: RecordedOrder | undefined;
+  readonly replayGate: ReplayGate | undefined;
   readonly blobs: SessionBlobs;
   /** Where one is kept. */
   readonly chain: SessionChain | undefined;
@@ -54,7 +54,7 @@ export interface SessionActorOptions {
   readonly onRecorded: (event: SessionEvent) => void;
 }
 
-export class SessionActor implements SessionDoor {
+export class SessionActor implements SessionRecorder {
   readonly session: string;
   readonly #options: Omit<SessionActorOptions, "prepared">;
   #state: SessionState;
@@ -80,7 +80,7 @@ export class SessionActor implements SessionDoor {
     });
     this.#effects = new SessionEffects(prepared, {
       ...options,
-      door: this,
+      recorder: this,
       stopped: () => this.refusal("go on", "its turn was stopped"),
       onFailure,
     });
@@ -122,10 +122,10 @@ export class SessionActor implements SessionDoor {
   record(body: EventBody): void {
     if (this.ended !== undefined) throw this.ended;
     const { clock, chain } = this.#options;
-    const seq = this.#state.position + 1;
+    const position = this.#state.position + 1;
     // Field by field, as a spread takes twice as long; type and data are of one body, and belong together.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const said = { seq, at: clock(), type: body.type, data: body.data } as SessionEvent;
+    const said = { position, time: clock(), type: body.type, data: body.data } as SessionEvent;
     const event = chain === undefined ? said : chain.linked(said);
     assertReadable(this.session, event);
     // First, as what cannot be folded now could not be when it is read.
@@ -165,7 +165,7 @@ export class SessionActor implements SessionDoor {
   }
 
   order(ending: Ending): Promise<void> | undefined {
-    return this.#options.order?.(ending);
+    return this.#options.replayGate?.(ending);
   }
 
   /** Has it run by the same agent with other tools of MCP servers: between steps, while it is at rest. */
@@ -190,7 +190,7 @@ export class SessionActor implements SessionDoor {
   }
 
   /** It is put away, and the log is all that is left of it: whoever still has it is refused, and nothing wakes it up. */
-  retire(why: TurnlogError): void {
+  passivate(why: TurnlogError): void {
     this.#retired = why;
     this.#effects[Symbol.dispose]();
   }

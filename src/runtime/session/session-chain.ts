@@ -13,13 +13,13 @@ const linked: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>(
 ]);
 
 /** Makes the form in which an event is stored, which is what is hashed, where its content is encrypted. */
-type Seal = (event: SessionEvent) => void;
+type EventForm = (event: SessionEvent) => void;
 
 export class SessionChain {
   readonly #chain: HashChain;
-  readonly #seal: Seal;
+  readonly #seal: EventForm;
 
-  constructor(chain: HashChain, seal: Seal = () => {}) {
+  constructor(chain: HashChain, seal: EventForm = () => {}) {
     this.#chain = chain;
     this.#seal = seal;
   }
@@ -60,7 +60,7 @@ export async function openChain(
   if (machine.matches("closed")) return undefined;
   let from = 1;
   for await (const event of log.read(session, { to: position, backwards: true })) {
-    from = event.seq;
+    from = event.position;
     if (digestIn(event) !== undefined) break;
   }
   const chain = new HashChain();

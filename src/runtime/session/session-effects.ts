@@ -19,13 +19,13 @@ import {
 import { withExpansion, type SessionBlobs } from "../../media/index.ts";
 import { type EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
 import { runModelStep } from "../model/index.ts";
-import { settlement, type SessionDoor } from "../../state/index.ts";
+import { settlement, type SessionRecorder } from "../../state/index.ts";
 import { waited, type Timer, toStoredError } from "../../shared/index.ts";
 import { ToolRunner } from "../tools/index.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
 export interface SessionEffectsOptions {
-  readonly door: SessionDoor;
+  readonly recorder: SessionRecorder;
   readonly source: StepSource;
   readonly catalogue: ModelCatalogue;
   readonly blobs: SessionBlobs;
@@ -92,8 +92,11 @@ export class SessionEffects implements Disposable {
   }
 
   #promptsOf(prepared: PreparedAgent): SessionPrompts {
-    const { door, catalogue, source, clock, timer, random } = this.#options;
-    return new SessionPrompts({ door, source, clock, timer, random }, { prepared, catalogue });
+    const { recorder: door, catalogue, source, clock, timer, random } = this.#options;
+    return new SessionPrompts(
+      { recorder: door, source, clock, timer, random },
+      { prepared, catalogue },
+    );
   }
 
   /** Begins an effect of an event that was recorded. */
@@ -113,14 +116,14 @@ export class SessionEffects implements Disposable {
         return this.#runTools();
       case "compact":
         return this.#background(() => this.#compact());
-      case "makeRoom":
+      case "freeContext":
         return this.#orFail(() => {
-          this.#makeRoom();
+          this.#freeContext();
         });
       case "abort":
         return this.#stop.abort(this.#options.stopped());
       case "settle":
-        for (const body of settlement(this.#options.door.state, this.#prepared.agent))
+        for (const body of settlement(this.#options.recorder.state, this.#prepared.agent))
           this.#record(body);
         return;
       case "endTurn":
@@ -129,7 +132,7 @@ export class SessionEffects implements Disposable {
   }
 
   #startTurn(): void {
-    const { turn } = this.#options.door.state.machine.context;
+    const { turn } = this.#options.recorder.state.machine.context;
     const { maxSteps: most = DEFAULT_MAX_STEPS } = this.#prepared.agent;
     const maxSteps = Math.min(most, NO_STEP_LIMIT);
     this.#clock.begin(turn + 1);
@@ -137,10 +140,10 @@ export class SessionEffects implements Disposable {
   }
 
   #startStep(): void {
-    const { turn, step, stepsInTurn } = this.#options.door.state.machine.context;
-    const repeating = repetition(this.#options.door.state, this.#prepared.agent);
+    const { turn, step, stepsInTurn } = this.#options.recorder.state.machine.context;
+    const repeating = repetition(this.#options.recorder.state, this.#prepared.agent);
     if (repeating !== undefined) return this.#record(repeating);
-    const due = this.#options.door.state.queue.waiting.filter(
+    const due = this.#options.recorder.state.queue.waiting.filter(
       (message) => stepsInTurn === 0 || message.delivery === "steer",
     );
     if (due.length > 0) {
@@ -160,7 +163,7 @@ export class SessionEffects implements Disposable {
     { messages, estimate }: EstimatedPrompt = this.#prompts.next(),
   ): void {
     const { description } = this.#prepared;
-    const { turn } = this.#options.door.state.machine.context;
+    const { turn } = this.#options.recorder.state.machine.context;
     this.#stop = new AbortController();
     this.#tools = undefined;
     this.#inputs = new Map();
@@ -182,10 +185,10 @@ export class SessionEffects implements Disposable {
     const fault = this.#fault;
     this.#fault = undefined;
     if (fault !== undefined) return this.#recordFailed(fault);
-    const { door, source, blobs, clock, timer, random } = this.#options;
+    const { recorder: door, source, blobs, clock, timer, random } = this.#options;
     const inputs = this.#inputs;
     await runModelStep({
-      door,
+      recorder: door,
       source,
       agent: this.#prepared.agent,
       blobs,
@@ -206,21 +209,24 @@ export class SessionEffects implements Disposable {
     const { timer } = this.#options;
     if (await waited(timer, delayMs, { kind: "retry" }, signal))
       return this.#beginAttempt(step, attempt + 1);
-    const turn = this.#options.door.order({ kind: "step" });
+    const turn = this.#options.recorder.order({ kind: "step" });
     if (turn !== undefined) await turn;
-    const usage = estimateSpent(this.#options.door.state.usage, this.#options.door.state.history);
+    const usage = estimateSpent(
+      this.#options.recorder.state.usage,
+      this.#options.recorder.state.history,
+    );
     this.#record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
   }
 
   #runTools(): void {
-    const { door, blobs, graceMs, timer, onFailure } = this.#options;
+    const { recorder: door, blobs, graceMs, timer, onFailure } = this.#options;
     if (this.#messages.length === 0) {
       // After a restart: what the calls answered is read from the history again.
-      const { open: _, ...before } = this.#options.door.state.history;
-      this.#messages = promptMessages(before, this.#options.door.state.view);
+      const { open: _, ...before } = this.#options.recorder.state.history;
+      this.#messages = promptMessages(before, this.#options.recorder.state.view);
     }
     this.#tools ??= new ToolRunner({
-      door,
+      recorder: door,
       agent: this.#prompts.equipped(),
       blobs,
       signal: this.#stop.signal,
@@ -238,15 +244,15 @@ export class SessionEffects implements Disposable {
     await this.#prompts.compact(this.#stop.signal);
   }
 
-  #makeRoom(): void {
-    const { step, attempt } = this.#options.door.state.machine.context;
+  #freeContext(): void {
+    const { step, attempt } = this.#options.recorder.state.machine.context;
     if (this.#prompts.retries()) this.#beginAttempt(step, attempt + 1);
   }
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
     this.#clock[Symbol.dispose]();
-    const { turn } = this.#options.door.state.machine.context;
-    const error = this.#options.door.state.history.open?.error;
+    const { turn } = this.#options.recorder.state.machine.context;
+    const error = this.#options.recorder.state.history.open?.error;
     this.#record({
       type: "turn.ended",
       data: { turn, reason, ...(reason === "failed" && error !== undefined ? { error } : {}) },
@@ -271,7 +277,7 @@ export class SessionEffects implements Disposable {
 
   /** A function of the user's fails the step that needs it. A step that has not begun is begun for that. */
   #failStep(error: unknown): void {
-    const { door } = this.#options;
+    const { recorder: door } = this.#options;
     const { machine } = door.state;
     if (!isCallbackFailure(error) || !machine.matches("streaming")) throw error;
     const stored = toStoredError(error);
@@ -281,13 +287,13 @@ export class SessionEffects implements Disposable {
   }
 
   #recordFailed(error: StoredError): void {
-    const { machine, usage: spent, history } = this.#options.door.state;
+    const { machine, usage: spent, history } = this.#options.recorder.state;
     const usage = estimateSpent(spent, history);
     const { step } = machine.context;
     this.#record({ type: "step.failed", data: { step, kind: "unknown", error, usage } });
   }
 
   #record(body: EventBody): void {
-    this.#options.door.record(body);
+    this.#options.recorder.record(body);
   }
 }

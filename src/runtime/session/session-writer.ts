@@ -65,7 +65,7 @@ export class SessionWriter {
       this.#appendDeltas();
       this.#append([...this.#blobs.splice(0), event]);
     }
-    this.#recorded = event.seq;
+    this.#recorded = event.position;
   }
 
   /** Resolves when everything is in the log. @throws why the log refused the first append that it did */
@@ -110,7 +110,7 @@ export class SessionWriter {
     // What comes behind a refused append has lost its ground.
     if (this.#failure !== undefined) return;
     const { session, log, onFailure } = this.#options;
-    const last = events.at(-1)?.seq ?? this.#recorded;
+    const last = events.at(-1)?.position ?? this.#recorded;
     const options = { writer: this, origin: "recorded" } as const;
     const appended = log.append(session, last - events.length, events, options);
     const answered = appended.then(

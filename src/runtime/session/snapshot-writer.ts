@@ -11,7 +11,7 @@ import {
   keepStates,
   saveSessionSnapshot,
   type KeptState,
-  type SnapshotShelf,
+  type SnapshotStore,
   type SessionState,
 } from "../../state/index.ts";
 import { toJson } from "../../shared/index.ts";
@@ -20,8 +20,8 @@ import type { SessionActor } from "./session-actor.ts";
 /** When there may be something to store. `forked`: a list of sessions would have to read all that it shares. */
 export type KeepingMoment = "step.started" | "turn.ended" | "forked";
 
-export interface KeptSessionOptions {
-  readonly log: SnapshotShelf;
+export interface SnapshotWriterOptions {
+  readonly log: SnapshotStore;
   readonly actor: Pick<SessionActor, "session" | "state" | "durable" | "failure">;
   /** The state that was last stored. */
   readonly kept: KeptState;
@@ -30,14 +30,14 @@ export interface KeptSessionOptions {
   readonly onWarning: (error: TurnlogError) => void;
 }
 
-export class KeptSession {
-  readonly #options: KeptSessionOptions;
+export class SnapshotWriter {
+  readonly #options: SnapshotWriterOptions;
   #kept: KeptState;
   /** The position of the state that is stored, or is about to be. */
   #position: number;
   #done: Promise<void> = Promise.resolve();
 
-  constructor(options: KeptSessionOptions) {
+  constructor(options: SnapshotWriterOptions) {
     this.#options = options;
     this.#kept = options.kept;
     const { log, actor, kept, due } = options;

@@ -3,11 +3,11 @@
 import { DEFAULT_LOOP_LIMITS, isLooping } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
 import type { Agent } from "../../agent/index.ts";
-import { isInTurn, type SessionDoor, type SessionState } from "../../state/index.ts";
+import { isInTurn, type SessionRecorder, type SessionState } from "../../state/index.ts";
 import type { Timer } from "../../shared/index.ts";
 
 export interface TurnClockOptions {
-  readonly door: SessionDoor;
+  readonly recorder: SessionRecorder;
   readonly timer: Timer;
   /** Told of what goes wrong when the time is up, as nobody waits for it. */
   readonly onFailure: (error: unknown) => void;
@@ -41,7 +41,7 @@ export class TurnClock implements Disposable {
   }
 
   #end(turn: number, lastStep: boolean): void {
-    const { door } = this.#options;
+    const { recorder: door } = this.#options;
     const { machine } = door.state;
     const { context } = machine;
     if (context.turn !== turn || !isInTurn(machine)) return;

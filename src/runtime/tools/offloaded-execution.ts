@@ -2,28 +2,28 @@
 
 import { storedErrorSchema } from "../../events/index.ts";
 import type { Execution } from "./tool-execution.ts";
-import type { SessionBlobs, Shelved } from "../../media/index.ts";
+import type { SessionBlobs, Offloaded } from "../../media/index.ts";
 
 /** Undefined where there is nothing to move. */
-export function shelvedExecution(
+export function offloadedExecution(
   blobs: Pick<SessionBlobs, "answer">,
   execution: Execution,
-): Promise<Shelved<Execution>> | undefined {
+): Promise<Offloaded<Execution>> | undefined {
   switch (execution.kind) {
     case "unknown":
       return undefined;
     case "succeeded":
       return blobs
         .answer(execution)
-        ?.then((shelved) => ({ ...shelved, content: { ...execution, ...shelved.content } }));
+        ?.then((offloaded) => ({ ...offloaded, content: { ...execution, ...offloaded.content } }));
     case "failed": {
       const { error, modelOutput } = execution;
       if (modelOutput === undefined) return undefined;
       // The error holds the result too that the model is shown.
-      return blobs.answer({ output: error, modelOutput })?.then((shelved) => {
-        const { output, modelOutput: shown } = shelved.content;
+      return blobs.answer({ output: error, modelOutput })?.then((offloaded) => {
+        const { output, modelOutput: shown } = offloaded.content;
         return {
-          ...shelved,
+          ...offloaded,
           content: { ...execution, error: storedErrorSchema.parse(output), modelOutput: shown },
         };
       });

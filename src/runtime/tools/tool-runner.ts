@@ -17,18 +17,18 @@ import type { CallState } from "../../machines/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import type { Agent } from "../../agent/index.ts";
 import { approvalOf, type ApprovalCheck } from "./approval.ts";
-import { recordShelved, type SessionBlobs } from "../../media/index.ts";
-import { shelvedExecution } from "./offloaded-execution.ts";
+import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
+import { offloadedExecution } from "./offloaded-execution.ts";
 import { denied, executed, skipped } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
 import { RunningCalls } from "./running-calls.ts";
-import { type SessionDoor, attemptsAt, effectIdOf, waitsForPerson } from "../../state/index.ts";
+import { type SessionRecorder, attemptsAt, effectIdOf, waitsForPerson } from "../../state/index.ts";
 import { executeCall, type Execution } from "./tool-execution.ts";
 import { inputFromRecord } from "./tool-input.ts";
 
 export interface ToolRunnerOptions {
-  readonly door: SessionDoor;
+  readonly recorder: SessionRecorder;
   readonly agent: Agent;
   /** Where media in answers are kept. */
   readonly blobs: Pick<SessionBlobs, "answer">;
@@ -63,13 +63,13 @@ export class ToolRunner {
 
   constructor(options: ToolRunnerOptions) {
     this.#options = options;
-    this.#step = options.door.state.machine.context.step;
+    this.#step = options.recorder.state.machine.context.step;
     this.#running = new RunningCalls(options.agent);
   }
 
   /** Does whatever is next for each call. */
   run(): void {
-    const { door } = this.#options;
+    const { recorder: door } = this.#options;
     for (const [callId, state] of entriesOf(door.state.machine.context.calls)) {
       const call = this.#find(callId);
       if (call !== undefined && !this.#running.has(callId)) this.#advance(call, state);
@@ -78,7 +78,7 @@ export class ToolRunner {
 
   /** Starts what waited for a place that has come free: a look at all calls for each would cost their square. */
   #startNext(): void {
-    const { door } = this.#options;
+    const { recorder: door } = this.#options;
     for (let id = this.#running.next(); id !== undefined; id = this.#running.next()) {
       const state = entryOf(door.state.machine.context.calls, id);
       const call = this.#find(id);
@@ -87,7 +87,7 @@ export class ToolRunner {
   }
 
   #find(callId: string): CallPart | undefined {
-    const { parts = [] } = this.#options.door.state.history.open ?? {};
+    const { parts = [] } = this.#options.recorder.state.history.open ?? {};
     const part = parts[this.#places.get(callId) ?? -1];
     if (part?.kind === "call" && part.callId === callId) return part;
     for (const [index, one] of parts.entries()) {
@@ -98,7 +98,7 @@ export class ToolRunner {
   }
 
   #advance(call: CallPart, callState: CallState): void {
-    const { state } = this.#options.door;
+    const { state } = this.#options.recorder;
     const { skipCalls, stopping } = state.machine.context;
     switch (callState) {
       case "waiting":
@@ -125,7 +125,7 @@ export class ToolRunner {
     if (this.#allowed.has(call.callId)) return this.#start(call);
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
-    const { agent, door } = this.#options;
+    const { agent, recorder: door } = this.#options;
     const approval = approvalOf(call, runnable.tool, agent, door.state.approvals);
     switch (approval.kind) {
       case "allowed":
@@ -152,7 +152,7 @@ export class ToolRunner {
 
   /** What the tool and the agent say of this call; an error of theirs is the call's. */
   async #ask(runnable: Runnable, isNeeded: ApprovalCheck): Promise<boolean | StoredError> {
-    const { door, messages } = this.#options;
+    const { recorder: door, messages } = this.#options;
     try {
       const input = await this.#input(runnable);
       return await isNeeded({ session: door.session, call: runnable.call, input, messages });
@@ -171,7 +171,7 @@ export class ToolRunner {
   }
 
   #requestApproval(call: CallPart): void {
-    const { door } = this.#options;
+    const { recorder: door } = this.#options;
     // In a turn that stops, nobody is asked any more.
     if (door.state.machine.context.stopping !== undefined) return this.#skip(call);
     door.record({
@@ -182,7 +182,7 @@ export class ToolRunner {
 
   /** Starts a call, or starts one again that a dead process had started. */
   #start(call: CallPart): void {
-    const { door } = this.#options;
+    const { recorder: door } = this.#options;
     const runnable = this.#runnable(call);
     if (runnable === undefined || !this.#running.take(call)) return;
     const attempt = this.#attempts(call) + 1;
@@ -194,24 +194,24 @@ export class ToolRunner {
     this.#background(async () => {
       const identity = { session: door.session, step: this.#step, attempt, effectId };
       const execution = await this.#execute(runnable, identity);
-      const shelving = shelvedExecution(this.#options.blobs, execution);
-      const shelved = shelving && (await shelving);
+      const offloading = offloadedExecution(this.#options.blobs, execution);
+      const offloaded = offloading && (await offloading);
       const turn = door.order({ kind: "call", callId: call.callId });
       if (turn !== undefined) await turn;
       this.#running.delete(call);
       if (this.#stands(call, "running")) {
-        const ended = shelved?.content ?? execution;
+        const ended = offloaded?.content ?? execution;
         const body = executed(this.#key(call), ended, door.state.machine.context);
-        recordShelved(door, shelved?.stored ?? [], body);
+        recordOffloaded(door, offloaded?.stored ?? [], body);
       }
-      if (shelved !== undefined) letGo(door, shelved);
+      if (offloaded !== undefined) letGo(door, offloaded);
       // A place has come free for a call that had to wait.
       if (door.state.machine.context.step === this.#step) this.#startNext();
     });
   }
 
   async #execute(runnable: Runnable, identity: CallIdentity): Promise<Execution> {
-    const { door, agent, signal, graceMs, timer, messages } = this.#options;
+    const { recorder: door, agent, signal, graceMs, timer, messages } = this.#options;
     const { call, tool } = runnable;
     // Law 1: the world is touched only when the intent is durable.
     await door.durable();
@@ -233,20 +233,20 @@ export class ToolRunner {
 
   /** Answers what is to be waited for, where there is something to be moved out of it first. */
   #progressed(call: CallPart, output: JsonValue): Promise<void> | undefined {
-    const { door, blobs } = this.#options;
-    const record = (shown: JsonValue, stored: Parameters<typeof recordShelved>[1] = []): void => {
+    const { recorder: door, blobs } = this.#options;
+    const record = (shown: JsonValue, stored: Parameters<typeof recordOffloaded>[1] = []): void => {
       if (!this.#stands(call, "running")) return;
       const data = { ...this.#key(call), output: shown };
-      recordShelved(door, stored, { type: "tool.progressed", data });
+      recordOffloaded(door, stored, { type: "tool.progressed", data });
     };
-    const shelving = blobs.answer({ output, modelOutput: undefined });
-    if (shelving === undefined) {
+    const offloading = blobs.answer({ output, modelOutput: undefined });
+    if (offloading === undefined) {
       record(output);
       return undefined;
     }
-    return shelving.then((shelved) => {
-      record(shelved.content.output, shelved.stored);
-      letGo(door, shelved);
+    return offloading.then((offloaded) => {
+      record(offloaded.content.output, offloaded.stored);
+      letGo(door, offloaded);
     });
   }
 
@@ -256,7 +256,7 @@ export class ToolRunner {
   }
 
   #skip(call: CallPart): void {
-    this.#leave(call, skipped(this.#key(call), this.#options.door.state.machine.context));
+    this.#leave(call, skipped(this.#key(call), this.#options.recorder.state.machine.context));
   }
 
   #deny(call: CallPart, reason: string | undefined): void {
@@ -276,13 +276,13 @@ export class ToolRunner {
   /** Ends a call that is not run; of one that a dead process had started, it stays open what it did. */
   #leave(call: CallPart, ending: EventBody): void {
     const unknown = { ...this.#key(call), reason: "recovered" } as const;
-    this.#options.door.record(
+    this.#options.recorder.record(
       this.#attempts(call) === 0 ? ending : { type: "tool.unknown", data: unknown },
     );
   }
 
   #attempts({ callId }: CallPart): number {
-    return attemptsAt(this.#options.door.state, callId);
+    return attemptsAt(this.#options.recorder.state, callId);
   }
 
   #key(call: CallPart): { readonly step: number; readonly callId: string } {
@@ -291,7 +291,7 @@ export class ToolRunner {
 
   /** Whether the call still stands where this runner left it: a late answer changes nothing. */
   #stands(call: CallPart, state: "waiting" | "running"): boolean {
-    const { context } = this.#options.door.state.machine;
+    const { context } = this.#options.recorder.state.machine;
     return context.step === this.#step && entryOf(context.calls, call.callId) === state;
   }
 
@@ -303,11 +303,11 @@ export class ToolRunner {
 }
 
 /** What was stored may be collected again when the log has what refers to it, or will never have it. */
-function letGo(door: SessionDoor, shelved: Disposable): void {
+function letGo(recorder: SessionRecorder, offloaded: Disposable): void {
   const release = (): void => {
-    shelved[Symbol.dispose]();
+    offloaded[Symbol.dispose]();
   };
-  void door.durable().then(release, release);
+  void recorder.durable().then(release, release);
 }
 
 function reasonOf({ outcome }: CallPart): string | undefined {

@@ -17,7 +17,7 @@ import {
 } from "../../events/index.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { inForm } from "./encrypted-event.ts";
-import type { Sealing } from "./event-encryption.ts";
+import type { EventEncryption } from "./event-encryption.ts";
 import type { SessionKey } from "./session-key.ts";
 
 interface Line {
@@ -33,13 +33,13 @@ interface Line {
 export class AppendLines {
   readonly #log: EventLog;
   readonly #ring: KeyRing;
-  readonly #sealing: Sealing;
+  readonly #encryption: EventEncryption;
   readonly #lines = new Map<string, Line>();
 
-  constructor(log: EventLog, ring: KeyRing, sealing: Sealing) {
+  constructor(log: EventLog, ring: KeyRing, encryption: EventEncryption) {
     this.#log = log;
     this.#ring = ring;
-    this.#sealing = sealing;
+    this.#encryption = encryption;
   }
 
   append(
@@ -175,7 +175,7 @@ export class AppendLines {
       const position = at + 1 + index;
       assertAppendable(key.session, position, event, options);
       try {
-        return inForm(event, this.#sealing.formOf(key, position, event));
+        return inForm(event, this.#encryption.formOf(key, position, event));
       } catch (error) {
         if (TurnlogError.isInstance(error)) throw error;
         throw notJson(key.session, position, event, error);

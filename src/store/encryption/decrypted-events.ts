@@ -6,7 +6,7 @@
 import type { SessionEvent, EventLog } from "../../events/index.ts";
 import { keyMissing, keyWrong } from "./key-errors.ts";
 import { withoutKey, type KeyRing, type KeyStretch } from "./key-ring.ts";
-import { isSealed, openedEvent } from "./encrypted-event.ts";
+import { isEncrypted, openedEvent } from "./encrypted-event.ts";
 
 /** What is done with a sealed event whose key is not at hand. */
 export type WithoutKey = "refuse" | "redact";
@@ -28,33 +28,33 @@ export class Opener {
 
   /** @throws TurnlogError `KEY_MISSING`, `KEY_WRONG`, `SESSION_DELETED` */
   open(session: string, event: SessionEvent): SessionEvent | Promise<SessionEvent> {
-    if (!isSealed(event)) return event;
+    if (!isEncrypted(event)) return event;
     const known = this.#stretches.get(session);
-    if (known !== undefined && known.from <= event.seq && event.seq <= known.to)
+    if (known !== undefined && known.from <= event.position && event.position <= known.to)
       return openWith(known, session, event);
     return this.#look(session, event);
   }
 
   async #look(session: string, event: SessionEvent): Promise<SessionEvent> {
     const { log, ring, withoutKey: policy } = this.#options;
-    const stretch = await ring?.stretch(session, event.seq);
+    const stretch = await ring?.stretch(session, event.position);
     if (stretch !== undefined) {
       this.#stretches.set(session, stretch);
       return openWith(stretch, session, event);
     }
     if (policy === "redact") return openedEvent(event, undefined) ?? event;
-    if (ring === undefined) throw keyMissing(session, event.seq);
-    throw await withoutKey(log, session, event.seq);
+    if (ring === undefined) throw keyMissing(session, event.position);
+    throw await withoutKey(log, session, event.position);
   }
 }
 
 function openWith({ key }: KeyStretch, session: string, event: SessionEvent): SessionEvent {
-  const opened = openedEvent(event, key.contentKey(event.seq));
+  const opened = openedEvent(event, key.contentKey(event.position));
   if (opened !== undefined) return opened;
   const whose = key.session === session ? "" : `, which wrote it for ${session}`;
   throw keyWrong(
     key.session,
-    event.seq,
+    event.position,
     `it opens no content there${whose}. Give the keys that it was written with`,
   );
 }

@@ -13,7 +13,7 @@ const VECTOR_BYTES = 8;
 const BLOCK_BYTES = 64;
 
 /** @param key - 32 bytes that serve one event, or one snapshot. */
-export function sealedContent(key: Buffer, kind: string, content: Buffer): string {
+export function encryptedContent(key: Buffer, kind: string, content: Buffer): string {
   const { cipher, mac } = keysOf(key);
   const vector = vectorOf(mac, kind, content);
   const stream = createCipheriv("aes-256-ctr", cipher, blockOf(vector));

@@ -12,13 +12,13 @@ import {
   jsonSchema,
   type JsonObject,
   type JsonValue,
-  rememberSealed,
+  rememberEncrypted,
   storedForm,
   type StoredForm,
   REDACTED_FIELD,
 } from "../../events/index.ts";
 import { ruleOf } from "./content-fields.ts";
-import { openedContent, sealedContent } from "./encrypted-content.ts";
+import { openedContent, encryptedContent } from "./encrypted-content.ts";
 
 /** The field that holds the content of a sealed event. */
 const SEALED = "turnlog.sealed";
@@ -29,7 +29,7 @@ const SEALED_BLOCK = "turnlog.sealed/";
 const RAW = 0xff;
 
 /** Whether the content of an event is encrypted here. */
-export function isSealed({ type, data }: NewEvent): boolean {
+export function isEncrypted({ type, data }: NewEvent): boolean {
   const id = type.endsWith("-delta") && "id" in data ? data.id : undefined;
   if (typeof id === "string" && id.startsWith(SEALED_BLOCK)) return true;
   const said: unknown = type === "unknown" ? data.data : data;
@@ -42,10 +42,10 @@ export function hasContent({ type, data }: NewEvent): boolean {
 }
 
 /** Type, version and data to be stored of an event. */
-export function sealedForm(event: NewEvent, key: () => Buffer): StoredForm {
+export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   if (event.type === "unknown") {
     const { type, version, data } = event.data;
-    const sealed = sealedContent(key(), type, Buffer.from(JSON.stringify(data)));
+    const sealed = encryptedContent(key(), type, Buffer.from(JSON.stringify(data)));
     return { type, version, data: { [SEALED]: sealed } };
   }
   const { type } = event;
@@ -53,7 +53,7 @@ export function sealedForm(event: NewEvent, key: () => Buffer): StoredForm {
   const data = jsonObjectSchema.parse(event.data);
   const delta = plainDelta(type, data);
   if (delta !== undefined) {
-    const sealed = sealedContent(key(), type, bytesOf(delta.text));
+    const sealed = encryptedContent(key(), type, bytesOf(delta.text));
     return { type, version, data: { id: SEALED_BLOCK + delta.id, [delta.field]: sealed } };
   }
   const stored: [string, JsonValue][] = [];
@@ -70,7 +70,7 @@ export function sealedForm(event: NewEvent, key: () => Buffer): StoredForm {
   }
   if (!hasContent) return storedForm(event);
   const said = JSON.stringify(Object.fromEntries(content));
-  const sealed = sealedContent(key(), type, Buffer.from(said));
+  const sealed = encryptedContent(key(), type, Buffer.from(said));
   return { type, version, data: Object.fromEntries([...stored, [SEALED, sealed]]) };
 }
 
@@ -96,14 +96,14 @@ export function openedEvent(
   // It was an event of this type when it was sealed; or it is one by the table.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const opened = { ...event, data: said } as SessionEvent;
-  rememberSealed(opened, storedForm(event));
+  rememberEncrypted(opened, storedForm(event));
   return opened;
 }
 
 function openedData(event: SessionEvent, key: Buffer): JsonValue | undefined {
   const { type, data } = storedForm(event);
   const fields = jsonObjectSchema.parse(data);
-  const delta = sealedDelta(type, fields);
+  const delta = encryptedDelta(type, fields);
   if (delta !== undefined) {
     const content = openedContent(key, type, delta.text);
     return content && { id: delta.id, [delta.field]: textOf(content) };
@@ -124,7 +124,7 @@ function openedData(event: SessionEvent, key: Buffer): JsonValue | undefined {
 function redactedData(event: SessionEvent): JsonValue {
   const { type, data } = storedForm(event);
   const fields = jsonObjectSchema.parse(data);
-  const delta = sealedDelta(type, fields);
+  const delta = encryptedDelta(type, fields);
   // Its block says once that it was redacted, however many deltas it came in.
   if (delta !== undefined) return { id: delta.id, [delta.field]: "", [REDACTED_FIELD]: true };
   const { [SEALED]: _, ...rest } = fields;
@@ -145,7 +145,7 @@ function plainDelta(type: string, data: JsonObject): DeltaText | undefined {
   return typeof id === "string" && typeof text === "string" ? { id, field, text } : undefined;
 }
 
-function sealedDelta(type: string, data: JsonObject): DeltaText | undefined {
+function encryptedDelta(type: string, data: JsonObject): DeltaText | undefined {
   const delta = plainDelta(type, data);
   if (delta === undefined || !delta.id.startsWith(SEALED_BLOCK)) return undefined;
   return { ...delta, id: delta.id.slice(SEALED_BLOCK.length) };

@@ -2,25 +2,25 @@
 
 import { z } from "zod";
 import { type Snapshot, jsonSchema, type JsonValue } from "../../events/index.ts";
-import { openedContent, sealedContent } from "./encrypted-content.ts";
+import { openedContent, encryptedContent } from "./encrypted-content.ts";
 
-const sealedSchema = z.strictObject({ "turnlog.sealed": z.string(), by: z.string() });
+const encryptedSchema = z.strictObject({ "turnlog.sealed": z.string(), by: z.string() });
 
 /** @param by - The session under whose name it is saved. */
-export function sealedSnapshot(snapshot: Snapshot, by: string, key: Buffer): Snapshot {
+export function encryptedSnapshot(snapshot: Snapshot, by: string, key: Buffer): Snapshot {
   const content = Buffer.from(JSON.stringify(snapshot.state));
-  const sealed = sealedContent(key, kindOf(snapshot), content);
+  const sealed = encryptedContent(key, kindOf(snapshot), content);
   return { ...snapshot, state: { "turnlog.sealed": sealed, by } };
 }
 
 /** Whose snapshot it is; undefined where it is not sealed. */
-export function sealerOf({ state }: Snapshot): string | undefined {
-  return sealedSchema.safeParse(state).data?.by;
+export function keyNameOf({ state }: Snapshot): string | undefined {
+  return encryptedSchema.safeParse(state).data?.by;
 }
 
 /** The snapshot as it was saved; undefined where its key is no more. */
 export function openedSnapshot(snapshot: Snapshot, key: Buffer): Snapshot | undefined {
-  const sealed = sealedSchema.parse(snapshot.state)["turnlog.sealed"];
+  const sealed = encryptedSchema.parse(snapshot.state)["turnlog.sealed"];
   const content = openedContent(key, kindOf(snapshot), sealed);
   if (content === undefined) return undefined;
   const state: JsonValue = jsonSchema.parse(JSON.parse(content.toString()));

@@ -37,12 +37,12 @@ import { unsavedKeys, type KeyStore } from "./key-store.ts";
 import type { SessionKey } from "./session-key.ts";
 import { mapped, Opener, type OpeningOptions, type WithoutKey } from "./decrypted-events.ts";
 import { inForm } from "./encrypted-event.ts";
-import { openedSnapshot, sealedSnapshot, sealerOf } from "./encrypted-snapshot.ts";
-import { Sealing } from "./event-encryption.ts";
+import { openedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
+import { EventEncryption } from "./event-encryption.ts";
 
 /** The log, where it encrypts and its caller may not know. */
 export function asEncrypted(log: EventLog): EncryptedLog | undefined {
-  return log instanceof SealingLog ? log : undefined;
+  return log instanceof EncryptingLog ? log : undefined;
 }
 
 const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "redact") }, {});
@@ -62,15 +62,15 @@ export function encryptedLog(
   if (keys !== undefined) assertKeysOutside(keys, log.dir);
   // Erasures that were cut short are finished in memory, where nothing is written.
   const used = keys !== undefined && log.readOnly === true ? unsavedKeys(keys) : keys;
-  return new SealingLog(log, used, withoutKey);
+  return new EncryptingLog(log, used, withoutKey);
 }
 
-class SealingLog implements EncryptedLog {
+class EncryptingLog implements EncryptedLog {
   readonly stored: EventLog;
   readonly blobs: BlobStore | undefined;
   readonly #ring: KeyRing | undefined;
   readonly #reading: OpeningOptions;
-  readonly #sealing = new Sealing();
+  readonly #encryption = new EventEncryption();
   readonly #lines: AppendLines | undefined;
   readonly #forks = new ForksUnderWay();
   #closed: Promise<void> | undefined;
@@ -81,7 +81,7 @@ class SealingLog implements EncryptedLog {
     this.#ring = keys === undefined ? undefined : new KeyRing(log, keys);
     this.#reading = { log, ring: this.#ring, withoutKey };
     this.#lines =
-      this.#ring === undefined ? undefined : new AppendLines(log, this.#ring, this.#sealing);
+      this.#ring === undefined ? undefined : new AppendLines(log, this.#ring, this.#encryption);
   }
 
   get encrypts(): boolean {
@@ -130,7 +130,7 @@ class SealingLog implements EncryptedLog {
       lines.alone(session, async () => {
         const key = await ring.forWriting(session);
         const seal = (event: NewEvent, index: number): NewEvent =>
-          inForm(event, this.#sealing.formOf(key, from.position + 1 + index, event));
+          inForm(event, this.#encryption.formOf(key, from.position + 1 + index, event));
         try {
           for (const [index, event] of rest.entries())
             assertAppendable(session, from.position + 2 + index, event, { origin: "copied" });
@@ -198,7 +198,7 @@ class SealingLog implements EncryptedLog {
     const key = await ring.snapshotKey(session, session);
     if (key === undefined) throw keyMissing(session);
     try {
-      await this.stored.saveSnapshot(session, sealedSnapshot(snapshot, session, key));
+      await this.stored.saveSnapshot(session, encryptedSnapshot(snapshot, session, key));
     } catch (error) {
       if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")
         await ring.erase(session);
@@ -208,7 +208,7 @@ class SealingLog implements EncryptedLog {
 
   async loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined> {
     const snapshot = await this.stored.loadSnapshot(session, projection);
-    const by = snapshot && sealerOf(snapshot);
+    const by = snapshot && keyNameOf(snapshot);
     if (snapshot === undefined || by === undefined) return snapshot;
     const key = await this.#ring?.snapshotKey(session, by);
     return key && openedSnapshot(snapshot, key);
@@ -266,8 +266,8 @@ class SealingLog implements EncryptedLog {
     const { ranges } = erasure;
     key.begin({ position: revision + 1, ranges });
     await ring.save(key);
-    const said = { type: "session.redacted", at, data: erasure } as const;
-    const sealed = inForm(said, this.#sealing.formOf(key, revision + 1, said));
+    const said = { type: "session.redacted", time: at, data: erasure } as const;
+    const sealed = inForm(said, this.#encryption.formOf(key, revision + 1, said));
     let appended: Appended;
     try {
       appended = await this.stored.append(session, revision, [sealed], { origin: "recorded" });
@@ -291,7 +291,7 @@ class SealingLog implements EncryptedLog {
     const ring = this.#ring;
     if (ring === undefined) return () => {};
     const key = await ring.forWriting(parseSessionId(session));
-    return (event) => this.#sealing.ahead(key, event);
+    return (event) => this.#encryption.ahead(key, event);
   }
 
   close(): Promise<void> {

@@ -3,34 +3,34 @@
 import {
   type NewEvent,
   type SessionEvent,
-  rememberSealed,
+  rememberEncrypted,
   type StoredForm,
 } from "../../events/index.ts";
-import { sealedForm } from "./encrypted-event.ts";
+import { encryptedForm } from "./encrypted-event.ts";
 import type { SessionKey } from "./session-key.ts";
 
-interface Sealed {
+interface EncryptedForm {
   readonly session: string;
   readonly position: number;
   readonly form: StoredForm;
 }
 
-export class Sealing {
+export class EventEncryption {
   /** Of events that were sealed before they are appended. */
-  readonly #made = new WeakMap<NewEvent, Sealed>();
+  readonly #made = new WeakMap<NewEvent, EncryptedForm>();
 
   /** The form in which an event is stored at a position. */
   formOf(key: SessionKey, position: number, event: NewEvent): StoredForm {
     const made = this.#made.get(event);
     if (made?.session === key.session && made.position === position) return made.form;
-    return sealedForm(event, () => key.sealingKey(position));
+    return encryptedForm(event, () => key.sealingKey(position));
   }
 
   /** Seals an event that is about to be appended at its position, so that its digest can be made. */
   ahead(key: SessionKey, event: SessionEvent): void {
     const { session } = key;
-    const form = this.formOf(key, event.seq, event);
-    this.#made.set(event, { session, position: event.seq, form });
-    rememberSealed(event, form);
+    const form = this.formOf(key, event.position, event);
+    this.#made.set(event, { session, position: event.position, form });
+    rememberEncrypted(event, form);
   }
 }

@@ -13,7 +13,7 @@ import {
 } from "../../events/index.ts";
 import { keyMissing } from "./key-errors.ts";
 import type { KeyStore } from "./key-store.ts";
-import { isSealed } from "./encrypted-event.ts";
+import { isEncrypted } from "./encrypted-event.ts";
 import { SessionKey } from "./session-key.ts";
 import { UnfinishedErasures } from "./unfinished-erasures.ts";
 
@@ -138,7 +138,7 @@ export class KeyRing {
   async isSealed(session: string): Promise<boolean> {
     const link = await this.linkOf(session);
     for await (const event of this.#log.read(session, { from: (link?.position ?? 0) + 1 }))
-      if (isSealed(event)) return true;
+      if (isEncrypted(event)) return true;
     return false;
   }
 

@@ -11,6 +11,6 @@ export {
   type RepairedSession,
   repairLog,
 } from "./repair/index.ts";
-export { type WriteBatch, seal, storeFailure } from "./rows/index.ts";
+export { type WriteBatch, withChecksum, storeFailure } from "./rows/index.ts";
 export type { StoreLog } from "./store-log.ts";
-export type { ThinnedSession } from "./upkeep/index.ts";
+export type { TrimmedSession } from "./upkeep/index.ts";

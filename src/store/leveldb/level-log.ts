@@ -12,7 +12,7 @@ import {
   listSchema,
   readAllSchema,
   readSchema,
-  thinSchema,
+  trimSchema,
 } from "./log-schemas.ts";
 import {
   type NewEvent,
@@ -39,9 +39,9 @@ import {
   Deletion,
   Erasure,
   type Eraser,
-  Thinning,
-  type ThinnedSession,
-  type ThinOptions,
+  Trimming,
+  type TrimmedSession,
+  type TrimOptions,
 } from "./upkeep/index.ts";
 import {
   Following,
@@ -92,7 +92,7 @@ export class LevelLog implements StoreLog {
   readonly #appender: Appender;
   readonly #erasure: Erasure;
   readonly #deletion: Deletion;
-  readonly #thinning: Thinning;
+  readonly #trimming: Trimming;
   readonly #reading: Reading;
   readonly #following: Following;
   readonly #snapshots: SnapshotReader;
@@ -140,7 +140,7 @@ export class LevelLog implements StoreLog {
       erasure: this.#erasure,
     };
     this.#deletion = new Deletion(parts);
-    this.#thinning = new Thinning(parts);
+    this.#trimming = new Trimming(parts);
     this.#reading = new Reading({
       source,
       heads: this.#heads,
@@ -293,10 +293,10 @@ export class LevelLog implements StoreLog {
     return await made.finally(() => this.#backups.delete(made));
   }
 
-  async thin(session: string, options: ThinOptions): Promise<ThinnedSession> {
+  async trim(session: string, options: TrimOptions): Promise<TrimmedSession> {
     this.#assertWritable();
-    check(thinSchema, options, "thin", { name: "options", session });
-    return await this.#thinning.thin(session, options);
+    check(trimSchema, options, "thin", { name: "options", session });
+    return await this.#trimming.trim(session, options);
   }
 
   /** What the copied events refer to stays until it is copied too. */

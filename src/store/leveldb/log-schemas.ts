@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { AppendOptions, DeleteOptions, ReadRange } from "../../events/index.ts";
 import { code, flag, implementation, oneOf, optionsOf } from "../../validation/index.ts";
 import type { BackupOptions } from "./backup/index.ts";
-import type { ThinOptions } from "./upkeep/index.ts";
+import type { TrimOptions } from "./upkeep/index.ts";
 
 interface FollowOptions {
   readonly from?: number;
@@ -36,7 +36,7 @@ export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
   { forks: oneOf("refuse", "copy") },
   {},
 );
-export const thinSchema: z.ZodType = optionsOf<ThinOptions>(
+export const trimSchema: z.ZodType = optionsOf<TrimOptions>(
   { say: anything, dryRun: flag },
   { expected: anything },
 );

@@ -18,7 +18,7 @@ import {
   type CheckedRows,
 } from "./upkeep/index.ts";
 import type { Committer } from "./write/index.ts";
-import { storeFailure, checkedKey, seal } from "./rows/index.ts";
+import { storeFailure, checkedKey, withChecksum } from "./rows/index.ts";
 import {
   checkFiles,
   flush,
@@ -242,7 +242,7 @@ function closer(
         const { spare } = committer;
         // LevelDB merges a table only with one that lies above it: the batch that follows makes one.
         if (spare.length > 0) await flush(database);
-        batch.put(checkedKey, seal(checkedKey, written));
+        batch.put(checkedKey, withChecksum(checkedKey, written));
         // Synced in every store: `store.json` is about to say that the log has come this far.
         await batch.write({ sync: true });
         await flush(database, spare);

@@ -2,7 +2,7 @@
 
 import type { BlobStore, EventLog } from "../../events/index.ts";
 import type { Backup, BackupOptions } from "./backup/index.ts";
-import type { ThinnedSession, ThinOptions } from "./upkeep/index.ts";
+import type { TrimmedSession, TrimOptions } from "./upkeep/index.ts";
 
 /** A log whose store can be copied, and whose sessions can be thinned. */
 export interface StoreLog extends EventLog {
@@ -28,9 +28,9 @@ export interface StoreLog extends EventLog {
    * short, each block of it is as it was or as it is to be, and calling it again goes on. Whoever
    * reads the past in pages meanwhile (`subscribe`, `readAll`) may be told a block partly the one way
    * and partly the other. What is in the memory of who runs the session is theirs to forget.
-   * Called by `compactLog`, which chooses what can be dropped.
+   * Called by `trimLog`, which chooses what can be dropped.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `REVISION_CONFLICT`, `SESSION_HAS_FORKS` (`details.forks`
    * share reasoning that is to be dropped), `COMMAND_REFUSED` (a hash chain is over it), and as `append`
    */
-  thin(session: string, options: ThinOptions): Promise<ThinnedSession>;
+  trim(session: string, options: TrimOptions): Promise<TrimmedSession>;
 }

@@ -111,7 +111,7 @@ describe("a fixture", () => {
     expect(whole).toContain("Ada Lovelace");
     // What was said in more pieces than are left has fewer of them.
     expect(events.length).toBeLessThan(recorded.length);
-    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    expect(events.map(({ position }) => position)).toEqual(events.map((_, index) => index + 1));
   });
 
   it("replays with the agent that was recorded, its prompts being those of what is left", async () => {
@@ -133,9 +133,9 @@ describe("a fixture", () => {
     expect(events.find(({ type }) => type === "message.queued")?.data).toMatchObject({ id: "m1" });
     const started = events.find(({ type }) => type === "tool.started");
     expect(started?.data).toMatchObject({ callId: "c1", effectId: "fixture/1/c1" });
-    expect(events[0]?.at).toBe(Date.UTC(2026, 0, 1));
+    expect(events[0]?.time).toBe(Date.UTC(2026, 0, 1));
     const lasted = (from: readonly SessionEvent[]): number =>
-      (from.at(-1)?.at ?? 0) - (from[0]?.at ?? 0);
+      (from.at(-1)?.time ?? 0) - (from[0]?.time ?? 0);
     expect(lasted(events)).toBe(lasted(recorded));
   });
 

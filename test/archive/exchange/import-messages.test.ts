@@ -13,7 +13,9 @@ import {
   viewSession,
 } from "../../../src/public/index.ts";
 import { withCallIds } from "../../../src/context/index.ts";
+import type { EventBody } from "../../../src/events/index.ts";
 import { promptMessages } from "../../../src/projections/index.ts";
+import { foldSession, type SessionState } from "../../../src/state/index.ts";
 import {
   transcriptOfModelMessages,
   transcriptOfUIMessages,
@@ -65,6 +67,21 @@ async function imported(messages: readonly ModelMessage[]) {
   return { log, found, view: await viewSession(log, "s") };
 }
 
+/** The state once a new turn delivered a next message. */
+function withNextMessage(state: SessionState): SessionState {
+  const turn = state.machine.context.turn + 1;
+  const bodies: readonly EventBody[] = [
+    { type: "message.queued", data: { id: "next", content: "Go on.", delivery: "follow-up" } },
+    { type: "turn.started", data: { turn, maxSteps: 9 } },
+    { type: "message.delivered", data: { ids: ["next"], turn, boundary: "turn" } },
+  ];
+  return bodies.reduce(
+    (before, body) =>
+      foldSession(before, { ...body, position: before.position + 1, time: 9 }).state,
+    state,
+  );
+}
+
 describe("imported messages", () => {
   it("are the prompt of the session, message for message", async () => {
     const { view, log, found } = await imported(talk);
@@ -81,8 +98,8 @@ describe("imported messages", () => {
       const events = await readFixture(name);
       const replayed = replay(events);
       const sent = events.filter(({ type }) => type === "step.started");
-      for (const { seq } of sent) {
-        const { history, view } = stateAt(replayed, seq - 1);
+      for (const { position } of sent) {
+        const { history, view } = stateAt(replayed, position - 1);
         const prompt = promptMessages(history, view);
         const again = replay((await transcriptOfModelMessages(prompt, 0)).events).last;
         expect(promptMessages(again.history, again.view)).toEqual(prompt);
@@ -325,12 +342,10 @@ describe("imported messages", () => {
         if (events === undefined) return;
         taken += 1;
         expect(lawProblems(events)).toEqual([]);
-        const { history, view, machine } = replay(events).last;
-        const next: ModelMessage = { role: "user", content: "Go on." };
-        expect(
-          promptProblems(withCallIds([...promptMessages(history, view), next], undefined)),
-        ).toEqual([]);
-        expect(machine.matches({ idle: "waiting" })).toBe(true);
+        const { last } = replay(events);
+        expect(last.machine.matches({ idle: "waiting" })).toBe(true);
+        const { history, view } = withNextMessage(last);
+        expect(promptProblems(withCallIds(promptMessages(history, view), undefined))).toEqual([]);
       }),
       runs(300),
     );

@@ -50,7 +50,7 @@ async function refusal(lines: readonly string[], options = {}): Promise<TurnlogE
 
 const fromLater: NewEvent = {
   type: "unknown",
-  at: 5,
+  time: 5,
   data: { type: "later.happened", version: 3, data: { "\u2028": ["__proto__", -0.5, null] } },
 };
 
@@ -87,8 +87,8 @@ describe("a session that was exported", () => {
     await importSession(log, await linesOf(events));
     const stored = await Array.fromAsync(log.read("s"));
     expect(stored.slice(-2)).toEqual([
-      { ...fromLater, seq: events.length - 1 },
-      { ...fromLater, seq: events.length, id: "once" },
+      { ...fromLater, position: events.length - 1 },
+      { ...fromLater, position: events.length, id: "once" },
     ]);
     expect(
       (await log.append("s", "any", [{ ...fromLater, id: "once" }], { origin: "copied" })).repeated,
@@ -97,8 +97,8 @@ describe("a session that was exported", () => {
 
   it("says in its first line what it is, in which format, and how long", async () => {
     const [header = "", first = ""] = await linesOf(await readFixture("tools"));
-    expect(JSON.parse(header)).toMatchObject({ turnlog: "session", format: 1, session: "s" });
-    expect(JSON.parse(first)).toMatchObject({ seq: 1, type: "session.created", version: 1 });
+    expect(JSON.parse(header)).toMatchObject({ turnlog: "session", format: 3, session: "s" });
+    expect(JSON.parse(first)).toMatchObject({ position: 1, type: "session.created", version: 1 });
   });
 
   it("has what was recorded when the export began", async () => {
@@ -148,7 +148,7 @@ describe("an import", () => {
     ["has no header", (lines) => lines.slice(1), { code: "INVALID_INPUT" }],
     [
       "is of a later format",
-      ([header = "", ...rest]) => [header.replace('"format":1', '"format":3'), ...rest],
+      ([header = "", ...rest]) => [header.replace('"format":3', '"format":4'), ...rest],
       { code: "EVENT_TOO_NEW" },
     ],
     [
@@ -256,10 +256,10 @@ it("is refused where the file is another one when it is read again, and nothing 
 
 /** A header and so many events, a large one among them. */
 function longFile(texts: number): readonly string[] {
-  const header = { turnlog: "session", format: 1, session: "s", events: texts };
+  const header = { turnlog: "session", format: 3, session: "s", events: texts };
   const events = Array.from({ length: texts }, (_, index) => ({
-    seq: index + 1,
-    at: index,
+    position: index + 1,
+    time: index,
     type: "part.raw",
     version: 1,
     data: { rawValue: index === 300 ? "word".repeat(300_000) : `word ${index}` },
@@ -271,12 +271,12 @@ it("of a fork is a whole session, whose header says where it branched off, also 
   await using log = await openMemoryLog();
   const events = await readFixture("tools");
   await log.append("p", "none", events, { origin: "copied" });
-  const at = events.findLast(({ type }) => type === "turn.ended")?.seq ?? 0;
+  const at = events.findLast(({ type }) => type === "turn.ended")?.position ?? 0;
   await forkSession(log, "p", { as: "f", at, now: 5 });
   const lines = await Array.fromAsync(exportSession(log, "f"));
   expect(JSON.parse(lines[0] ?? "")).toEqual({
     turnlog: "session",
-    format: 1,
+    format: 3,
     session: "f",
     events: at + 1,
     forkedFrom: { session: "p", position: at },

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import {
-  compactLog,
+  trimLog,
   createRuntime,
   exportFixture,
   exportSession,
@@ -71,7 +71,7 @@ describe("a session that a runtime has", () => {
     const session = await runtime.session("s");
     await ask(session, 3);
     const before = await session.view();
-    const done = await runtime.compactLog("s", { drop: "boundaries" });
+    const done = await runtime.trimLog("s", { drop: "boundaries" });
     expect(done).toMatchObject({
       session: "s",
       steps: 2,
@@ -90,7 +90,7 @@ describe("a session that a runtime has", () => {
     const session = await runtime.session("s");
     await ask(session, 3);
     const { position } = await session.view();
-    const done = await runtime.compactLog("s", { drop: "reasoning" });
+    const done = await runtime.trimLog("s", { drop: "reasoning" });
     expect(done).toMatchObject({ events: 0, steps: 0, kept: { shown: 2, bound: 0 } });
     expect(done.revision).toBe(position);
   });
@@ -101,7 +101,7 @@ describe("a session that a runtime has", () => {
     await ask(session, 4);
     await session.compact(toldInShort);
     const before = await session.view();
-    const done = await runtime.compactLog("s", { drop: "reasoning" });
+    const done = await runtime.trimLog("s", { drop: "reasoning" });
     expect(done).toMatchObject({ steps: 3, kept: { shown: 0 } });
     const after = await session.view();
     expect(after.prompt).toEqual(before.prompt);
@@ -120,7 +120,7 @@ describe("a session that a runtime has", () => {
     const session = await runtime.session("s");
     await ask(session, 2);
     expect(await session.context()).toMatchObject({ basis: "measured" });
-    const done = await runtime.compactLog("s", { drop: "reasoning", keepSteps: 1, shown: true });
+    const done = await runtime.trimLog("s", { drop: "reasoning", keepSteps: 1, shown: true });
     expect(done).toMatchObject({ steps: 1 });
     // What was billed had the reasoning in it.
     expect(await session.context()).toMatchObject({ basis: "estimated" });
@@ -143,11 +143,11 @@ describe("a session that a runtime has", () => {
     await ask(session, 1);
     const turn = await session.send("Go.");
     await hold.reached;
-    const refused = runtime.compactLog("s", { drop: "boundaries", keepSteps: 0 });
+    const refused = runtime.trimLog("s", { drop: "boundaries", keepSteps: 0 });
     await expect(refused).rejects.toMatchObject({ code: "COMMAND_REFUSED", session: "s" });
     hold.open();
     expect((await turn.result).text).toBe("Two ");
-    expect(await runtime.compactLog("s", { drop: "boundaries" })).toMatchObject({ steps: 1 });
+    expect(await runtime.trimLog("s", { drop: "boundaries" })).toMatchObject({ steps: 1 });
     await sound(runtime);
   });
 
@@ -155,8 +155,8 @@ describe("a session that a runtime has", () => {
     await using runtime = await createRuntime({ memory: true, agent: thinker() });
     const session = await runtime.session("s");
     await ask(session, 2);
-    const compacting = runtime.compactLog("s", { drop: "boundaries" });
-    const again = runtime.compactLog("s", { drop: "reasoning", shown: true });
+    const compacting = runtime.trimLog("s", { drop: "boundaries" });
+    const again = runtime.trimLog("s", { drop: "reasoning", shown: true });
     const turn = await session.send("Go.");
     expect((await turn.result).text).toBe("Reply 3.");
     expect(await compacting).toMatchObject({ steps: 1 });
@@ -181,8 +181,8 @@ describe("which steps are old", () => {
   it("is said by their number or by time; without either, those of the last turn are not", async () => {
     const log = await threeSteps();
     const steps = async (options: object): Promise<number> =>
-      (await compactLog(log, "s", { drop: "boundaries", dryRun: true, ...options })).steps;
-    const ends = (await Array.fromAsync(log.read("s"))).flatMap(({ type, at }) =>
+      (await trimLog(log, "s", { drop: "boundaries", dryRun: true, ...options })).steps;
+    const ends = (await Array.fromAsync(log.read("s"))).flatMap(({ type, time: at }) =>
       type === "step.finished" ? [at] : [],
     );
     expect(await steps({})).toBe(2);
@@ -202,7 +202,7 @@ describe("which steps are old", () => {
     const session = await runtime.session("s");
     await session.close();
     const closed = await log.revision("s");
-    await compactLog(log, "s", { drop: "boundaries", keepSteps: 0 });
+    await trimLog(log, "s", { drop: "boundaries", keepSteps: 0 });
     await sound(runtime);
     const fork = await session.fork({ id: "f" });
     expect((await log.revision("f")) >= closed).toBe(true);
@@ -213,7 +213,7 @@ describe("which steps are old", () => {
   it("a session with a hash chain is left as it is", async () => {
     await using runtime = await createRuntime({ memory: true, hashChain: true, agent: thinker() });
     await ask(await runtime.session("s"), 2);
-    const refused = runtime.compactLog("s", { drop: "boundaries" });
+    const refused = runtime.trimLog("s", { drop: "boundaries" });
     await expect(refused).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
     await sound(runtime);
   });
@@ -223,7 +223,7 @@ describe("which steps are old", () => {
     await using runtime = await createRuntime({ memory: true, encryption, agent: thinker() });
     await ask(await runtime.session("s"), 2);
     for (const drop of ["boundaries", "reasoning"] as const) {
-      const refused = runtime.compactLog("s", { drop });
+      const refused = runtime.trimLog("s", { drop });
       await expect(refused).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
     }
     await sound(runtime);
@@ -236,8 +236,8 @@ it("a session that was thinned can be exported, imported and made a fixture of",
     await using runtime = await createRuntime({ log, agent: thinker() });
     await ask(await runtime.session("s"), 3);
   }
-  await compactLog(log, "s", { drop: "reasoning", shown: true });
-  await compactLog(log, "s", { drop: "boundaries" });
+  await trimLog(log, "s", { drop: "reasoning", shown: true });
+  await trimLog(log, "s", { drop: "boundaries" });
   const imported = await importSession(log, exportSession(log, "s"), { as: "t" });
   expect(imported).toMatchObject({ session: "t" });
   expect(await Array.fromAsync(log.read("t"))).toEqual(await Array.fromAsync(log.read("s")));
@@ -250,9 +250,9 @@ it("a fork from before it was said has what is left, and is as sound", async () 
   await using runtime = await createRuntime({ memory: true, agent: thinker() });
   const session = await runtime.session("s");
   await ask(session, 3);
-  await runtime.compactLog("s", { drop: "reasoning", keepSteps: 0, shown: true });
-  const ends = (await Array.fromAsync(runtime.log.read("s"))).flatMap(({ type, seq }) =>
-    type === "turn.ended" ? [seq] : [],
+  await runtime.trimLog("s", { drop: "reasoning", keepSteps: 0, shown: true });
+  const ends = (await Array.fromAsync(runtime.log.read("s"))).flatMap(({ type, position }) =>
+    type === "turn.ended" ? [position] : [],
   );
   const fork = await session.fork({ id: "f", at: ends[1] ?? 1 });
   await ask(fork, 1);
@@ -267,7 +267,7 @@ it("marks of dropped reasoning that no event speaks of are a problem", async () 
     await using runtime = await createRuntime({ log, agent: thinker() });
     await ask(await runtime.session("s"), 2);
   }
-  await compactLog(log, "s", { drop: "reasoning", shown: true });
+  await trimLog(log, "s", { drop: "reasoning", shown: true });
   const events = await Array.fromAsync(log.read("s"));
   await using other = await openMemoryLog();
   await other.append("s", "none", events.slice(0, -1));

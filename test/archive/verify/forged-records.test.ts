@@ -149,8 +149,8 @@ async function forgeBit(
   const [key, row] = pick(rows, random);
   const json = Buffer.from(row.slice(CHECKSUM));
   const forged = withFlippedBit(json, random).toString();
-  const seq = Number.parseInt(key.slice(-9), 36);
-  const other = checksum(forged, { session, seq }) + forged;
+  const position = Number.parseInt(key.slice(-9), 36);
+  const other = checksum(forged, { session, position }) + forged;
   await store.put(key, other);
   return { key, row, other };
 }
@@ -183,12 +183,12 @@ function forge(events: readonly SessionEvent[], random: () => number): Forged {
     ["cut off behind", events.slice(0, Math.max(1, at))],
     ["put in again", events.toSpliced(at, 0, event)],
     ["overwritten with another one", events.with(at, other)],
-    ["exchanged", events.with(at, other).with(other.seq - 1, event)],
-    ["at another time", events.with(at, { ...event, at: event.at + 1 })],
+    ["exchanged", events.with(at, other).with(other.position - 1, event)],
+    ["at another time", events.with(at, { ...event, time: event.time + 1 })],
     ["other in a bit", events.with(at, withOtherBit(event, random))],
   ];
   const [name, forged] = pick(changes, random);
-  return { name: `${event.seq} (${event.type}) ${name}`, forged };
+  return { name: `${event.position} (${event.type}) ${name}`, forged };
 }
 
 /** Another text that is JSON too, in the place of what the event says. */
@@ -200,7 +200,7 @@ function withOtherBit(event: SessionEvent, random: () => number): SessionEvent {
     // Whatever it has become: it is for the log and `verify` to say what they make of it.
     return Object.assign({ ...event }, { data });
   }
-  return { ...event, at: event.at + 1 };
+  return { ...event, time: event.time + 1 };
 }
 
 function parsed(json: string): unknown {

@@ -62,12 +62,12 @@ it("says where the list of sessions and the first event of a fork's own differ",
 it("says so when a fork's events begin with something else than its link", async () => {
   await using log = await familyLog();
   const forked = await Array.fromAsync(log.read("f"));
-  const at = forked.find(({ type }) => type === "session.forked")?.seq ?? 0;
+  const at = forked.find(({ type }) => type === "session.forked")?.position ?? 0;
   const { problems } = await verifySession(
     wrapLog(log, {
       async *read(session, range) {
         for await (const event of log.read(session, range)) {
-          yield event.seq === at ? { ...event, type: "session.resumed", data: {} } : event;
+          yield event.position === at ? { ...event, type: "session.resumed", data: {} } : event;
         }
       },
     }),

@@ -64,9 +64,11 @@ describe("verify", () => {
     );
     await using log = await logOf(changed);
     const { problems } = await verifySession(log, "s");
-    const sent = events.filter(({ type }) => type === "step.started").map(({ seq }) => seq);
+    const sent = events
+      .filter(({ type }) => type === "step.started")
+      .map(({ position }) => position);
     expect(problems.map(({ rule, position }) => [rule, position])).toEqual(
-      sent.map((seq) => ["prompts", seq]),
+      sent.map((position) => ["prompts", position]),
     );
     expect(problems[0]?.what).toMatch(/^the prompt of step 1 cannot be rebuilt: [0-9a-f]{64} /);
   });
@@ -77,7 +79,7 @@ describe("verify", () => {
     const broken = wrapLog(log, {
       async *read(session, range) {
         for await (const event of log.read(session, range)) {
-          if (event.seq !== 40) yield event;
+          if (event.position !== 40) yield event;
         }
       },
     });
@@ -212,7 +214,7 @@ describe("the lists of a store", () => {
 /** The session with one more turn of so many deltas that its state is stored when the next one ends. */
 function longTalk(events: readonly SessionEvent[]): readonly NewEvent[] {
   const deltas = Array.from({ length: 2100 }, (_, index): NewEvent => {
-    return { type: "part.text-delta", at: index, data: { id: "0", text: `${index} ` } };
+    return { type: "part.text-delta", time: index, data: { id: "0", text: `${index} ` } };
   });
   const last = events.findLastIndex((event) => event.type === "step.finished");
   return events.slice(0, last).concat(deltas as SessionEvent[], events.slice(last));

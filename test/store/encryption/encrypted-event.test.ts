@@ -6,13 +6,13 @@ import { ruleOf } from "../../../src/store/encryption/content-fields.ts";
 import {
   hmac,
   openedContent,
-  sealedContent,
+  encryptedContent,
 } from "../../../src/store/encryption/encrypted-content.ts";
 import {
   inForm,
-  isSealed,
+  isEncrypted,
   openedEvent,
-  sealedForm,
+  encryptedForm,
 } from "../../../src/store/encryption/encrypted-event.ts";
 import {
   createCodec,
@@ -26,7 +26,7 @@ import { eventOf, knownTypes } from "../../events/event-arbitraries.ts";
 const newEvent = fc.constantFrom(...knownTypes).chain(eventOf);
 const codec = createCodec();
 const key = Buffer.alloc(32, 1);
-const place = { session: "s", seq: 3 };
+const place = { session: "s", position: 3 };
 
 /** The event as a log has it that was given its sealed form, read back from a row. */
 function logged(event: NewEvent): SessionEvent {
@@ -34,7 +34,7 @@ function logged(event: NewEvent): SessionEvent {
     codec.encode(
       inForm(
         event,
-        sealedForm(event, () => key),
+        encryptedForm(event, () => key),
       ),
       place,
     ),
@@ -46,8 +46,8 @@ it("is sealed as a legal event of its type, and opened as it was, the order of i
   fc.assert(
     fc.property(newEvent, (event) => {
       const stored = logged(event);
-      expect([stored.type, stored.at, stored.id]).toEqual([event.type, event.at, event.id]);
-      const opened = isSealed(stored) ? openedEvent(stored, key) : stored;
+      expect([stored.type, stored.time, stored.id]).toEqual([event.type, event.time, event.id]);
+      const opened = isEncrypted(stored) ? openedEvent(stored, key) : stored;
       expect(JSON.stringify(opened?.data)).toBe(JSON.stringify(event.data));
     }),
     { numRuns: 1000 },
@@ -69,7 +69,7 @@ function leftIn({ type, data }: SessionEvent): readonly string[] {
 }
 
 it("reads as a legal event when its key is gone, the same in all that is not content", () => {
-  const sealed = newEvent.filter((event) => isSealed(logged(event)));
+  const sealed = newEvent.filter((event) => isEncrypted(logged(event)));
   fc.assert(
     fc.property(sealed, (event) => {
       const stored = logged(event);
@@ -92,27 +92,27 @@ it("says nothing of its content that is not under the key", () => {
   const call = { ...said, toolCallId: "c", toolName: "t", input: deep };
   const error = { name: "Error", message: planted, stack: planted };
   const events: NewEvent[] = [
-    { type: "message.queued", at: 1, data: { id: "m", content: planted, delivery: "steer" } },
+    { type: "message.queued", time: 1, data: { id: "m", content: planted, delivery: "steer" } },
     {
       type: "message.queued",
-      at: 1,
+      time: 1,
       data: {
         id: "m",
         content: [{ type: "file", data: planted, mediaType: planted, filename: planted }],
         delivery: "steer",
       },
     },
-    { type: "part.text-delta", at: 1, data: { id: "0", text: planted } },
-    { type: "part.text-delta", at: 1, data: { id: "0", text: planted, ...said } },
-    { type: "part.tool-input-delta", at: 1, data: { id: "0", delta: planted } },
-    { type: "part.tool-call", at: 1, data: { ...call, error } },
-    { type: "part.tool-result", at: 1, data: { ...call, output: deep } },
-    { type: "part.source", at: 1, data: deep },
-    { type: "part.file", at: 1, data: { data: planted, mediaType: "text/plain" } },
-    { type: "tool.succeeded", at: 1, data: { step: 1, callId: "c", output: deep } },
-    { type: "tool.failed", at: 1, data: { step: 1, callId: "c", error } },
-    { type: "turn.ended", at: 1, data: { turn: 1, reason: "failed", error } },
-    { type: "unknown", at: 1, data: { type: "later", version: 1, data: deep } },
+    { type: "part.text-delta", time: 1, data: { id: "0", text: planted } },
+    { type: "part.text-delta", time: 1, data: { id: "0", text: planted, ...said } },
+    { type: "part.tool-input-delta", time: 1, data: { id: "0", delta: planted } },
+    { type: "part.tool-call", time: 1, data: { ...call, error } },
+    { type: "part.tool-result", time: 1, data: { ...call, output: deep } },
+    { type: "part.source", time: 1, data: deep },
+    { type: "part.file", time: 1, data: { data: planted, mediaType: "text/plain" } },
+    { type: "tool.succeeded", time: 1, data: { step: 1, callId: "c", output: deep } },
+    { type: "tool.failed", time: 1, data: { step: 1, callId: "c", error } },
+    { type: "turn.ended", time: 1, data: { turn: 1, reason: "failed", error } },
+    { type: "unknown", time: 1, data: { type: "later", version: 1, data: deep } },
   ];
   for (const event of events) {
     expect(JSON.stringify(logged(event)), event.type).not.toContain(planted);
@@ -123,14 +123,14 @@ it("says nothing of its content that is not under the key", () => {
 
 it("keeps a field that this release does not know under the key", () => {
   const data = { turn: 1, maxSteps: 2, later: "planted-8" };
-  const event: NewEvent = { type: "turn.started", at: 1, data };
+  const event: NewEvent = { type: "turn.started", time: 1, data };
   expect(JSON.stringify(logged(event))).not.toContain("planted-8");
   expect(openedEvent(logged(event), key)?.data).toEqual(data);
 });
 
 it("keeps halves of surrogate pairs, which a delta may end with", () => {
   for (const text of ["\ud83d", "\ude00 on", "ÿ", "", "💥"]) {
-    const stored = logged({ type: "part.text-delta", at: 1, data: { id: "0", text } });
+    const stored = logged({ type: "part.text-delta", time: 1, data: { id: "0", text } });
     expect(openedEvent(stored, key)?.data).toEqual({ id: "0", text });
   }
 });
@@ -141,7 +141,7 @@ describe("sealed content", () => {
   it("is opened by no other key, as no other kind, and not when a bit of it has changed", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 50 }), fc.nat(), (bytes, at) => {
-        const sealed = sealedContent(key, "kind", Buffer.from(bytes));
+        const sealed = encryptedContent(key, "kind", Buffer.from(bytes));
         expect(openedContent(key, "kind", sealed)).toEqual(Buffer.from(bytes));
         expect(openedContent(other, "kind", sealed)).toBeUndefined();
         expect(openedContent(key, "other", sealed)).toBeUndefined();
@@ -155,7 +155,7 @@ describe("sealed content", () => {
 
   it("has another stream for another content, under the same key too", () => {
     const [one, two] = ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"].map((text) =>
-      Buffer.from(sealedContent(key, "kind", Buffer.from(text)), "base64url").subarray(8),
+      Buffer.from(encryptedContent(key, "kind", Buffer.from(text)), "base64url").subarray(8),
     );
     const apart = one?.map((byte, at) => byte ^ (two?.[at] ?? 0));
     expect(new Set(apart).size).toBeGreaterThan(1);

@@ -27,7 +27,7 @@ import { traces } from "../leveldb/traces.ts";
 function told(id: string): NewEvent {
   return {
     type: "message.queued",
-    at: 1,
+    time: 1,
     data: { id, content: `secret ${id}`, delivery: "steer" },
   };
 }

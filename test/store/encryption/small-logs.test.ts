@@ -15,7 +15,7 @@ it("puts deltas that came one by one together, at fewer than thirty bytes each b
     said += delta.data.text.length;
     await log.append("s", number - 1, [delta]);
   }
-  await log.append("s", count, [{ type: "part.text-end", at: 1, data: { id: "0" } }]);
+  await log.append("s", count, [{ type: "part.text-end", time: 1, data: { id: "0" } }]);
   const events = await rows.iterator({ gte: "e/", lt: "e0" }).all();
   expect(events.length).toBeLessThan(20);
   let bytes = 0;

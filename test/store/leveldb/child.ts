@@ -31,7 +31,7 @@ function print(line: string): void {
 function event(number: number, size = number % 97): NewEvent {
   return {
     type: "part.text-delta",
-    at: number,
+    time: number,
     data: { id: "0", text: `event ${number} ${"x".repeat(size)}` },
   };
 }
@@ -68,7 +68,7 @@ async function fork(log: EventLog): Promise<void> {
     revision += 2;
     const at = revision - (number % 3);
     const from = { session: parent, position: at };
-    const link = { type: "session.forked", at: number, data: { from } } as const;
+    const link = { type: "session.forked", time: number, data: { from } } as const;
     const name = `s-${number}`;
     const making = log.fork(name, [link, event(number), event(number + 1)]).then(() => {
       print(String(++made));
@@ -89,12 +89,12 @@ async function deleteAll(log: EventLog): Promise<void> {
     const name = `s-${number}`;
     const texts = Array.from({ length: 8 }, (_, index): NewEvent => {
       const data = { type: "secret.told", version: 1, data: `secret of ${name}! ${index}` };
-      return { type: "unknown", at: index + 1, data };
+      return { type: "unknown", time: index + 1, data };
     });
     await log.append(name, "none", texts, { origin: "copied" });
     const from = { session: name, position: 5 };
     if (number % 2 === 0)
-      await log.fork(`f-${number}`, [{ type: "session.forked", at: 9, data: { from } }]);
+      await log.fork(`f-${number}`, [{ type: "session.forked", time: 9, data: { from } }]);
     await log.delete(name, { forks: "copy" });
     print(name);
   }
@@ -109,7 +109,7 @@ async function thinAll(log: StoreLog): Promise<void> {
     for (const drop of ["reasoning", "boundaries"] as const) {
       const expected = await log.revision(name);
       const data = { drop, spans: [{ from: 1, to: events.length }] };
-      await log.thin(name, { expected, say: { type: "session.thinned", at: 1, data } });
+      await log.trim(name, { expected, say: { type: "session.thinned", time: 1, data } });
     }
     print(name);
   }
@@ -122,13 +122,13 @@ async function redactAll(log: EventLog, keys: string): Promise<void> {
     const name = `s-${number}`;
     const told = (id: string): NewEvent => ({
       type: "message.queued",
-      at: 1,
+      time: 1,
       data: { id, content: `secret of ${name}! ${id}`, delivery: "steer" },
     });
     await encrypted.append(name, "none", [told("stays"), told("goes")], { origin: "copied" });
     const from = { session: name, position: 2 };
     if (number % 2 === 0)
-      await encrypted.fork(`f-${number}`, [{ type: "session.forked", at: 9, data: { from } }]);
+      await encrypted.fork(`f-${number}`, [{ type: "session.forked", time: 9, data: { from } }]);
     await encrypted.erase(name, { ranges: [{ from: 2, to: 2 }] }, 3);
     print(name);
   }
@@ -139,7 +139,7 @@ async function fill(log: EventLog): Promise<void> {
   const text = "x".repeat(2000);
   try {
     for (;;) {
-      const large: NewEvent = { type: "part.text-delta", at: 0, data: { id: "0", text } };
+      const large: NewEvent = { type: "part.text-delta", time: 0, data: { id: "0", text } };
       acknowledged = (await log.append("s", acknowledged, [large], { origin: "copied" })).revision;
     }
   } catch (error) {

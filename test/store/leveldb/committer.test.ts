@@ -40,7 +40,7 @@ it("divides what is large into batches of about a megabyte, without dividing an 
   const before = database.counts.write;
   const event = {
     type: "part.text-delta",
-    at: 1,
+    time: 1,
     data: { id: "0", text: "x".repeat(100_000) },
   } as const;
   await Promise.all(Array.from({ length: 50 }, () => log.append("s", "any", [event])));

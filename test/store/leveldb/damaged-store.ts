@@ -76,7 +76,7 @@ export async function openDamaged(dir: string, { sessions, order }: Truth): Prom
   }
   const all = await collect(log.readAll());
   if (all.error !== undefined) expectDamage(all.error);
-  expect(all.read.map(({ session, event }) => `${session}:${event.seq}`)).toEqual(
+  expect(all.read.map(({ session, event }) => `${session}:${event.position}`)).toEqual(
     order.slice(0, all.read.length),
   );
   const list = await collect(log.list());
@@ -121,11 +121,11 @@ export async function repairDamaged(
     events: sums,
     sessions: (await Array.fromAsync(log.list())).length,
   });
-  for (const [session, { seq: _, ...event }] of ids) {
+  for (const [session, { position: _, ...event }] of ids) {
     const { position, revision, repeated } = await log.append(session, "any", [event], {
       origin: "copied",
     });
-    expect([repeated, all[position - 1]?.session, all[position - 1]?.event.seq]).toEqual([
+    expect([repeated, all[position - 1]?.session, all[position - 1]?.event.position]).toEqual([
       true,
       session,
       revision,

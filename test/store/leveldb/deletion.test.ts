@@ -14,7 +14,7 @@ import { traces } from "./traces.ts";
 
 /** An event with a text that is found again in the bytes of a file. */
 function secret(text: string, at = 1): NewEvent {
-  return { type: "unknown", at, data: { type: "secret.told", version: 1, data: text } };
+  return { type: "unknown", time: at, data: { type: "secret.told", version: 1, data: text } };
 }
 
 /** What a log says of its events. */
@@ -159,7 +159,9 @@ describe("a deletion that is cut short", () => {
     await log.delete("p", { forks: "copy" });
     expect(await Array.fromAsync(log.read("f"))).toEqual(before);
     const order = await Array.fromAsync(log.readAll());
-    expect(order.map(({ position, session, event }) => [position, session, event.seq])).toEqual([
+    expect(
+      order.map(({ position, session, event }) => [position, session, event.position]),
+    ).toEqual([
       [21, "f", 8],
       [22, "f", 9],
     ]);

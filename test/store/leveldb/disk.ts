@@ -150,7 +150,7 @@ export async function fill(
       const events = sessions.get(session) ?? [];
       sessions.set(session, events);
       const event = anyEvent(first + number, random);
-      events.push({ ...event, seq: events.length + 1 });
+      events.push({ ...event, position: events.length + 1 });
       const place = `${session}:${events.length}`;
       appends.push(
         log
@@ -169,11 +169,15 @@ function anyEvent(number: number, random: () => number): NewEvent {
   if (random() < 0.02)
     return {
       type: "message.queued",
-      at,
+      time: at,
       data: { id: `m${number}`, content: text, delivery: "steer" },
       id: `event ${number}`,
     };
   if (random() < 0.02)
-    return { type: "unknown", at, data: { type: "later.happened", version: 3, data: [text] } };
-  return { type: "part.text-delta", at, data: { id: "0", text } };
+    return {
+      type: "unknown",
+      time: at,
+      data: { type: "later.happened", version: 3, data: [text] },
+    };
+  return { type: "part.text-delta", time: at, data: { id: "0", text } };
 }

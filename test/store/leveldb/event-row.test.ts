@@ -8,7 +8,7 @@ import {
   envelopesIn,
   eventRows,
   eventsIn,
-  isSealedRow,
+  isMergedRow,
   ownEvents,
   replacingRows,
 } from "../../../src/store/leveldb/rows/event-row.ts";
@@ -27,14 +27,14 @@ const events: fc.Arbitrary<readonly NewEvent[]> = fc.array(
       arbitrary: fc
         .record({
           type: fc.constantFrom(...deltaTypes),
-          at: fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })),
+          time: fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true })),
           id: fc.constantFrom("0", "1"),
           text: fc.string({ unit: "grapheme" }),
         })
-        .map(({ type, at, id, text }): NewEvent =>
+        .map(({ type, time: at, id, text }): NewEvent =>
           type === "part.tool-input-delta"
-            ? { type, at: at || 0, data: { id, delta: text } }
-            : { type, at: at || 0, data: { id, text } },
+            ? { type, time: at || 0, data: { id, delta: text } }
+            : { type, time: at || 0, data: { id, text } },
         ),
     },
     ...[...deltaTypes, "part.text-end" as const].map((type) => eventOf(type)),
@@ -49,7 +49,7 @@ describe("the rows of an append", () => {
         const rows = [...eventRows(codec, "s", revision, appended)];
         const expected = stored(appended, revision + 1);
         expect(
-          rows.flatMap(({ row, seq }) => decodeRow(codec, row, { session: "s", seq })),
+          rows.flatMap(({ row, position }) => decodeRow(codec, row, { session: "s", position })),
         ).toEqual(expected);
         expect(rows.flatMap((row) => ownEvents(codec, "s", row))).toEqual(expected);
         expect(rows.map(({ row }) => eventsIn(row))).toEqual(rows.map((row) => row.events.length));
@@ -79,10 +79,10 @@ describe("the rows of an append", () => {
 
   it("are read as earlier releases wrote them: a text each, columns whole or short, sealed or not", () => {
     const all = [
-      { type: "part.text-delta", at: 5, data: { id: "b", text: "one" }, seq: 7 },
-      { type: "part.text-delta", at: 5, data: { id: "b", text: "" }, seq: 8 },
-      { type: "part.text-delta", at: 2, data: { id: "b", text: "\ud83d" }, seq: 9 },
-      { type: "part.text-delta", at: 2, data: { id: "b", text: "" }, seq: 10 },
+      { type: "part.text-delta", time: 5, data: { id: "b", text: "one" }, position: 7 },
+      { type: "part.text-delta", time: 5, data: { id: "b", text: "" }, position: 8 },
+      { type: "part.text-delta", time: 2, data: { id: "b", text: "\ud83d" }, position: 9 },
+      { type: "part.text-delta", time: 2, data: { id: "b", text: "" }, position: 10 },
     ];
     const runs = [
       '[4,"part.text-delta",1,5,"b",["one","","\\ud83d",""],[0,0,-3,0]]',
@@ -90,18 +90,18 @@ describe("the rows of an append", () => {
       '[4,"part.text-delta",1,5,"b",["one","","\\ud83d"],[0,0,-3],1]',
     ];
     for (const json of runs) {
-      const key = { session: "s", seq: 10 };
+      const key = { session: "s", position: 10 };
       const row = checksum(json, key) + json;
       expect(decodeRow(codec, row, key)).toEqual(all);
       expect(envelopesIn(row, key)).toEqual([{ at: 5 }, { at: 5 }, { at: 2 }, { at: 2 }]);
       expect(eventsIn(row)).toBe(4);
-      expect(isSealedRow(row)).toBe(json.endsWith(",1]"));
+      expect(isMergedRow(row)).toBe(json.endsWith(",1]"));
     }
   });
 
   it("hold deltas alone that are none, and spoil no other", () => {
     const untyped = (data: unknown): NewEvent => {
-      return { type: "part.text-delta", at: 1, data } as NewEvent;
+      return { type: "part.text-delta", time: 1, data } as NewEvent;
     };
     const odd = [
       { id: "0", text: 5 },
@@ -121,8 +121,8 @@ describe("the rows of an append", () => {
       ];
       expect(rows.map(({ events: held }) => held.length)).toEqual([2, 1, 2]);
       const [first, , last] = rows;
-      expect(decodeRow(codec, first?.row ?? "", { session: "s", seq: 2 })).toHaveLength(2);
-      expect(decodeRow(codec, last?.row ?? "", { session: "s", seq: 5 })).toHaveLength(2);
+      expect(decodeRow(codec, first?.row ?? "", { session: "s", position: 2 })).toHaveLength(2);
+      expect(decodeRow(codec, last?.row ?? "", { session: "s", position: 5 })).toHaveLength(2);
     }
   });
 
@@ -130,12 +130,12 @@ describe("the rows of an append", () => {
     for (const text of ["", '",1]', "],1]", "1"]) {
       const deltas = [1, 2].map((at): NewEvent => ({
         type: "part.text-delta",
-        at,
+        time: at,
         data: { id: "0", text },
       }));
       for (const make of [eventRows, replacingRows]) {
         const rows = [...make(codec, "s", 0, deltas)];
-        expect(rows.map(({ row }) => isSealedRow(row))).toEqual([make === replacingRows]);
+        expect(rows.map(({ row }) => isMergedRow(row))).toEqual([make === replacingRows]);
       }
     }
   });
@@ -144,9 +144,9 @@ describe("the rows of an append", () => {
 describe("a run that is not what was written", () => {
   const [run] = eventRows(codec, "s", 0, numberedUpTo(3));
   const row = run?.row ?? "";
-  const codeOf = (altered: string, seq = 3): string | undefined => {
+  const codeOf = (altered: string, position = 3): string | undefined => {
     try {
-      decodeRow(codec, altered, { session: "s", seq });
+      decodeRow(codec, altered, { session: "s", position });
     } catch (error) {
       return TurnlogError.isInstance(error) ? error.code : String(error);
     }
@@ -170,7 +170,7 @@ describe("a run that is not what was written", () => {
   it("is found when its columns are not those of its text, though its checksum is right", () => {
     const codeOfRun = (columns: string): string | undefined => {
       const json = `[3,"part.text-delta",1,5,"0",${columns}]`;
-      return codeOf(checksum(json, { session: "s", seq: 3 }) + json);
+      return codeOf(checksum(json, { session: "s", position: 3 }) + json);
     };
     expect(codeOfRun('"abc","$$$","###"')).toBeUndefined();
     expect(codeOfRun('"abc","#&",""')).toBeUndefined();
@@ -222,7 +222,7 @@ describe("a log in which deltas share rows", () => {
         );
         const global = await Array.fromAsync(fresh.readAll({ from }));
         expect(global.map(({ position, event }) => [position, event])).toEqual(
-          all.slice(from - 1).map((event) => [event.seq, event]),
+          all.slice(from - 1).map((event) => [event.position, event]),
         );
         const tail = fresh.subscribe("s", { from })[Symbol.asyncIterator]();
         expect(await take(tail)).toEqual(all[from - 1]);
@@ -238,9 +238,9 @@ describe("a log in which deltas share rows", () => {
     const first = log.subscribe("s")[Symbol.asyncIterator]();
     const later = log.subscribe("s", { from: 4 })[Symbol.asyncIterator]();
     await log.append("s", "none", numberedUpTo(6));
-    expect(await take(first)).toEqual({ ...numbered(1), seq: 1 });
+    expect(await take(first)).toEqual({ ...numbered(1), position: 1 });
     for (const number of [4, 5, 6]) {
-      expect(await take(later)).toEqual({ ...numbered(number), seq: number });
+      expect(await take(later)).toEqual({ ...numbered(number), position: number });
     }
     await first.return?.();
     await later.return?.();

@@ -82,7 +82,7 @@ async function write(log: EventLog): Promise<void> {
     const before = revision - texts.length;
     const appends = texts.map(async (text, index) => {
       const data = { id: "0", text };
-      await log.append("s", before + index, [{ type: "part.text-delta", at: 1, data }]);
+      await log.append("s", before + index, [{ type: "part.text-delta", time: 1, data }]);
       print(`ack ${text}`);
     });
     await Promise.all(appends);

@@ -118,11 +118,14 @@ it("does not take a session for a fork that was imported with the events it once
   const dir = await temporaryFolder();
   await family(dir);
   const log = await openLog({ dir });
-  const events = (await Array.fromAsync(log.read("late"))).map(({ seq: _, ...event }) => event);
+  const events = (await Array.fromAsync(log.read("late"))).map(
+    ({ position: _, ...event }) => event,
+  );
   for (const [index, event] of events.entries()) await log.append("imported", index, [event]);
   await log.close();
   await tamper(dir, async (rows) => {
-    for (let seq = 1; seq <= 8; seq++) await rows.del(`e/imported/00000000${seq}`);
+    for (let position = 1; position <= 8; position++)
+      await rows.del(`e/imported/00000000${position}`);
   });
   const report = await repairLog({ dir });
   expect(report.lost).toMatchObject([{ session: "imported", kept: 0, quarantined: 2, missing: 8 }]);

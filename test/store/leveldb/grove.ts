@@ -62,7 +62,7 @@ export class Grove {
   #write(name: string, events: SessionEvent[], added: readonly NewEvent[]): void {
     for (const event of stored(added, events.length + 1)) {
       events.push(event);
-      this.order.push(`${name}:${event.seq}`);
+      this.order.push(`${name}:${event.position}`);
     }
   }
 
@@ -117,13 +117,13 @@ export async function expectGrove(
     }
     const repeated = events.findLast(({ id }) => id !== undefined);
     if (repeated !== undefined) {
-      const { seq, ...event } = repeated;
+      const { position, ...event } = repeated;
       const again = await log.append(name, "any", [event], { origin: "copied" });
-      expect(again).toMatchObject({ repeated: true, revision: seq });
+      expect(again).toMatchObject({ repeated: true, revision: position });
     }
   }
   const all = await Array.fromAsync(log.readAll());
-  expect(all.map(({ session, event }) => `${session}:${event.seq}`)).toEqual(grove.order);
+  expect(all.map(({ session, event }) => `${session}:${event.position}`)).toEqual(grove.order);
   const deleted = await Array.fromAsync(log.deleted());
   expect(deleted.map(({ session }) => session)).toEqual(grove.deleted.toSorted());
   const list = await Array.fromAsync(log.list());

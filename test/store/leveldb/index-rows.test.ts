@@ -33,15 +33,15 @@ function listOf(rows: Rows): readonly SessionEntry[] {
   for (const [key, row] of rows) {
     const place = parseEventKey(key);
     if (place === undefined) continue;
-    const { session, seq } = place;
+    const { session, position } = place;
     const events = decodeRow(codec, row, place);
     const link = sessions.has(session) ? undefined : firstLink(row, place);
     const entry = sessions.get(session) ?? {
       session,
-      createdAt: events[0]?.at ?? 0,
+      createdAt: events[0]?.time ?? 0,
       ...(link === undefined ? {} : { forkedFrom: link }),
     };
-    sessions.set(session, { ...entry, revision: seq, updatedAt: events.at(-1)?.at ?? 0 });
+    sessions.set(session, { ...entry, revision: position, updatedAt: events.at(-1)?.time ?? 0 });
   }
   return [...sessions.values()];
 }
@@ -86,7 +86,7 @@ async function appendToMark(log: StoreLog, session: string, number: number): Pro
 }
 
 function link(session: string, position: number): NewEvent<"session.forked"> {
-  return { type: "session.forked", at: 5_000, data: { from: { session, position } } };
+  return { type: "session.forked", time: 5_000, data: { from: { session, position } } };
 }
 
 /** Sessions that begin, go on, branch off, are thinned and go, over several marks. */
@@ -298,8 +298,8 @@ async function change(dir: string, act: (rows: Level) => Promise<void>): Promise
 function rowAt(revision: number): string {
   const entry = {
     revision,
-    createdAt: alone(1).at,
-    updatedAt: alone(revision).at,
+    createdAt: alone(1).time,
+    updatedAt: alone(revision).time,
     link: undefined,
   };
   return indexRow("s", entry).row;

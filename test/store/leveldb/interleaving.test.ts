@@ -63,7 +63,7 @@ class Model {
     const events = this.events(name);
     const added = Array.from({ length: count }, (_, index) => ({
       ...numbered(++this.number, id),
-      seq: events.length + 1 + index,
+      position: events.length + 1 + index,
     }));
     events.push(...added);
     return added;
@@ -105,11 +105,12 @@ async function act(
       const [event] = found === undefined ? model.append(next.session, 1, next.id) : [found];
       if (event === undefined) return;
       started.push(
-        log
-          .append(next.session, "any", [event])
-          .then((appended) =>
-            expect(appended).toMatchObject({ revision: event.seq, repeated: found !== undefined }),
-          ),
+        log.append(next.session, "any", [event]).then((appended) =>
+          expect(appended).toMatchObject({
+            revision: event.position,
+            repeated: found !== undefined,
+          }),
+        ),
       );
       return;
     }

@@ -33,7 +33,7 @@ for (const durability of ["sync", "os"] satisfies Durability[]) {
         const acknowledged = Number(child.lines.at(-1));
 
         await using log = await openLog({ dir, durability });
-        const numbers = (await Array.fromAsync(log.read("s"))).map(({ at }) => at);
+        const numbers = (await Array.fromAsync(log.read("s"))).map(({ time: at }) => at);
         expect(numbers.length).toBeGreaterThanOrEqual(acknowledged);
         expect(numbers).toEqual(numbers.map((_, index) => index + 1));
         expect(await Array.fromAsync(log.list())).toEqual([

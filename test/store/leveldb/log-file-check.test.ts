@@ -30,7 +30,7 @@ async function logFile(lastSize: number): Promise<LogFile> {
   const text = (size: number): string => "x".repeat(size);
   const append = (size: number): Promise<unknown> =>
     log.append("s", "any", [
-      { type: "part.text-delta", at: 1, data: { id: "0", text: text(size) } },
+      { type: "part.text-delta", time: 1, data: { id: "0", text: text(size) } },
     ]);
   for (let batch = 0; batch < 20; batch++) await append(Math.floor(random() * 60_000));
   const [before] = await logFiles(dir, /\.log$/);

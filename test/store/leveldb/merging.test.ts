@@ -36,7 +36,7 @@ function note({ sessions, order }: Truth, session: string, events: readonly NewE
   const known = sessions.get(session) ?? [];
   sessions.set(session, known);
   for (const event of events) {
-    const stored = { ...event, seq: known.length + 1 };
+    const stored = { ...event, position: known.length + 1 };
     known.push(stored);
     order.push({ position: order.length + 1, session, event: stored });
   }
@@ -89,11 +89,11 @@ it(
         for (const [number, { session, count, block, type, ends, waits }] of appends.entries()) {
           const events = Array.from({ length: count }, (_, index): NewEvent => {
             const at = 1000 + 7 * number + index;
-            if (ends) return { type: "part.text-end", at, data: { id: block } };
+            if (ends) return { type: "part.text-end", time: at, data: { id: block } };
             const text = `${number}.${index} `;
             return type === "part.tool-input-delta"
-              ? { type, at, data: { id: block, delta: text } }
-              : { type, at, data: { id: block, text } };
+              ? { type, time: at, data: { id: block, delta: text } }
+              : { type, time: at, data: { id: block, text } };
           });
           note(truth, session, events);
           last = faulty.log.append(session, "any", events);
@@ -123,9 +123,9 @@ it(
       content += text.length;
       at += Math.floor(random() * 40);
       const isEnd = number % 300 === 0;
-      const delta: NewEvent = { type: "part.text-delta", at, data: { id: "0", text } };
+      const delta: NewEvent = { type: "part.text-delta", time: at, data: { id: "0", text } };
       await log.append("s", "any", [
-        isEnd ? { type: "part.text-end", at, data: { id: "0" } } : delta,
+        isEnd ? { type: "part.text-end", time: at, data: { id: "0" } } : delta,
       ]);
     }
     let bytes = 0;
@@ -160,13 +160,13 @@ it("shows a subscriber each delta as it comes, and the past in one row as the sa
   const events = [...numberedUpTo(40), alone(41)];
   for (const event of events) {
     await log.append("s", "any", [event]);
-    expect(await take(live)).toEqual({ ...event, seq: event.at - 1000 });
+    expect(await take(live)).toEqual({ ...event, position: event.time - 1000 });
   }
   await live.return?.();
   expect(await rows.keys({ gte: "e/", lt: "e0" }).all()).toHaveLength(2);
   const past = log.subscribe("s")[Symbol.asyncIterator]();
   for (const event of events) {
-    expect(await take(past)).toEqual({ ...event, seq: event.at - 1000 });
+    expect(await take(past)).toEqual({ ...event, position: event.time - 1000 });
   }
   await past.return?.();
   await log.close();

@@ -20,7 +20,7 @@ function part(index: number, size = SIZE): readonly NewEvent[] {
   const text = `${index}`.repeat(size);
   return [
     numbered(2 * index + 1),
-    { type: "part.raw", at: index, data: { rawValue: text }, id: `once-${index}` },
+    { type: "part.raw", time: index, data: { rawValue: text }, id: `once-${index}` },
   ];
 }
 

@@ -94,10 +94,10 @@ it("refuses all that would change the store, and makes none", async () => {
     const from = { session: "s", position: 2 };
     const refused = [
       () => log.append("s", 3, [numbered(4)]),
-      () => log.fork("f", [{ type: "session.forked", at: 1, data: { from } }]),
+      () => log.fork("f", [{ type: "session.forked", time: 1, data: { from } }]),
       () => log.saveSnapshot("s", { projection: "p", version: 1, position: 1, state: {} }),
       () => log.delete("s"),
-      () => log.thin("s", { expected: 3 }),
+      () => log.trim("s", { expected: 3 }),
       () => log.blobs.put(Buffer.from("another")),
       () => log.blobs.collect(async () => new Set()),
     ];
@@ -148,7 +148,7 @@ it("leaves keys as they are, and reads nothing that was said to be redacted", as
     const said = (id: string) =>
       ({
         type: "message.queued",
-        at: 1,
+        time: 1,
         data: { id, content: `${id}!`, delivery: "steer" },
       }) as const;
     await log.append("s", "none", [said("stays"), said("goes")]);

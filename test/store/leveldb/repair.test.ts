@@ -89,7 +89,7 @@ it("keeps a session up to its first gap, sets later rows aside, and leaves other
   expect(await Array.fromAsync(log.read("b"))).toEqual(stored(numberedUpTo(20, 1, alone)));
   const all = await Array.fromAsync(log.readAll());
   // The order is the old one without what was lost.
-  expect(all.slice(0, 22).map(({ session, event }) => session + event.seq)).toEqual([
+  expect(all.slice(0, 22).map(({ session, event }) => session + event.position)).toEqual([
     ...Array.from({ length: 10 }, (_, index) => [`a${index + 1}`, `b${index + 1}`]).flat(),
     "b11",
     "b12",

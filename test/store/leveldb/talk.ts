@@ -22,22 +22,28 @@ export function talk(name: string, steps = 40, length = 7): readonly NewEvent[] 
   let at = 1_790_000_000_000;
   const later = (): number => (at += 13);
   return Array.from({ length: steps }, (_, step): readonly NewEvent[] => [
-    { type: "unknown", at: later(), data: { type: "step.began", version: 1, data: step } },
-    { type: "part.reasoning-start", at: later(), data: { id: "r" } },
+    { type: "unknown", time: later(), data: { type: "step.began", version: 1, data: step } },
+    { type: "part.reasoning-start", time: later(), data: { id: "r" } },
     ...pieces(thoughtOf(name, step), length).map((text, index): NewEvent => {
       const metadata =
         index % 5 === 4 ? { providerMetadata: { p: { signature: `secret of ${name}` } } } : {};
-      return { type: "part.reasoning-delta", at: later(), data: { id: "r", text, ...metadata } };
+      return { type: "part.reasoning-delta", time: later(), data: { id: "r", text, ...metadata } };
     }),
-    { type: "part.reasoning-end", at: later(), data: { id: "r" } },
-    { type: "part.text-start", at: later(), data: { id: "t" } },
+    { type: "part.reasoning-end", time: later(), data: { id: "r" } },
+    { type: "part.text-start", time: later(), data: { id: "t" } },
     ...pieces(saidOf(name, step), length).flatMap((text, index): readonly NewEvent[] => [
-      { type: "part.text-delta", at: later(), data: { id: "t", text } },
+      { type: "part.text-delta", time: later(), data: { id: "t", text } },
       // Now and then another block goes on beside it.
       ...(index % 9 === 8
-        ? [{ type: "part.tool-input-delta" as const, at: later(), data: { id: "c", delta: text } }]
+        ? [
+            {
+              type: "part.tool-input-delta" as const,
+              time: later(),
+              data: { id: "c", delta: text },
+            },
+          ]
         : []),
     ]),
-    { type: "part.text-end", at: later(), data: { id: "t" } },
+    { type: "part.text-end", time: later(), data: { id: "t" } },
   ]).flat();
 }

@@ -7,11 +7,11 @@ import { MemoryLevel } from "memory-level";
 import { describe, expect, it } from "vitest";
 import {
   isLandmark,
-  thinned,
+  trimmed,
   type EventLog,
   type NewEvent,
   type SessionEvent,
-  type ThinnedContent,
+  type TrimmedContent,
 } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
@@ -30,12 +30,12 @@ import { traces } from "./traces.ts";
 async function thin(
   log: StoreLog,
   session: string,
-  drop: ThinnedContent,
+  drop: TrimmedContent,
   span: { readonly from?: number; readonly to?: number } = {},
 ) {
   const expected = await log.revision(session);
   const data = { drop, spans: [{ from: 1, to: expected, ...span }] };
-  return await log.thin(session, { expected, say: { type: "session.thinned", at: 7, data } });
+  return await log.trim(session, { expected, say: { type: "session.thinned", time: 7, data } });
 }
 
 /** Appended one by one, as they come from a provider; or together. */
@@ -98,10 +98,10 @@ describe("a session that was thinned", () => {
     const told = await thin(log, "s", "boundaries");
     const after = await Array.fromAsync(log.read("s"));
     expect(told).toMatchObject({ said: true, erased: true, revision: before.length + 1 });
-    expect(after.slice(0, -1).map(({ type, seq }) => [seq, type])).toEqual(
-      before.map(({ type, seq }) => [seq, type]),
+    expect(after.slice(0, -1).map(({ type, position }) => [position, type])).toEqual(
+      before.map(({ type, position }) => [position, type]),
     );
-    expect(after.at(-1)).toMatchObject({ type: "session.thinned", seq: before.length + 1 });
+    expect(after.at(-1)).toMatchObject({ type: "session.thinned", position: before.length + 1 });
     expect(texts(after)).toEqual(texts(before));
     expect(after.filter(isLandmark).slice(0, -1)).toEqual(before.filter(isLandmark));
     await soundRows(rows);
@@ -122,11 +122,11 @@ describe("a session that was thinned", () => {
       const was = await Array.fromAsync(log.read("s"));
       await thin(log, "s", drop, span);
       const is = await Array.fromAsync(log.read("s"));
-      expect(is.slice(0, was.length)).toEqual(thinned(was, [{ drop, spans: [span] }]));
+      expect(is.slice(0, was.length)).toEqual(trimmed(was, [{ drop, spans: [span] }]));
     }
     const rowsBefore = await rows.iterator().all();
     const expected = before.length + 2;
-    expect(await log.thin("s", { expected })).toMatchObject({ events: 0, said: false });
+    expect(await log.trim("s", { expected })).toMatchObject({ events: 0, said: false });
     expect(await thin(log, "s", "boundaries", span)).toMatchObject({ events: 0, said: false });
     expect(await rows.iterator().all()).toEqual(rowsBefore);
   });
@@ -136,10 +136,10 @@ describe("a session that was thinned", () => {
     const events = await filled(log, "s", talk("s", 5), 4);
     const before = await rows.iterator().all();
     const data = { drop: "boundaries", spans: [{ from: 1, to: events.length }] } as const;
-    const say = { type: "session.thinned", at: 7, data } as const;
-    const would = await log.thin("s", { expected: events.length, say, dryRun: true });
+    const say = { type: "session.thinned", time: 7, data } as const;
+    const would = await log.trim("s", { expected: events.length, say, dryRun: true });
     expect(await rows.iterator().all()).toEqual(before);
-    const done = await log.thin("s", { expected: events.length, say });
+    const done = await log.trim("s", { expected: events.length, say });
     // Nothing has left the files, as nothing was dropped.
     expect(would).toEqual({ ...done, revision: events.length, erased: false });
   });
@@ -222,8 +222,8 @@ it("a fork that is given its own copy has the events of one moment, whenever the
 /** A history with a step that is open: deltas mean nothing without one. */
 const opened = history.fold(history.initial, {
   type: "step.started",
-  seq: 1,
-  at: 1,
+  position: 1,
+  time: 1,
   data: {
     turn: 1,
     step: 1,
@@ -250,7 +250,7 @@ describe("thinning is refused", () => {
 
   it("where a hash chain covers it, the session's own or that of a fork", async () => {
     const { log } = await openFaultyLog();
-    const link = { type: "session.chained", at: 1, data: { digest: "0".repeat(64) } } as const;
+    const link = { type: "session.chained", time: 1, data: { digest: "0".repeat(64) } } as const;
     const events = talk("p", 4);
     await log.append("p", "none", events, { origin: "copied" });
     await log.fork("f", [forked("p", 500), numbered(1)]);
@@ -265,8 +265,8 @@ describe("thinning is refused", () => {
   it("where the session has gone on since it was chosen, or is not there", async () => {
     const { log } = await openFaultyLog();
     await log.append("s", "none", [numbered(1)], { origin: "copied" });
-    await fails("REVISION_CONFLICT", () => log.thin("s", { expected: 2 }));
-    await fails("SESSION_NOT_FOUND", () => log.thin("t", { expected: 0 }));
+    await fails("REVISION_CONFLICT", () => log.trim("s", { expected: 2 }));
+    await fails("SESSION_NOT_FOUND", () => log.trim("t", { expected: 0 }));
     expect(await log.revision("s")).toBe(1);
   });
 });
@@ -307,7 +307,7 @@ describe("a thinning that is cut short", () => {
       for (const [index, stretch] of (is ?? []).entries())
         expect([was?.[index], willBe?.[index]]).toContain(stretch);
       const expected = await again.revision("s");
-      if (expected > before.length) await again.thin("s", { expected });
+      if (expected > before.length) await again.trim("s", { expected });
       else await thin(again, "s", "boundaries");
       expect(await Array.fromAsync(again.read("s"))).toEqual(after);
       expect(await again.loadSnapshot("s", "p")).toMatchObject({ state });

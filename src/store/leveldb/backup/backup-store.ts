@@ -12,7 +12,7 @@ import {
   readFailure,
   storeFailure,
   checkedKey,
-  seal,
+  withChecksum,
 } from "../rows/index.ts";
 import { BatchWriter } from "../repair/index.ts";
 import {
@@ -102,7 +102,7 @@ async function writeCopy(
     copied = await copyRows(source, target, options);
     const { check } = copied;
     const batch = target.batch();
-    batch.put(checkedKey, seal(checkedKey, check.end));
+    batch.put(checkedKey, withChecksum(checkedKey, check.end));
     await batch.write({ sync: true });
     // Last: without this row nobody takes the database for a log.
     await writeFormat(target, newStore.generation);

@@ -17,7 +17,7 @@ import {
   numberOf,
   parseEventKey,
   readTombstone,
-  unseal,
+  checkedRow,
   SinceMark,
 } from "../rows/index.ts";
 import { placeSchema, ownFrom } from "../heads/index.ts";
@@ -78,7 +78,7 @@ export class RowCheck {
         this.#events(key, row);
         return row;
       case "i/":
-        if (unseal(key, row, placeSchema) !== undefined) return row;
+        if (checkedRow(key, row, placeSchema) !== undefined) return row;
         throw damagedAt(rest.slice(0, rest.indexOf("/")), 0, "the row of an event id is altered");
       case "s/":
         return this.#index(rest, row);
@@ -125,18 +125,18 @@ export class RowCheck {
   #events(key: string, row: string): void {
     const place = parseEventKey(key);
     if (place === undefined) throw commitDamage(0, `there is a row under the key ${key}`);
-    const { session, seq } = place;
-    if (!isIntact(row, place)) throw damagedAt(session, seq, "its checksum does not match");
+    const { session, position } = place;
+    if (!isIntact(row, place)) throw damagedAt(session, position, "its checksum does not match");
     const count = eventsIn(row);
-    const from = seq - count + 1;
-    const isLast = this.#since.of(session)?.to === seq;
+    const from = position - count + 1;
+    const isLast = this.#since.of(session)?.to === position;
     const updatedAt = isLast ? envelopesIn(row, place).at(-1)?.at : undefined;
     const held = this.#held.get(session);
     if (held === undefined) {
-      this.#held.set(session, { from, to: seq, updatedAt });
+      this.#held.set(session, { from, to: position, updatedAt });
       this.of += Math.max(0, (this.#recorded.get(session)?.from ?? from) - from);
     } else if (from !== held.to + 1) throw damagedAt(session, held.to + 1, "the event is missing");
-    else Object.assign(held, { to: seq, updatedAt });
+    else Object.assign(held, { to: position, updatedAt });
     this.events += count;
   }
 

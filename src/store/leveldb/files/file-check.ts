@@ -42,12 +42,12 @@ function assertGood(path: string, damage: FileDamage | undefined): void {
 
 function fileDamage(path: string, { offset, after }: FileDamage): TurnlogError {
   const place = after === undefined ? undefined : parseEventKey(after);
-  const where = place === undefined ? "" : `, from ${place.session}:${place.seq + 1} on`;
+  const where = place === undefined ? "" : `, from ${place.session}:${place.position + 1} on`;
   return new TurnlogError(
     "LOG_DAMAGED",
     `The log is damaged: ${path} is altered at byte ${offset}${where}. Nothing was changed. Copy the folder, then run \`turnlog repair\`.`,
     {
-      ...(place === undefined ? {} : { session: place.session, position: place.seq + 1 }),
+      ...(place === undefined ? {} : { session: place.session, position: place.position + 1 }),
       details: { path, offset },
     },
   );

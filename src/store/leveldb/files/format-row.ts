@@ -2,7 +2,14 @@
 
 import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
-import { firstOf, rowAt, type Database, formatKey, seal, unsealed } from "../rows/index.ts";
+import {
+  firstOf,
+  rowAt,
+  type Database,
+  formatKey,
+  withChecksum,
+  rowContent,
+} from "../rows/index.ts";
 import { assertStoreFormat, FORMAT } from "./store-file.ts";
 
 export interface Format {
@@ -25,7 +32,7 @@ export async function readFormat(
   dir: string,
 ): Promise<Format | "none" | "foreign"> {
   const row = await rowAt(database, formatKey);
-  const said = row === undefined ? undefined : unsealed(formatKey, row);
+  const said = row === undefined ? undefined : rowContent(formatKey, row);
   assertStoreFormat(said, dir);
   const format = formatSchema.safeParse(said, { jitless: true }).data;
   if (format !== undefined) return format;
@@ -36,7 +43,7 @@ export async function readFormat(
 export async function writeFormat(database: Database, generation: number): Promise<Format> {
   const format: Format = { format: FORMAT, generation };
   const batch = database.batch();
-  batch.put(formatKey, seal(formatKey, format));
+  batch.put(formatKey, withChecksum(formatKey, format));
   await batch.write({ sync: true });
   return format;
 }

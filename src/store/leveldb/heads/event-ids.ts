@@ -7,20 +7,20 @@ import {
   type Appended,
   type ForkPoint,
 } from "../../../events/index.ts";
-import { rowAt, type Database, damagedAt, readFailure, idKey, unseal } from "../rows/index.ts";
+import { rowAt, type Database, damagedAt, readFailure, idKey, checkedRow } from "../rows/index.ts";
 import type { Head, PendingBatch } from "./head.ts";
 import type { Lineage } from "./lineage.ts";
 import { z } from "zod";
 
 /** Position in the session and over all sessions. */
-export const placeSchema: z.ZodType<readonly [seq: number, position: number]> = z.tuple([
+export const placeSchema: z.ZodType<readonly [position: number, globalPosition: number]> = z.tuple([
   z.int().positive(),
   z.int().positive(),
 ]);
 
 interface Found {
-  readonly seq: number;
   readonly position: number;
+  readonly globalPosition: number;
   readonly batch?: PendingBatch;
 }
 
@@ -52,8 +52,12 @@ export async function findIds(
   // A fork that is not there yet cannot have been made by the events that it will share.
   if (places.length < ids.length || head.revision === 0)
     throw conflict(head, "some of its events are in the session already, some are not", ids);
-  const last = places.reduce((one, other) => (other.seq > one.seq ? other : one));
-  const appended: Appended = { revision: last.seq, position: last.position, repeated: true };
+  const last = places.reduce((one, other) => (other.position > one.position ? other : one));
+  const appended: Appended = {
+    revision: last.position,
+    position: last.globalPosition,
+    repeated: true,
+  };
   return {
     appended: last.batch === undefined ? Promise.resolve(appended) : last.batch.promise(appended),
   };
@@ -68,7 +72,7 @@ async function find(
 ): Promise<Found | undefined> {
   for await (const { owner, to } of lineage.of(session, link)) {
     const place = lineage.known(owner)?.ids.get(id) ?? (await stored(database, owner, id));
-    if (place !== undefined && place.seq <= to) return place;
+    if (place !== undefined && place.position <= to) return place;
   }
   return undefined;
 }
@@ -82,10 +86,10 @@ async function stored(database: Database, session: string, id: string): Promise<
     throw readFailure(error, session, 0);
   }
   if (row === undefined) return undefined;
-  const place = unseal(key, row, placeSchema);
+  const place = checkedRow(key, row, placeSchema);
   if (place === undefined)
     throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
-  return { seq: place[0], position: place[1] };
+  return { position: place[0], globalPosition: place[1] };
 }
 
 export function conflict(head: Head, why: string, ids: readonly string[]): TurnlogError {

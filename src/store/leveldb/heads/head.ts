@@ -12,8 +12,8 @@ export interface PendingBatch {
 
 /** Where an event stands: its position in the session and over all sessions. */
 interface Place {
-  readonly seq: number;
   readonly position: number;
+  readonly globalPosition: number;
   /** The batch that writes it, as long as it is not written. */
   readonly batch: PendingBatch;
 }

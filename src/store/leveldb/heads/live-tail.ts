@@ -38,22 +38,22 @@ export class LiveTail {
 
   /** Keeps a row that is queued; it is shown when it is written. */
   push(row: EventRow): void {
-    const from = row.seq - row.events.length + 1;
+    const from = row.position - row.events.length + 1;
     if (this.#rows.at(-1)?.to !== from - 1) this.#rows.length = 0;
-    this.#rows.push({ from, to: row.seq, held: { row } });
+    this.#rows.push({ from, to: row.position, held: { row } });
     if (this.#rows.length >= 2 * CAPACITY) this.#rows.splice(0, CAPACITY);
   }
 
   /** The written events from a position on that share its row, when that is still here. */
-  from(seq: number): readonly SessionEvent[] | undefined {
-    if (seq > this.#committed) return undefined;
-    const found = this.#rows.findLast(({ from }) => from <= seq);
-    if (found === undefined || found.to < seq) return undefined;
+  from(position: number): readonly SessionEvent[] | undefined {
+    if (position > this.#committed) return undefined;
+    const found = this.#rows.findLast(({ from }) => from <= position);
+    if (found === undefined || found.to < position) return undefined;
     const { held, from } = found;
     // Frozen, as all subscribers are shown the same ones.
     const events = "events" in held ? held.events : deepFreeze(this.#decode(held.row));
     found.held = { events };
-    return seq === from ? events : events.slice(seq - from);
+    return position === from ? events : events.slice(position - from);
   }
 
   advance(committed: number): void {

@@ -17,7 +17,7 @@ import {
   commitKey,
   numberOf,
   under,
-  unseal,
+  checkedRow,
   SinceMark,
 } from "../rows/index.ts";
 import { commits } from "./global-reader.ts";
@@ -69,7 +69,7 @@ async function chainEnd(database: Database): Promise<ChainMark> {
 /** A mark that cannot be read counts as none: then everything is checked. */
 export async function lastChecked(database: Database): Promise<ChainMark> {
   const row = await rowAt(database, checkedKey);
-  return (row === undefined ? undefined : unseal(checkedKey, row, markSchema)) ?? chainStart;
+  return (row === undefined ? undefined : checkedRow(checkedKey, row, markSchema)) ?? chainStart;
 }
 
 function isSame(one: ChainMark, other: ChainMark): boolean {

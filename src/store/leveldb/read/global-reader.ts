@@ -49,7 +49,7 @@ export async function* readGlobal(
       if (rows === undefined) continue;
       for (const row of await rows) {
         yield* read.events(row, next);
-        next = Math.max(next, row.position + row.to - row.from + 1);
+        next = Math.max(next, row.globalPosition + row.to - row.from + 1);
       }
     }
     if (ahead !== undefined) for (const row of await ahead) yield* read.events(row, next);
@@ -71,21 +71,21 @@ class RowReader {
     this.#end = end;
   }
 
-  *events({ position, session, from, to, seq, row }: PlacedRow, next: number) {
-    if (position + to - from < next) return;
+  *events({ globalPosition, session, from, to, position, row }: PlacedRow, next: number) {
+    if (globalPosition + to - from < next) return;
     let last = this.#last.get(session);
     if (last?.row !== row) {
       try {
-        last = { row, events: decodeRow(this.#codec, row, { session, seq }) };
+        last = { row, events: decodeRow(this.#codec, row, { session, position }) };
       } catch (error) {
-        throw placed(error, position - from);
+        throw placed(error, globalPosition - from);
       }
     }
-    if (to < seq) this.#last.set(session, last);
+    if (to < position) this.#last.set(session, last);
     else this.#last.delete(session);
     for (const event of last.events) {
-      const place = position + event.seq - from;
-      if (event.seq >= from && event.seq <= to && place >= next && place <= this.#end)
+      const place = globalPosition + event.position - from;
+      if (event.position >= from && event.position <= to && place >= next && place <= this.#end)
         yield { position: place, session, event };
     }
   }

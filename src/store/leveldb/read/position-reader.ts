@@ -12,7 +12,7 @@ import { readShared, type SharedSource } from "./shared-reader.ts";
 /** Where an event is stored. */
 interface Place {
   readonly owner: string;
-  readonly seq: number;
+  readonly position: number;
 }
 
 /**
@@ -25,19 +25,19 @@ export async function readPositions(
   positions: readonly number[],
 ): Promise<readonly SessionEvent[]> {
   const { session, committed } = head;
-  const written = positions.filter((seq) => seq >= 1 && seq <= committed);
+  const written = positions.filter((position) => position >= 1 && position <= committed);
   if (written.length === 0) return [];
   const places = await placesOf(source, head, written);
   const fetched = pagesOf(places).map((page) => fetch(source.database, page));
   const events: SessionEvent[] = [];
   for (const fetching of fetched) {
     const { places: page, rows, error } = await fetching;
-    if (rows === undefined) throw readFailure(error, session, page[0]?.seq ?? 1);
+    if (rows === undefined) throw readFailure(error, session, page[0]?.position ?? 1);
     for (const [index, place] of page.entries()) {
       const event = eventIn(source.codec, rows[index], place);
       if (event !== undefined) events.push(event);
       else {
-        const span = { from: place.seq, to: place.seq, backwards: false };
+        const span = { from: place.position, to: place.position, backwards: false };
         for await (const read of readShared(source, head, span)) events.push(read);
       }
     }
@@ -62,7 +62,7 @@ interface Page {
 
 /** Never rejects, as whoever waits for it may have given up before. */
 function fetch(database: Database, places: readonly Place[]): Promise<Page> {
-  return database.getMany(places.map(({ owner, seq }) => eventKey(owner, seq))).then(
+  return database.getMany(places.map(({ owner, position }) => eventKey(owner, position))).then(
     (rows) => ({ places, rows }),
     (error: unknown) => ({ places, error }),
   );
@@ -74,21 +74,22 @@ async function placesOf(
   positions: readonly number[],
 ): Promise<readonly Place[]> {
   // Most sessions are no forks, and own all that they have.
-  if (link === undefined) return positions.map((seq) => ({ owner: session, seq }));
+  if (link === undefined) return positions.map((position) => ({ owner: session, position }));
   const first = Math.min(...positions);
   const owners = new Map<number, string>();
   for await (const { owner, from, to } of lineage.of(session, link)) {
-    for (const seq of positions) if (from <= seq && seq <= to) owners.set(seq, owner);
+    for (const position of positions)
+      if (from <= position && position <= to) owners.set(position, owner);
     if (from <= first) break;
   }
-  return positions.map((seq) => ({ owner: owners.get(seq) ?? session, seq }));
+  return positions.map((position) => ({ owner: owners.get(position) ?? session, position }));
 }
 
 /** The event of a row, the last where it is a run; undefined where it cannot be read. */
 function eventIn(codec: Codec, row: string | undefined, place: Place): SessionEvent | undefined {
   if (row === undefined) return undefined;
   try {
-    return decodeRow(codec, row, { session: place.owner, seq: place.seq }).at(-1);
+    return decodeRow(codec, row, { session: place.owner, position: place.position }).at(-1);
   } catch (error) {
     // Read once more, it is told under the name that was asked for.
     if (TurnlogError.isInstance(error)) return undefined;

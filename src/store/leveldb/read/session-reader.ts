@@ -32,7 +32,7 @@ export async function* readSpan(
 ): AsyncGenerator<SessionEvent> {
   if (from > to) return;
   const step = backwards ? -1 : 1;
-  let seq = backwards ? to : from;
+  let position = backwards ? to : from;
   const end = (backwards ? from : to) + step;
   const scan = database.iterator({
     gte: eventKey(session, from),
@@ -41,7 +41,7 @@ export async function* readSpan(
     reverse: backwards,
     highWaterMarkBytes: CHUNK_BYTES,
   });
-  const remaining = (): number => step * (end - seq);
+  const remaining = (): number => step * (end - position);
   const fetch = (): Promise<Chunk> =>
     scan.nextv(Math.min(CHUNK, remaining())).then(
       (rows) => ({ rows }),
@@ -49,22 +49,22 @@ export async function* readSpan(
     );
   let ahead: Promise<Chunk> | undefined;
   try {
-    while (seq !== end) {
+    while (position !== end) {
       const chunk = await (ahead ?? fetch());
-      if ("error" in chunk) throw readFailure(chunk.error, session, seq);
-      if (chunk.rows.length === 0) throw missing(session, seq);
+      if ("error" in chunk) throw readFailure(chunk.error, session, position);
+      if (chunk.rows.length === 0) throw missing(session, position);
       // Each row holds an event at least: where there are as many, no more may be needed.
       ahead = chunk.rows.length < remaining() ? fetch() : undefined;
       for (const [key, row] of chunk.rows) {
         const last = numberOf(key);
-        const events = decodeRow(codec, row, { session, seq: last });
+        const events = decodeRow(codec, row, { session, position: last });
         const first = last - events.length + 1;
-        if (backwards ? last < seq : first > seq) throw missing(session, seq);
-        for (; seq !== end && seq >= first && seq <= last; seq += step) {
-          const event = events[seq - first];
+        if (backwards ? last < position : first > position) throw missing(session, position);
+        for (; position !== end && position >= first && position <= last; position += step) {
+          const event = events[position - first];
           if (event !== undefined) yield event;
         }
-        if (seq === end) break;
+        if (position === end) break;
       }
     }
   } finally {
@@ -72,6 +72,10 @@ export async function* readSpan(
   }
 }
 
-function missing(session: string, seq: number): TurnlogError {
-  return damagedAt(session, seq, "the event is missing, though the session's index row counts it");
+function missing(session: string, position: number): TurnlogError {
+  return damagedAt(
+    session,
+    position,
+    "the event is missing, though the session's index row counts it",
+  );
 }

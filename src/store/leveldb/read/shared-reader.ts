@@ -42,8 +42,8 @@ async function* readLine(
     try {
       for await (const event of readStretches(source, session, from, rest)) {
         yield event;
-        const { seq } = event;
-        rest = rest.backwards ? { ...rest, to: seq - 1 } : { ...rest, from: seq + 1 };
+        const { position } = event;
+        rest = rest.backwards ? { ...rest, to: position - 1 } : { ...rest, from: position + 1 };
       }
       return;
     } catch (error) {

@@ -1,7 +1,13 @@
 /** Snapshots are a cache: one that cannot be read counts as none. */
 
 import type { Snapshot } from "../../../events/index.ts";
-import { type Database, readFailure, snapshotKey, seal, unsealed } from "../rows/index.ts";
+import {
+  type Database,
+  readFailure,
+  snapshotKey,
+  withChecksum,
+  rowContent,
+} from "../rows/index.ts";
 
 /** The row of a snapshot. */
 export function snapshotRow(
@@ -9,7 +15,7 @@ export function snapshotRow(
   snapshot: Snapshot,
 ): { readonly key: string; readonly row: string } {
   const key = snapshotKey(session, snapshot.projection);
-  return { key, row: seal(key, snapshot) };
+  return { key, row: withChecksum(key, snapshot) };
 }
 
 /** The snapshot in a row, with whose it is; undefined when it is not what was written there. */
@@ -18,7 +24,7 @@ export function snapshotIn(
   row: string,
 ): { readonly session: string; readonly snapshot: Snapshot } | undefined {
   const session = key.slice(2, key.indexOf("/", 2));
-  const snapshot = unsealedSnapshot(key, row);
+  const snapshot = checkedSnapshot(key, row);
   const fits = snapshot !== undefined && key === snapshotKey(session, snapshot.projection);
   return fits ? { session, snapshot } : undefined;
 }
@@ -46,7 +52,7 @@ export class SnapshotReader {
     } catch (error) {
       throw readFailure(error, session, revision);
     }
-    const snapshot = row === undefined ? undefined : unsealedSnapshot(key, row);
+    const snapshot = row === undefined ? undefined : checkedSnapshot(key, row);
     return snapshot === undefined || snapshot.position > revision ? undefined : snapshot;
   }
 
@@ -70,8 +76,8 @@ export class SnapshotReader {
   }
 }
 
-function unsealedSnapshot(key: string, row: string): Snapshot | undefined {
-  const value = unsealed(key, row);
+function checkedSnapshot(key: string, row: string): Snapshot | undefined {
+  const value = rowContent(key, row);
   return isSnapshot(value) ? value : undefined;
 }
 

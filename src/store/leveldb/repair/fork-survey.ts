@@ -13,7 +13,7 @@ import { ownEvents, type SessionSurvey } from "./session-survey.ts";
  */
 export async function linkOf(
   database: Database,
-  place: { readonly session: string; readonly seq: number },
+  place: { readonly session: string; readonly position: number },
   row: string,
 ): Promise<ForkPoint | undefined> {
   const link = firstLink(row, place);

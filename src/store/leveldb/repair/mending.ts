@@ -14,7 +14,7 @@ import {
   parseEventKey,
   quarantineKey,
   tombstoneKey,
-  seal,
+  withChecksum,
 } from "../rows/index.ts";
 import { BatchWriter } from "./batch-writer.ts";
 import { writeFormat } from "../files/index.ts";
@@ -40,10 +40,10 @@ export async function mend(
     await writer.put(key, row);
   }
   for (const [key, { place }] of idPlaces(survey.sessions, survey.order))
-    await writer.put(key, seal(key, place));
+    await writer.put(key, withChecksum(key, place));
   for (const [session, row] of survey.deleted) await writer.put(tombstoneKey(session), row);
   const end = await writeCommits(writer, survey.sessions, survey.order);
-  await writer.put(checkedKey, seal(checkedKey, end));
+  await writer.put(checkedKey, withChecksum(checkedKey, end));
   await writer.flush();
   return end;
 }
@@ -56,7 +56,7 @@ async function copyRows(source: Database, writer: BatchWriter, survey: Survey): 
     if (survey.deleted.has(sessionOf(key))) continue;
     const place = parseEventKey(key);
     if (place !== undefined) {
-      const good = place.seq <= (survey.sessions.get(place.session)?.kept ?? 0);
+      const good = place.position <= (survey.sessions.get(place.session)?.kept ?? 0);
       await writer.put(good ? key : quarantineKey(key), row);
     } else if (strays.has(key)) await writer.put(quarantineKey(key), row);
     else if (key.startsWith("q/")) await writer.put(key, row);
@@ -90,11 +90,11 @@ async function writeCommits(
   for (const { session, from, count } of order) {
     const seals = sessions.get(session)?.seals;
     let events = 0;
-    for (let seq = from; seq < from + count; seq++) {
+    for (let position = from; position < from + count; position++) {
       events++;
-      const sealed = seals?.get(seq);
+      const sealed = seals?.get(position);
       if (sealed === undefined) continue;
-      const index = indexes.get(session) ?? builder.enter(session, seq - events + 1);
+      const index = indexes.get(session) ?? builder.enter(session, position - events + 1);
       indexes.set(session, index);
       builder.add(index, events, sealed);
       events = 0;

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BatchWriter } from "./batch-writer.ts";
-import { type Database, isSealedRow } from "../rows/index.ts";
+import { type Database, isMergedRow } from "../rows/index.ts";
 import {
   damageInLog,
   rowsOfLog,
@@ -25,7 +25,7 @@ const REWRITTEN = /^[cmns]\//;
 
 /** Whether a row may stand in the place of an older one under its key. */
 function replaces(key: string, row: string): boolean {
-  return REWRITTEN.test(key) || (key.startsWith("e/") && isSealedRow(row));
+  return REWRITTEN.test(key) || (key.startsWith("e/") && isMergedRow(row));
 }
 
 /** What is wrong with the files themselves, a sentence each. */

@@ -16,7 +16,7 @@ export interface SessionSurvey {
   readonly seals: Map<number, string>;
   /** Kept rows that were sealed: their events, both ends included, in order. */
   readonly sealed: { readonly from: number; readonly to: number }[];
-  readonly ids: { readonly seq: number; readonly id: string }[];
+  readonly ids: { readonly position: number; readonly id: string }[];
   createdAt: number;
   updatedAt: number;
   /** Events in rows after the kept ones; a row that cannot be read counts as one. */

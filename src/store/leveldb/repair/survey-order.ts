@@ -12,7 +12,7 @@ import {
   idKey,
   numberOf,
   under,
-  unseal,
+  checkedRow,
   type SinceMark,
 } from "../rows/index.ts";
 import { placeSchema } from "../heads/index.ts";
@@ -71,8 +71,9 @@ export async function surveyOrder(
       const done = placed.get(session) ?? firstPlaced(survey);
       const end = Math.min(last, survey.kept);
       if (from !== done + 1 || end !== last) broken++;
-      isSealed ||= touchesSealed(survey, from, end);
-      for (let seq = from; seq <= end; seq++) seals.push(survey.seals.get(seq) ?? "");
+      isSealed ||= touchesMerged(survey, from, end);
+      for (let position = from; position <= end; position++)
+        seals.push(survey.seals.get(position) ?? "");
       if (end <= done) continue;
       order.push({ session, from: done + 1, count: end - done });
       placed.set(session, end);
@@ -106,23 +107,25 @@ async function copiedBefore(
 ): Promise<number> {
   if (from <= (link?.position ?? 0) + 1 || from > kept) return 0;
   const row = await rowAt(database, eventKey(session, from));
-  return row === undefined || firstLink(row, { session, seq: from }) === undefined ? 0 : from - 1;
+  return row === undefined || firstLink(row, { session, position: from }) === undefined
+    ? 0
+    : from - 1;
 }
 
 /** Whether some of the events stand in a row that was sealed. */
-function touchesSealed({ sealed }: SessionSurvey, from: number, to: number): boolean {
+function touchesMerged({ sealed }: SessionSurvey, from: number, to: number): boolean {
   const before = lowerBound(sealed, from);
   const row = sealed[before];
   return row !== undefined && row.from <= to;
 }
 
 /** The index of the first row that does not end before a position. */
-function lowerBound(rows: SessionSurvey["sealed"], seq: number): number {
+function lowerBound(rows: SessionSurvey["sealed"], position: number): number {
   let low = 0;
   let high = rows.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((rows[middle]?.to ?? 0) < seq) low = middle + 1;
+    if ((rows[middle]?.to ?? 0) < position) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -140,11 +143,11 @@ export function idPlaces(
     const ids = sessions.get(session)?.ids ?? [];
     let index = next.get(session) ?? 0;
     for (let found = ids[index]; found !== undefined; found = ids[++index]) {
-      if (found.seq >= from + count) break;
+      if (found.position >= from + count) break;
       // One that was copied has the place of the event that it is a copy of, which is not known here.
-      const isCopied = found.seq < from;
-      const place = position + (isCopied ? 1 : found.seq - from + 1);
-      places.set(idKey(session, found.id), { place: [found.seq, place], isCopied });
+      const isCopied = found.position < from;
+      const place = position + (isCopied ? 1 : found.position - from + 1);
+      places.set(idKey(session, found.id), { place: [found.position, place], isCopied });
     }
     next.set(session, index);
     position += count;
@@ -153,7 +156,7 @@ export function idPlaces(
 }
 
 interface IdPlace {
-  readonly place: readonly [seq: number, position: number];
+  readonly place: readonly [position: number, position: number];
   readonly isCopied: boolean;
 }
 
@@ -167,10 +170,10 @@ export async function surveyIds(
   let wrong = 0;
   for await (const [key, row] of allRows(database, under("i/"))) {
     const expected = places.get(key);
-    const stored = unseal(key, row, placeSchema);
-    const [seq, position] = expected?.place ?? [];
-    const isRight = expected?.isCopied === true || stored?.[1] === position;
-    if (stored === undefined || stored[0] !== seq || !isRight) wrong++;
+    const stored = checkedRow(key, row, placeSchema);
+    const [position, globalPosition] = expected?.place ?? [];
+    const isRight = expected?.isCopied === true || stored?.[1] === globalPosition;
+    if (stored === undefined || stored[0] !== position || !isRight) wrong++;
     else places.delete(key);
   }
   wrong += places.size;

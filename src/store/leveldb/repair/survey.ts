@@ -9,13 +9,13 @@ import {
   allRows,
   type Database,
   envelopesIn,
-  isSealedRow,
+  isMergedRow,
   readIndex,
   parseEventKey,
   sessionKey,
   tombstoneKey,
   under,
-  sealOf,
+  checksumOf,
   SinceMark,
   readTombstone,
 } from "../rows/index.ts";
@@ -79,26 +79,26 @@ async function surveyEvents(
       strays.push(key);
       continue;
     }
-    const { session, seq } = place;
+    const { session, position } = place;
     const survey = surveyed(sessions, session);
     const events = envelopesIn(row, place);
     // A key that is altered may name any session and any position: it proves nothing.
-    if (events.length > 0) survey.known = Math.max(survey.known, seq);
-    if (survey.kept === 0 && survey.after === 0 && seq > events.length) {
+    if (events.length > 0) survey.known = Math.max(survey.known, position);
+    if (survey.kept === 0 && survey.after === 0 && position > events.length) {
       survey.link = await linkOf(database, place, row);
       survey.kept = survey.link?.position ?? 0;
     }
-    if (seq !== survey.kept + events.length || survey.after > 0 || events.length === 0) {
+    if (position !== survey.kept + events.length || survey.after > 0 || events.length === 0) {
       survey.after += Math.max(1, events.length);
       continue;
     }
-    survey.seals.set(seq, sealOf(row));
-    if (isSealedRow(row)) survey.sealed.push({ from: survey.kept + 1, to: seq });
+    survey.seals.set(position, checksumOf(row));
+    if (isMergedRow(row)) survey.sealed.push({ from: survey.kept + 1, to: position });
     for (const { at, id } of events) {
       survey.kept++;
       if (survey.kept === ownFrom(survey.link)) survey.createdAt = at;
       survey.updatedAt = at;
-      if (id !== undefined) survey.ids.push({ seq: survey.kept, id });
+      if (id !== undefined) survey.ids.push({ position: survey.kept, id });
     }
   }
 }

@@ -18,7 +18,7 @@ const codec = createCodec();
 export function blobsIn(key: string, row: string): readonly StoredBlob[] {
   const place = row.includes('"blob.stored"') ? parseEventKey(key) : undefined;
   if (place === undefined) return [];
-  return decodeRow(codec, row, place).flatMap(({ type, data, seq: position }) =>
+  return decodeRow(codec, row, place).flatMap(({ type, data, position }) =>
     type === "blob.stored" ? [{ sha256: data.sha256, session: place.session, position }] : [],
   );
 }

@@ -8,7 +8,7 @@
 import { z } from "zod";
 import { crc32 } from "node:zlib";
 import { commitKey } from "./keys.ts";
-import { seal, sealOf, unsealed } from "./row-checksum.ts";
+import { withChecksum, checksumOf, rowContent } from "./row-checksum.ts";
 
 /** Events of one session that follow each other directly in the global order. */
 interface Run {
@@ -131,9 +131,9 @@ export class CommitBuilder {
   finish(previous: string, end?: string): FinishedCommit {
     const key = commitKey(this.position);
     const stored: Stored = [previous, crc32(this.#seals), this.#sessions, this.#runs];
-    const row = seal(key, end === undefined ? stored : [...stored, end]);
+    const row = withChecksum(key, end === undefined ? stored : [...stored, end]);
     const position = this.position + this.#count - 1;
-    return { key, row, previous, mark: { position, seal: end ?? sealOf(row) } };
+    return { key, row, previous, mark: { position, seal: end ?? checksumOf(row) } };
   }
 }
 
@@ -152,9 +152,9 @@ export function sumOf(seals: readonly string[]): number {
 
 /** The record of a row; undefined when it is not what was written there. */
 export function readCommit(position: number, row: string): CommitRecord | undefined {
-  const stored = unsealed(commitKey(position), row);
+  const stored = rowContent(commitKey(position), row);
   if (!isStored(stored)) return undefined;
-  const [previous, sums, sessions, pairs, end = sealOf(row)] = stored;
+  const [previous, sums, sessions, pairs, end = checksumOf(row)] = stored;
   const next = sessions.map(([, from]) => from);
   const runs: Run[] = [];
   let count = 0;

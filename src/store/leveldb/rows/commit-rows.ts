@@ -6,25 +6,25 @@ import { allRows, type Database } from "./database.ts";
 import { LONGEST_RUN } from "./delta-run.ts";
 import { damagedAt, readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
-import { eventsIn, isSealedRow } from "./event-row.ts";
-import { sealOf } from "./row-checksum.ts";
+import { eventsIn, isMergedRow } from "./event-row.ts";
+import { checksumOf } from "./row-checksum.ts";
 import { isDeleted } from "./tombstone.ts";
 
 /** A row of a commit, or the part of it that the commit wrote: a sealed row may be of several. */
 export interface PlacedRow {
   /** The global position of `from`. */
-  readonly position: number;
+  readonly globalPosition: number;
   readonly session: string;
   /** The positions that the commit wrote, both included. */
   readonly from: number;
   readonly to: number;
   /** The position of its key. */
-  readonly seq: number;
+  readonly position: number;
   readonly row: string;
 }
 
 /** The rows of one session by the positions of their keys, which ascend. */
-type Rows = readonly (readonly [seq: number, row: string])[];
+type Rows = readonly (readonly [position: number, row: string])[];
 
 /** From this many events on a scan is cheaper than single look-ups. */
 const SCAN_FROM = 8;
@@ -41,40 +41,40 @@ export async function commitRows(
   const rows = await rowsBySession(database, record, gone);
   const indexes = new Map<string, number>();
   const placed: PlacedRow[] = [];
-  let { position } = record;
+  let { position: globalPosition } = record;
   for (const { session, from, count } of record.runs) {
     if (gone.has(session)) {
-      position += count;
+      globalPosition += count;
       continue;
     }
     const own = rows.get(session) ?? [];
     let index = indexes.get(session) ?? 0;
     let next = from;
     while (next < from + count) {
-      const [seq, row] = own[index] ?? [0, ""];
-      if (seq < next || seq - eventsIn(row) + 1 > next) {
+      const [position, row] = own[index] ?? [0, ""];
+      if (position < next || position - eventsIn(row) + 1 > next) {
         if (!(await isDeleted(database, session))) throw missing(session, next);
         gone.add(session);
         return await commitRows(database, record, gone);
       }
-      const to = Math.min(seq, from + count - 1);
-      placed.push({ position, session, from: next, to, seq, row });
-      position += to - next + 1;
+      const to = Math.min(position, from + count - 1);
+      placed.push({ globalPosition, session, from: next, to, position, row });
+      globalPosition += to - next + 1;
       next = to + 1;
-      if (to === seq) index++;
+      if (to === position) index++;
     }
     indexes.set(session, index);
   }
   // Rows that were sealed or deleted since are not those that the batch wrote; each has its own checksum.
-  const sealed = placed.some(({ row }) => isSealedRow(row));
+  const sealed = placed.some(({ row }) => isMergedRow(row));
   const isWhole = record.runs.every(({ session }) => !gone.has(session));
-  if (!sealed && isWhole && sumOf(placed.map(({ row }) => sealOf(row))) !== record.sums)
+  if (!sealed && isWhole && sumOf(placed.map(({ row }) => checksumOf(row))) !== record.sums)
     throw altered(record, placed);
   return placed;
 }
 
-function missing(session: string, seq: number): TurnlogError {
-  return damagedAt(session, seq, "the event is missing, though a commit record names it");
+function missing(session: string, position: number): TurnlogError {
+  return damagedAt(session, position, "the event is missing, though a commit record names it");
 }
 
 async function rowsBySession(
@@ -141,7 +141,7 @@ async function lookUp(
 /** Names the row that was altered, where one is: otherwise rows have changed places. */
 function altered({ runs, position }: CommitRecord, placed: readonly PlacedRow[]): TurnlogError {
   const row = placed.find((one) => !isIntact(one.row, one));
-  if (row !== undefined) return damagedAt(row.session, row.seq, "its checksum does not match");
+  if (row !== undefined) return damagedAt(row.session, row.position, "its checksum does not match");
   const { session, from } = runs[0] ?? { session: "", from: 0 };
   return damagedAt(
     session,

@@ -49,7 +49,7 @@ const head = [
   z.int(),
   z.string(),
 ] as const;
-const sealedMark = z.literal(1).optional();
+const mergedMark = z.literal(1).optional();
 const columnSchema = z.string().transform((column, context) => {
   const numbers = columnNumbers(column);
   if (numbers !== undefined) return numbers;
@@ -58,7 +58,7 @@ const columnSchema = z.string().transform((column, context) => {
 });
 /** All texts as one, their lengths, and the gaps between their times. */
 const joinedSchema = z
-  .tuple([...head, z.string(), columnSchema, columnSchema, sealedMark])
+  .tuple([...head, z.string(), columnSchema, columnSchema, mergedMark])
   .transform(([count, type, version, firstAt, id, text, lengths, gaps], context): Run => {
     const texts = textsOf(text, lengths);
     if (texts !== undefined) return { count, type, version, firstAt, id, texts, gaps };
@@ -71,7 +71,7 @@ const joinedSchema = z
   });
 /** As earlier releases wrote them: a text each. */
 const apartSchema = z
-  .tuple([...head, z.array(z.string()), z.array(z.int()), sealedMark])
+  .tuple([...head, z.array(z.string()), z.array(z.int()), mergedMark])
   .transform(([count, type, version, firstAt, id, texts, gaps]): Run => {
     return { count, type, version, firstAt, id, texts, gaps };
   });
@@ -96,7 +96,7 @@ function textsOf(text: string, lengths: readonly number[]): readonly string[] | 
 
 /** Whether an event can stand in a run: it has nothing but its text, its block and its time. */
 export function isPlainDelta(event: NewEvent): event is Delta {
-  if (event.id !== undefined || !Number.isSafeInteger(event.at)) return false;
+  if (event.id !== undefined || !Number.isSafeInteger(event.time)) return false;
   switch (event.type) {
     case "part.text-delta":
     case "part.reasoning-delta":
@@ -130,24 +130,24 @@ export function encodeRun(
   let text = "";
   const lengths: number[] = [];
   const gaps: number[] = [];
-  let { at } = first;
+  let { time: at } = first;
   for (const delta of deltas) {
     const said = textOf(delta);
     text += said;
     lengths.push(said.length);
-    gaps.push(delta.at - at);
-    at = delta.at;
+    gaps.push(delta.time - at);
+    at = delta.time;
   }
   const { type, data } = first;
   const version = eventVersions[type] ?? 1;
   const columns = [text, numberColumn(lengths), numberColumn(gaps)];
-  const run = [deltas.length, type, version, first.at, data.id, ...columns];
+  const run = [deltas.length, type, version, first.time, data.id, ...columns];
   const json = JSON.stringify(sealed ? [...run, 1] : run);
   return checksum(json, key) + json;
 }
 
 /** Whether a run was sealed, without reading it: the gaps of another one end it, in quotes or in brackets. */
-export function isSealedRun(row: string): boolean {
+export function isMergedRun(row: string): boolean {
   return row.endsWith('",1]') || row.endsWith("],1]");
 }
 
@@ -164,9 +164,9 @@ export function decodeRun(stored: unknown, key: RowKey, eventOf: FieldsReader): 
   if (run === undefined) throw damaged(key, "it is not a run of deltas");
   const { count, type, version, id, texts } = run;
   return timesOf(run).map((at, index) => {
-    const seq = key.seq - count + 1 + index;
+    const position = key.position - count + 1 + index;
     const data = { id, [textField[type]]: texts[index] ?? "" };
-    return eventOf([type, version, at, data], { session: key.session, seq });
+    return eventOf([type, version, at, data], { session: key.session, position });
   });
 }
 

@@ -23,7 +23,7 @@ import {
   decodeRun,
   encodeRun,
   isPlainDelta,
-  isSealedRun,
+  isMergedRun,
   LONGEST_RUN,
   runTimes,
   type Delta,
@@ -36,7 +36,7 @@ const BODY = CHECKSUM_LENGTH + 1;
 
 export interface EventRow {
   /** The last of its positions, which is that of its key. */
-  readonly seq: number;
+  readonly position: number;
   readonly events: readonly NewEvent[];
   readonly row: string;
 }
@@ -48,17 +48,17 @@ export function eventsIn(row: string): number {
 }
 
 /** Whether a row took the place of others, which commits had named before. */
-export function isSealedRow(row: string): boolean {
-  return eventsIn(row) > 1 ? isSealedRun(row) : row.endsWith("null,1]") || row.endsWith('",1]');
+export function isMergedRow(row: string): boolean {
+  return eventsIn(row) > 1 ? isMergedRun(row) : row.endsWith("null,1]") || row.endsWith('",1]');
 }
 
 /** One row in the place of several, which hold deltas of one block that follow each other. */
-export function sealedRow(session: string, rows: readonly EventRow[]): EventRow | undefined {
+export function mergedRow(session: string, rows: readonly EventRow[]): EventRow | undefined {
   const events = rows.flatMap((row) => row.events.filter(isPlainDelta));
   const [first] = events;
-  const seq = rows.at(-1)?.seq;
-  if (first === undefined || seq === undefined) return undefined;
-  return { seq, events, row: encodeRun(events, first, { session, seq }, true) };
+  const position = rows.at(-1)?.position;
+  if (first === undefined || position === undefined) return undefined;
+  return { position, events, row: encodeRun(events, first, { session, position }, true) };
 }
 
 /** The rows that take the place of those of the same events, whose first stands behind `revision`. */
@@ -86,22 +86,22 @@ export function* eventRows(
   events: readonly NewEvent[],
   replaces = false,
 ): Generator<EventRow> {
-  let seq = revision;
+  let position = revision;
   for (let from = 0; from < events.length;) {
     const run = runFrom(events, from);
     const [first] = run;
     const event = events[from];
     if (event === undefined) return;
     if (first === undefined || run.length === 1) {
-      seq++;
+      position++;
       from++;
-      const key = { session, seq };
+      const key = { session, position };
       const row = replaces ? replacingRow(codec, event, key) : codec.encode(event, key);
-      yield { seq, events: [event], row };
+      yield { position, events: [event], row };
     } else {
-      seq += run.length;
+      position += run.length;
       from += run.length;
-      yield { seq, events: run, row: encodeRun(run, first, { session, seq }, replaces) };
+      yield { position, events: run, row: encodeRun(run, first, { session, position }, replaces) };
     }
   }
 }
@@ -146,7 +146,7 @@ export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
   const stored = ownJson(row);
   if (!isStoredFields(stored) || stored[0] !== "session.forked") return undefined;
   const link = linkSchema.safeParse(stored[3]).data?.from;
-  return link?.position === key.seq - 1 ? link : undefined;
+  return link?.position === key.position - 1 ? link : undefined;
 }
 
 /**
@@ -156,8 +156,11 @@ export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
 export function ownEvents(
   codec: Codec,
   session: string,
-  { seq, row, events }: EventRow,
+  { position, row, events }: EventRow,
 ): readonly SessionEvent[] {
-  if (events.length === 1) return [codec.decodeOwn(row, { session, seq })];
-  return events.map((event, index) => ({ ...event, seq: seq - events.length + 1 + index }));
+  if (events.length === 1) return [codec.decodeOwn(row, { session, position })];
+  return events.map((event, index) => ({
+    ...event,
+    position: position - events.length + 1 + index,
+  }));
 }

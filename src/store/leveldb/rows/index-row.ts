@@ -3,7 +3,7 @@
 import { z } from "zod";
 import type { ForkPoint } from "../../../events/index.ts";
 import { sessionKey } from "./keys.ts";
-import { seal, unseal } from "./row-checksum.ts";
+import { withChecksum, checkedRow } from "./row-checksum.ts";
 
 export interface IndexEntry {
   /** The last position. */
@@ -27,12 +27,12 @@ export function indexRow(
 ): { readonly key: string; readonly row: string } {
   const key = sessionKey(session);
   const end = link === undefined ? [] : [[link.session, link.position]];
-  return { key, row: seal(key, [revision, createdAt, updatedAt, ...end]) };
+  return { key, row: withChecksum(key, [revision, createdAt, updatedAt, ...end]) };
 }
 
 /** What a row says; undefined when it is not what was written there. */
 export function readIndex(session: string, row: string): IndexEntry | undefined {
-  const stored = unseal(sessionKey(session), row, indexSchema);
+  const stored = checkedRow(sessionKey(session), row, indexSchema);
   if (stored === undefined) return undefined;
   const [revision, createdAt, updatedAt, link] = stored;
   return {

@@ -32,10 +32,10 @@ export {
   eventRows,
   eventsIn,
   firstLink,
-  isSealedRow,
+  isMergedRow,
   ownEvents,
   replacingRows,
-  sealedRow,
+  mergedRow,
 } from "./event-row.ts";
 export {
   closedError,
@@ -69,7 +69,7 @@ export {
   tombstoneKey,
   under,
 } from "./keys.ts";
-export { seal, sealOf, unseal, unsealed } from "./row-checksum.ts";
+export { withChecksum, checksumOf, checkedRow, rowContent } from "./row-checksum.ts";
 export { SinceMark } from "./since-mark.ts";
 export { type Span, SpareRows } from "./spare-rows.ts";
 export { type StagedMark, dropStaged, eraseStaged, readStaged, stagedRow } from "./staged-row.ts";

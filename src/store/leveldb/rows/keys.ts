@@ -35,8 +35,8 @@ export function eventPrefix(session: string): string {
   return `e/${session}/`;
 }
 
-export function eventKey(session: string, seq: number): string {
-  return eventPrefix(session) + fixedWidth(seq);
+export function eventKey(session: string, position: number): string {
+  return eventPrefix(session) + fixedWidth(position);
 }
 
 export function sessionKey(session: string): string {
@@ -76,9 +76,9 @@ export function quarantineKey(key: string): string {
 /** Session and position of an event's key; undefined when it is not one. */
 export function parseEventKey(
   key: string,
-): { readonly session: string; readonly seq: number } | undefined {
+): { readonly session: string; readonly position: number } | undefined {
   const match = EVENT_KEY.exec(key);
-  return match?.[1] === undefined ? undefined : { session: match[1], seq: numberOf(key) };
+  return match?.[1] === undefined ? undefined : { session: match[1], position: numberOf(key) };
 }
 
 /** All keys that begin with a prefix which ends in `/`. */

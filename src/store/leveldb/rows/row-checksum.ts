@@ -8,28 +8,28 @@ import type { z } from "zod";
 import { CHECKSUM_LENGTH, ownJson, seededChecksum } from "../../../events/index.ts";
 
 /** The checksum at the beginning of any row. */
-export function sealOf(row: string): string {
+export function checksumOf(row: string): string {
   return row.slice(0, CHECKSUM_LENGTH);
 }
 
 /** The stored form of a value under a key. */
-export function seal(key: string, value: unknown): string {
+export function withChecksum(key: string, value: unknown): string {
   const json = JSON.stringify(value);
   return seededChecksum(json, crc32(key)) + json;
 }
 
 /** The value of a stored row, or undefined when the row is not what was written there. */
-export function unseal<Value>(
+export function checkedRow<Value>(
   key: string,
   row: string,
   schema: z.ZodType<Value>,
 ): Value | undefined {
   // Each of these schemas reads few rows in a process: compiling one would take longer than all of them.
-  return schema.safeParse(unsealed(key, row), { jitless: true }).data;
+  return schema.safeParse(rowContent(key, row), { jitless: true }).data;
 }
 
 /** What a row says whose form is not known yet; undefined when its checksum does not match or it is no JSON. */
-export function unsealed(key: string, row: string): unknown {
+export function rowContent(key: string, row: string): unknown {
   const json = row.slice(CHECKSUM_LENGTH);
-  return sealOf(row) === seededChecksum(json, crc32(key)) ? ownJson(row) : undefined;
+  return checksumOf(row) === seededChecksum(json, crc32(key)) ? ownJson(row) : undefined;
 }

@@ -8,7 +8,7 @@ import { markSchema, type ChainMark } from "./commit-record.ts";
 import { rowAt, type Database, type WriteBatch } from "./database.ts";
 import { damagedAt } from "./failures.ts";
 import { checkedKey, commitKey, rangesOf, stagedKey, under } from "./keys.ts";
-import { seal, unseal } from "./row-checksum.ts";
+import { withChecksum, checkedRow } from "./row-checksum.ts";
 
 export interface StagedMark {
   readonly session: string;
@@ -28,14 +28,14 @@ const stagedSchema: z.ZodType<StagedMark> = z.object({
 const PAGE = 1000;
 
 export function stagedRow(mark: StagedMark): readonly [key: string, row: string] {
-  return [stagedKey, seal(stagedKey, mark)];
+  return [stagedKey, withChecksum(stagedKey, mark)];
 }
 
 /** @throws TurnlogError `LOG_DAMAGED` */
 export async function readStaged(database: Database): Promise<StagedMark | undefined> {
   const row = await rowAt(database, stagedKey);
   if (row === undefined) return undefined;
-  const mark = unseal(stagedKey, row, stagedSchema);
+  const mark = checkedRow(stagedKey, row, stagedSchema);
   if (mark === undefined)
     throw damagedAt("a session", 0, "the mark of an import that was not finished is altered");
   return mark;
@@ -69,7 +69,7 @@ export async function eraseStaged(
     }
   }
   await write((rows) => {
-    rows.put(checkedKey, seal(checkedKey, checked));
+    rows.put(checkedKey, withChecksum(checkedKey, checked));
     rows.del(stagedKey);
   });
 }

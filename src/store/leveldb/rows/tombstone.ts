@@ -8,7 +8,7 @@ import { z } from "zod";
 import { rowAt, type Database } from "./database.ts";
 import { readFailure } from "./failures.ts";
 import { tombstoneKey } from "./keys.ts";
-import { seal, unseal } from "./row-checksum.ts";
+import { withChecksum, checkedRow } from "./row-checksum.ts";
 
 const tombstoneSchema = z.tuple([z.int().positive()]);
 
@@ -18,12 +18,12 @@ export function tombstoneRow(
   revision: number,
 ): { readonly key: string; readonly row: string } {
   const key = tombstoneKey(session);
-  return { key, row: seal(key, [revision]) };
+  return { key, row: withChecksum(key, [revision]) };
 }
 
 /** The last position that the session had; undefined when the row is not what was written there. */
 export function readTombstone(session: string, row: string): number | undefined {
-  return unseal(tombstoneKey(session), row, tombstoneSchema)?.[0];
+  return checkedRow(tombstoneKey(session), row, tombstoneSchema)?.[0];
 }
 
 /** Whether a session was deleted. That there is a row is enough: an altered one brings nobody back. */

@@ -14,7 +14,7 @@ import {
   erasureKey,
   rangesOf,
   under,
-  seal,
+  withChecksum,
   type Span,
 } from "../rows/index.ts";
 import type { ScannedDatabase } from "../read/index.ts";
@@ -42,7 +42,7 @@ export class Erasure {
   note(session: string): readonly [key: string, row: string] | undefined {
     if (this.#options.eraser === undefined) return undefined;
     const key = erasureKey(session);
-    return [key, seal(key, [])];
+    return [key, withChecksum(key, [])];
   }
 
   /**

@@ -53,7 +53,7 @@ async function caughtUp(
     const entry = stored === undefined ? undefined : readIndex(session, stored);
     if (entry === undefined || !since.isBehind(session, entry)) return undefined;
     const last = await rowAt(database, eventKey(session, revision));
-    const end = envelopesIn(last ?? "", { session, seq: revision }).at(-1);
+    const end = envelopesIn(last ?? "", { session, position: revision }).at(-1);
     // An event that is not there is missed when the session is read: its index row counts it.
     return indexRow(session, since.caughtUp(session, entry, end?.at));
   } catch (error) {

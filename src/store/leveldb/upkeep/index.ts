@@ -4,4 +4,4 @@ export { type CheckedRows, checkRows } from "./checked-rows.ts";
 export { Deletion } from "./deletion.ts";
 export { type Eraser, Erasure, eraseLeft } from "./erasure.ts";
 export { catchUpIndex } from "./index-catch-up.ts";
-export { type ThinOptions, type ThinnedSession, Thinning } from "./trimming.ts";
+export { type TrimOptions, type TrimmedSession, Trimming } from "./trimming.ts";

@@ -5,8 +5,8 @@ import {
   type SessionEvent,
   type Codec,
   isLandmark,
-  thinned,
-  type ThinningRule,
+  trimmed,
+  type TrimRule,
 } from "../../../events/index.ts";
 import {
   allRows,
@@ -20,7 +20,7 @@ import {
 } from "../rows/index.ts";
 
 /** What can be written alone: whoever reads finds each block of it as it was, or as it is to be. */
-export interface ThinnedRows {
+export interface TrimmedRows {
   /** Keys of rows whose place others have taken. */
   readonly gone: readonly string[];
   readonly rows: readonly (readonly [key: string, row: string])[];
@@ -31,7 +31,7 @@ export interface ThinnedRows {
   readonly after: number;
 }
 
-export interface ThinningPlace {
+export interface TrimPlace {
   readonly session: string;
   /** The session's own events. */
   readonly from: number;
@@ -46,22 +46,22 @@ interface OldRow {
 
 /**
  * What changes, from landmark to landmark.
- * @param isCut - As for {@link thinned}.
+ * @param isCut - As for {@link trimmed}.
  * @throws TurnlogError `LOG_DAMAGED` and what the codec throws
  */
-export async function* thinnedRows(
+export async function* trimmedRows(
   database: Database,
   codec: Codec,
-  { session, from, to }: ThinningPlace,
-  rules: readonly ThinningRule[],
+  { session, from, to }: TrimPlace,
+  rules: readonly TrimRule[],
   isCut: (position: number) => boolean,
-): AsyncGenerator<ThinnedRows> {
+): AsyncGenerator<TrimmedRows> {
   const spans = rules.flatMap((rule) => rule.spans);
   const concerns = (first: number, last: number): boolean =>
     spans.some((span) => span.from <= last && first <= span.to);
   let rows: OldRow[] = [];
   let next = from;
-  const change = function* (): Generator<ThinnedRows> {
+  const change = function* (): Generator<TrimmedRows> {
     const changed = changedRows(codec, session, rows, rules, isCut);
     rows = [];
     if (changed !== undefined) yield changed;
@@ -70,15 +70,15 @@ export async function* thinnedRows(
     gte: eventKey(session, from),
     lte: eventKey(session, to),
   })) {
-    const seq = numberOf(key);
-    const first = seq - eventsIn(row) + 1;
+    const position = numberOf(key);
+    const first = position - eventsIn(row) + 1;
     if (first !== next) throw damagedAt(session, next, "the event is missing");
-    next = seq + 1;
-    if (!concerns(first, seq)) {
+    next = position + 1;
+    if (!concerns(first, position)) {
       yield* change();
       continue;
     }
-    const events = decodeRow(codec, row, { session, seq });
+    const events = decodeRow(codec, row, { session, position });
     if (events.some(isLandmark)) yield* change();
     else rows.push({ key, row, events });
   }
@@ -89,10 +89,10 @@ function changedRows(
   codec: Codec,
   session: string,
   old: readonly OldRow[],
-  rules: readonly ThinningRule[],
+  rules: readonly TrimRule[],
   isCut: (position: number) => boolean,
-): ThinnedRows | undefined {
-  const left = thinned(
+): TrimmedRows | undefined {
+  const left = trimmed(
     old.flatMap(({ events }) => events),
     rules,
     isCut,
@@ -131,7 +131,7 @@ class RowChange {
     this.#run.push(...left);
   }
 
-  finish(): ThinnedRows | undefined {
+  finish(): TrimmedRows | undefined {
     this.#write();
     if (this.#events === 0) return undefined;
     return {
@@ -146,9 +146,9 @@ class RowChange {
   #write(): void {
     const [first] = this.#run;
     if (first === undefined) return;
-    const rows = replacingRows(this.#codec, this.#session, first.seq - 1, this.#run);
-    for (const { seq, row } of rows) {
-      const key = eventKey(this.#session, seq);
+    const rows = replacingRows(this.#codec, this.#session, first.position - 1, this.#run);
+    for (const { position, row } of rows) {
+      const key = eventKey(this.#session, position);
       this.#gone.delete(key);
       this.#rows.push([key, row]);
       this.#after += key.length + Buffer.byteLength(row);

@@ -9,16 +9,16 @@ import {
   type SessionEvent,
   TurnlogError,
   digestIn,
-  type ThinningRule,
+  type TrimRule,
 } from "../../../events/index.ts";
 import type { Appender, Committer } from "../write/index.ts";
 import { allRows, eventRows, under } from "../rows/index.ts";
 import type { Erasure } from "./erasure.ts";
 import { type Head, type Heads, ownFrom } from "../heads/index.ts";
 import { listSessions, readShared, type SharedSource } from "../read/index.ts";
-import { thinnedRows, type ThinnedRows, type ThinningPlace } from "./trimmed-rows.ts";
+import { trimmedRows, type TrimmedRows, type TrimPlace } from "./trimmed-rows.ts";
 
-export interface ThinOptions {
+export interface TrimOptions {
   /** The session's last position, at which what is to be dropped was chosen. */
   readonly expected: number;
   /** What is to be dropped beside what its events say already; left out, that is carried out to its end. */
@@ -28,7 +28,7 @@ export interface ThinOptions {
 }
 
 /** What a session has lost. */
-export interface ThinnedSession {
+export interface TrimmedSession {
   readonly session: string;
   /** Its last position now. */
   readonly revision: number;
@@ -46,7 +46,7 @@ export interface ThinnedSession {
 /** Bytes of new rows that are written at once, unless those between two landmarks are more. */
 const BATCH_BYTES = 64 * 1024;
 
-export interface ThinningOptions {
+export interface TrimmingOptions {
   readonly source: SharedSource;
   readonly heads: Heads;
   readonly committer: Committer;
@@ -56,8 +56,8 @@ export interface ThinningOptions {
 
 /** What is to be done with a session. */
 interface Work {
-  readonly place: ThinningPlace;
-  readonly rules: readonly ThinningRule[];
+  readonly place: TrimPlace;
+  readonly rules: readonly TrimRule[];
   readonly isCut: (position: number) => boolean;
 }
 
@@ -67,15 +67,15 @@ interface Sharing {
   readonly to: number;
 }
 
-export class Thinning {
-  readonly #options: ThinningOptions;
+export class Trimming {
+  readonly #options: TrimmingOptions;
 
-  constructor(options: ThinningOptions) {
+  constructor(options: TrimmingOptions) {
     this.#options = options;
   }
 
   /** @throws TurnlogError as `StoreLog.thin` */
-  async thin(session: string, options: ThinOptions): Promise<ThinnedSession> {
+  async trim(session: string, options: TrimOptions): Promise<TrimmedSession> {
     const { heads, appender, erasure } = this.#options;
     const head = heads.of(session);
     const done = await appender.alone(head, async () => {
@@ -95,8 +95,8 @@ export class Thinning {
 
   async #thinAlone(
     head: Head,
-    { say, dryRun = false }: ThinOptions,
-  ): Promise<Omit<ThinnedSession, "session" | "erased">> {
+    { say, dryRun = false }: TrimOptions,
+  ): Promise<Omit<TrimmedSession, "session" | "erased">> {
     const { committer } = this.#options;
     await committer.flushed();
     const { said, links } = await this.#read(head);
@@ -125,12 +125,12 @@ export class Thinning {
   /** What its own events say of dropping, and where its hash chain has links. */
   async #read(
     head: Head,
-  ): Promise<{ readonly said: readonly ThinningRule[]; readonly links: readonly number[] }> {
-    const said: ThinningRule[] = [];
+  ): Promise<{ readonly said: readonly TrimRule[]; readonly links: readonly number[] }> {
+    const said: TrimRule[] = [];
     const links: number[] = [];
     for await (const event of this.#events(head, ownFrom(head.link))) {
       if (event.type === "session.thinned") said.push(event.data);
-      if (digestIn(event) !== undefined) links.push(event.seq);
+      if (digestIn(event) !== undefined) links.push(event.position);
     }
     return { said, links };
   }
@@ -158,7 +158,7 @@ export class Thinning {
   async #refuse(
     session: string,
     found: {
-      readonly rules: readonly ThinningRule[];
+      readonly rules: readonly TrimRule[];
       readonly first: number;
       readonly links: readonly number[];
       readonly sharing: readonly Sharing[];
@@ -179,7 +179,7 @@ export class Thinning {
     }
   }
 
-  async #measure(work: Work): Promise<Pick<ThinnedSession, "events" | "before" | "after">> {
+  async #measure(work: Work): Promise<Pick<TrimmedSession, "events" | "before" | "after">> {
     const sum = { events: 0, before: 0, after: 0 };
     for await (const { events, before, after } of this.#changes(work)) {
       sum.events += events;
@@ -189,9 +189,9 @@ export class Thinning {
     return sum;
   }
 
-  #changes({ place, rules, isCut }: Work): AsyncGenerator<ThinnedRows> {
+  #changes({ place, rules, isCut }: Work): AsyncGenerator<TrimmedRows> {
     const { database, codec } = this.#options.source;
-    return thinnedRows(database, codec, place, rules, isCut);
+    return trimmedRows(database, codec, place, rules, isCut);
   }
 
   async #write(head: Head, work: Work): Promise<void> {
@@ -207,7 +207,7 @@ export class Thinning {
       const note = erasure.note(session);
       if (note !== undefined) rows.put(...note);
     });
-    let due: ThinnedRows[] = [];
+    let due: TrimmedRows[] = [];
     let bytes = 0;
     const flush = async (): Promise<void> => {
       const changes = due;

@@ -248,7 +248,7 @@ export class Appender {
     try {
       for (const row of eventRows(this.#options.codec, session, revision, events)) rows.push(row);
     } catch (error) {
-      const position = (rows.at(-1)?.seq ?? revision) + 1;
+      const position = (rows.at(-1)?.position ?? revision) + 1;
       throw new TurnlogError(
         "EVENT_INVALID",
         `An event of type ${events[position - revision - 1]?.type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,

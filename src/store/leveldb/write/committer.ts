@@ -16,13 +16,13 @@ import {
 } from "../heads/index.ts";
 import {
   ChainMarks,
-  seal,
-  sealOf,
+  withChecksum,
+  checksumOf,
   type ChainMark,
   type Database,
   type WriteBatch,
   writeFailure,
-  sealedRow,
+  mergedRow,
   type EventRow,
   checkedKey,
   fixedWidth,
@@ -105,10 +105,10 @@ export class Committer {
     const batch = this.#open();
     const share = batch.share(head);
     for (const written of rows) {
-      const { seq, row, events } = written;
+      const { position, row, events } = written;
       this.#seal(head, head.loose.take(written), batch);
-      batch.put(head.prefix + fixedWidth(seq), row);
-      batch.record.add(share.index, events.length, sealOf(row));
+      batch.put(head.prefix + fixedWidth(position), row);
+      batch.record.add(share.index, events.length, checksumOf(row));
       head.tail?.push(written);
       for (const event of events) this.#place(event, head, share, batch);
     }
@@ -118,30 +118,30 @@ export class Committer {
 
   /** Puts one row in the place of several, which are written or are about to be. */
   #seal(head: Head, loose: readonly EventRow[], batch: Batch): void {
-    const sealed = sealedRow(head.session, loose);
+    const sealed = mergedRow(head.session, loose);
     if (sealed === undefined) return;
     let from = "";
     let bytes = 0;
-    for (const { seq, row } of loose) {
-      const key = head.prefix + fixedWidth(seq);
-      if (seq !== sealed.seq) batch.del(key);
+    for (const { position, row } of loose) {
+      const key = head.prefix + fixedWidth(position);
+      if (position !== sealed.position) batch.del(key);
       if (from === "") from = key;
       bytes += key.length + row.length;
     }
-    const key = head.prefix + fixedWidth(sealed.seq);
+    const key = head.prefix + fixedWidth(sealed.position);
     batch.put(key, sealed.row);
     this.#spare.note(head.session, { from, to: key }, bytes);
   }
 
-  #place({ at, id }: NewEvent, head: Head, share: BatchShare, batch: Batch): void {
-    const seq = ++head.revision;
-    const position = ++this.#position;
+  #place({ time: at, id }: NewEvent, head: Head, share: BatchShare, batch: Batch): void {
+    const position = ++head.revision;
+    const globalPosition = ++this.#position;
     share.updatedAt = at;
-    if (seq === ownFrom(head.link)) head.createdAt = at;
+    if (position === ownFrom(head.link)) head.createdAt = at;
     if (id === undefined) return;
     const key = idKey(head.session, id);
-    batch.put(key, seal(key, [seq, position]));
-    head.ids.set(id, { seq, position, batch });
+    batch.put(key, withChecksum(key, [position, globalPosition]));
+    head.ids.set(id, { position, globalPosition, batch });
     (share.ids ??= []).push(id);
   }
 
@@ -275,7 +275,7 @@ export class Committer {
       this.#loose.clear();
     } else this.#marks.wrote(batch.size);
     const moved = this.#marks.move();
-    if (moved !== undefined) batch.put(checkedKey, seal(checkedKey, moved));
+    if (moved !== undefined) batch.put(checkedKey, withChecksum(checkedKey, moved));
     return end;
   }
 

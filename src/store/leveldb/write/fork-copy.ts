@@ -28,8 +28,8 @@ import {
   numberOf,
   sessionKey,
   under,
-  seal,
-  unseal,
+  withChecksum,
+  checkedRow,
 } from "../rows/index.ts";
 import { placeSchema, type Head, type Stretch } from "../heads/index.ts";
 import { type SharedSource, snapshotIn, snapshotRow } from "../read/index.ts";
@@ -57,16 +57,17 @@ export async function forkCopy(
   const rows: KeyedRow[] = [];
   let { createdAt } = entry;
   let next = stretch.from;
-  for await (const [seq, row] of ownRows(source, session, stretch)) {
-    const events = envelopesIn(row, { session, seq });
+  for await (const [position, row] of ownRows(source, session, stretch)) {
+    const events = envelopesIn(row, { session, position });
     // As when they are read: nothing is taken from behind a gap.
-    if (seq !== next + events.length - 1) throw unreadable(session, next, stretch.owner);
+    if (position !== next + events.length - 1) throw unreadable(session, next, stretch.owner);
     if (next === stretch.from) createdAt = events[0]?.at ?? createdAt;
-    rows.push([eventKey(session, seq), row]);
+    rows.push([eventKey(session, position), row]);
     for (const { id } of events) {
-      if (id !== undefined) rows.push(await idRow(source, session, stretch.owner, { id, seq }));
+      if (id !== undefined)
+        rows.push(await idRow(source, session, stretch.owner, { id, position }));
     }
-    next = seq + 1;
+    next = position + 1;
   }
   if (next !== stretch.to + 1) throw unreadable(session, next, stretch.owner);
   for await (const row of snapshotRows(source, session, stretch)) rows.push(row);
@@ -95,19 +96,19 @@ async function* ownRows(
   { database, codec }: SharedSource,
   session: string,
   { owner, from, to }: Stretch,
-): AsyncGenerator<readonly [seq: number, row: string]> {
+): AsyncGenerator<readonly [position: number, row: string]> {
   const range = { gte: eventKey(owner, from), lte: eventKey(owner, to + LONGEST_RUN - 1) };
   // Its owner may be thinned meanwhile.
   for await (const [key, row] of rowsAtOnce(database, range)) {
-    const seq = numberOf(key);
-    if (envelopesIn(row, { session: owner, seq }).length === 0)
-      throw unreadable(session, seq, owner);
-    if (seq <= to) {
+    const position = numberOf(key);
+    if (envelopesIn(row, { session: owner, position }).length === 0)
+      throw unreadable(session, position, owner);
+    if (position <= to) {
       const json = row.slice(CHECKSUM_LENGTH);
-      yield [seq, checksum(json, { session, seq }) + json];
+      yield [position, checksum(json, { session, position }) + json];
       continue;
     }
-    yield* part(codec, session, decodeRow(codec, row, { session: owner, seq }), to);
+    yield* part(codec, session, decodeRow(codec, row, { session: owner, position }), to);
     return;
   }
 }
@@ -117,10 +118,10 @@ function* part(
   session: string,
   events: ReturnType<typeof decodeRow>,
   to: number,
-): Generator<readonly [seq: number, row: string]> {
-  const first = events[0]?.seq ?? 1;
-  const kept = events.filter(({ seq }) => seq <= to);
-  for (const { seq, row } of eventRows(codec, session, first - 1, kept)) yield [seq, row];
+): Generator<readonly [position: number, row: string]> {
+  const first = events[0]?.position ?? 1;
+  const kept = events.filter(({ position }) => position <= to);
+  for (const { position, row } of eventRows(codec, session, first - 1, kept)) yield [position, row];
 }
 
 /** The event keeps the place that it has in the order over all sessions. */
@@ -128,13 +129,14 @@ async function idRow(
   { database }: SharedSource,
   session: string,
   owner: string,
-  { id, seq }: { readonly id: string; readonly seq: number },
+  { id, position }: { readonly id: string; readonly position: number },
 ): Promise<KeyedRow> {
   const stored = await rowAt(database, idKey(owner, id));
-  const place = stored === undefined ? undefined : unseal(idKey(owner, id), stored, placeSchema);
-  if (place === undefined) throw unreadable(session, seq, owner);
+  const place =
+    stored === undefined ? undefined : checkedRow(idKey(owner, id), stored, placeSchema);
+  if (place === undefined) throw unreadable(session, position, owner);
   const key = idKey(session, id);
-  return [key, seal(key, place)];
+  return [key, withChecksum(key, place)];
 }
 
 /** Snapshots of what is shared, where the fork has none of its own. */
