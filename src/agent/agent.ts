@@ -69,7 +69,7 @@ export interface ToolPolicy {
 }
 
 /** A call about which the agent's `needsApproval` is asked. */
-export interface ApprovalQuestion {
+interface ApprovalQuestion {
   readonly session: string;
   readonly callId: string;
   readonly toolName: string;

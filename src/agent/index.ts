@@ -3,7 +3,6 @@
 export { agentSchema, strategySchema } from "./agent-schema.ts";
 export {
   type Agent,
-  type ApprovalQuestion,
   DEFAULT_MAX_ATTEMPTS,
   DEFAULT_MAX_STEPS,
   DEFAULT_TOOL_CONCURRENCY,

@@ -1,6 +1,6 @@
 /** Operations on stored sessions that are not running: fork and redact. */
 
-export { type ForkSessionOptions, type ForkedSession, forkSession } from "./fork-session.ts";
+export { forkSession } from "./fork-session.ts";
 export {
   type RedactOptions,
   type RedactSessionOptions,

@@ -5,7 +5,7 @@ import { ownBeside, ownSteps, type UsageState } from "../projections/index.ts";
 import { callCost, type KnownLimits } from "./model-limits.ts";
 
 /** What model calls cost, as far as their prices are known. */
-export interface Cost {
+interface Cost {
   /** US dollars of the calls whose price is known. */
   readonly dollars: number;
   /** `estimated` where the tokens of a call were. */

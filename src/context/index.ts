@@ -1,7 +1,7 @@
 /** Estimates of a prompt's size, limits of models, and planners of pruning and compaction. Pure. */
 
 export { CallIds, withCallIds } from "./call-ids.ts";
-export { type CheckpointOptions, checkpoint } from "./checkpoint.ts";
+export { checkpoint } from "./checkpoint.ts";
 export type {
   CompactionPlan,
   CompactionStrategy,
@@ -19,22 +19,15 @@ export {
   tokens,
   usable,
 } from "./compaction-when.ts";
-export { type ContextEstimate, type EstimateInput, estimateContext } from "./context-estimate.ts";
-export { type Cost, type SessionCost, sessionCost } from "./cost.ts";
-export { type DropMiddleOptions, dropMiddle } from "./drop-middle.ts";
-export { type DropOldestOptions, dropOldest } from "./drop-oldest.ts";
+export { type ContextEstimate, estimateContext } from "./context-estimate.ts";
+export { type SessionCost, sessionCost } from "./cost.ts";
+export { dropMiddle } from "./drop-middle.ts";
+export { dropOldest } from "./drop-oldest.ts";
 export { newestTokens, onlyThisTurn, unsentMessages } from "./last-resort.ts";
 export { DEFAULT_LOOP_LIMITS, type LoopLimits, isLooping } from "./loop-guard.ts";
-export {
-  type MediaBudget,
-  type OmissionInput,
-  type OmissionPlan,
-  SCALED_CHARACTERS,
-  limitedMedia,
-  planOmission,
-} from "./media-budget.ts";
+export { type MediaBudget, SCALED_CHARACTERS, limitedMedia, planOmission } from "./media-budget.ts";
 export { mediaMeasures } from "./media-tokens.ts";
-export { type MessageSize, type Meter, meter } from "./message-size.ts";
+export { meter } from "./message-size.ts";
 export { modelCatalogue } from "./model-catalogue.ts";
 export {
   type KnownLimits,
@@ -46,25 +39,17 @@ export {
 } from "./model-limits.ts";
 export { type MediaLimits, type MediaRefusal, mediaRefusal, modelMedia } from "./model-media.ts";
 export { planBudget } from "./plan-budget.ts";
-export { type PromptCache, SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
+export { SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
 export { noteElsewhere, whyNotThere } from "./provider-files.ts";
-export {
-  PRUNE_DEFAULTS,
-  type PruneOptions,
-  type PruningInput,
-  type PruningPlan,
-  planPruning,
-  pruneSchema,
-} from "./pruning.ts";
-export { type CutInput, type CutPlan, planCuts } from "./result-cuts.ts";
+export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";
+export { planCuts } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
 export { type CutOptions, cutSchema, pageLimit, resultShare } from "./result-share.ts";
-export { type SlidingWindowOptions, slidingWindow } from "./sliding-window.ts";
+export { slidingWindow } from "./sliding-window.ts";
 export { estimateSpent } from "./spent.ts";
-export { type SummarizeOptions, summarize } from "./summarize.ts";
+export { summarize } from "./summarize.ts";
 export {
   type TokenEstimator,
-  type TokenizerOptions,
   defaultEstimator,
   lengthEstimator,
   tokenizer,

@@ -64,7 +64,7 @@ export {
   omittedMediaSchema,
 } from "./context-events.ts";
 export { isDelta } from "./delta.ts";
-export { TurnlogError, type TurnlogErrorCode, type TurnlogErrorOptions } from "./errors.ts";
+export { TurnlogError, type TurnlogErrorCode } from "./errors.ts";
 export type {
   AppendOptions,
   Appended,
@@ -108,12 +108,11 @@ export {
 } from "./message-events.ts";
 export { outputFault, sendableOutput } from "./model-output.ts";
 export { readBlob } from "./read-blob.ts";
-export { type Unreadable, allReadableEvents, readableEvents } from "./readable-events.ts";
+export { allReadableEvents, readableEvents } from "./readable-events.ts";
 export { REDACTED, REDACTED_FIELD, isRedacted } from "./redacted.ts";
 export { asRun, renumbered, unchained } from "./renumbered.ts";
 export {
   type AgentDescription,
-  type AgentParts,
   type ForkPoint,
   type InFlight,
   type McpOffer,
@@ -128,7 +127,6 @@ export {
 } from "./session-events.ts";
 export {
   type FixtureNote,
-  type SessionFileHeader,
   eventLine,
   headerLine,
   parseEventLine,
@@ -155,10 +153,4 @@ export {
 } from "./stored-form.ts";
 export { type ModelOutput, modelOutputSchema } from "./tool-events.ts";
 export { type TrimRule, isIn, isLandmark, trimmed } from "./trimming.ts";
-export {
-  type CancelMode,
-  type TurnEndReason,
-  type TurnLimit,
-  turnEndReasonSchema,
-} from "./turn-events.ts";
-export { type Upcasters, upcasters } from "./upcasters.ts";
+export { type CancelMode, type TurnEndReason, turnEndReasonSchema } from "./turn-events.ts";

@@ -18,7 +18,7 @@ export interface AgentDescription {
 }
 
 /** Digests of what an agent is made of beside its model. */
-export interface AgentParts {
+interface AgentParts {
   readonly instructions: string;
   /** Of description and input schema, by the tool's name. */
   readonly tools: Readonly<Record<string, string>>;

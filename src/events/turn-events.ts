@@ -22,7 +22,7 @@ export type TurnEndReason =
 export type CancelMode = "now" | "after-tools";
 
 /** What a turn may not have more of. */
-export type TurnLimit = "time" | "repetition";
+type TurnLimit = "time" | "repetition";
 
 export interface TurnFamily {
   /** The limit on steps is in the event, so that the machine needs no configuration to replay. */

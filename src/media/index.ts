@@ -2,9 +2,8 @@
 
 export { AddressReader } from "./address-content.ts";
 export type { AttachmentOptions } from "./attachment-options.ts";
-export { type FileSource, attachedName } from "./attachment.ts";
+export { attachedName } from "./attachment.ts";
 export { base64Of, certainBase64, dataUrlContent } from "./base64-text.ts";
-export type { BlobLimits } from "./blob-offload.ts";
 export { contentIdentity } from "./content-identity.ts";
 export { assertSendable, called, fileData } from "./file-data.ts";
 export { UNKNOWN_TYPE, isTextType } from "./media-type.ts";
@@ -15,7 +14,7 @@ export {
   openBlobs,
   withExpansion,
 } from "./opened-blobs.ts";
-export { type PromptWithMediaOptions, promptWithMedia } from "./prompt-with-media.ts";
+export { promptWithMedia } from "./prompt-with-media.ts";
 export { SessionBlobs, type Offloaded, recordOffloaded } from "./session-blobs.ts";
 export {
   type DeletedWithBlobs,
@@ -25,7 +24,6 @@ export {
 } from "./used-blobs.ts";
 export {
   type HeldInput,
-  type MessageWithFiles,
   type UserInput,
   heldInput,
   isMessageWithFiles,

@@ -1,25 +1,11 @@
 /** Models without a network: the offline model, scripted models, and models that replay a log. */
 
 export { type Gate, gate } from "./gate.ts";
-export { type OfflineModelOptions, offlineModel } from "./offline-model.ts";
-export {
-  type Pace,
-  type PaceOptions,
-  type PaceTime,
-  type ReplayPace,
-  atOnce,
-  recordedPace,
-} from "./pacing.ts";
+export { offlineModel } from "./offline-model.ts";
+export { type Pace, type PaceTime, type ReplayPace, atOnce, recordedPace } from "./pacing.ts";
 export { recordedError } from "./recorded-error.ts";
 export { isStop, isTimeUp } from "./recorded-step.ts";
-export { type ReplayModel, replayModel } from "./replay-model.ts";
+export { replayModel } from "./replay-model.ts";
 export { replayedUsage } from "./replayed-parts.ts";
 export { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
-export type {
-  ScriptedBlock,
-  ScriptedDelta,
-  ScriptedGate,
-  ScriptedPart,
-  ScriptedStep,
-  ScriptedToolCall,
-} from "./scripted-step.ts";
+export type { ScriptedPart, ScriptedStep, ScriptedToolCall } from "./scripted-step.ts";

@@ -21,14 +21,14 @@ export interface Compaction {
 }
 
 /** Tool results that have given way to placeholders. */
-export interface Pruning {
+interface Pruning {
   /** The position of its `context.pruned`. */
   readonly position: number;
   readonly calls: readonly { readonly step: number; readonly callId: string }[];
 }
 
 /** Results that are shown by their beginning and their end. */
-export interface ResultCut {
+interface ResultCut {
   /** The position of its `context.cut`. */
   readonly position: number;
   readonly calls: readonly CutCall[];
@@ -39,7 +39,7 @@ export interface ResultCut {
 }
 
 /** Media that are no longer shown. */
-export interface MediaOmission {
+interface MediaOmission {
   /** The position of its `context.media-omitted`. */
   readonly position: number;
   readonly omitted: OmittedMedia;

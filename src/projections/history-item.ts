@@ -57,7 +57,7 @@ export interface TurnEndItem {
 }
 
 /** Something that the model is told by us, in the place of a user. */
-export interface NoteItem {
+interface NoteItem {
   readonly kind: "note";
   readonly text: string;
   readonly turn: number;
@@ -153,7 +153,7 @@ export interface ProviderCallPart {
 }
 
 /** The result of a tool that ran at the provider's. */
-export interface ProviderResultPart {
+interface ProviderResultPart {
   readonly kind: "provider-result";
   readonly callId: string;
   readonly toolName: string;
@@ -171,27 +171,27 @@ interface AnyFilePart {
 }
 
 /** A file that the model made. */
-export type FilePart = AnyFilePart &
+type FilePart = AnyFilePart &
   (
     | { readonly kind: "file"; readonly data: string | FileReference }
     | { readonly kind: "reasoning-file"; readonly data: string }
   );
 
 /** A part of a kind that only its provider knows. */
-export interface CustomPart {
+interface CustomPart {
   readonly kind: "custom";
   readonly customKind: string;
   readonly providerMetadata?: ProviderMetadata;
 }
 
 /** A source that the model names. */
-export interface SourcePart {
+interface SourcePart {
   readonly kind: "source";
   readonly source: JsonObject;
 }
 
 /** An error that the provider sent in its stream. */
-export interface ErrorPart {
+interface ErrorPart {
   readonly kind: "error";
   readonly error: StoredError;
 }

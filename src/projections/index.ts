@@ -4,7 +4,6 @@ export { type ApprovalsState, answerForGood, approvals } from "./approvals.ts";
 export { type BlobsState, type KnownBlob, blobs } from "./blobs.ts";
 export {
   type BranchPoint,
-  type Branching,
   type Retraction,
   lastMessage,
   lastTurn,
@@ -18,61 +17,31 @@ export {
   modelKey,
 } from "./calibration.ts";
 export { type CompactionsState, compactions } from "./compactions.ts";
-export {
-  type Compaction,
-  type ContextView,
-  type MediaOmission,
-  type Pruning,
-  type ResultCut,
-  contextView,
-} from "./context-view.ts";
+export { type ContextView, contextView } from "./context-view.ts";
 export { coveredBy, itemRuns } from "./covered.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export {
   type ApprovalDecision,
-  type BlockPart,
   type CallApproval,
-  type CallOutcome,
   type CallPart,
-  type CustomPart,
-  type ErrorPart,
-  type FilePart,
   type HistoryItem,
   type HistoryPart,
   type HistoryState,
-  type NoteItem,
   type ProviderCallPart,
-  type ProviderResultPart,
-  type SourcePart,
   type StepItem,
   type TurnEndItem,
   type UserItem,
-  type WaitingMessage,
   waitingMessage,
 } from "./history-item.ts";
 export { history } from "./history.ts";
 export { type LearnedLimits, learnedLimits } from "./learned-limits.ts";
-export { type Overflow, isTooLarge, overflowOf } from "./overflow.ts";
-export {
-  type Projection,
-  type ProjectionDefinition,
-  type Transitions,
-  defineProjection,
-  projectionStore,
-} from "./projection.ts";
+export { isTooLarge, overflowOf } from "./overflow.ts";
+export { type Projection, defineProjection, projectionStore } from "./projection.ts";
 export { type PromptCount, type PromptCounts, promptCounts } from "./prompt-counts.ts";
-export {
-  type PromptChange,
-  type PromptChangeReason,
-  type PromptDiff,
-  type PromptSource,
-  promptDiff,
-} from "./prompt-diff.ts";
+export { type PromptChange, type PromptDiff, promptDiff } from "./prompt-diff.ts";
 export { promptDigest } from "./prompt-digest.ts";
 export {
   CUT_OFF_NOTE,
-  type PromptEntry,
-  type PromptOrigin,
   hasUnanswered,
   isPromptTrimmed,
   itemMessages,
@@ -94,15 +63,8 @@ export {
   type TimelineSpan,
   stepTimelines,
 } from "./step-timeline.ts";
+export { type ToolCall, type ToolCallsState, toolCalls } from "./tool-calls.ts";
 export {
-  type ToolCall,
-  type ToolCallStatus,
-  type ToolCallsState,
-  toolCalls,
-} from "./tool-calls.ts";
-export {
-  type RunningStep,
-  type SideUsage,
   type Spending,
   type StepUsage,
   type UsageState,

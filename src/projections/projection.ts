@@ -8,7 +8,7 @@ import type { z } from "zod";
 import { deepFreeze, type EventType, type SessionEvent } from "../events/index.ts";
 
 /** One transition for each event type that means something to the projection. */
-export type Transitions<State> = {
+type Transitions<State> = {
   readonly [Type in EventType]?: (state: State, event: SessionEvent<Type>) => State;
 };
 

@@ -29,7 +29,7 @@ export interface PromptSource {
  * - `compacted`: it gave way to a summary, or is one.
  * - `restored`: a pruning, cut, omission of media or compaction was undone.
  */
-export type PromptChangeReason =
+type PromptChangeReason =
   | "new"
   | "gone"
   | "continued"

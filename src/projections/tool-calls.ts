@@ -18,7 +18,7 @@ const statuses = [
 ] as const;
 
 /** How a call stands. From `succeeded` on it has ended. */
-export type ToolCallStatus = (typeof statuses)[number];
+type ToolCallStatus = (typeof statuses)[number];
 
 /** A call of a tool, and how it stands. */
 export interface ToolCall {

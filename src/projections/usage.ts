@@ -59,7 +59,7 @@ interface InheritedUsage {
 }
 
 /** The step that runs. */
-export interface RunningStep {
+interface RunningStep {
   readonly turn: number;
   readonly step: number;
   readonly model: ModelName;

@@ -13,7 +13,7 @@ import type { UserInput } from "../media/index.ts";
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
 
 /** What can be sent to the actor. */
-export type SessionCommand =
+type SessionCommand =
   | { readonly type: "send"; readonly input: UserInput; readonly options?: SendOptions }
   | (CancelOptions & { readonly type: "cancel" })
   | (ApprovalAnswer & { readonly type: "approve" | "deny"; readonly approvalId: string })

@@ -53,7 +53,7 @@ export interface RerunOptions extends RerunPlace, AgentChanges {
 }
 
 /** A turn that is run again. */
-export interface Rerun {
+interface Rerun {
   /** The fork. */
   readonly session: Session;
   /** The turn that is gone on with, from its beginning on. */
@@ -188,4 +188,4 @@ export interface Session {
 }
 
 /** What came of a compaction. */
-export type CompactionEvent = SessionEvent<"context.compacted" | "context.compaction-rejected">;
+type CompactionEvent = SessionEvent<"context.compacted" | "context.compaction-rejected">;

@@ -15,12 +15,7 @@ export {
 } from "./recovery.ts";
 export type { Ending, ReplayGate } from "./replay-gate.ts";
 export { type RerunPlace, rerunPoint } from "./rerun.ts";
-export {
-  type Approval,
-  type ApprovalRequest,
-  approvalOfId,
-  waitingApprovals,
-} from "./session-approvals.ts";
+export { type Approval, approvalOfId, waitingApprovals } from "./session-approvals.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
 export type { SessionRecorder } from "./session-recorder.ts";
 export {

@@ -15,7 +15,7 @@ import { isAwaited } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
 
 /** What an approval is about. */
-export interface ApprovalRequest {
+interface ApprovalRequest {
   /**
    * What it is answered by: made of session, turn, step, call and attempt. No other approval has it,
    * in whatever session: a provider may use a call id again.

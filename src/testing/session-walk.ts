@@ -17,7 +17,7 @@ import { fromTransition, type SnapshotFrom } from "xstate";
 import { getShortestPaths } from "xstate/graph";
 
 /** A call that the model may make on a walk. */
-export interface WalkCall {
+interface WalkCall {
   readonly toolName: string;
   readonly input: JsonValue;
   /** Whether it has to wait for a person's approval. Default false. */
@@ -53,7 +53,7 @@ export type WalkMove =
   | { readonly type: "call"; readonly call: WalkCall };
 
 /** Where a walk stands: nothing happens until somebody does something. */
-export interface WalkSituation {
+interface WalkSituation {
   readonly machine: SnapshotFrom<typeof sessionMachine>;
   /** The types of all events so far that move the machine. */
   readonly types: readonly string[];
@@ -64,7 +64,7 @@ export interface WalkSituation {
 }
 
 /** A move, and how things stand after it. */
-export interface WalkStep {
+interface WalkStep {
   readonly move: WalkMove;
   readonly after: WalkSituation;
 }
@@ -73,7 +73,7 @@ export interface WalkStep {
 export type WalkPath = readonly WalkStep[];
 
 /** How things stand before anything has happened. */
-export const walkBeginning: WalkSituation = {
+const walkBeginning: WalkSituation = {
   machine: initialMachineState,
   types: [],
   sent: 0,
@@ -82,7 +82,7 @@ export const walkBeginning: WalkSituation = {
 };
 
 /** What may be done next. */
-export function walkMoves(
+function walkMoves(
   { machine, sent, replies }: WalkSituation,
   { calls = [], messages = 2, replies: most = 3 }: WalkBounds,
 ): readonly WalkMove[] {
@@ -104,7 +104,7 @@ export function walkMoves(
 }
 
 /** What a move makes happen, to the point at which somebody has to do something again. */
-export function walkOn(situation: WalkSituation, move: WalkMove): WalkSituation {
+function walkOn(situation: WalkSituation, move: WalkMove): WalkSituation {
   const walker = new Walker(situation);
   walker.make(move);
   return walker.situation;

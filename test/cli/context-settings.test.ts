@@ -1,7 +1,7 @@
 /** What the environment says of model, instructions and context: understood, refused, and in force in a process. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defaultEstimator } from "../../src/public/index.ts";
+import { defaultEstimator } from "../../src/context/index.ts";
 import { summaryOf } from "../support/summarisers.ts";
 import { chooseModel } from "../../src/cli/chat/model-choice.ts";
 import { readEnvironment } from "../../src/cli/settings/environment.ts";

@@ -8,7 +8,7 @@ import { resultPage } from "../../src/context/result-page.ts";
 import { resultShare, type CutOptions } from "../../src/context/result-share.ts";
 import type { EventBody, ModelOutput } from "../../src/events/index.ts";
 import { cutItem, itemMessages, promptMessages } from "../../src/projections/index.ts";
-import { defaultEstimator, lengthEstimator } from "../../src/public/index.ts";
+import { defaultEstimator, lengthEstimator } from "../../src/context/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
 import { containing } from "../runtime/tools.ts";
 import { gpt, Session } from "./session.ts";

@@ -4,7 +4,7 @@
  * said in between, to the token. So no tokenizer is needed to count what a provider would.
  */
 
-import { defaultEstimator } from "../../src/public/index.ts";
+import { defaultEstimator } from "../../src/context/index.ts";
 import type { ScriptedReply, ScriptedTurn } from "./recorded-script.ts";
 
 /** Tokens by the text that they are of: what stands for a message in a prompt. */

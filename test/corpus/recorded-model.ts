@@ -9,7 +9,7 @@ import type {
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
-import { defaultEstimator } from "../../src/public/index.ts";
+import { defaultEstimator } from "../../src/context/index.ts";
 import type { ModelName } from "../../src/events/index.ts";
 import { scriptedModel, type ScriptedModel, type ScriptedPart } from "../../src/models/index.ts";
 import { tooLong } from "../support/billing-model.ts";

@@ -1,6 +1,7 @@
 /** A session to record in which prompts are counted before they are shortened: they fit, they do not, nobody knows. */
 
-import type { CountRequest, Session } from "../../src/public/index.ts";
+import type { Session } from "../../src/public/index.ts";
+import type { CountRequest } from "../../src/agent/index.ts";
 import { answers, counter, countingAgent, tale } from "../support/counting-agent.ts";
 import { seen } from "../support/seen.ts";
 import type { Stage } from "./stage.ts";

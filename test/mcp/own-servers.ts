@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { McpServer } from "../../src/public/index.ts";
+import type { McpServer } from "../../src/mcp/index.ts";
 import type { TemporaryFolder } from "../cli/temporary-folder.ts";
 
 const program = fileURLToPath(new URL("own-server.ts", import.meta.url));

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { McpServer } from "../../src/public/index.ts";
+import type { McpServer } from "../../src/mcp/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { temporaryFolder, type TemporaryFolder } from "../cli/temporary-folder.ts";

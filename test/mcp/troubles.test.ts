@@ -1,7 +1,7 @@
 /** MCP servers that die, hang, talk rubbish or are not there: calls fail, sessions go on. */
 
 import { describe, expect, it } from "vitest";
-import type { McpServer } from "../../src/public/index.ts";
+import type { McpServer } from "../../src/mcp/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { temporaryFolder } from "../cli/temporary-folder.ts";
 import { call, calling } from "../support/script.ts";

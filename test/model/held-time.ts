@@ -4,7 +4,7 @@
  */
 
 import { vi } from "vitest";
-import type { Timer } from "../../src/public/index.ts";
+import type { Timer } from "../../src/shared/index.ts";
 import { systemTimer } from "../../src/shared/index.ts";
 
 /** Milliseconds that a tool is given to end after it was told to stop. */

@@ -200,10 +200,8 @@ const mayImport: Modules = {
     "projections",
     "machines",
     "context",
-    "shared",
     "models",
     "agent",
-    "store/folder",
     "store/blobs",
     "store/encryption",
     "store/leveldb",
@@ -272,7 +270,7 @@ const mayImport: Modules = {
     "cli/show",
     "cli/chat",
   ],
-  cli: ["cli/output", "cli/settings", "cli/commands"],
+  cli: ["cli/output", "cli/commands"],
 };
 
 /** Folders of entry points: each file in them is one, and no `index.ts` stands for the others. */

@@ -1,14 +1,9 @@
 /** A count before a prompt is shortened: what it changes, and that nothing depends on its coming. */
 
 import { describe, expect, it } from "vitest";
-import {
-  openMemoryLog,
-  summarize,
-  tokens,
-  type CountRequest,
-  type SessionEvent,
-  type Timer,
-} from "../../src/public/index.ts";
+import { openMemoryLog, summarize, tokens, type SessionEvent } from "../../src/public/index.ts";
+import type { CountRequest } from "../../src/agent/index.ts";
+import type { Timer } from "../../src/shared/index.ts";
 import { systemTimer } from "../../src/shared/index.ts";
 import type { ScriptedStep } from "../../src/models/index.ts";
 import { tooLong } from "../support/billing-model.ts";

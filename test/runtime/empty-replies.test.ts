@@ -8,7 +8,8 @@ import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
 import type { LanguageModel } from "ai";
 import { expect, it } from "vitest";
-import { createRuntime, openMemoryLog, verifyLog, type Timer } from "../../src/public/index.ts";
+import { createRuntime, openMemoryLog, verifyLog } from "../../src/public/index.ts";
+import type { Timer } from "../../src/shared/index.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { replay } from "../../src/testing/index.ts";
 

@@ -3,7 +3,8 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { callIdentity, type CallIdentity } from "../../src/public/index.ts";
+import { callIdentity } from "../../src/public/index.ts";
+import type { CallIdentity } from "../../src/runtime/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 import { ask, typesBehind } from "../support/asking.ts";
 import { lawProblems } from "../support/law-problems.ts";

@@ -4,13 +4,13 @@ import { jsonSchema, tool, wrapLanguageModel, type LanguageModelMiddleware } fro
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import {
-  modelMedia,
   openMemoryLog,
   type Agent,
   type CompactionStrategy,
   type EventLog,
   type SessionEvent,
 } from "../../src/public/index.ts";
+import { modelMedia } from "../../src/context/index.ts";
 import { spending, usage } from "../../src/projections/index.ts";
 import { stateAt } from "../../src/state/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";

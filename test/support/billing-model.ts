@@ -5,7 +5,7 @@
 
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { APICallError } from "ai";
-import { defaultEstimator } from "../../src/public/index.ts";
+import { defaultEstimator } from "../../src/context/index.ts";
 import { scriptedModel, type Script, type ScriptedModel } from "../../src/models/index.ts";
 
 /** What this provider counts for our estimator's one. */

@@ -5,9 +5,9 @@ import {
   tokenizer,
   tokens,
   type Agent,
-  type CountRequest,
   type TokenCounter,
 } from "../../src/public/index.ts";
+import type { CountRequest } from "../../src/agent/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 
 /** 310 tokens as they are estimated here, twice what they are. */

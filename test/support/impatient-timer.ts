@@ -1,6 +1,6 @@
 /** A timer that does not wait between attempts. Everything else takes its time. */
 
-import type { Timer } from "../../src/public/index.ts";
+import type { Timer } from "../../src/shared/index.ts";
 import { systemTimer } from "../../src/shared/index.ts";
 
 export const impatientTimer: Timer = (milliseconds, due, wait) => {

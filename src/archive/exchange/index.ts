@@ -1,18 +1,16 @@
 /** Export and import of sessions, fixtures among them. */
 
 export type { DroppedContent } from "./dropped-content.ts";
-export { type ExportOptions, copyBlobs, exportSession } from "./export-session.ts";
+export { copyBlobs, exportSession } from "./export-session.ts";
 export { type FixtureOptions, exportFixture } from "./fixture.ts";
 export {
   type ImportedMessages,
-  type MessageImportOptions,
   importModelMessages,
   importUIMessages,
   transcriptOfModelMessages,
   transcriptOfUIMessages,
 } from "./import-messages.ts";
 export {
-  type ImportOptions,
   type ImportSessionOptions,
   type Imported,
   type SessionFile,

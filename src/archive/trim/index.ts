@@ -1,4 +1,3 @@
 /** Drops the deltas and old results of sessions that take too much space. */
 
-export type { KeptSteps } from "./old-steps.ts";
 export { type TrimLogOptions, type TrimmedLog, trimLog, trimLogSchema } from "./trim-log.ts";

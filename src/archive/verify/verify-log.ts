@@ -20,7 +20,7 @@ interface Ordered {
 }
 
 /** A problem of the whole store has no session. */
-export type StoreProblem = Omit<LogProblem, "session"> & { readonly session?: string };
+type StoreProblem = Omit<LogProblem, "session"> & { readonly session?: string };
 
 /** What {@link verifyLog} found. */
 export interface LogVerification {

@@ -3,7 +3,7 @@
 export { compaction } from "./compaction-end.ts";
 export type { ContextFigures, EstimatedPrompt } from "./context-figures.ts";
 export type { CompactionPreview, PreviewOptions } from "./preview.ts";
-export { type ProviderCounterOptions, providerCounter } from "./provider-counter.ts";
+export { providerCounter } from "./provider-counter.ts";
 export { afterOverflow } from "./refused-prompt.ts";
-export { type LoggedContext, type LoggedContextOptions, readContext } from "./session-context.ts";
+export { type LoggedContext, readContext } from "./session-context.ts";
 export { SessionPrompts } from "./session-prompts.ts";

@@ -12,8 +12,8 @@ import {
   readSessionFile,
   verifySession,
   type Agent,
-  type FixtureOptions,
 } from "../../../src/public/index.ts";
+import type { FixtureOptions } from "../../../src/archive/exchange/index.ts";
 import { differenceText, replay } from "../../../src/testing/index.ts";
 import { scriptedModel } from "../../../src/models/index.ts";
 import { agentOf } from "../../laws/recorded-scripts.ts";

@@ -6,7 +6,7 @@ import { ownEvents } from "./session-survey.ts";
 import type { Survey } from "./survey.ts";
 
 /** A session that lost something. */
-export interface RepairedSession {
+interface RepairedSession {
   readonly session: string;
   /** Its last position now; 0 when nothing of it is left. */
   readonly kept: number;
