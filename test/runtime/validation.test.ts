@@ -260,14 +260,15 @@ it.each([
   },
 );
 
-it("what an agent's own functions answer fails its session before a log has what cannot be read", async () => {
+it("an agent's function that answers nonsense fails the turn before the log has what cannot be read", async () => {
   const log = await openMemoryLog();
   const estimator = { name: "none", exact: true, text: () => Number.NaN };
   const runtime = await createRuntime({ log, agent: { model, context: { estimator } } });
   const session = await runtime.session("s");
-  await expect(session.send("Go.")).rejects.toMatchObject({
-    code: "SESSION_FAILED",
-    cause: { code: "EVENT_INVALID" },
+  const turn = await session.send("Go.");
+  await expect(turn.result).rejects.toMatchObject({
+    code: "TURN_FAILED",
+    cause: { code: "CALLBACK_FAILED" },
   });
   await runtime.close();
   const events = await storedEvents(log, "s");
