@@ -42,7 +42,7 @@ export interface ForkHost {
 export async function forkLive(
   session: string,
   options: ForkOptions,
-  { log, agents: crews, newId, clock, attachments, blobs, servers, open }: ForkHost,
+  { log, agents, newId, clock, attachments, blobs, servers, open }: ForkHost,
   recovery?: RecoveryPolicy,
 ): Promise<Session> {
   const { id = newId(), at, edit, undo = false } = options;
@@ -58,7 +58,7 @@ export async function forkLive(
       { session },
     );
   }
-  const before = crews.of(session);
+  const before = agents.of(session);
   const sessionAgent = await changedAgent(before, options, servers);
   const point = edit === undefined && !undo ? undefined : await forkPoint(log, session, at, undo);
   const position = point?.position ?? at;
@@ -74,7 +74,7 @@ export async function forkLive(
     withdraw: point?.waiting ?? [],
     now: clock(),
   });
-  crews.set(as, sessionAgent);
+  agents.set(as, sessionAgent);
   const fork = await open(as, recovery);
   if (edited !== undefined) await fork.send(edited);
   return fork;

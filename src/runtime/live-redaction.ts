@@ -39,8 +39,8 @@ export async function redactLive<Live extends Awake>(
     const live = await activation.catch(() => undefined);
     if (live !== undefined) holders.push(live);
   }
-  for (const { snapshots: kept, actor } of holders) {
-    await kept.stored;
+  for (const { snapshots, actor } of holders) {
+    await snapshots.stored;
     if (actor.failure === undefined) await actor.durable();
   }
   // Whoever was handed one before now has said what they had to say.

@@ -38,13 +38,13 @@ export class LiveSessions {
   #alone: Promise<unknown> | undefined;
   #isClosing = false;
 
-  constructor({ agents: crews, mcp, ...lent }: LiveSessionsOptions) {
-    this.#agents = crews;
+  constructor({ agents, mcp, ...lent }: LiveSessionsOptions) {
+    this.#agents = agents;
     this.#mcp = mcp;
     this.#host = {
       ...lent,
       sessionAgent: async (session, goesOn) =>
-        goesOn && mcp !== undefined ? await this.#equipped(session, mcp) : crews.of(session),
+        goesOn && mcp !== undefined ? await this.#equipped(session, mcp) : agents.of(session),
       // What its servers offer is not known yet: it is told when it is.
       isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
       onFailure: (actor) => {
@@ -115,9 +115,9 @@ export class LiveSessions {
   }
 
   /** Stores what is known of a session, so that whoever opens or lists it reads less. */
-  keep({ snapshots: kept }: LiveSession, moment: KeepingMoment): void {
-    kept.keep(moment);
-    const { stored } = kept;
+  keep({ snapshots }: LiveSession, moment: KeepingMoment): void {
+    snapshots.keep(moment);
+    const { stored } = snapshots;
     this.#keeping.add(stored);
     void stored.then(() => this.#keeping.delete(stored));
   }
@@ -207,13 +207,13 @@ export class LiveSessions {
     if (live === undefined) return;
     // Whoever was handed it before now has said what they had to say.
     await setImmediate();
-    const { actor, snapshots: kept } = live;
+    const { actor, snapshots } = live;
     if (actor.failure !== undefined) return await actor.settled();
     const refused = refusal(live);
     if (refused !== undefined) throw refused;
     this.#forget(live);
     await actor.durable();
-    await kept.stored;
+    await snapshots.stored;
   }
 
   /** Nothing can be recorded in it any more: who waits for it waits for the one that is woken up next. */

@@ -15,5 +15,5 @@ export interface SessionRecorder {
   /** A wait, when the log has fallen behind or the event loop has not been given a turn for long. */
   pace(): Promise<void> | undefined;
   /** A wait before the end of something is recorded, in a replay. */
-  order(ending: Ending): Promise<void> | undefined;
+  replayGate(ending: Ending): Promise<void> | undefined;
 }

@@ -53,20 +53,20 @@ interface Streamed {
 }
 
 export async function runModelStep(run: ModelStep): Promise<void> {
-  const { recorder: door } = run;
-  const { step } = door.state.machine.context;
+  const { recorder } = run;
+  const { step } = recorder.state.machine.context;
   // Law 1: the provider is called only when the log says durably that it is.
-  await door.durable();
+  await recorder.durable();
   const streamed = await stream(run);
-  const turn = door.order({ kind: "step" });
-  if (turn !== undefined) await turn;
+  const released = recorder.replayGate({ kind: "step" });
+  if (released !== undefined) await released;
   // The session may have moved on: another attempt or nobody is waiting for this one's end.
-  if (door.state.machine.context.step !== step) return;
-  for (const body of ending(run, step, streamed)) door.record(body);
+  if (recorder.state.machine.context.step !== step) return;
+  for (const body of ending(run, step, streamed)) recorder.record(body);
 }
 
 async function stream(run: ModelStep): Promise<Streamed> {
-  const { recorder: door, source, agent, blobs, onInput } = run;
+  const { recorder, source, agent, blobs, onInput } = run;
   using watch = new CallWatch(agent.timeLimits ?? {}, run);
   const { signal } = watch;
   let end: End | undefined;
@@ -103,13 +103,13 @@ async function stream(run: ModelStep): Promise<Streamed> {
       }
       if (parsedInput !== undefined) onInput(parsedInput.callId, parsedInput.input);
       const offloading = blobs.part(part);
-      if (offloading === undefined) door.record(part);
+      if (offloading === undefined) recorder.record(part);
       else {
         using offloaded = await offloading;
-        recordOffloaded(door, offloaded.stored, offloaded.content);
-        await door.durable();
+        recordOffloaded(recorder, offloaded.stored, offloaded.content);
+        await recorder.durable();
       }
-      const wait = door.pace();
+      const wait = recorder.pace();
       if (wait !== undefined) await wait;
     }
   } finally {
@@ -120,7 +120,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
     if (empty !== undefined) {
       // As any error of a provider: a replay hears of it again.
       error = toStoredError(empty);
-      door.record({ type: "part.error", data: { error } });
+      recorder.record({ type: "part.error", data: { error } });
       return { end: undefined, error, said };
     }
   }
@@ -140,12 +140,13 @@ async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise
 
 /** The events with which the call ends; before a retry, the calls of the attempt are given up. */
 function ending(
-  { recorder: door, agent, signal, mayBeShorter, clock, random }: ModelStep,
+  { recorder, agent, signal, mayBeShorter, clock, random }: ModelStep,
   step: number,
   { end, error, said }: Streamed,
 ): readonly EventBody[] {
-  const { attempt, stopping } = door.state.machine.context;
-  const usage: TokenUsage = end?.usage ?? estimateSpent(door.state.usage, door.state.history);
+  const { attempt, stopping } = recorder.state.machine.context;
+  const usage: TokenUsage =
+    end?.usage ?? estimateSpent(recorder.state.usage, recorder.state.history);
   if (error === undefined && end !== undefined) return [finished(step, end, usage)];
   if (signal.aborted) {
     return [{ type: "step.interrupted", data: { step, reason: "cancelled", usage } }];
@@ -162,7 +163,7 @@ function ending(
   }
   const spent = said || end !== undefined ? { usage } : {};
   return [
-    ...abandonedCalls(door, step),
+    ...abandonedCalls(recorder, step),
     { type: "step.retrying", data: { step, attempt, delayMs, kind, error: stored, ...spent } },
   ];
 }

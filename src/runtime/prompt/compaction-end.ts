@@ -41,7 +41,7 @@ export function compaction(
   state: SessionState,
   strategy: CompactionStrategy,
   tokensOf: (state: SessionState) => number,
-  planning?: PlanBudget,
+  budget?: PlanBudget,
   origin: Origin = {},
 ): CompactionEnd {
   const { name } = strategy;
@@ -49,7 +49,7 @@ export function compaction(
   try {
     // Strategies are users' code, and may not change what they plan for.
     const { history, view } = deepFreeze({ history: state.history, view: state.view });
-    const plan = strategy.plan(history, view, planning);
+    const plan = strategy.plan(history, view, budget);
     const body = plan && shorter(state, strategy, plan, tokensOf, origin);
     return (
       body ?? {

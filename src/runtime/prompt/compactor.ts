@@ -32,78 +32,78 @@ export interface CompactionRun extends Pick<Ladder, "signal" | "clock" | "timer"
 }
 
 export async function runCompaction(run: CompactionRun): Promise<void> {
-  const { recorder: door, setup: ground, strategy, trigger, clock } = run;
+  const { recorder, setup, strategy, trigger, clock } = run;
   if (trigger === "limit") {
-    const counted = await countPrompt({ ...run, state: door.state, now: clock() });
-    await inOrder(door);
-    if (!door.state.machine.matches("compacting")) return;
-    if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
-    if (counted !== undefined) door.record(counted);
+    const counted = await countPrompt({ ...run, state: recorder.state, now: clock() });
+    await inOrder(recorder);
+    if (!recorder.state.machine.matches("compacting")) return;
+    if (run.signal.aborted) return recorder.record(rejected(run, "cancelled"));
+    if (counted !== undefined) recorder.record(counted);
     if (counted !== undefined && isFreeContext(run))
-      return door.record(rejected(run, "not-needed"));
+      return recorder.record(rejected(run, "not-needed"));
   }
-  const pruned = pruningNow(door.state, ground, clock(), "compaction");
-  if (pruned !== undefined) door.record(pruned);
+  const pruned = pruningNow(recorder.state, setup, clock(), "compaction");
+  if (pruned !== undefined) recorder.record(pruned);
   if (pruned !== undefined && trigger === "limit" && isFreeContext(run)) {
-    return door.record(rejected(run, "not-needed"));
+    return recorder.record(rejected(run, "not-needed"));
   }
-  const planning = compactionBudget(door.state, ground, clock());
-  const early = trigger === "asked" ? undefined : withoutStrategy(run, planning);
-  if (early !== undefined) return door.record(early);
-  const written = strategy.writer === undefined ? undefined : await fromModel(run, planning);
-  if (strategy.writer !== undefined) await inOrder(door);
+  const budget = compactionBudget(recorder.state, setup, clock());
+  const early = trigger === "asked" ? undefined : withoutStrategy(run, budget);
+  if (early !== undefined) return recorder.record(early);
+  const written = strategy.writer === undefined ? undefined : await fromModel(run, budget);
+  if (strategy.writer !== undefined) await inOrder(recorder);
   // The session may have moved on: nobody waits for this one's end.
-  if (!door.state.machine.matches("compacting")) return;
-  if (run.signal.aborted) return door.record(rejected(run, "cancelled"));
-  if (written !== undefined) return door.record(written);
+  if (!recorder.state.machine.matches("compacting")) return;
+  if (run.signal.aborted) return recorder.record(rejected(run, "cancelled"));
+  if (written !== undefined) return recorder.record(written);
   const rung = strategy.writer === undefined ? {} : { rung: "digest" as const };
-  const end = ended(run, strategy, planning, rung);
-  door.record(trigger === "asked" || fits(run, end) ? end : orOnlyThisTurn(run, end, planning));
+  const end = ended(run, strategy, budget, rung);
+  recorder.record(trigger === "asked" || fits(run, end) ? end : orOnlyThisTurn(run, end, budget));
 }
 
 async function inOrder(recorder: SessionRecorder): Promise<void> {
-  const turn = recorder.order({ kind: "compaction" });
-  if (turn !== undefined) await turn;
+  const released = recorder.replayGate({ kind: "compaction" });
+  if (released !== undefined) await released;
 }
 
 /** Whether the prompt has come below its limit. */
-function isFreeContext({ recorder: door, setup: ground, clock }: CompactionRun): boolean {
-  const choice = compactionChoice(ground.prepared.agent.context);
+function isFreeContext({ recorder, setup, clock }: CompactionRun): boolean {
+  const choice = compactionChoice(setup.prepared.agent.context);
   if (choice === undefined) return false;
-  const estimate = nextEstimate(door.state, ground, clock());
+  const estimate = nextEstimate(recorder.state, setup, clock());
   return compactionDue(choice.when, estimate, undefined) !== "compact";
 }
 
 /** What a model wrote, as an event; undefined where it wrote nothing that is of use. */
-async function fromModel(run: CompactionRun, planning: PlanBudget): Promise<EventBody | undefined> {
-  const { recorder: door, setup: ground, strategy, source, signal, clock, timer, random } = run;
-  const { agent } = ground.prepared;
+async function fromModel(run: CompactionRun, budget: PlanBudget): Promise<EventBody | undefined> {
+  const { recorder, setup, strategy, source, signal, clock, timer, random } = run;
+  const { agent } = setup.prepared;
   let accepted: EventBody | undefined;
   await climbDown({
-    recorder: door,
+    recorder,
     source,
     agent,
     strategy,
-    budget: planning,
+    budget,
     signal,
     clock,
     timer,
     random,
     room: (model) => {
-      const { contextWindow, maxOutputTokens } = limitsNow(door.state, ground, clock(), model);
+      const { contextWindow, maxOutputTokens } = limitsNow(recorder.state, setup, clock(), model);
       if (contextWindow === undefined) return undefined;
       return contextWindow - Math.min(maxOutputTokens ?? 0, contextWindow / 2);
     },
     isSmall: ({ covers, summary, rung, model, usage }) => {
-      const body = shorter(door.state, strategy, { covers, summary }, tokensOf(run), {
+      const body = shorter(recorder.state, strategy, { covers, summary }, tokensOf(run), {
         rung,
         model,
         usage,
       });
-      const end = body && inContextTokens(door.state, body, ground, clock());
+      const end = body && inContextTokens(recorder.state, body, setup, clock());
       const isSmall =
         end?.type === "context.compacted" &&
-        (run.trigger === "asked" || fits(run, end) || orOnlyThisTurn(run, end, planning) === end);
+        (run.trigger === "asked" || fits(run, end) || orOnlyThisTurn(run, end, budget) === end);
       accepted = isSmall ? end : undefined;
       return isSmall;
     },

@@ -25,18 +25,15 @@ export interface CompactionCase {
   readonly clock: () => number;
 }
 
-export function tokensOf({
-  setup: ground,
-  clock,
-}: CompactionCase): (state: SessionState) => number {
-  return (state) => plainTokens(state, ground, clock());
+export function tokensOf({ setup, clock }: CompactionCase): (state: SessionState) => number {
+  return (state) => plainTokens(state, setup, clock());
 }
 
 export function rejected(
-  { recorder: { state }, setup: ground, strategy, clock }: CompactionCase,
+  { recorder: { state }, setup, strategy, clock }: CompactionCase,
   why: EventBody<"context.compaction-rejected">["data"]["why"],
 ): EventBody<"context.compaction-rejected"> {
-  const beforeTokens = nextEstimate(state, ground, clock()).tokens;
+  const beforeTokens = nextEstimate(state, setup, clock()).tokens;
   return {
     type: "context.compaction-rejected",
     data: { strategy: strategy.name, why, beforeTokens },
@@ -47,12 +44,12 @@ export function rejected(
 export function ended(
   run: CompactionCase,
   strategy: CompactionStrategy,
-  planning: PlanBudget,
+  budget: PlanBudget,
   origin: Origin = {},
 ): CompactionEnd {
-  const { recorder: door, setup: ground, clock } = run;
-  const end = compaction(door.state, strategy, tokensOf(run), planning, origin);
-  return inContextTokens(door.state, end, ground, clock());
+  const { recorder, setup, clock } = run;
+  const end = compaction(recorder.state, strategy, tokensOf(run), budget, origin);
+  return inContextTokens(recorder.state, end, setup, clock());
 }
 
 /**
@@ -61,32 +58,32 @@ export function ended(
  */
 export function withoutStrategy(
   run: CompactionCase,
-  planning: PlanBudget,
+  budget: PlanBudget,
 ): CompactionEnd | undefined {
   const { history, view, compactions: tried } = run.recorder.state;
   const { window, fixed } = limitsOf(run);
-  const isTooLong = newestTokens(history, view, planning) + fixed > window;
+  const isTooLong = newestTokens(history, view, budget) + fixed > window;
   // A strategy of the user's own may cut even the newest message.
-  if (isTooLong && tokensAfter(ended(run, run.strategy, planning)) > window) {
+  if (isTooLong && tokensAfter(ended(run, run.strategy, budget)) > window) {
     return rejected(run, "nothing-to-gain");
   }
-  const unsent = ended(run, unsentMessages, planning);
+  const unsent = ended(run, unsentMessages, budget);
   if (unsent.type === "context.compacted" && fits(run, unsent)) return unsent;
   const isLast = tried.trigger === "overflow" && (tried.overflows > 1 || tried.attempts > 2);
-  return isLast ? smallest(run, planning) : undefined;
+  return isLast ? smallest(run, budget) : undefined;
 }
 
 /** Whether anything more can be left out of a prompt. */
 export function canBeShorter(run: CompactionCase): boolean {
-  const planning = compactionBudget(run.recorder.state, run.setup, run.clock());
-  return smallest(run, planning).type === "context.compacted";
+  const budget = compactionBudget(run.recorder.state, run.setup, run.clock());
+  return smallest(run, budget).type === "context.compacted";
 }
 
 /** The most that can be left out. */
-function smallest(run: CompactionCase, planning: PlanBudget): CompactionEnd {
-  const own = ended(run, run.strategy, planning);
+function smallest(run: CompactionCase, budget: PlanBudget): CompactionEnd {
+  const own = ended(run, run.strategy, budget);
   if (!isCompacted(run)) return own;
-  const least = ended(run, onlyThisTurn, planning);
+  const least = ended(run, onlyThisTurn, budget);
   return tokensAfter(least) < tokensAfter(own) ? least : own;
 }
 
@@ -94,17 +91,17 @@ function smallest(run: CompactionCase, planning: PlanBudget): CompactionEnd {
 export function orOnlyThisTurn(
   run: CompactionCase,
   end: CompactionEnd,
-  planning: PlanBudget,
+  budget: PlanBudget,
 ): CompactionEnd {
   if (!isCompacted(run)) return end;
-  const least = ended(run, onlyThisTurn, planning);
+  const least = ended(run, onlyThisTurn, budget);
   if (least.type !== "context.compacted" || tokensAfter(least) >= tokensAfter(end)) return end;
   return fits(run, least) || tokensAfter(end) > limitsOf(run).window ? least : end;
 }
 
 /** Whether the agent has its sessions compacted at all. */
-function isCompacted({ setup: ground }: CompactionCase): boolean {
-  return compactionChoice(ground.prepared.agent.context) !== undefined;
+function isCompacted({ setup }: CompactionCase): boolean {
+  return compactionChoice(setup.prepared.agent.context) !== undefined;
 }
 
 /** Whether the prompt has room behind a compaction. */
@@ -120,13 +117,13 @@ function tokensAfter({ type, data }: CompactionEnd): number {
 }
 
 /** What the prompt may have, without bound where nobody knows, and what of it stands before all messages. */
-function limitsOf({ recorder: door, setup: ground, clock }: CompactionCase): {
+function limitsOf({ recorder, setup, clock }: CompactionCase): {
   readonly most: number;
   readonly window: number;
   readonly fixed: number;
 } {
-  const estimate = nextEstimate(door.state, ground, clock());
-  const { most, window } = compactionLimits(door.state, ground, estimate);
+  const estimate = nextEstimate(recorder.state, setup, clock());
+  const { most, window } = compactionLimits(recorder.state, setup, estimate);
   const { instructions, tools } = estimate.breakdown;
   const unbounded = Number.POSITIVE_INFINITY;
   return { most: most ?? unbounded, window: window ?? unbounded, fixed: instructions + tools };

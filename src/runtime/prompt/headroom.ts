@@ -53,13 +53,13 @@ export function pruningNow(
 export function cutsNow(
   { history, view }: SessionState,
   { prepared: { agent } }: PromptSetup,
-  planning: PlanBudget,
+  budget: PlanBudget,
 ): EventBody | undefined {
   const { cut = {} } = agent.context ?? {};
   if (cut === false) return undefined;
   const reader = readerName(agent);
   const named = reader === undefined ? {} : { reader };
-  const plan = planCuts({ history, view, budget: planning, options: cut, ...named });
+  const plan = planCuts({ history, view, budget, options: cut, ...named });
   return plan && { type: "context.cut", data: { ...plan, ...named } };
 }
 

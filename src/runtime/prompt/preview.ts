@@ -39,8 +39,8 @@ export function previewCompaction(
   now: number,
 ): CompactionPreview {
   const tokensOf = (one: SessionState): number => plainTokens(one, setup, now);
-  const planning = compactionBudget(state, setup, now);
-  const own = compaction(state, strategy, tokensOf, planning);
+  const budget = compactionBudget(state, setup, now);
+  const own = compaction(state, strategy, tokensOf, budget);
   const body = inContextTokens(state, own, setup, now);
   const { name } = strategy;
   const { position } = state;

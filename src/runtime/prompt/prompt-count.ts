@@ -31,11 +31,11 @@ export type CountEvent = EventBody<"context.counted"> | EventBody<"context.count
 
 /** What came of a count, or undefined where none was worth a request. */
 export async function countPrompt(run: CountRun): Promise<CountEvent | undefined> {
-  const { state, setup: ground, now } = run;
-  const { agent, description } = ground.prepared;
+  const { state, setup, now } = run;
+  const { agent, description } = setup.prepared;
   const { counter } = agent.context ?? {};
-  const estimate = nextEstimate(state, ground, now);
-  if (counter === undefined || !mayFit(state, ground, estimate)) return undefined;
+  const estimate = nextEstimate(state, setup, now);
+  if (counter === undefined || !mayFit(state, setup, estimate)) return undefined;
   const { instructions, tools, settings, headers, providerOptions } = agent;
   const asked = {
     counter: counter.name,

@@ -96,8 +96,8 @@ export function refusedPrompt(state: SessionState, setup: PromptSetup, now: numb
 function hasUnsent(state: SessionState, setup: PromptSetup, estimate: ContextEstimate): boolean {
   const { history, view } = state;
   const limit = refusedLimit(state, setup, estimate);
-  const planning = budgetBelow(limit, setup, estimate);
-  return unsentMessages.plan(history, view, planning) !== undefined;
+  const budget = budgetBelow(limit, setup, estimate);
+  return unsentMessages.plan(history, view, budget) !== undefined;
 }
 
 function isShorter(state: SessionState, estimate: ContextEstimate): boolean {

@@ -27,11 +27,11 @@ export function readResult(
       `There is no result of a call ${JSON.stringify(call)}. Name the call as the note in its result does.`,
     );
   }
-  const planning = stepBudget(setup, nextEstimate(state, setup, now));
+  const budget = stepBudget(setup, nextEstimate(state, setup, now));
   const { cut = {} } = setup.prepared.agent.context ?? {};
-  const share = resultShare(planning, cut === false ? {} : cut);
+  const share = resultShare(budget, cut === false ? {} : cut);
   const limit = pageLimit(share, entriesOf(state.machine.context.calls).length);
-  const tokens = (shown: string): number => planning.meter.text(shown).text * planning.factor;
+  const tokens = (shown: string): number => budget.meter.text(shown).text * budget.factor;
   const asked = length === undefined ? { from } : { from, length };
   return resultPage(text, asked, limit, tokens).shown;
 }

@@ -56,49 +56,49 @@ export class SessionPrompts {
   }
 
   next(): EstimatedPrompt {
-    const { recorder: door, clock } = this.#around;
-    return nextPrompt(door.state, this.#setup, clock());
+    const { recorder, clock } = this.#around;
+    return nextPrompt(recorder.state, this.#setup, clock());
   }
 
   /** The same without the user's functions, one of which has failed. */
   plain(): EstimatedPrompt {
-    const { recorder: door, clock } = this.#around;
+    const { recorder, clock } = this.#around;
     const { prepared } = this.#setup;
     const agent = { ...prepared.agent, context: {} };
     const catalogue = { limits: () => undefined, cost: () => undefined };
-    return nextPrompt(door.state, { prepared: { ...prepared, agent }, catalogue }, clock());
+    return nextPrompt(recorder.state, { prepared: { ...prepared, agent }, catalogue }, clock());
   }
 
   /** The prompt of the step that is due, with long results cut, pruned where that is worth it, without the oldest media where it is too large; undefined where a compaction has begun first. */
   beforeStep(): EstimatedPrompt | undefined {
-    const { recorder: door, clock } = this.#around;
+    const { recorder, clock } = this.#around;
     let next = this.next();
-    const cut = cutsNow(door.state, this.#setup, stepBudget(this.#setup, next.estimate));
+    const cut = cutsNow(recorder.state, this.#setup, stepBudget(this.#setup, next.estimate));
     if (cut !== undefined) {
-      door.record(cut);
+      recorder.record(cut);
       next = this.next();
     }
-    const pruned = this.#pruning.beforeStep(door.state, this.#setup, next.estimate, clock());
+    const pruned = this.#pruning.beforeStep(recorder.state, this.#setup, next.estimate, clock());
     if (pruned !== undefined) {
-      door.record(pruned);
+      recorder.record(pruned);
       next = this.next();
     }
-    const omitted = omissionNow(door.state, this.#setup, next.estimate);
+    const omitted = omissionNow(recorder.state, this.#setup, next.estimate);
     if (omitted !== undefined) {
-      door.record(omitted);
+      recorder.record(omitted);
       next = this.next();
     }
-    const compaction = compactionNow(door.state, this.#setup, next.estimate);
+    const compaction = compactionNow(recorder.state, this.#setup, next.estimate);
     if (compaction === undefined) return next;
-    door.record(compaction);
+    recorder.record(compaction);
     return undefined;
   }
 
   /** The agent as its tools are run here: the one that reads results reads those of this session. */
   equipped(): Agent {
-    const { recorder: door, clock } = this.#around;
+    const { recorder, clock } = this.#around;
     return bindReader(this.#setup.prepared.agent, (asked) =>
-      readResult(door.state, this.#setup, clock(), asked),
+      readResult(recorder.state, this.#setup, clock(), asked),
     );
   }
 
@@ -123,13 +123,13 @@ export class SessionPrompts {
     const trigger = this.#around.recorder.state.compactions.trigger ?? "asked";
     const strategy = this.#asked ?? (trigger === "asked" ? this.#usual() : this.#own());
     this.#asked = undefined;
-    const { recorder: door } = this.#around;
+    const { recorder } = this.#around;
     try {
       await runCompaction({ ...this.#around, setup: this.#setup, strategy, trigger, signal });
     } catch (thrown) {
-      if (!isCallbackFailure(thrown) || !door.state.machine.matches("compacting")) throw thrown;
+      if (!isCallbackFailure(thrown) || !recorder.state.machine.matches("compacting")) throw thrown;
       const [error, { name }] = [toStoredError(thrown), strategy];
-      door.record({
+      recorder.record({
         type: "context.compaction-rejected",
         data: { strategy: name, why: "failed", error },
       });
@@ -138,32 +138,32 @@ export class SessionPrompts {
 
   /** Whether a prompt that was refused may be sent once more: the second time only if there is more to leave out. */
   mayBeShorter(): boolean {
-    const { recorder: door, clock } = this.#around;
-    const { overflows } = door.state.compactions;
+    const { recorder, clock } = this.#around;
+    const { overflows } = recorder.state.compactions;
     if (overflows === 0 || overflows >= MOST_REFUSALS) return overflows === 0;
-    return canBeShorter({ recorder: door, setup: this.#setup, strategy: this.#own(), clock });
+    return canBeShorter({ recorder, setup: this.#setup, strategy: this.#own(), clock });
   }
 
   /** After a prompt that was too long: whether it is sent once more, shorter. Records what is done else. */
   retries(): boolean {
-    const { recorder: door, clock } = this.#around;
-    const omitted = omissionAfterRefusal(door.state, this.#setup, clock());
+    const { recorder, clock } = this.#around;
+    const omitted = omissionAfterRefusal(recorder.state, this.#setup, clock());
     if (omitted !== undefined) {
-      door.record(omitted);
+      recorder.record(omitted);
       return true;
     }
-    const shorter = cutsAfterOverflow(door.state, this.#setup, clock());
+    const shorter = cutsAfterOverflow(recorder.state, this.#setup, clock());
     if (shorter !== undefined) {
-      door.record(shorter.cut);
+      recorder.record(shorter.cut);
       if (this.next().estimate.tokens <= shorter.limit) return true;
     }
     const next = afterOverflow(
-      door.state,
+      recorder.state,
       this.#setup.prepared.agent.context,
-      refusedPrompt(door.state, this.#setup, clock()),
+      refusedPrompt(recorder.state, this.#setup, clock()),
     );
     if (next === "retry") return true;
-    door.record(next);
+    recorder.record(next);
     return false;
   }
 

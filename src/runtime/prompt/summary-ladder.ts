@@ -47,19 +47,22 @@ const rungs: readonly SummaryRung[] = ["whole", "capped", "newest"];
 
 /** The summary, or undefined where no rung brought one or the signal said stop. */
 export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
-  const { strategy, recorder: door, agent, budget: ground, signal } = ladder;
+  const { strategy, recorder, agent, budget, signal } = ladder;
   const { writer } = strategy;
   if (writer === undefined) return undefined;
   const model = writer.model ?? agent.model;
   const name = nameOf(model);
-  const { history, view } = deepFreeze({ history: door.state.history, view: door.state.view });
+  const { history, view } = deepFreeze({
+    history: recorder.state.history,
+    view: recorder.state.view,
+  });
   for (const rung of rungs) {
     if (signal.aborted) return undefined;
     const room = ladder.room(name);
-    const request = writer.request(rung, history, view, ground, room);
+    const request = writer.request(rung, history, view, budget, room);
     if (request === undefined) return undefined;
     const refuse = (why: SummaryProblem, spent: Spent = {}): void => {
-      door.record({
+      recorder.record({
         type: "context.summary-rejected",
         data: { strategy: strategy.name, rung, why, ...spent },
       });
@@ -69,8 +72,8 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       continue;
     }
     const answer = await patientCall(ladder, model, request);
-    const turn = door.order({ kind: "summary" });
-    if (turn !== undefined) await turn;
+    const released = recorder.replayGate({ kind: "summary" });
+    if (released !== undefined) await released;
     const { usage } = answer;
     const spent = { model: name, usage };
     if (signal.aborted) {

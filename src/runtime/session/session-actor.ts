@@ -164,7 +164,7 @@ export class SessionActor implements SessionRecorder {
     return this.#writer.pace();
   }
 
-  order(ending: Ending): Promise<void> | undefined {
+  replayGate(ending: Ending): Promise<void> | undefined {
     return this.#options.replayGate?.(ending);
   }
 

@@ -92,11 +92,8 @@ export class SessionEffects implements Disposable {
   }
 
   #promptsOf(prepared: PreparedAgent): SessionPrompts {
-    const { recorder: door, catalogue, source, clock, timer, random } = this.#options;
-    return new SessionPrompts(
-      { recorder: door, source, clock, timer, random },
-      { prepared, catalogue },
-    );
+    const { recorder, catalogue, source, clock, timer, random } = this.#options;
+    return new SessionPrompts({ recorder, source, clock, timer, random }, { prepared, catalogue });
   }
 
   /** Begins an effect of an event that was recorded. */
@@ -185,10 +182,10 @@ export class SessionEffects implements Disposable {
     const fault = this.#fault;
     this.#fault = undefined;
     if (fault !== undefined) return this.#recordFailed(fault);
-    const { recorder: door, source, blobs, clock, timer, random } = this.#options;
+    const { recorder, source, blobs, clock, timer, random } = this.#options;
     const inputs = this.#inputs;
     await runModelStep({
-      recorder: door,
+      recorder,
       source,
       agent: this.#prepared.agent,
       blobs,
@@ -209,8 +206,8 @@ export class SessionEffects implements Disposable {
     const { timer } = this.#options;
     if (await waited(timer, delayMs, { kind: "retry" }, signal))
       return this.#beginAttempt(step, attempt + 1);
-    const turn = this.#options.recorder.order({ kind: "step" });
-    if (turn !== undefined) await turn;
+    const released = this.#options.recorder.replayGate({ kind: "step" });
+    if (released !== undefined) await released;
     const usage = estimateSpent(
       this.#options.recorder.state.usage,
       this.#options.recorder.state.history,
@@ -219,14 +216,14 @@ export class SessionEffects implements Disposable {
   }
 
   #runTools(): void {
-    const { recorder: door, blobs, graceMs, timer, onFailure } = this.#options;
+    const { recorder, blobs, graceMs, timer, onFailure } = this.#options;
     if (this.#messages.length === 0) {
       // After a restart: what the calls answered is read from the history again.
       const { open: _, ...before } = this.#options.recorder.state.history;
       this.#messages = promptMessages(before, this.#options.recorder.state.view);
     }
     this.#tools ??= new ToolRunner({
-      recorder: door,
+      recorder,
       agent: this.#prompts.equipped(),
       blobs,
       signal: this.#stop.signal,
@@ -277,8 +274,8 @@ export class SessionEffects implements Disposable {
 
   /** A function of the user's fails the step that needs it. A step that has not begun is begun for that. */
   #failStep(error: unknown): void {
-    const { recorder: door } = this.#options;
-    const { machine } = door.state;
+    const { recorder } = this.#options;
+    const { machine } = recorder.state;
     if (!isCallbackFailure(error) || !machine.matches("streaming")) throw error;
     const stored = toStoredError(error);
     if (!machine.matches({ streaming: "boundary" })) return this.#recordFailed(stored);

@@ -41,14 +41,14 @@ export class TurnClock implements Disposable {
   }
 
   #end(turn: number, lastStep: boolean): void {
-    const { recorder: door } = this.#options;
-    const { machine } = door.state;
+    const { recorder } = this.#options;
+    const { machine } = recorder.state;
     const { context } = machine;
     if (context.turn !== turn || !isInTurn(machine)) return;
     // It is stopping, and nothing runs any more that it could be waiting for.
     if (context.stopping !== undefined && context.skipCalls) return;
     const grant = lastStep && context.stopping === undefined && context.lastStep === undefined;
-    door.record({
+    recorder.record({
       type: "turn.limit-reached",
       data: { turn, limit: "time", lastStep: grant },
     });

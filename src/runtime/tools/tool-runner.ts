@@ -69,8 +69,8 @@ export class ToolRunner {
 
   /** Does whatever is next for each call. */
   run(): void {
-    const { recorder: door } = this.#options;
-    for (const [callId, state] of entriesOf(door.state.machine.context.calls)) {
+    const { recorder } = this.#options;
+    for (const [callId, state] of entriesOf(recorder.state.machine.context.calls)) {
       const call = this.#find(callId);
       if (call !== undefined && !this.#running.has(callId)) this.#advance(call, state);
     }
@@ -78,9 +78,9 @@ export class ToolRunner {
 
   /** Starts what waited for a place that has come free: a look at all calls for each would cost their square. */
   #startNext(): void {
-    const { recorder: door } = this.#options;
+    const { recorder } = this.#options;
     for (let id = this.#running.next(); id !== undefined; id = this.#running.next()) {
-      const state = entryOf(door.state.machine.context.calls, id);
+      const state = entryOf(recorder.state.machine.context.calls, id);
       const call = this.#find(id);
       if (call !== undefined && state !== undefined) this.#advance(call, state);
     }
@@ -125,8 +125,8 @@ export class ToolRunner {
     if (this.#allowed.has(call.callId)) return this.#start(call);
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
-    const { agent, recorder: door } = this.#options;
-    const approval = approvalOf(call, runnable.tool, agent, door.state.approvals);
+    const { agent, recorder } = this.#options;
+    const approval = approvalOf(call, runnable.tool, agent, recorder.state.approvals);
     switch (approval.kind) {
       case "allowed":
         return this.#start(call);
@@ -138,8 +138,8 @@ export class ToolRunner {
         this.#deciding.add(call.callId);
         return this.#background(async () => {
           const needed = await this.#ask(runnable, approval.isNeeded);
-          const turn = door.order({ kind: "decision", callId: call.callId });
-          if (turn !== undefined) await turn;
+          const released = recorder.replayGate({ kind: "decision", callId: call.callId });
+          if (released !== undefined) await released;
           this.#deciding.delete(call.callId);
           if (!this.#stands(call, "waiting")) return;
           if (typeof needed !== "boolean") return this.#fail(call, needed);
@@ -152,10 +152,10 @@ export class ToolRunner {
 
   /** What the tool and the agent say of this call; an error of theirs is the call's. */
   async #ask(runnable: Runnable, isNeeded: ApprovalCheck): Promise<boolean | StoredError> {
-    const { recorder: door, messages } = this.#options;
+    const { recorder, messages } = this.#options;
     try {
       const input = await this.#input(runnable);
-      return await isNeeded({ session: door.session, call: runnable.call, input, messages });
+      return await isNeeded({ session: recorder.session, call: runnable.call, input, messages });
     } catch (error) {
       return toStoredError(error);
     }
@@ -171,10 +171,10 @@ export class ToolRunner {
   }
 
   #requestApproval(call: CallPart): void {
-    const { recorder: door } = this.#options;
+    const { recorder } = this.#options;
     // In a turn that stops, nobody is asked any more.
-    if (door.state.machine.context.stopping !== undefined) return this.#skip(call);
-    door.record({
+    if (recorder.state.machine.context.stopping !== undefined) return this.#skip(call);
+    recorder.record({
       type: "tool.approval-requested",
       data: { ...this.#key(call), toolName: call.toolName },
     });
@@ -182,39 +182,39 @@ export class ToolRunner {
 
   /** Starts a call, or starts one again that a dead process had started. */
   #start(call: CallPart): void {
-    const { recorder: door } = this.#options;
+    const { recorder } = this.#options;
     const runnable = this.#runnable(call);
     if (runnable === undefined || !this.#running.take(call)) return;
     const attempt = this.#attempts(call) + 1;
-    const effectId = effectIdOf(door, this.#step, call.callId);
-    door.record({
+    const effectId = effectIdOf(recorder, this.#step, call.callId);
+    recorder.record({
       type: "tool.started",
       data: { ...this.#key(call), toolName: call.toolName, attempt, effectId },
     });
     this.#background(async () => {
-      const identity = { session: door.session, step: this.#step, attempt, effectId };
+      const identity = { session: recorder.session, step: this.#step, attempt, effectId };
       const execution = await this.#execute(runnable, identity);
       const offloading = offloadedExecution(this.#options.blobs, execution);
       const offloaded = offloading && (await offloading);
-      const turn = door.order({ kind: "call", callId: call.callId });
-      if (turn !== undefined) await turn;
+      const released = recorder.replayGate({ kind: "call", callId: call.callId });
+      if (released !== undefined) await released;
       this.#running.delete(call);
       if (this.#stands(call, "running")) {
         const ended = offloaded?.content ?? execution;
-        const body = executed(this.#key(call), ended, door.state.machine.context);
-        recordOffloaded(door, offloaded?.stored ?? [], body);
+        const body = executed(this.#key(call), ended, recorder.state.machine.context);
+        recordOffloaded(recorder, offloaded?.stored ?? [], body);
       }
-      if (offloaded !== undefined) letGo(door, offloaded);
+      if (offloaded !== undefined) letGo(recorder, offloaded);
       // A place has come free for a call that had to wait.
-      if (door.state.machine.context.step === this.#step) this.#startNext();
+      if (recorder.state.machine.context.step === this.#step) this.#startNext();
     });
   }
 
   async #execute(runnable: Runnable, identity: CallIdentity): Promise<Execution> {
-    const { recorder: door, agent, signal, graceMs, timer, messages } = this.#options;
+    const { recorder, agent, signal, graceMs, timer, messages } = this.#options;
     const { call, tool } = runnable;
     // Law 1: the world is touched only when the intent is durable.
-    await door.durable();
+    await recorder.durable();
     const timeoutMs =
       byId(agent.toolPolicies ?? {}, call.toolName)?.timeoutMs ?? agent.toolTimeoutMs;
     return await executeCall({
@@ -233,11 +233,11 @@ export class ToolRunner {
 
   /** Answers what is to be waited for, where there is something to be moved out of it first. */
   #progressed(call: CallPart, output: JsonValue): Promise<void> | undefined {
-    const { recorder: door, blobs } = this.#options;
+    const { recorder, blobs } = this.#options;
     const record = (shown: JsonValue, stored: Parameters<typeof recordOffloaded>[1] = []): void => {
       if (!this.#stands(call, "running")) return;
       const data = { ...this.#key(call), output: shown };
-      recordOffloaded(door, stored, { type: "tool.progressed", data });
+      recordOffloaded(recorder, stored, { type: "tool.progressed", data });
     };
     const offloading = blobs.answer({ output, modelOutput: undefined });
     if (offloading === undefined) {
@@ -246,7 +246,7 @@ export class ToolRunner {
     }
     return offloading.then((offloaded) => {
       record(offloaded.content.output, offloaded.stored);
-      letGo(door, offloaded);
+      letGo(recorder, offloaded);
     });
   }
 
