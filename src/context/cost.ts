@@ -1,8 +1,15 @@
 /** What a session has cost in money, where the prices of its models are known. */
 
 import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
-import { ownBeside, ownSteps, type UsageState } from "../projections/index.ts";
+import {
+  ownBeside,
+  ownSteps,
+  type UsageState,
+  noUsage,
+  type HistoryState,
+} from "../projections/index.ts";
 import { callCost, type KnownLimits } from "./model-limits.ts";
+import { textTokens } from "./text-tokens.ts";
 
 /** What model calls cost, as far as their prices are known. */
 interface Cost {
@@ -66,5 +73,28 @@ export function sessionCost(state: UsageState, known: KnownLimits, turn?: number
   return {
     ...whole,
     inherited: sum([...shared, ...state.beside.slice(0, state.inherited.beside)]),
+  };
+}
+
+/** What the running step has spent, when the provider does not say: its prompt and what it has said. */
+export function estimateSpent({ running }: UsageState, history: HistoryState): TokenUsage {
+  // Between a failed attempt whose spending was told and the next one.
+  if (running === undefined || running.isTold === true) return noUsage;
+  const said = (history.open?.parts ?? []).reduce((sum, part) => {
+    switch (part.kind) {
+      case "text":
+      case "reasoning":
+        return sum + textTokens(part.text);
+      case "call":
+      case "provider-call":
+        return sum + textTokens(part.toolName + JSON.stringify(part.input));
+      default:
+        return sum;
+    }
+  }, 0);
+  return {
+    basis: "estimated",
+    inputTokens: running.estimate.tokens,
+    outputTokens: Math.ceil(said),
   };
 }

@@ -18,9 +18,10 @@ export {
   threshold,
   tokens,
   usable,
+  planBudget,
 } from "./compaction-when.ts";
 export { type ContextEstimate, estimateContext } from "./context-estimate.ts";
-export { type SessionCost, sessionCost } from "./cost.ts";
+export { type SessionCost, sessionCost, estimateSpent } from "./cost.ts";
 export { dropMiddle } from "./drop-middle.ts";
 export { dropOldest } from "./drop-oldest.ts";
 export { newestTokens, onlyThisTurn, unsentMessages } from "./last-resort.ts";
@@ -37,16 +38,19 @@ export {
   callCost,
   modelLimits,
 } from "./model-limits.ts";
-export { type MediaLimits, type MediaRefusal, mediaRefusal, modelMedia } from "./model-media.ts";
-export { planBudget } from "./plan-budget.ts";
+export {
+  type MediaLimits,
+  type MediaRefusal,
+  mediaRefusal,
+  modelMedia,
+  noteElsewhere,
+  whyNotThere,
+} from "./model-media.ts";
 export { SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
-export { noteElsewhere, whyNotThere } from "./provider-files.ts";
 export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";
-export { planCuts } from "./result-cuts.ts";
+export { planCuts, type CutOptions, cutSchema, pageLimit, resultShare } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
-export { type CutOptions, cutSchema, pageLimit, resultShare } from "./result-share.ts";
 export { slidingWindow } from "./sliding-window.ts";
-export { estimateSpent } from "./spent.ts";
 export { summarize } from "./summarize.ts";
 export {
   type TokenEstimator,

@@ -17,8 +17,13 @@ import {
   type HistoryState,
   type Medium,
 } from "../projections/index.ts";
-import { asBase64, mediaRefusal, type MediaFile, type MediaLimits } from "./model-media.ts";
-import { whyNotThere } from "./provider-files.ts";
+import {
+  asBase64,
+  mediaRefusal,
+  type MediaFile,
+  type MediaLimits,
+  whyNotThere,
+} from "./model-media.ts";
 
 /** What a user says of media; where nothing is said, what is known of the model holds. */
 export interface MediaBudget {

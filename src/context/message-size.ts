@@ -9,10 +9,9 @@ import {
   type FileElsewhere,
   type ModelName,
 } from "../events/index.ts";
-import { asBase64 } from "./model-media.ts";
+import { asBase64, noteElsewhere, whyNotThere } from "./model-media.ts";
 import { mediaTokens, uploadedTokens } from "./media-tokens.ts";
 import { modelFamily } from "./model-family.ts";
-import { noteElsewhere, whyNotThere } from "./provider-files.ts";
 import type { TokenEstimator } from "./token-estimator.ts";
 
 /** Tokens before calibration, and bytes. */

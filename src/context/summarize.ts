@@ -16,8 +16,8 @@ import type {
 import { covering, cuttable, keptWithin, tokensFrom } from "./cut.ts";
 import { latestRequests, originalRequests, requestText } from "./request-text.ts";
 import type { ShownUnit } from "./shown-units.ts";
-import { knownFacts } from "./summary-facts.ts";
 import {
+  knownFacts,
   HEADINGS,
   replyProblem,
   summaryText,

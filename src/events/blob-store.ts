@@ -82,3 +82,11 @@ export interface BlobStore {
    */
   hold(among?: Iterable<string>): Disposable;
 }
+
+/** @throws TurnlogError as `BlobStore.get` */
+export async function readBlob(
+  blobs: Pick<BlobStore, "get">,
+  sha256: string,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return Buffer.concat(await Array.fromAsync(blobs.get(sha256)));
+}

@@ -78,3 +78,17 @@ const knownTypes: ReadonlySet<string> = new Set(Object.keys(eventSchemas));
 export function isKnownType(type: string): type is KnownType {
   return knownTypes.has(type);
 }
+
+export type DeltaType = "part.text-delta" | "part.reasoning-delta" | "part.tool-input-delta";
+
+/** Whether an event is a piece of what a model says. */
+export function isDelta<Event extends NewEvent>(
+  event: Event,
+): event is Extract<Event, { readonly type: DeltaType }> {
+  const { type } = event;
+  return (
+    type === "part.text-delta" ||
+    type === "part.reasoning-delta" ||
+    type === "part.tool-input-delta"
+  );
+}

@@ -232,3 +232,16 @@ export interface EventLog extends AsyncDisposable {
   /** Waits for what was appended, then lets go of the store. Later calls throw `LOG_CLOSED`. */
   close(): Promise<void>;
 }
+
+/** A log that cannot take parts is given all events at once, which are all in memory then. */
+export async function appendParts(
+  log: EventLog,
+  session: string,
+  parts: AsyncIterable<readonly NewEvent[]>,
+  options?: AppendOptions,
+): Promise<Appended> {
+  if (log.appendParts !== undefined) return await log.appendParts(session, parts, options);
+  const events: NewEvent[] = [];
+  for await (const part of parts) for (const event of part) events.push(event);
+  return await log.append(session, "none", events, options);
+}

@@ -5,9 +5,8 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
-import { canonicalJson } from "./canonical-json.ts";
+import { canonicalJson, jsonObjectSchema } from "./json.ts";
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
-import { jsonObjectSchema } from "./json.ts";
 import { loggedForm } from "./stored-form.ts";
 
 /** An event that says a digest. The event that closes a session is its last link. */

@@ -1,8 +1,32 @@
 /** The catalogue of events, the codec, upcasters, errors, and the ports of logs, blobs and keys. Pure. */
 
-export { appendParts } from "./append-parts.ts";
+export {
+  appendParts,
+  type AppendOptions,
+  type Appended,
+  type DeleteOptions,
+  type Deleted,
+  type DeletedSession,
+  type EventLog,
+  type ExpectedRevision,
+  type ForkEvents,
+  type GlobalEvent,
+  type ReadRange,
+  type SessionEntry,
+  type Snapshot,
+} from "./event-log.ts";
 export { assertAppendable, idOf } from "./appendable.ts";
-export { type FileBlob, blobLine, isBlobLine, parseBlobLine } from "./blob-line.ts";
+export {
+  type FileBlob,
+  blobLine,
+  isBlobLine,
+  parseBlobLine,
+  type FixtureNote,
+  eventLine,
+  headerLine,
+  parseEventLine,
+  parseHeaderLine,
+} from "./session-file.ts";
 export {
   type BlobMeasures,
   blobMeasuresSchema,
@@ -11,17 +35,39 @@ export {
   referredBlob,
   resemblesReference,
 } from "./blob-reference.ts";
-export type {
-  BlobEntry,
-  BlobSource,
-  BlobStore,
-  CollectOptions,
-  CollectedBlobs,
-  HeldBlob,
-  PutOptions,
+export {
+  type BlobEntry,
+  type BlobSource,
+  type BlobStore,
+  type CollectOptions,
+  type CollectedBlobs,
+  type HeldBlob,
+  type PutOptions,
+  readBlob,
 } from "./blob-store.ts";
-export { byId, byIdSchema } from "./by-id.ts";
-export { canonicalJson } from "./canonical-json.ts";
+export {
+  byId,
+  byIdSchema,
+  type ChunkedRecord,
+  chunkedSchema,
+  entriesOf,
+  entryOf,
+  withEntry,
+  withoutEntries,
+} from "./by-id.ts";
+export {
+  canonicalJson,
+  type JsonObject,
+  type JsonValue,
+  MOST_LEVELS,
+  type ProviderMetadata,
+  type StoredError,
+  isNestedDeeper,
+  jsonObjectSchema,
+  jsonSchema,
+  providerMetadataSchema,
+  storedErrorSchema,
+} from "./json.ts";
 export {
   type EventBody,
   type EventMap,
@@ -30,15 +76,8 @@ export {
   type SessionEvent,
   eventSchemas,
   eventVersions,
+  isDelta,
 } from "./catalogue.ts";
-export {
-  type ChunkedRecord,
-  chunkedSchema,
-  entriesOf,
-  entryOf,
-  withEntry,
-  withoutEntries,
-} from "./chunked-record.ts";
 export {
   CHECKSUM_LENGTH,
   type Codec,
@@ -53,7 +92,13 @@ export {
   ownJson,
   seededChecksum,
 } from "./codec.ts";
-export { contentFault, sendableContent, sendableMetadata } from "./content-fault.ts";
+export {
+  contentFault,
+  sendableContent,
+  sendableMetadata,
+  outputFault,
+  sendableOutput,
+} from "./content-fault.ts";
 export {
   type CompactionTrigger,
   type CutCall,
@@ -63,42 +108,14 @@ export {
   cutCallSchema,
   omittedMediaSchema,
 } from "./context-events.ts";
-export { isDelta } from "./delta.ts";
-export { TurnlogError, type TurnlogErrorCode } from "./errors.ts";
-export type {
-  AppendOptions,
-  Appended,
-  DeleteOptions,
-  Deleted,
-  DeletedSession,
-  EventLog,
-  ExpectedRevision,
-  ForkEvents,
-  GlobalEvent,
-  ReadRange,
-  SessionEntry,
-  Snapshot,
-} from "./event-log.ts";
+export { TurnlogError, type TurnlogErrorCode, hasCode } from "./errors.ts";
 export {
   type FileElsewhere,
   type FileReference,
   fileElsewhere,
   placesOf,
 } from "./file-reference.ts";
-export { hasCode } from "./has-code.ts";
 export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./hash-chain.ts";
-export {
-  type JsonObject,
-  type JsonValue,
-  MOST_LEVELS,
-  type ProviderMetadata,
-  type StoredError,
-  isNestedDeeper,
-  jsonObjectSchema,
-  jsonSchema,
-  providerMetadataSchema,
-  storedErrorSchema,
-} from "./json.ts";
 export { assertKnownFormat } from "./later-format.ts";
 export {
   type Delivery,
@@ -106,8 +123,6 @@ export {
   type StoredUserPart,
   userContentSchema,
 } from "./message-events.ts";
-export { outputFault, sendableOutput } from "./model-output.ts";
-export { readBlob } from "./read-blob.ts";
 export { allReadableEvents, readableEvents } from "./readable-events.ts";
 export { REDACTED, REDACTED_FIELD, isRedacted } from "./redacted.ts";
 export { asRun, renumbered, unchained } from "./renumbered.ts";
@@ -125,13 +140,6 @@ export {
   forkPointSchema,
   modelNameSchema,
 } from "./session-events.ts";
-export {
-  type FixtureNote,
-  eventLine,
-  headerLine,
-  parseEventLine,
-  parseHeaderLine,
-} from "./session-file.ts";
 export { parseSessionId } from "./session-id.ts";
 export { deepFreeze, ownCopy } from "./shared-value.ts";
 export {

@@ -3,8 +3,8 @@
 import { z } from "zod";
 import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
 import type { FamilySchemas } from "./family.ts";
-import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 import { providerMetadataSchema, type ProviderMetadata } from "./json.ts";
+import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 
 /** Content of a user message: the AI SDK's user content with binary data as base64 and URLs as text. */
 export type StoredUserContent = string | readonly StoredUserPart[];

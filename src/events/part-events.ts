@@ -6,7 +6,6 @@
 import { z } from "zod";
 import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
 import type { FamilySchemas } from "./family.ts";
-import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 import {
   jsonObjectSchema,
   jsonSchema,
@@ -17,6 +16,7 @@ import {
   type ProviderMetadata,
   type StoredError,
 } from "./json.ts";
+import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 
 interface Block {
   readonly id: string;

@@ -7,11 +7,12 @@ import { z } from "zod";
 import type { SessionEvent } from "./catalogue.ts";
 import { createCodec, type RowKey } from "./codec.ts";
 import { TurnlogError } from "./errors.ts";
-import { jsonOf } from "./json-line.ts";
 import { assertKnownFormat } from "./later-format.ts";
-import { jsonSchema } from "./json.ts";
+import { jsonSchema, isNestedDeeper, MOST_LEVELS } from "./json.ts";
 import { forkPointSchema, type ForkPoint } from "./session-events.ts";
 import { storedForm } from "./stored-form.ts";
+import { hash } from "node:crypto";
+import { digestSchema } from "./blob-reference.ts";
 
 /** The first line. A file that has fewer events than it says was cut off. */
 export interface SessionFileHeader {
@@ -133,4 +134,62 @@ export function parseEventLine(line: string, key: RowKey): SessionEvent {
   }
   const fields = [type, version, time, data] as const;
   return codec.eventOf(id === undefined ? fields : [...fields, id], key);
+}
+
+/** Of what an earlier release wrote, which did not limit them: what every walk still comes to the end of. */
+const MOST_IMPORTED_LEVELS = 4 * MOST_LEVELS;
+
+/**
+ * A line that is no JSON is for the schemas to refuse: nothing they accept is undefined.
+ * @throws TurnlogError `INVALID_INPUT` for a value that is nested too deeply
+ */
+function jsonOf(line: string): unknown {
+  try {
+    const value = jsonSchema.parse(JSON.parse(line));
+    if (!isNestedDeeper(value, MOST_IMPORTED_LEVELS)) return value;
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `The file has a value that is nested more than ${MOST_IMPORTED_LEVELS} levels deep. Nothing was imported.`,
+    );
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+const blobLineSchema = z.strictObject({ blob: digestSchema, data: z.string() });
+
+/** A blob as it stands in the file of a session. */
+export interface FileBlob {
+  readonly sha256: string;
+  readonly content: Uint8Array;
+}
+
+/** A blob as a line, without its end. */
+export function blobLine({ sha256, content }: FileBlob): string {
+  const data = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  return JSON.stringify({ blob: sha256, data: data.toString("base64") });
+}
+
+/** Told by its beginning: nothing is parsed for it. */
+export function isBlobLine(line: string): boolean {
+  return line.startsWith('{"blob":');
+}
+
+/** @throws TurnlogError `INVALID_INPUT` for what is none, `BLOB_DAMAGED` where the bytes are others */
+export function parseBlobLine(line: string): FileBlob {
+  const parsed = blobLineSchema.safeParse(jsonOf(line));
+  if (!parsed.success) {
+    const what = `A line is not the blob that it begins as: ${z.prettifyError(parsed.error)}`;
+    throw new TurnlogError("INVALID_INPUT", what, { cause: parsed.error });
+  }
+  const { blob: sha256, data } = parsed.data;
+  const content = Buffer.from(data, "base64");
+  const found = hash("sha256", content);
+  if (found === sha256) return { sha256, content };
+  throw new TurnlogError(
+    "BLOB_DAMAGED",
+    `The file has other bytes under the name of blob ${sha256}: their SHA-256 is ${found}. Nothing was imported.`,
+    { details: { sha256, found } },
+  );
 }

@@ -4,8 +4,7 @@
  * what was before.
  */
 
-import type { NewEvent, SessionEvent } from "./catalogue.ts";
-import { isDelta, type DeltaType } from "./delta.ts";
+import { type NewEvent, type SessionEvent, isDelta, type DeltaType } from "./catalogue.ts";
 import type { ProviderMetadata } from "./json.ts";
 import type { PositionRange, SessionFamily } from "./session-events.ts";
 

@@ -1,13 +1,14 @@
 /** The session's statechart. Pure. */
 
-export type { Effect } from "./effect.ts";
 export {
+  type Effect,
   type MachineStep,
   initialMachineState,
   machineFold,
   resolveMachineState,
+  type MachineState,
+  machineStateSchema,
 } from "./machine-fold.ts";
-export { type MachineState, machineStateSchema } from "./machine-state.ts";
 export { type ChartTransition, chartStates, chartTransitions } from "./session-chart.ts";
 export { type CallState, type SessionContext, endReason, openCalls } from "./session-context.ts";
 export type { SessionMachine } from "./session-machine-type.ts";

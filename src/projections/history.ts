@@ -12,8 +12,15 @@ import {
   withEntry,
   withoutEntries,
 } from "../events/index.ts";
-import { withBlockDelta, withBlockEnd, withBlockStart } from "./history-block.ts";
-import { withAnswer, withOutcome, withQuestion } from "./history-call.ts";
+import {
+  withBlockDelta,
+  withBlockEnd,
+  withBlockStart,
+  withAnswer,
+  withOutcome,
+  withQuestion,
+  succeeded,
+} from "./history-parts.ts";
 import {
   historySchema,
   type HistoryPart,
@@ -22,7 +29,6 @@ import {
   type UserItem,
 } from "./history-item.ts";
 import { defineProjection, type Projection } from "./projection.ts";
-import { succeeded } from "./result-position.ts";
 
 /** Told when a turn's time is up and one more step is granted. */
 const LAST_STEP_NOTE =

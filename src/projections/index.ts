@@ -34,8 +34,7 @@ export {
   waitingMessage,
 } from "./history-item.ts";
 export { history } from "./history.ts";
-export { type LearnedLimits, learnedLimits } from "./learned-limits.ts";
-export { isTooLarge, overflowOf } from "./overflow.ts";
+export { type LearnedLimits, learnedLimits, isTooLarge, overflowOf } from "./learned-limits.ts";
 export { type Projection, defineProjection, projectionStore } from "./projection.ts";
 export { type PromptCount, type PromptCounts, promptCounts } from "./prompt-counts.ts";
 export { type PromptChange, type PromptDiff, promptDiff } from "./prompt-diff.ts";
@@ -52,8 +51,15 @@ export {
 } from "./prompt.ts";
 export { bindingOf } from "./provider-bound.ts";
 export { type QueueState, type QueuedMessage, acceptedAt, queue } from "./queue.ts";
-export { type Gap, type ResultMark, cutGap, cutText, partsPair, resultText } from "./result-cut.ts";
-export { resultPosition, succeeded } from "./result-position.ts";
+export {
+  type Gap,
+  type ResultMark,
+  cutGap,
+  cutText,
+  partsPair,
+  resultText,
+} from "./shown-result.ts";
+export { resultPosition, succeeded } from "./history-parts.ts";
 export { type SessionSummary, sessionSummary } from "./session-summary.ts";
 export { PRUNED_PLACEHOLDER, callName, cutItem, shownItem, sightedItem } from "./shown-item.ts";
 export { type Medium, itemMedia, omittedIn, omittedNote } from "./shown-media.ts";

@@ -21,7 +21,7 @@ import type {
 } from "ai";
 import { REDACTED, type JsonValue, type ProviderMetadata } from "../events/index.ts";
 import type { CallPart, HistoryPart, StepItem } from "./history-item.ts";
-import { providerOutput, resultOutput } from "./prompt-result.ts";
+import { providerOutput, resultOutput } from "./shown-result.ts";
 
 type AssistantPart = Exclude<AssistantContent, string>[number];
 

@@ -8,7 +8,7 @@ import type { Compaction, ContextView } from "./context-view.ts";
 import type { CallPart, HistoryItem, StepItem } from "./history-item.ts";
 import { boundItem, isAllBound } from "./provider-bound.ts";
 import { omittedItem } from "./shown-media.ts";
-import { cutCall, type ResultMark } from "./result-cut.ts";
+import { cutCall, type ResultMark } from "./shown-result.ts";
 
 /** What stands in the place of a tool result that was pruned. */
 export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";

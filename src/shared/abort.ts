@@ -1,7 +1,5 @@
 /** Waiting for a model that may not heed its abort signal: when the signal aborts, the wait is over. */
 
-import { onAbort } from "./defer.ts";
-
 /**
  * The promise's value, or a rejection with the signal's reason as soon as it aborts. What comes too
  * late is released.
@@ -39,4 +37,17 @@ export function untilAborted<Part>(
     [Symbol.asyncIterator]: () => iterator,
     [Symbol.dispose]: () => watch[Symbol.dispose](),
   };
+}
+
+export function defer(release: () => void): Disposable {
+  return { [Symbol.dispose]: release };
+}
+
+/** Tells of a signal's abort, at once when it was aborted before; not any more once it is disposed of. */
+export function onAbort(signal: AbortSignal, tell: () => void): Disposable {
+  if (signal.aborted) tell();
+  else signal.addEventListener("abort", tell, { once: true });
+  return defer(() => {
+    signal.removeEventListener("abort", tell);
+  });
 }

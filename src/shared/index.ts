@@ -1,9 +1,8 @@
 /** Small helpers that several modules need and no library has: JSON, timers, aborts. */
 
-export { unlessAborted, untilAborted } from "./abort.ts";
-export { defer, onAbort } from "./defer.ts";
+export { unlessAborted, untilAborted, defer, onAbort } from "./abort.ts";
 export { withFullStop } from "./full-stop.ts";
-export { readableError, toJson, toStoredError } from "./json-value.ts";
+export { readableError, toJson, toStoredError, unreadable } from "./json-value.ts";
 export { plainJson } from "./plain-json.ts";
 export { withMessages } from "./shown-messages.ts";
 export {
@@ -16,4 +15,3 @@ export {
   systemTimer,
   waited,
 } from "./timer.ts";
-export { unreadable } from "./unreadable.ts";

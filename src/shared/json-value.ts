@@ -160,3 +160,12 @@ function readText(value: unknown, key: "name" | "message"): string | undefined {
     return undefined;
   }
 }
+
+export function unreadable(what: string, error: unknown, session?: string): TurnlogError {
+  const { message } = toStoredError(error);
+  return new TurnlogError(
+    "INVALID_INPUT",
+    `${what} cannot be read: reading it throws (${message}).`,
+    session === undefined ? {} : { session },
+  );
+}

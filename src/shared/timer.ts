@@ -1,6 +1,6 @@
 /** The waits of a session: for how long, and for what. Whoever runs a session may count them otherwise. */
 
-import { defer, onAbort } from "./defer.ts";
+import { defer, onAbort } from "./abort.ts";
 
 /** What a wait is for. */
 export type Wait =

@@ -1,7 +1,6 @@
 /** Checks what users pass in: options, ids, positions. Names the field and the nearest right name. */
 
-export { check } from "./check.ts";
-export { nearestName } from "./nearest-name.ts";
+export { check, nearestName } from "./check.ts";
 export {
   amount,
   code,

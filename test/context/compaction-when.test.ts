@@ -9,11 +9,11 @@ import {
   threshold,
   tokens,
   type CompactionWhen,
+  planBudget,
 } from "../../src/context/compaction-when.ts";
 import { estimateContext, type ContextEstimate } from "../../src/context/context-estimate.ts";
 import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import { meter } from "../../src/context/message-size.ts";
-import { planBudget } from "../../src/context/plan-budget.ts";
 import { gpt, Session } from "./session.ts";
 
 /** An estimate of exactly so many tokens. */

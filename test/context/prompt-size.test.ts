@@ -5,7 +5,7 @@ import type { ModelMessage } from "ai";
 import { describe, expect, it } from "vitest";
 import { lengthEstimator } from "../../src/context/token-estimator.ts";
 import { meter, type Meter } from "../../src/context/message-size.ts";
-import { promptSize } from "../../src/context/prompt-size.ts";
+import { promptSize } from "../../src/context/context-estimate.ts";
 
 const message = fc
   .string({ maxLength: 40 })

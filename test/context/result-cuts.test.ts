@@ -3,9 +3,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { meter } from "../../src/context/message-size.ts";
-import { planCuts, type CutInput } from "../../src/context/result-cuts.ts";
+import {
+  planCuts,
+  type CutInput,
+  resultShare,
+  type CutOptions,
+} from "../../src/context/result-cuts.ts";
 import { resultPage } from "../../src/context/result-page.ts";
-import { resultShare, type CutOptions } from "../../src/context/result-share.ts";
 import type { EventBody, ModelOutput } from "../../src/events/index.ts";
 import { cutItem, itemMessages, promptMessages } from "../../src/projections/index.ts";
 import { defaultEstimator, lengthEstimator } from "../../src/context/index.ts";

@@ -2,8 +2,11 @@
 
 import { describe, expect, it } from "vitest";
 import type { EventBody, StoredError } from "../../src/events/index.ts";
-import { learnedLimits, type LearnedLimits } from "../../src/projections/learned-limits.ts";
-import { overflowOf } from "../../src/projections/overflow.ts";
+import {
+  learnedLimits,
+  type LearnedLimits,
+  overflowOf,
+} from "../../src/projections/learned-limits.ts";
 
 const error = (message: string, more: Partial<StoredError> = {}): StoredError => ({
   name: "AI_APICallError",

@@ -1,6 +1,12 @@
 /** Writes what becomes of a tool call into the step that made it: its outcome, and the answers of people. */
 
-import type { SessionEvent } from "../events/index.ts";
+import {
+  type SessionEvent,
+  REDACTED,
+  sendableMetadata,
+  type ProviderMetadata,
+  sendableOutput,
+} from "../events/index.ts";
 import type {
   ApprovalDecision,
   CallApproval,
@@ -8,6 +14,7 @@ import type {
   CallPart,
   HistoryState,
   StepItem,
+  BlockPart,
 } from "./history-item.ts";
 
 interface CallKey {
@@ -146,4 +153,95 @@ function withStep(
   const item = state.items[index];
   if (item?.kind !== "step") return state;
   return { ...state, items: state.items.with(index, change(item)) };
+}
+
+interface BlockData {
+  readonly id: string;
+  readonly providerMetadata?: ProviderMetadata;
+  /** What it said was taken out of the log. */
+  readonly dropped?: true;
+  /** What it said is gone. */
+  readonly redacted?: boolean;
+}
+
+type BlockKind = BlockPart["kind"];
+
+export function withBlockStart(step: StepItem, kind: BlockKind, data: BlockData): StepItem {
+  return {
+    ...step,
+    parts: [...step.parts, { kind, id: data.id, text: "", open: true, ...metadata(data) }],
+  };
+}
+
+/** A delta of a block that never started begins it: some providers leave the start out. */
+export function withBlockDelta(
+  step: StepItem,
+  kind: BlockKind,
+  data: BlockData & { readonly text: string },
+): StepItem {
+  return change(step, kind, data, (block) => ({
+    ...block,
+    text: withText(block, data, data.text),
+    ...metadata(data),
+  }));
+}
+
+export function withBlockEnd(step: StepItem, kind: BlockKind, data: BlockData): StepItem {
+  return change(step, kind, data, (block) => ({
+    ...block,
+    text: withText(block, data, ""),
+    open: false,
+    ...metadata(data),
+  }));
+}
+
+/** However many of its events were redacted, a block says so once. */
+function withText(block: BlockPart, { redacted }: BlockData, text: string): string {
+  return redacted === true && block.text === "" ? REDACTED : block.text + text;
+}
+
+/** The newest metadata of a block replaces what came before, as in the AI SDK. */
+function metadata({ providerMetadata, dropped }: BlockData): Omit<BlockData, "id"> {
+  return {
+    ...(providerMetadata === undefined
+      ? {}
+      : { providerMetadata: sendableMetadata(providerMetadata) }),
+    ...(dropped === undefined ? {} : { dropped }),
+  };
+}
+
+function change(
+  step: StepItem,
+  kind: BlockKind,
+  data: BlockData,
+  to: (block: BlockPart) => BlockPart,
+): StepItem {
+  for (let index = step.parts.length - 1; index >= 0; index--) {
+    const part = step.parts[index];
+    if (part !== undefined && part.kind === kind && part.id === data.id && part.open) {
+      return { ...step, parts: step.parts.with(index, to(part)) };
+    }
+  }
+  return change(withBlockStart(step, kind, data), kind, data, to);
+}
+
+const positions = new WeakMap<CallOutcome, number>();
+
+/** The outcome that a result makes; knows from then on where it stands. */
+export function succeeded({
+  position,
+  data,
+}: Pick<SessionEvent<"tool.succeeded">, "position" | "data">): CallOutcome {
+  const { output, modelOutput } = data;
+  const outcome: CallOutcome =
+    modelOutput === undefined
+      ? { status: "succeeded", output }
+      : { status: "succeeded", output, modelOutput: sendableOutput(modelOutput) };
+  positions.set(outcome, position);
+  return outcome;
+}
+
+/** The position of the event that an outcome was made of; undefined where it was made of something else. */
+export function resultPosition(outcome: CallOutcome): number | undefined {
+  return positions.get(outcome);
 }
