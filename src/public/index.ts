@@ -87,6 +87,7 @@ export {
   type RerunOptions,
   type Runtime,
   type RuntimeOptions,
+  type TestingOptions,
   type SendOptions,
   type Session,
   type Turn,

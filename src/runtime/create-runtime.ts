@@ -41,7 +41,7 @@ import { checkedOptions } from "./runtime-schema.ts";
 import { checkedSession, redactedSchema, redactSchema } from "./session-validation.ts";
 import { deleteSchema, openSessionSchema } from "./store-schemas.ts";
 import { toStoredError } from "../shared/index.ts";
-import { hasLog, openStore, type RuntimeOptions } from "./runtime-options.ts";
+import { hasLog, openStore, type RuntimeOptions, type RuntimeSettings } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
 import { sessionHandle } from "./session-handle.ts";
 import {
@@ -75,7 +75,7 @@ export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
 
 /** Prepares the agent while the disk takes the store's lock. What is wrong with the agent is told first. */
 async function openPrepared(
-  options: Exclude<RuntimeOptions, { readonly log: EventLog }>,
+  options: Exclude<RuntimeSettings, { readonly log: EventLog }>,
 ): Promise<{ readonly prepared: PreparedAgent; readonly store: StoreLog }> {
   checkContext(options.agent.context);
   const [store, prepared] = await Promise.allSettled([
@@ -91,7 +91,7 @@ async function openPrepared(
 }
 
 /** What earlier processes were to erase is erased before anything is read. */
-async function encrypted({ encryption }: RuntimeOptions, log: EventLog): Promise<EventLog> {
+async function encrypted({ encryption }: RuntimeSettings, log: EventLog): Promise<EventLog> {
   if (encryption === undefined) return log;
   const sealing = encryptedLog(log, encryption.keys);
   await sealing.settled();
@@ -102,14 +102,14 @@ class OpenRuntime implements Runtime {
   readonly log: EventLog;
   /** The log, where it was opened here. */
   readonly #store: StoreLog | undefined;
-  readonly #options: RuntimeOptions;
+  readonly #options: RuntimeSettings;
   readonly #agents: AgentRegistry;
   readonly #blobs: OpenedBlobs;
   readonly #mcp: OpenMcpServers | undefined;
   readonly #liveSessions: LiveSessions;
   #closing: Promise<void> | undefined;
 
-  constructor(options: RuntimeOptions, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
+  constructor(options: RuntimeSettings, prepared: PreparedAgent, log: EventLog, store?: StoreLog) {
     const onWarning = this.#warn;
     this.#store = store;
     this.#options = options;

@@ -10,7 +10,7 @@ export {
   providerCounter,
   readContext,
 } from "./prompt/index.ts";
-export type { Encryption, RuntimeOptions } from "./runtime-options.ts";
+export type { Encryption, RuntimeOptions, TestingOptions } from "./runtime-options.ts";
 export type { Runtime } from "./runtime.ts";
 export { mirrorSession } from "./session-mirror.ts";
 export type { ForkOptions, RerunOptions, SendOptions, Session } from "./session.ts";

@@ -9,7 +9,7 @@ import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts
 import type { SessionAgent } from "./agent-registry.ts";
 import { SnapshotWriter, SessionActor, openChain, Watchers } from "./session/index.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
-import type { RuntimeOptions } from "./runtime-options.ts";
+import type { RuntimeSettings } from "./runtime-options.ts";
 import { DEFAULT_GRACE_MS, systemTimer } from "../shared/index.ts";
 
 /** Loaded when the first session wakes up: who only reads a store does not load the AI SDK. */
@@ -31,7 +31,7 @@ export interface LiveSession {
 
 /** What is lent to a session that wakes up. */
 export interface ActivationHost {
-  readonly options: RuntimeOptions;
+  readonly options: RuntimeSettings;
   readonly log: EventLog;
   readonly blobs: OpenedBlobs;
   readonly onWarning: (error: TurnlogError) => void;

@@ -35,8 +35,8 @@ export interface Encryption {
   readonly keys: KeyStore;
 }
 
-/** What a runtime is made of: a store, an agent, and how sessions are run. */
-export type RuntimeOptions = StoreOptions & {
+/** The agent, and how its sessions run. */
+interface RunOptions {
   readonly agent: Agent;
   /**
    * Large and binary content lies beside the log, once, and events refer to it. With `false` all of it
@@ -76,16 +76,27 @@ export type RuntimeOptions = StoreOptions & {
    * that could not be started. Default: a process warning.
    */
   readonly onWarning?: (error: TurnlogError) => void;
-  /** Epoch milliseconds. */
+}
+
+/** A runtime's options. `testing` replaces time, chance and ids, for tests and replays only. */
+export type RuntimeOptions = StoreOptions & RunOptions & { readonly testing?: TestingOptions };
+
+/** Sources of time, chance and ids. A test that sets them runs the same way each time. */
+export interface TestingOptions {
+  /** Returns epoch milliseconds. Default: `Date.now`. */
   readonly clock?: () => number;
+  /** Makes ids of sessions and messages. Default: random UUIDs. */
   readonly newId?: () => string;
-  /** Counts the time that sessions wait: for limits, between attempts, for tools. Default: `setTimeout`. */
+  /** Waits for limits, between attempts and for tools. Default: `setTimeout`. */
   readonly timer?: Timer;
-  /** Between 0 and 1, for the jitter of retries. */
+  /** Returns a number from 0 to 1, for the jitter of retries. Default: `Math.random`. */
   readonly random?: () => number;
-  /** For replays alone. */
+  /** Holds back what ends by itself until the recording reached it. For replays. */
   readonly replayGate?: ReplayGate;
-};
+}
+
+/** Checked options, with those of `testing` among the others. */
+export type RuntimeSettings = StoreOptions & RunOptions & TestingOptions;
 
 type OwnLog = Extract<StoreOptions, { readonly log: EventLog }>;
 

@@ -24,7 +24,13 @@ import {
 import { heldAgent, agentSchema } from "../agent/index.ts";
 import type { AttachmentOptions, BlobOptions } from "../media/index.ts";
 import type { HttpMcpServer, StdioMcpServer } from "../mcp/index.ts";
-import type { Encryption, RuntimeOptions } from "./runtime-options.ts";
+import type {
+  Encryption,
+  RuntimeOptions,
+  RuntimeSettings,
+  StoreOptions,
+  TestingOptions,
+} from "./runtime-options.ts";
 import { checkPolicies } from "./tool-policies.ts";
 
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
@@ -102,11 +108,10 @@ const schema = optionsOf<AnyRuntime>(
     idleAfterMs: milliseconds,
     graceMs: milliseconds,
     onWarning: code,
-    clock: code,
-    newId: code,
-    timer: code,
-    random: code,
-    replayGate: code,
+    testing: optionsOf<TestingOptions>(
+      { clock: code, newId: code, timer: code, random: code, replayGate: code },
+      {},
+    ),
   },
   { agent: thing("an agent, which is an object with a `model`", isObject) },
 );
@@ -129,33 +134,41 @@ function isObject(value: unknown): boolean {
  * Options that were checked, with functions that are checked when they answer.
  * @throws TurnlogError `INVALID_INPUT`
  */
-export function checkedOptions(given: RuntimeOptions): RuntimeOptions {
-  check(schema, given, "createRuntime");
+export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
+  check(schema, options, "createRuntime");
+  const { testing = {}, ...given } = options;
   checkPlace(given);
   // The agent is prepared while the store is opened; a wrong one is refused before that.
   check(agentSchema, given.agent, "createRuntime", { name: "agent" });
   checkPolicies(given.agent, given.mcp, "createRuntime");
-  const { clock, random, newId, attachments, blobs, mcp } = given;
+  const { attachments, blobs, mcp } = given;
+  const { clock, random, newId } = testing;
   return {
     ...given,
+    ...testing,
     // As they are now: who goes on with them may change them.
     agent: heldAgent(given.agent),
     ...(attachments && { attachments: ownCopy(attachments) }),
     ...(blobs && { blobs: { ...blobs } }),
     ...(mcp && { mcp: ownCopy(mcp) }),
     ...(clock && {
-      clock: answering("clock", clock, Number.isFinite, "a number of epoch milliseconds"),
+      clock: answering("testing.clock", clock, Number.isFinite, "a number of epoch milliseconds"),
     }),
     ...(random && {
-      random: answering("random", random, (n) => n >= 0 && n <= 1, "a number from 0 to 1"),
+      random: answering("testing.random", random, (n) => n >= 0 && n <= 1, "a number from 0 to 1"),
     }),
     ...(newId && {
-      newId: answering("newId", newId, (id) => typeof id === "string" && id !== "", "a text"),
+      newId: answering(
+        "testing.newId",
+        newId,
+        (id) => typeof id === "string" && id !== "",
+        "a text",
+      ),
     }),
   };
 }
 
-function checkPlace(given: RuntimeOptions): void {
+function checkPlace(given: StoreOptions): void {
   const told = places.filter((place) => Reflect.get(given, place) !== undefined);
   if (told.length === 1) {
     const idle = ["durability", "takeOver"].find((key) => Reflect.get(given, key) !== undefined);

@@ -188,12 +188,14 @@ export class ReplayStage {
       },
       recovery: recovery?.type === "session.recovered" ? recovery.data.policy : "stop",
       maxRecoveries: Number.POSITIVE_INFINITY,
-      clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.time ?? 0,
-      timer: this.#timer(process),
-      random: () => 0,
-      replayGate: async (ending) => {
-        const position = endingAt(events, this.#pacer.position, ending, agent);
-        if (position !== undefined) await this.#pacer.due(position);
+      testing: {
+        clock: () => events[Math.min(this.#pacer.position, events.length - 1)]?.time ?? 0,
+        timer: this.#timer(process),
+        random: () => 0,
+        replayGate: async (ending) => {
+          const position = endingAt(events, this.#pacer.position, ending, agent);
+          if (position !== undefined) await this.#pacer.due(position);
+        },
       },
     });
     return await runtime.session(this.#name);

@@ -31,7 +31,12 @@ export interface ChatStage extends AsyncDisposable {
  * @param stdout - Where stdout goes, if it is not the screen.
  */
 export async function chatStage(agent: Agent, columns = 80, stdout?: Channel): Promise<ChatStage> {
-  const runtime = await createRuntime({ memory: true, graceMs: 0, random: () => 0, agent });
+  const runtime = await createRuntime({
+    memory: true,
+    graceMs: 0,
+    testing: { random: () => 0 },
+    agent,
+  });
   const session = await runtime.session("one");
   const screen = emulatedScreen(columns);
   const written = new EventEmitter();

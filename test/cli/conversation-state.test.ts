@@ -32,7 +32,7 @@ async function rich(): Promise<{
   const runtime = await createRuntime({
     memory: true,
     graceMs: 0,
-    random: () => 0,
+    testing: { random: () => 0 },
     agent: {
       model: scriptedModel([
         { parts: [call("c1", "ask"), call("c2", "ask"), call("c3", "quick")] },

@@ -42,7 +42,7 @@ async function tell(
   await using runtime = await createRuntime({
     memory: true,
     graceMs: 0,
-    random: () => 0,
+    testing: { random: () => 0 },
     agent: { model: scriptedModel(script), tools, ...agent },
   });
   const session = await runtime.session("one");

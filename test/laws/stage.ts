@@ -46,9 +46,8 @@ export async function play(
   const given = deterministic();
   let passed = 0;
   const options = {
-    ...given,
     ...encryption,
-    clock: () => given.clock() + passed,
+    testing: { ...given, clock: () => given.clock() + passed },
     graceMs: 1,
     hashChain,
   };

@@ -74,7 +74,7 @@ export async function startProcess(options: ProcessOptions): Promise<Process> {
     stepSource,
     graceMs: GRACE_MS,
     idleAfterMs: IDLE_MS,
-    timer: heldTimer,
+    testing: { timer: heldTimer },
     onWarning: ({ message }) => options.onWarning(message),
     agent: agentOf(world, { model: model.model, tools: tools.tools, strategy: room.strategy }),
   });

@@ -23,7 +23,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     ContextFigures ContextOptions Durability EncryptedLog Encryption EventLog ForkOptions
     HistoryItem Imported ImportedMessages JsonValue KeyStore ListedSession LogVerification
     LoggedContext McpServers ModelCatalogue ModelLimits OpenLogOptions QueuedMessage
-    RecoveryPolicy Redacted RepairReport RerunOptions Runtime RuntimeOptions SendOptions
+    RecoveryPolicy Redacted RepairReport RerunOptions Runtime RuntimeOptions SendOptions TestingOptions
     Session SessionCost SessionDiff SessionEvent SessionFile SessionMachine SessionProblem
     SessionSummary SessionVerification SessionView StoreLog TimeLimits TokenCounter
     TokenEstimator TokenUsage ToolCall ToolPolicy Turn TurnEndReason TurnRest TurnResult

@@ -124,6 +124,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["blobs.maxByte", "maxBytes", () => open({ blobs: { maxByte: 5 } })],
   // @ts-expect-error -- unknown
+  ["testing.clocks", "clock", () => open({ testing: { clocks: () => 0 } })],
+  // @ts-expect-error -- unknown
   ["encryption.key", "keys", () => open({ encryption: { keys: memoryKeys(), key: "k" } })],
   // @ts-expect-error -- unknown
   ["mcp.files.arg", "args", () => open({ mcp: { files: { command: "x", arg: [] } } })],
@@ -444,6 +446,7 @@ const covered: Readonly<Record<string, string>> = {
   StdioMcpServer: "mcp.files.arg",
   StoreOptions: "durabilty",
   SummarizeOptions: "options.maxToken",
+  TestingOptions: "testing.clocks",
   TimeLimits: "agent.timeLimits.firstTokenMS",
   TrimLogOptions: "options.keepStep",
   TokenizerOptions: "options.exakt",

@@ -62,7 +62,12 @@ async function asked(
 ): Promise<{ readonly outcome: unknown; readonly events: readonly SessionEvent[] }> {
   await using log = await openMemoryLog();
   const agent = { model, maxAttempts: 2 };
-  await using runtime = await createRuntime({ log, agent, stepSource, timer: retriesAtOnce });
+  await using runtime = await createRuntime({
+    log,
+    agent,
+    stepSource,
+    testing: { timer: retriesAtOnce },
+  });
   const session = await runtime.session("s");
   const turn = await session.send("Hi.");
   const outcome = await turn.result.catch((error: unknown) => error);

@@ -72,7 +72,8 @@ const wrongOptions: readonly (readonly [string, object])[] = [
   ["stepSource", { stepSource: "x" }],
   ["idleAfterMs", { idleAfterMs: Number.NaN }],
   ["graceMs", { graceMs: -1 }],
-  ["clock", { clock: 5 }],
+  ["testing.clock", { testing: { clock: 5 } }],
+  ["testing", { testing: 5 }],
   ["attachments.timeoutMs", { attachments: { timeoutMs: "1s" } }],
   ["blobs.maxBytes", { blobs: { maxBytes: "1 MB" } }],
   ["encryption.keys", { encryption: {} }],
@@ -241,8 +242,8 @@ describe("a session", () => {
 });
 
 it.each([
-  ["clock", { clock: () => Number.NaN }],
-  ["newId", { newId: () => 5 }],
+  ["clock", { testing: { clock: () => Number.NaN } }],
+  ["newId", { testing: { newId: () => 5 } }],
 ])(
   "a %s that answers what is none is refused, and nothing of it is written",
   async (name, wrong) => {

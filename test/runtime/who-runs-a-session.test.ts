@@ -222,9 +222,11 @@ describe("a session that has failed", () => {
         timeLimits: { turnMs: 100, lastStep: true },
         context: { compact: { when, how: dropOldest({ keepTurns: 1 }) } },
       },
-      timer: (_, end, wait) => {
-        if (wait.kind === "turn") due.push(end);
-        return { [Symbol.dispose]: () => {} };
+      testing: {
+        timer: (_, end, wait) => {
+          if (wait.kind === "turn") due.push(end);
+          return { [Symbol.dispose]: () => {} };
+        },
       },
     });
     const session = await runtime.session("s");

@@ -16,9 +16,8 @@ export function stageOn(log: EventLog, { session, hashChain = false, keys }: Sta
   const given = deterministic();
   let passed = 0;
   const options = {
-    ...given,
     ...encryption,
-    clock: () => given.clock() + passed,
+    testing: { ...given, clock: () => given.clock() + passed },
     graceMs: 1,
     hashChain,
   };

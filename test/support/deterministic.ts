@@ -1,8 +1,8 @@
 /** Clock, ids and chance for runtimes whose logs must be the same each time. */
 
-import type { RuntimeOptions } from "../../src/public/index.ts";
+import type { TestingOptions } from "../../src/public/index.ts";
 
-export function deterministic(): Required<Pick<RuntimeOptions, "clock" | "newId" | "random">> {
+export function deterministic(): Required<Pick<TestingOptions, "clock" | "newId" | "random">> {
   let now = Date.UTC(2026, 0, 1);
   let ids = 0;
   return {

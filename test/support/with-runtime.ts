@@ -8,6 +8,7 @@ import {
   type Runtime,
   type RuntimeOptions,
   type Session,
+  type TestingOptions,
 } from "../../src/public/index.ts";
 import { lawProblems } from "./law-problems.ts";
 import { storedEvents } from "./replay.ts";
@@ -26,15 +27,12 @@ export type OpenOptions = Partial<
     | "idleAfterMs"
     | "graceMs"
     | "onWarning"
-    | "clock"
-    | "timer"
-    | "newId"
-    | "random"
   >
-> & {
-  /** Default: a new one in memory. */
-  readonly log?: EventLog;
-};
+> &
+  Pick<TestingOptions, "clock" | "timer" | "newId" | "random"> & {
+    /** Default: a new one in memory. */
+    readonly log?: EventLog;
+  };
 
 /** A runtime with one session; closed, and held against every law, when it goes out of scope. */
 export interface OpenSession extends AsyncDisposable {
@@ -47,9 +45,24 @@ export interface OpenSession extends AsyncDisposable {
   types(): Promise<readonly string[]>;
 }
 
+/** Without the keys that have no value. */
+function given(options: {
+  readonly [Key in keyof TestingOptions]: TestingOptions[Key] | undefined;
+}): TestingOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
 export async function openSession(agent: Agent, options: OpenOptions = {}): Promise<OpenSession> {
+  const { clock, timer, newId, random, ...others } = options;
   const log = options.log ?? (await openMemoryLog());
-  const runtime = await createRuntime({ graceMs: 1, ...options, log, agent });
+  const testing = { clock, timer, newId, random };
+  const runtime = await createRuntime({
+    graceMs: 1,
+    ...others,
+    testing: given(testing),
+    log,
+    agent,
+  });
   const session = await runtime.session("s");
   const events = (): Promise<SessionEvent[]> => storedEvents(log, session.id);
   return {

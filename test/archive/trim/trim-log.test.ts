@@ -172,7 +172,7 @@ describe("which steps are old", () => {
     await using runtime = await createRuntime({
       log,
       agent: thinker(),
-      clock: () => (now += 1000),
+      testing: { clock: () => (now += 1000) },
     });
     await ask(await runtime.session("s"), 3);
     return log;
