@@ -1,4 +1,4 @@
-/** Makes a session that shares the events of another one up to a position. Runs nothing. */
+/** Forks a stored session: the fork shares its events up to a position. Runs nothing. */
 
 import {
   check,
@@ -18,24 +18,24 @@ import {
 } from "../events/index.ts";
 import { linkOf, checkPosition } from "../state/index.ts";
 
-/** What a fork is called, and where it branches off. */
+/** Name, position and agent of a fork. */
 export interface ForkSessionOptions {
   /** The name of the fork. */
   readonly as: string;
-  /** The last position that it shares. Default: the end; of a session that is closed, what is before that. */
+  /** The last shared position. Default: the end of the session, or the event before `session.closed`. */
   readonly at?: number;
-  /** Who runs it from here on, where that is somebody else. */
+  /** The agent of the fork. Default: the agent of the session. */
   readonly agent?: AgentDescription;
-  /** Messages that wait at that position and are not to be delivered in the fork. */
+  /** Ids of messages that wait at that position and that the fork does not deliver. */
   readonly withdraw?: readonly string[];
   /** Epoch milliseconds. */
   readonly now?: number;
 }
 
-/** A fork that was made. */
+/** A new fork. */
 export interface ForkedSession {
   readonly session: string;
-  /** The session that wrote the last event that is shared: where a fork is forked within what it shares, the one before it. */
+  /** The last shared event and the session that wrote it, which may be an ancestor of the forked session. */
   readonly from: ForkPoint;
 }
 
@@ -45,10 +45,10 @@ const schema = optionsOf<ForkSessionOptions>(
 );
 
 /**
- * Forks a session of a log: writes one event, whatever the position. The first runtime that opens the
- * fork goes on with it as with a session whose process died right behind that position.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not,
- * `REVISION_CONFLICT` when there is a session of that name, and what `EventLog.fork` throws
+ * Forks a session of a log by writing one event, at any position. The first runtime that opens the
+ * fork recovers it like a session whose process died right after that position.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position,
+ * `REVISION_CONFLICT` if a session of that name exists, and the errors of `EventLog.fork`
  */
 export async function forkSession(
   log: EventLog,
@@ -60,13 +60,13 @@ export async function forkSession(
   await checkPosition(log, session, at);
   const from = await ownerOf(log, session, await openPosition(log, session, at));
   const reason = "the session was forked to say something else";
-  const taken: readonly NewEvent[] =
+  const withdrawn: readonly NewEvent[] =
     withdraw.length === 0
       ? []
       : [{ type: "message.withdrawn", time: now, data: { ids: withdraw, reason } }];
   const data = { from, ...(agent === undefined ? {} : { agent }) };
   try {
-    await log.fork(as, [{ type: "session.forked", time: now, data }, ...taken]);
+    await log.fork(as, [{ type: "session.forked", time: now, data }, ...withdrawn]);
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(
@@ -78,11 +78,11 @@ export async function forkSession(
   return { session: as, from };
 }
 
-/** Nothing can follow the event that closed a session, but that it was redacted. */
+/** The last position that another event may follow: before `session.closed`. */
 async function openPosition(log: EventLog, session: string, at?: number): Promise<number> {
   const last = at ?? (await log.revision(session));
   for await (const { type, position } of log.read(session, { to: last, backwards: true })) {
-    // A closed session may be thinned and redacted.
+    // A closed session can still be trimmed and redacted.
     if (type === "session.thinned" || type === "session.redacted") continue;
     if (type !== "session.closed") break;
     if (at === undefined) return position - 1;
@@ -95,7 +95,7 @@ async function openPosition(log: EventLog, session: string, at?: number): Promis
   return last;
 }
 
-/** The session that wrote an event, which a fork may only share. */
+/** The session that wrote the event at a position: the session itself or one of its ancestors. */
 export async function ownerOf(
   log: EventLog,
   session: string,

@@ -1,4 +1,4 @@
-/** Operations on stored sessions that are not running: fork and redact. */
+/** Operations on stored sessions that are not running: fork and redact; subfolders export, import, verify and trim. */
 
 export { forkSession } from "./fork-session.ts";
 export {

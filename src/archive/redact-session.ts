@@ -1,4 +1,4 @@
-/** Redacts content of a session for good: finds out what goes together, says so, and has its keys erased. */
+/** Redacts content of a stored session: records an event and erases the keys of that content. */
 
 import { check, optionsOf, text, time } from "../validation/index.ts";
 import { asEncrypted } from "../store/encryption/index.ts";
@@ -21,41 +21,41 @@ import {
 import { ownerOf } from "./fork-session.ts";
 import { rangesOf, RedactionUnits, type ContentEvent } from "./redaction-units.ts";
 
-/** A position, or a stretch with both ends included. */
+/** A position, or a range that includes both ends. */
 export type RedactionTarget = number | PositionRange;
 
-/** What is said of a redaction. */
+/** Options of a redaction. */
 export interface RedactOptions {
-  /** Why: kept as content of the event that says it. */
+  /** The reason, recorded in `session.redacted`. */
   readonly reason?: string;
 }
 
-/** The same for a log that no runtime has. */
+/** Options of {@link redactSession}. */
 export interface RedactSessionOptions extends RedactOptions {
   /** Epoch milliseconds. */
   readonly now?: number;
 }
 
-/** What was redacted. */
+/** Result of a redaction. */
 export interface Redacted {
   readonly session: string;
-  /** Where the event stands that says it; undefined where all of it had been redacted before. */
+  /** Position of `session.redacted`; undefined if all of the content was redacted before. */
   readonly position?: number;
-  /** All that went, which may be more than was asked for: whole blocks, whole calls. */
+  /** The redacted positions: whole blocks and whole calls, so possibly more than was asked for. */
   readonly ranges: readonly PositionRange[];
-  /** Summaries that cover some of it and may repeat it: to be looked at, and redacted too. */
+  /** Positions of summaries that cover redacted content and may repeat it: check and redact them too. */
   readonly summaries: readonly number[];
 }
 
 const schema = optionsOf<RedactSessionOptions>({ reason: text, now: time }, {});
 
 /**
- * Redacts what stands at positions of a session that nobody runs: says so in an event, and erases the
- * keys of that content. A block of text or reasoning goes with all of its deltas, a call with its input,
- * its outcome and what people were asked. What was redacted before is left as it is.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` (no such position, nothing said there),
- * `COMMAND_REFUSED` (the log or that content is not encrypted; a turn is not over; a message or a
- * call waits; another session wrote it, which `details.owner` names), `KEY_MISSING`, and as `append`
+ * Redacts content at positions of a session that is not running. A block of text or reasoning is
+ * redacted with all of its deltas; a call with its input, outcome and approval. Content that was
+ * redacted before stays as it is.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` (no such position, no content there),
+ * `COMMAND_REFUSED` (the log or the content is not encrypted; a turn is running; a message or a
+ * call waits; another session, `details.owner`, wrote it), `KEY_MISSING`, and the errors of `append`
  */
 export async function redactSession(
   log: EventLog,
@@ -69,7 +69,7 @@ export async function redactSession(
   if (encrypted === undefined) {
     throw refused(
       session,
-      "nothing in it can be redacted: its log is not encrypted. Open it with `encryption: { keys }`, from when on what is said can be redacted; what was said before goes with the whole session (`delete`)",
+      "its log is not encrypted, so it has no keys to erase. Open it with `encryption: { keys }`: content written from then on can be redacted. Earlier content can only be deleted with the whole session (`delete`)",
     );
   }
   for (const target of what) {
@@ -86,19 +86,19 @@ export async function redactSession(
     );
   const units = new Set(contents.filter(isAsked).map(({ unit }) => unit));
   const asked = contents.filter((one) => units.has(one.unit) && one.hasContent);
-  if (asked.length === 0) throw nothingSaid(session);
-  const gone = asked.filter((one) => !one.isRedacted);
-  await assertErasable(log, session, gone, state);
-  const ranges = rangesOf(gone.map(({ position }) => position));
-  const retold = summaries.filter(
+  if (asked.length === 0) throw noContent(session);
+  const erased = asked.filter((one) => !one.isRedacted);
+  await assertErasable(log, session, erased, state);
+  const ranges = rangesOf(erased.map(({ position }) => position));
+  const covering = summaries.filter(
     ({ position, data: { covers } }) =>
       asked.some(({ place }) => covers.from <= place && place <= covers.to) &&
-      !gone.some((one) => one.position === position),
+      !erased.some((one) => one.position === position),
   );
-  const redacted = { session, ranges, summaries: retold.map(({ position }) => position) };
+  const redacted = { session, ranges, summaries: covering.map(({ position }) => position) };
   if (ranges.length === 0) return redacted;
-  const said = { ranges, ...(reason === undefined ? {} : { reason }) };
-  const { revision } = await encrypted.erase(session, said, now);
+  const data = { ranges, ...(reason === undefined ? {} : { reason }) };
+  const { revision } = await encrypted.erase(session, data, now);
   return { ...redacted, position: revision };
 }
 
@@ -121,9 +121,8 @@ async function survey(log: EventLog, session: string): Promise<Survey> {
     if (event.type === "message.queued") queued.set(event.position, event.data.id);
     if (event.type === "message.delivered")
       for (const id of event.data.ids) delivered.set(id, event.position);
-    // One that is gone says nothing again.
-    const tells = event.type === "context.compacted" && !isRedacted(event);
-    if (tells && event.data.summary !== "") summaries.push(event);
+    const isSummary = event.type === "context.compacted" && !isRedacted(event);
+    if (isSummary && event.data.summary !== "") summaries.push(event);
   }
   const placed = contents.map((one) => {
     const place = delivered.get(queued.get(one.position) ?? "");
@@ -135,15 +134,15 @@ async function survey(log: EventLog, session: string): Promise<Survey> {
 async function assertErasable(
   log: EventLog,
   session: string,
-  gone: readonly ContentEvent[],
+  erased: readonly ContentEvent[],
   state: SessionState,
 ): Promise<void> {
   const shared = (await linkOf(log, session))?.position ?? 0;
-  for (const { position, isSealed, type } of gone) {
-    if (!isSealed) {
+  for (const { position, isEncrypted, type } of erased) {
+    if (!isEncrypted) {
       throw refused(
         session,
-        `what it says at ${position} (${type}) was written without encryption and has no key to be erased. It goes with the whole session (\`delete\`)`,
+        `the content at ${position} (${type}) was written without encryption and has no key to erase. Only deleting the whole session (\`delete\`) removes it`,
         position,
       );
     }
@@ -151,22 +150,22 @@ async function assertErasable(
     const owner = await ownerOf(log, session, position);
     throw new TurnlogError(
       "COMMAND_REFUSED",
-      `Session ${session} was not redacted: what stands at ${position} was said in ${owner.session}, which it shares. Redact it there, and it is gone from both.`,
+      `Session ${session} was not redacted: it shares the content at ${position} with ${owner.session}, which wrote it. Redact it there: that redacts both.`,
       { session, position, details: { owner: owner.session } },
     );
   }
-  assertOver(session, gone, state);
+  assertNotPending(session, erased, state);
   for await (const fork of forksOf(log, session))
-    assertOver(fork, gone, await readSessionState(log, fork));
+    assertNotPending(fork, erased, await readSessionState(log, fork));
 }
 
-/** Nothing may be done yet with what is gone: a tool would be given nothing, or the model no message. */
-function assertOver(
+/** Refuses content that an open call or a waiting message still needs. */
+function assertNotPending(
   session: string,
-  gone: readonly ContentEvent[],
+  erased: readonly ContentEvent[],
   { toolCalls, queue }: SessionState,
 ): void {
-  for (const { position, call } of gone) {
+  for (const { position, call } of erased) {
     const isOpen = toolCalls.open.some(
       ({ step, callId }) => step === call?.step && callId === call.callId,
     );
@@ -177,22 +176,22 @@ function assertOver(
   }
 }
 
-/** Sessions that branch off another one, however far. */
+/** All descendants of a session. */
 async function* forksOf(log: EventLog, session: string): AsyncGenerator<string> {
   const links = new Map<string, string>();
   for await (const { session: name, forkedFrom } of log.list())
     if (forkedFrom !== undefined) links.set(name, forkedFrom.session);
   for (const name of links.keys()) {
-    let at = links.get(name);
-    while (at !== undefined && at !== session) at = links.get(at);
-    if (at === session) yield name;
+    let ancestor = links.get(name);
+    while (ancestor !== undefined && ancestor !== session) ancestor = links.get(ancestor);
+    if (ancestor === session) yield name;
   }
 }
 
-function nothingSaid(session: string): TurnlogError {
+function noContent(session: string): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
-    `Session ${session} says nothing there that could be redacted: name the position of a message, a block, a call or its outcome. \`turnlog show ${session} --view events\` lists them.`,
+    `Session ${session} has no content there to redact: name the position of a message, a block, a call or its outcome. \`turnlog show ${session} --view events\` lists them.`,
     { session },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * What goes together when it is redacted: a block with all of its deltas, a call with its input in all
- * its forms, what it was asked and what came of it. Anything else stands for itself. Pure.
+ * Groups events into units that are redacted together: a block with its deltas; a call with its
+ * input, approval and outcome. Any other event is a unit alone. Pure.
  */
 
 import { hasContent } from "../store/encryption/index.ts";
@@ -11,26 +11,25 @@ import {
   type SessionEvent,
 } from "../events/index.ts";
 
-/** An event that says something, or belongs to what does. */
+/** An event and the unit that it belongs to. */
 export interface ContentEvent {
   readonly position: number;
-  /** Where compactions count it: its step, or where the message was delivered. */
+  /** The position by which a compaction covers it: the start of its step, or the delivery of a message. */
   readonly place: number;
   readonly type: SessionEvent["type"];
-  /** What it belongs to; of a call its step and id. */
   readonly unit: string;
   readonly call?: { readonly step: number; readonly callId: string };
   readonly hasContent: boolean;
-  readonly isSealed: boolean;
+  readonly isEncrypted: boolean;
   readonly isRedacted: boolean;
 }
 
-/** Says of each event of a session, one after the other, what it belongs to. */
+/** Takes the events of a session in order and answers the unit of each. */
 export class RedactionUnits {
   #step = 0;
-  /** The position at which each step's last attempt began. */
+  /** Position of the last attempt at each step. */
   readonly #attempts = new Map<number, number>();
-  /** Where the block of an id began last: ids are used again. */
+  /** Position at which the newest block of an id began: providers reuse ids. */
   readonly #blocks = new Map<string, number>();
 
   unit(event: SessionEvent): ContentEvent {
@@ -46,7 +45,7 @@ export class RedactionUnits {
       unit,
       ...(call === undefined ? {} : { call }),
       hasContent: hasContent(event),
-      isSealed: isEncryptedInLog(event),
+      isEncrypted: isEncryptedInLog(event),
       isRedacted: isRedacted(event),
     };
   }
@@ -105,7 +104,7 @@ export class RedactionUnits {
   }
 }
 
-/** Positions in order as ranges. */
+/** Sorted positions as ranges. */
 export function rangesOf(positions: readonly number[]): readonly PositionRange[] {
   const ranges: PositionRange[] = [];
   for (const position of positions) {

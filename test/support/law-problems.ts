@@ -15,7 +15,7 @@ export interface LawOptions {
 /** What `turnlog verify` would say of the events: laws 5, 6, 7, 11 and the order of turns and steps. */
 export function inspectionProblems(events: readonly SessionEvent[]): readonly string[] {
   const inspection = new Inspection();
-  const findings = [...events.flatMap((event) => inspection.see(event)), ...inspection.end()];
+  const findings = [...events.flatMap((event) => inspection.check(event)), ...inspection.end()];
   return findings.map(({ position, rule, what }) => `${position} ${rule}: ${what}`);
 }
 

@@ -144,7 +144,7 @@ async function checkLines(
     onEvent(event);
     // What is encrypted is checked as if it had been redacted.
     const told = isOpen ? event : (openedEvent(event, undefined) ?? event);
-    if (verify) assertLawful(session, inspection.see(told));
+    if (verify) assertLawful(session, inspection.check(told));
   }
   if (header === undefined) throw invalid(session, "it is empty");
   if (header.events !== events)

@@ -1,3 +1,3 @@
-/** Drops the deltas and old results of sessions that take too much space. */
+/** Trims stored sessions: drops delta boundaries or reasoning of old steps to save space. */
 
 export { type TrimLogOptions, type TrimmedLog, trimLog, trimLogSchema } from "./trim-log.ts";

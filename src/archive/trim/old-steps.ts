@@ -1,27 +1,24 @@
-/** Which steps of a session are old, and what of them can be dropped. Pure: folds events. */
+/** Finds the old steps of a session for `trimLog`. Pure: folds events. */
 
 import type { PositionRange, SessionEvent } from "../../events/index.ts";
 
-/** One attempt at a step: the events from its start to the last part that came. */
+/** One attempt at a step: the events from its start to its last part. */
 export interface Attempt extends PositionRange {
   readonly turn: number;
   readonly step: number;
-  /** When its last part came, or it began. */
-  readonly at: number;
-  /** Whether there is reasoning in it that was not dropped before. */
-  readonly reasons: boolean;
-  /**
-   * Whether the provider ran calls of its own in it: what it has stored of those can be sent again
-   * with the reasoning that it came of, and not without.
-   */
+  /** Time of its last part, else of its start. */
+  readonly time: number;
+  /** It has reasoning that was not dropped before. */
+  readonly hasReasoning: boolean;
+  /** The provider ran its own calls in it: those can be sent again only together with the reasoning. */
   readonly isBound: boolean;
 }
 
-/** Which steps stay as they are. Without any of these, those of the last turn. */
+/** Which steps are kept. Default: those of the last turn. */
 export interface KeptSteps {
-  /** The last so many. */
+  /** Number of newest steps to keep. */
   readonly keepSteps?: number;
-  /** All from the first on that was not over by then, in epoch milliseconds. */
+  /** Keep all steps from the first one that was not over at this time, in epoch milliseconds. */
   readonly before?: number;
 }
 
@@ -32,8 +29,8 @@ export class Attempts {
     return this.#attempts;
   }
 
-  see(event: SessionEvent): void {
-    const { type, position, time: at, data } = event;
+  fold(event: SessionEvent): void {
+    const { type, position, time, data } = event;
     if (type === "step.started") {
       const { turn, step } = data;
       this.#attempts.push({
@@ -41,26 +38,27 @@ export class Attempts {
         step,
         from: position,
         to: position,
-        at,
-        reasons: false,
+        time,
+        hasReasoning: false,
         isBound: false,
       });
       return;
     }
     const last = this.#attempts.at(-1);
     if (last === undefined || !type.startsWith("part.")) return;
-    const reasons = last.reasons || isReasoning(event);
+    const hasReasoning = last.hasReasoning || isReasoning(event);
     const isBound = last.isBound || (type === "part.tool-call" && data.providerExecuted === true);
-    this.#attempts[this.#attempts.length - 1] = { ...last, to: position, at, reasons, isBound };
+    const to = position;
+    this.#attempts[this.#attempts.length - 1] = { ...last, to, time, hasReasoning, isBound };
   }
 
-  /** Those that do not stay as they are, from the first on. */
+  /** The attempts that are not kept: always a prefix of all attempts. */
   old({ keepSteps, before }: KeptSteps): readonly Attempt[] {
     const last = this.#attempts.at(-1);
-    const isOld = ({ turn, step, at }: Attempt): boolean => {
+    const isOld = ({ turn, step, time }: Attempt): boolean => {
       if (last === undefined) return false;
       if (keepSteps === undefined && before === undefined) return turn < last.turn;
-      return step <= last.step - (keepSteps ?? 0) && at < (before ?? Number.POSITIVE_INFINITY);
+      return step <= last.step - (keepSteps ?? 0) && time < (before ?? Number.POSITIVE_INFINITY);
     };
     const end = this.#attempts.findIndex((attempt) => !isOld(attempt));
     return end === -1 ? this.#attempts : this.#attempts.slice(0, end);
@@ -79,13 +77,13 @@ function isReasoning({ type, data }: SessionEvent): boolean {
   }
 }
 
-/** Of a block that was dropped, only its beginning and its end are marked. */
+/** Its only fields are id and text: such an empty delta is what is left of a dropped block. */
 function isPlain(data: object): boolean {
   return Object.keys(data).length === 2;
 }
 
-/** What of some spans is in none of others. */
-export function beyond(
+/** The parts of `spans` that no span of `others` covers. */
+export function difference(
   spans: readonly PositionRange[],
   others: readonly PositionRange[],
 ): readonly PositionRange[] {

@@ -1,4 +1,4 @@
-/** Retention by choice: drops what old steps of a session need not hold any more, as an event that says so. */
+/** Trims one stored session: drops delta boundaries or reasoning of old steps, and records that. */
 
 import { z } from "zod";
 import { check, flag, oneOf, optionsOf, time } from "../../validation/index.ts";
@@ -20,45 +20,45 @@ import {
   checkPosition,
 } from "../../state/index.ts";
 import { toJson } from "../../shared/index.ts";
-import { Attempts, beyond, type Attempt, type KeptSteps } from "./old-steps.ts";
+import { Attempts, difference, type Attempt, type KeptSteps } from "./old-steps.ts";
 
-/** What is dropped of old steps, and which steps are old. */
+/** What to drop, and from which steps. */
 export interface TrimLogOptions extends KeptSteps {
   /**
-   * `boundaries`: where each delta began and ended, and when; a block is then told in one piece, and
-   * everything else is as it was. `reasoning`: what the model thought, with the provider's signatures.
+   * `boundaries`: the boundaries and times of deltas; each block becomes one delta, everything else
+   * stays. `reasoning`: the reasoning of the model, with the provider's signatures.
    */
   readonly drop: TrimmedContent;
-  /** Also reasoning that the next prompt would have: the model is not shown it any more. Default false. */
+  /** Also drop reasoning that the next prompt contains; the model no longer sees it. Default: false. */
   readonly shown?: boolean;
-  /** Tells what would be dropped, and drops nothing. Default false. */
+  /** Report what would be dropped and change nothing. Default: false. */
   readonly dryRun?: boolean;
   /** Epoch milliseconds. */
   readonly now?: number;
 }
 
-/** What was dropped of a session, or would be. */
+/** What a trim dropped, or would drop. */
 export interface TrimmedLog {
   readonly session: string;
   readonly drop: TrimmedContent;
   readonly dryRun: boolean;
-  /** Old steps that are concerned. */
+  /** Number of trimmed steps. */
   readonly steps: number;
-  /** Old steps whose reasoning was left in. */
+  /** Number of old steps whose reasoning stays. */
   readonly kept: {
-    /** The next prompt has it: `shown` drops it too. */
+    /** Because the next prompt contains it; `shown: true` drops it too. */
     readonly shown: number;
-    /** The provider's own calls came of it, which could not be sent without. */
+    /** Because calls that the provider ran cannot be sent without it. */
     readonly bound: number;
   };
-  /** Events that hold less than they did. */
+  /** Number of events that became smaller. */
   readonly events: number;
-  /** Bytes of their rows, before and after, without compression. */
+  /** Uncompressed bytes of their rows, before and after. */
   readonly before: number;
   readonly after: number;
-  /** The session's last position. */
+  /** The last position of the session. */
   readonly revision: number;
-  /** Whether the bytes are gone from the log's files already; if not, they go as those of a deletion do. False of a dry run. */
+  /** The bytes are already gone from the files of the log; otherwise compaction removes them later. False for a dry run. */
   readonly erased: boolean;
 }
 
@@ -68,15 +68,15 @@ export const trimLogSchema: z.ZodType = optionsOf<TrimLogOptions>(
 );
 
 /**
- * Drops boundaries or reasoning of a session's old steps (default: of all turns but the last). It is
- * said by a `session.thinned` event first; then the rows are written anew. Cut short, the session is
- * as good as before, and calling it again goes on. Positions, text, state, calls, usage and figures
- * stay what they were; a prompt that had dropped reasoning can no longer be checked by its digest.
- * The session must be idle and nobody may run it: {@link Runtime.trimLog} sees to that.
- * Steps that a fork shares with another session are that one's.
+ * Drops boundaries or reasoning of old steps (default: of all turns but the last). It appends
+ * `session.thinned` first and then rewrites the rows; after an interruption the session is intact, and
+ * calling again finishes the work. Positions, text, state, calls, usage and figures stay the same; a
+ * prompt whose reasoning was dropped can no longer be checked by its digest.
+ * The session must be idle and not running: {@link Runtime.trimLog} ensures that. A fork does not
+ * trim the steps that it shares with its origin.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `COMMAND_REFUSED` (in the middle of a
- * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share reasoning that was to be
- * dropped), and what `StoreLog.thin` throws
+ * turn, with a hash chain, or encrypted), `SESSION_HAS_FORKS` (`details.forks` share the reasoning),
+ * and the errors of `StoreLog.trim`
  */
 export async function trimLog(
   log: StoreLog,
@@ -86,11 +86,11 @@ export async function trimLog(
   checkOptions(session, options);
   await checkPosition(log, session);
   const { drop, dryRun = false, shown = false, now = Date.now() } = options;
-  const { attempts, state, said, from } = await read(log, session);
+  const { attempts, state, rules, from } = await read(log, session);
   checkIdle(session, state);
-  const choice = chosen(drop, shown, attempts.old(options), state, from);
-  const known = said.flatMap((rule) => (rule.drop === drop ? rule.spans : []));
-  const spans = beyond(choice.spans, known);
+  const choice = chooseSpans(drop, shown, attempts.old(options), state, from);
+  const known = rules.flatMap((rule) => (rule.drop === drop ? rule.spans : []));
+  const spans = difference(choice.spans, known);
   const say: NewEvent<"session.thinned"> = {
     type: "session.thinned",
     time: now,
@@ -108,38 +108,39 @@ export async function trimLog(
   return { session, drop, dryRun, steps, kept, events, before, after, revision, erased };
 }
 
-/** Encrypted texts cannot be joined, and reasoning in them has its own way of going. */
+/** Encrypted deltas cannot be joined, and encrypted reasoning can be redacted. */
 function encryptedError(session: string, position: number): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} is encrypted from position ${position} on, and nothing of it was dropped. Redact what it shall not hold (\`session.redact\`, \`turnlog redact\`).`,
+    `Session ${session} is encrypted from position ${position} on, and nothing was dropped. Redact content instead (\`session.redact\`, \`turnlog redact\`).`,
     { session, position },
   );
 }
 
-/** All that is needed of a session, in one reading. */
+/** Reads the session once. */
 async function read(
   log: StoreLog,
   session: string,
 ): Promise<{
   readonly attempts: Attempts;
   readonly state: SessionState;
-  readonly said: readonly TrimRule[];
-  /** The first position that is its own. */
+  /** Earlier trims of the session. */
+  readonly rules: readonly TrimRule[];
+  /** The first position that it does not share. */
   readonly from: number;
 }> {
   const link = await linkOf(log, session);
   const from = (link?.position ?? 0) + 1;
   const attempts = new Attempts();
-  const said: TrimRule[] = [];
+  const rules: TrimRule[] = [];
   let state = initialSessionState;
   for await (const event of log.read(session)) {
     if (isEncrypted(event)) throw encryptedError(session, event.position);
     state = foldSession(state, event).state;
-    attempts.see(event);
-    if (event.type === "session.thinned" && event.position >= from) said.push(event.data);
+    attempts.fold(event);
+    if (event.type === "session.thinned" && event.position >= from) rules.push(event.data);
   }
-  return { attempts, state, said, from };
+  return { attempts, state, rules, from };
 }
 
 interface Choice {
@@ -148,7 +149,7 @@ interface Choice {
   readonly kept: TrimmedLog["kept"];
 }
 
-function chosen(
+function chooseSpans(
   drop: TrimmedContent,
   shown: boolean,
   old: readonly Attempt[],
@@ -163,7 +164,7 @@ function chosen(
     return { spans, steps: stepsIn(own), kept: nothingKept };
   }
   const sent = sentSteps(state);
-  const reasoning = own.filter(({ reasons }) => reasons);
+  const reasoning = own.filter(({ hasReasoning }) => hasReasoning);
   const free = reasoning.filter(({ isBound, from }) => !isBound && (shown || !sent.has(from)));
   const kept = {
     shown: stepsIn(reasoning.filter(({ isBound, from }) => !isBound && !shown && sent.has(from))),
@@ -177,7 +178,7 @@ function stepsIn(attempts: readonly Attempt[]): number {
   return new Set(attempts.map(({ step }) => step)).size;
 }
 
-/** The positions of the attempts at steps that the next prompt tells of. */
+/** Positions of the steps that the next prompt contains. */
 function sentSteps({ history, view }: SessionState): ReadonlySet<number> {
   return new Set(
     promptEntries(history, view).flatMap(({ origin }) =>
@@ -186,7 +187,7 @@ function sentSteps({ history, view }: SessionState): ReadonlySet<number> {
   );
 }
 
-/** The list of sessions would otherwise read all of it again: its summary went with the other snapshots. */
+/** Trimming deletes all snapshots; without its summary the list of sessions would read the whole log. */
 async function keepSummary(
   log: StoreLog,
   session: string,
@@ -201,7 +202,7 @@ function checkIdle(session: string, { machine, position }: SessionState): void {
   if (machine.matches({ idle: "waiting" }) || machine.matches("closed")) return;
   throw new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} is in the middle of a turn, and nothing of it was dropped. Open it and let the turn end, or cancel it.`,
+    `Session ${session} is in the middle of a turn, and nothing was dropped. Open it and let the turn end, or cancel it.`,
     { session, position },
   );
 }
@@ -212,7 +213,7 @@ function checkOptions(session: string, options: TrimLogOptions): void {
   if (Number.isSafeInteger(keepSteps) && keepSteps >= 0 && Number.isFinite(before)) return;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `Steps are kept by their number (\`keepSteps\`, a whole number from 0 on) or by time (\`before\`, epoch milliseconds); session ${session} was asked for ${keepSteps} and ${before}.`,
+    `\`keepSteps\` must be a whole number from 0 on and \`before\` a time in epoch milliseconds; got ${keepSteps} and ${before} for session ${session}.`,
     { session },
   );
 }

@@ -1,11 +1,11 @@
 /**
- * Law 6: every call of our own tools ends once, in one of five ways, and before the next attempt or
- * step and the end of its turn; a tool is started once, and again only after its process died, with
- * the same effect id. Only `skipped`, `denied` and `failed` may come without a start.
+ * Law 6: every tool call that the runtime runs ends once, in one of five ways, before the next attempt
+ * or step and the end of its turn. A tool starts again only after its process died, with the same
+ * effect id. Only `skipped`, `denied` and `failed` may come without a start.
  */
 
 import type { SessionEvent } from "../../events/index.ts";
-import { nothing, type Check } from "./check.ts";
+import { noFaults, type Check } from "./check.ts";
 
 type CallEnd = SessionEvent<
   "tool.succeeded" | "tool.failed" | "tool.denied" | "tool.skipped" | "tool.unknown"
@@ -13,40 +13,40 @@ type CallEnd = SessionEvent<
 
 interface Call {
   readonly name: string;
-  /** The last of its starts. */
+  /** Its last start. */
   start?: SessionEvent<"tool.started">;
   ends: number;
 }
 
 export function callCheck(): Check {
-  /** Each attempt at a step makes its own calls, with ids that may be the same. */
+  /** The current attempt of each step: attempts may reuse call ids. */
   const attempts = new Map<number, number>();
   const calls = new Map<string, Call>();
-  /** Those that have not ended, of the running step. */
+  /** Calls of the running step that have not ended. */
   const open = new Set<Call>();
   let step = 0;
-  /** The position at which a process last went on after a death. */
+  /** Position of the last recovery. */
   let recovered = 0;
 
   function keyOf(ofStep: number, callId: string): string {
     return `${ofStep}.${attempts.get(ofStep)}/${callId}`;
   }
 
-  function made({ data }: SessionEvent<"part.tool-call">): readonly string[] {
+  function onCall({ data }: SessionEvent<"part.tool-call">): readonly string[] {
     const key = keyOf(step, data.toolCallId);
-    if (data.providerExecuted === true || calls.has(key)) return nothing;
+    if (data.providerExecuted === true || calls.has(key)) return noFaults;
     const call = { name: `call ${data.toolCallId} of step ${step}`, ends: 0 };
     calls.set(key, call);
     open.add(call);
-    return nothing;
+    return noFaults;
   }
 
-  function of({ data }: SessionEvent<"tool.started"> | CallEnd): Call | undefined {
+  function callOf({ data }: SessionEvent<"tool.started"> | CallEnd): Call | undefined {
     return calls.get(keyOf(data.step, data.callId));
   }
 
-  function started(event: SessionEvent<"tool.started">): readonly string[] {
-    const call = of(event);
+  function onStart(event: SessionEvent<"tool.started">): readonly string[] {
+    const call = callOf(event);
     if (call === undefined) return [`${event.type} is of no call`];
     const { name, start: before, ends } = call;
     const { attempt, effectId } = event.data;
@@ -65,8 +65,8 @@ export function callCheck(): Check {
     ];
   }
 
-  function ended(event: CallEnd): readonly string[] {
-    const call = of(event);
+  function onCallEnd(event: CallEnd): readonly string[] {
+    const call = callOf(event);
     if (call === undefined) return [`${event.type} is of no call`];
     call.ends += 1;
     open.delete(call);
@@ -82,7 +82,7 @@ export function callCheck(): Check {
     ];
   }
 
-  function leftOpen(): readonly string[] {
+  function endOpenCalls(): readonly string[] {
     const problems = [...open].map(({ name }) => `${name} has no end`);
     open.clear();
     return problems;
@@ -90,32 +90,32 @@ export function callCheck(): Check {
 
   return {
     rule: "calls",
-    see(event) {
+    onEvent(event) {
       switch (event.type) {
         case "session.recovered":
           recovered = event.position;
-          return nothing;
+          return noFaults;
         case "step.started":
           ({ step } = event.data);
           attempts.set(step, event.data.attempt);
-          return leftOpen();
+          return endOpenCalls();
         case "turn.ended":
-          return leftOpen();
+          return endOpenCalls();
         case "part.tool-call":
-          return made(event);
+          return onCall(event);
         case "tool.started":
-          return started(event);
+          return onStart(event);
         case "tool.succeeded":
         case "tool.failed":
         case "tool.denied":
         case "tool.skipped":
         case "tool.unknown":
-          return ended(event);
+          return onCallEnd(event);
         default:
-          return nothing;
+          return noFaults;
       }
     },
-    // A log may end anywhere: whoever opens the session settles what is open.
-    end: () => nothing,
+    // A log may end anywhere: recovery settles open calls.
+    onEnd: () => noFaults,
   };
 }

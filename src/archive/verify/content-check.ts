@@ -1,13 +1,13 @@
 /**
- * A prompt can contain what each event says. Logs of earlier releases may hold more: prompts show a
- * sentence in its place, and the session goes on.
+ * A prompt can contain the content of each event. Logs of earlier releases may hold other content:
+ * prompts replace it by a sentence, and the session continues.
  */
 
 import { contentFault } from "../../events/index.ts";
-import { nothing, type Check } from "./check.ts";
+import { noFaults, type Check } from "./check.ts";
 
 export interface ContentCheck extends Check {
-  /** Whether there is an event that prompts show in other words: those that were sent before may have had it. */
+  /** Whether an event had content that prompts replace; prompts that were sent earlier may contain it. */
   readonly hasFound: boolean;
 }
 
@@ -18,12 +18,12 @@ export function contentCheck(): ContentCheck {
     get hasFound() {
       return hasFound;
     },
-    see(event) {
+    onEvent(event) {
       const fault = contentFault(event);
-      if (fault === undefined) return nothing;
+      if (fault === undefined) return noFaults;
       hasFound = true;
       return [`no prompt can contain this ${event.type}: ${fault}`];
     },
-    end: () => nothing,
+    onEnd: () => noFaults,
   };
 }

@@ -1,4 +1,4 @@
-/** Checks stored sessions against the laws of the log. */
+/** Checks stored sessions against the laws in docs/design.md. Reads only. */
 
 export { Inspection } from "./inspection.ts";
 export { type LogVerification, verifyLog } from "./verify-log.ts";

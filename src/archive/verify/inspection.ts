@@ -1,4 +1,4 @@
-/** Folds a session's events one by one and holds each against the laws. Pure: knows no log. */
+/** Runs all checks over the events of one session. Pure: `verifySession` and imports feed it. */
 
 import { HashChain, type ChainEnd, type SessionEvent } from "../../events/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../state/index.ts";
@@ -20,7 +20,7 @@ export interface Finding {
 }
 
 export interface CheckedChain extends ChainEnd {
-  /** Events behind the last link, which only their checksums cover. */
+  /** Number of events after the last link, which only their checksums cover. */
   readonly open: number;
 }
 
@@ -31,7 +31,7 @@ export class Inspection {
   readonly #prompts = promptCheck(() => this.#contents.hasFound);
   readonly #checks: readonly Check[];
 
-  /** @param noted - A link of the session's hash chain that was noted somewhere else. */
+  /** @param noted - A link of the hash chain that was kept outside of the store. */
   constructor(noted?: ChainEnd) {
     this.#checks = [
       orderCheck(),
@@ -50,41 +50,41 @@ export class Inspection {
     return this.#state;
   }
 
-  /** What was redacted so far; undefined where nothing was. */
+  /** What was redacted so far; undefined for nothing. */
   get redacted(): RedactedContent | undefined {
     const { redacted } = this.#prompts;
     return redacted.events === 0 ? undefined : { ...redacted };
   }
 
-  /** The last link of the hash chain and how many events have come since; undefined without a chain. */
+  /** The last link of the hash chain; undefined without a chain. */
   get chain(): CheckedChain | undefined {
     const { end, open } = this.#chain;
     return end === undefined ? undefined : { ...end, open };
   }
 
-  /** Prompts that cannot be made again, since reasoning that they had was dropped. */
+  /** Number of prompts that cannot be rebuilt, because content of them was trimmed. */
   get lostPrompts(): number {
     return this.#prompts.trimmed;
   }
 
-  /** Takes the next event in; answers what is wrong with it. @throws TurnlogError `LOG_DAMAGED` after a gap */
-  see(event: SessionEvent): readonly Finding[] {
+  /** Folds the next event and answers its faults. @throws TurnlogError `LOG_DAMAGED` after a gap */
+  check(event: SessionEvent): readonly Finding[] {
     const before = this.#state;
     this.#state = foldSession(before, event).state;
     const findings: Finding[] = [];
     for (const check of this.#checks) {
-      for (const what of check.see(event, before)) {
+      for (const what of check.onEvent(event, before)) {
         findings.push({ position: event.position, rule: check.rule, what });
       }
     }
     return findings;
   }
 
-  /** What is wrong with the whole, when no more events come. */
+  /** Faults of the log as a whole, after its last event. */
   end(): readonly Finding[] {
     const { position } = this.#state;
     return this.#checks.flatMap((check) =>
-      check.end(this.#state).map((what) => ({ position, rule: check.rule, what })),
+      check.onEnd(this.#state).map((what) => ({ position, rule: check.rule, what })),
     );
   }
 }

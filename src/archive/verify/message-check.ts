@@ -2,51 +2,52 @@
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { SessionState } from "../../state/index.ts";
-import { nothing, type Check } from "./check.ts";
+import { noFaults, type Check } from "./check.ts";
 
-type Fate = "waiting" | "delivered" | "withdrawn";
+type Status = "waiting" | "delivered" | "withdrawn";
 
 export function messageCheck(): Check {
-  const fates = new Map<string, Fate>();
+  const statuses = new Map<string, Status>();
 
-  function met(ids: readonly string[], fate: Fate): readonly string[] {
+  function changeStatus(ids: readonly string[], status: Status): readonly string[] {
     return ids.flatMap((id) => {
-      const before = fates.get(id);
-      fates.set(id, fate);
+      const before = statuses.get(id);
+      statuses.set(id, status);
       return before === "waiting"
         ? []
-        : [`${id} is ${fate}, and was ${before ?? "never accepted"}`];
+        : [`${id} is ${status}, and was ${before ?? "never accepted"}`];
     });
   }
 
   return {
     rule: "messages",
 
-    see(event: SessionEvent) {
+    onEvent(event: SessionEvent) {
       switch (event.type) {
         case "message.queued": {
           const { id } = event.data;
-          const isKnown = fates.has(id);
-          fates.set(id, "waiting");
-          return isKnown ? [`${id} is accepted twice`] : nothing;
+          const isKnown = statuses.has(id);
+          statuses.set(id, "waiting");
+          return isKnown ? [`${id} is accepted twice`] : noFaults;
         }
         case "message.delivered":
-          return met(event.data.ids, "delivered");
+          return changeStatus(event.data.ids, "delivered");
         case "message.withdrawn":
-          return met(event.data.ids, "withdrawn");
+          return changeStatus(event.data.ids, "withdrawn");
         default:
-          return nothing;
+          return noFaults;
       }
     },
 
-    end({ queue, history }: SessionState) {
-      const of = (fate: Fate): readonly string[] =>
-        [...fates].flatMap(([id, its]) => (its === fate ? [id] : []));
-      const [shown, waiting] = [queue.waiting.map(({ id }) => id).join(), of("waiting").join()];
+    onEnd({ queue, history }: SessionState) {
+      const idsOf = (status: Status): readonly string[] =>
+        [...statuses].flatMap(([id, current]) => (current === status ? [id] : []));
+      const shown = queue.waiting.map(({ id }) => id).join();
+      const waiting = idsOf("waiting").join();
       const delivered = history.items.flatMap((item) => (item.kind === "user" ? [item.id] : []));
       return [
         ...(shown === waiting ? [] : [`the queue shows ${shown}, and ${waiting} wait`]),
-        ...(delivered.toSorted().join() === of("delivered").toSorted().join()
+        ...(delivered.toSorted().join() === idsOf("delivered").toSorted().join()
           ? []
           : ["the history does not show the delivered messages, each once"]),
       ];

@@ -1,15 +1,15 @@
-/** Turns and steps are numbered without a gap, and none begins inside another. */
+/** Turns and steps are numbered without a gap, and do not overlap. */
 
 import type { SessionEvent } from "../../events/index.ts";
-import { nothing, type Check } from "./check.ts";
+import { noFaults, type Check } from "./check.ts";
 
 export function orderCheck(): Check {
   let turn = { number: 0, open: false };
   let step = { number: 0, attempt: 0, open: false };
-  /** Whether the step that has no attempt running was refused as too long: it may still fail. */
+  /** The last attempt was refused as too long: its step may still fail. */
   let overflowed = false;
 
-  function stepStarted({ data }: SessionEvent<"step.started">): readonly string[] {
+  function onStepStart({ data }: SessionEvent<"step.started">): readonly string[] {
     const { step: number, attempt } = data;
     const next = attempt === 1 ? step.number + 1 : step.number;
     const problems = [
@@ -25,7 +25,7 @@ export function orderCheck(): Check {
     return problems;
   }
 
-  function stepEnded(
+  function onStepEnd(
     event: SessionEvent<"step.retrying" | "step.finished" | "step.failed" | "step.interrupted">,
   ): readonly string[] {
     const was = step;
@@ -34,14 +34,14 @@ export function orderCheck(): Check {
     overflowed = false;
     if (event.data.step !== was.number) return [`step ${was.number} is the one that runs`];
     // An interruption may end a step while it waits for its next attempt.
-    return was.open || mayFail || event.type === "step.interrupted" ? nothing : ["it had ended"];
+    return was.open || mayFail || event.type === "step.interrupted" ? noFaults : ["it had ended"];
   }
 
-  function refusedAsTooLong({ data }: SessionEvent<"context.overflowed">): readonly string[] {
+  function onOverflow({ data }: SessionEvent<"context.overflowed">): readonly string[] {
     const was = step;
     step = { ...step, open: false };
     overflowed = true;
-    return was.open && data.step === was.number ? nothing : [`step ${was.number} is the one`];
+    return was.open && data.step === was.number ? noFaults : [`step ${was.number} is the one`];
   }
 
   function faults(event: SessionEvent): readonly string[] {
@@ -63,27 +63,27 @@ export function orderCheck(): Check {
         ];
       }
       case "step.started":
-        return stepStarted(event);
+        return onStepStart(event);
       case "context.overflowed":
-        return refusedAsTooLong(event);
+        return onOverflow(event);
       case "step.retrying":
       case "step.finished":
       case "step.failed":
       case "step.interrupted":
-        return stepEnded(event);
+        return onStepEnd(event);
       case "message.delivered":
-        return turn.open && event.data.turn === turn.number ? nothing : ["there is no such turn"];
+        return turn.open && event.data.turn === turn.number ? noFaults : ["there is no such turn"];
       default:
-        return event.type.startsWith("part.") && !step.open ? ["no step is running"] : nothing;
+        return event.type.startsWith("part.") && !step.open ? ["no step is running"] : noFaults;
     }
   }
 
   return {
     rule: "order",
-    see: (event) => {
+    onEvent: (event) => {
       const found = faults(event);
       return found.length === 0 ? found : found.map((what) => `${event.type}: ${what}`);
     },
-    end: () => nothing,
+    onEnd: () => noFaults,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Law 11: the prompt of every step that was begun is made again from the log, and has the digest that the
- * log says. Where something has been redacted before, one that differs cannot be checked: it is counted.
+ * Law 11: the prompt of every step can be rebuilt from the log, with the recorded digest. After a
+ * redaction a prompt that differs cannot be checked, and is only counted.
  */
 
 import { isRedacted } from "../../events/index.ts";
@@ -10,24 +10,24 @@ import {
   promptDigest,
   promptMessages,
 } from "../../projections/index.ts";
-import { nothing, type Check } from "./check.ts";
+import { noFaults, type Check } from "./check.ts";
 
-/** What was redacted of a session. */
+/** Effects of redactions on a session. */
 export interface RedactedContent {
-  /** Events whose content is gone. */
+  /** Number of events without their content. */
   readonly events: number;
-  /** Prompts that are not what was sent, since something before them is gone. */
+  /** Number of prompts that differ from what was sent, because content before them was redacted. */
   readonly prompts: number;
 }
 
 export interface PromptCheck extends Check {
   readonly redacted: RedactedContent;
-  /** Prompts that had something in them which was taken out of the log since, or which no prompt can contain. */
+  /** Number of prompts with content that was trimmed since, or that no prompt can contain. */
   readonly trimmed: number;
 }
 
-/** @param isOtherwise - Whether prompts show something in other words than those that were sent. */
-export function promptCheck(isOtherwise: () => boolean): PromptCheck {
+/** @param isReplaced - Whether rebuilt prompts replace content that the sent ones had. */
+export function promptCheck(isReplaced: () => boolean): PromptCheck {
   const redacted = { events: 0, prompts: 0 };
   let trimmed = 0;
   return {
@@ -36,19 +36,19 @@ export function promptCheck(isOtherwise: () => boolean): PromptCheck {
     get trimmed() {
       return trimmed;
     },
-    see(event, { history, view, summary }) {
+    onEvent(event, { history, view, summary }) {
       if (isRedacted(event)) redacted.events += 1;
-      if (event.type !== "step.started") return nothing;
+      if (event.type !== "step.started") return noFaults;
       const { step, promptDigest: sent } = event.data;
       const rebuilt = promptDigest(summary.agentDigest ?? "", promptMessages(history, view));
-      if (rebuilt === sent) return nothing;
-      if (isPromptTrimmed(history, view) || isOtherwise()) {
+      if (rebuilt === sent) return noFaults;
+      if (isPromptTrimmed(history, view) || isReplaced()) {
         trimmed += 1;
-        return nothing;
+        return noFaults;
       }
       if (redacted.events > 0) {
         redacted.prompts += 1;
-        return nothing;
+        return noFaults;
       }
       if (hasUnanswered(history, view)) {
         return [
@@ -57,6 +57,6 @@ export function promptCheck(isOtherwise: () => boolean): PromptCheck {
       }
       return [`the prompt of step ${step} cannot be rebuilt: ${rebuilt} instead of ${sent}`];
     },
-    end: () => nothing,
+    onEnd: () => noFaults,
   };
 }

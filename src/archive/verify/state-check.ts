@@ -1,6 +1,6 @@
 /**
- * Laws 2 and 3 on a stored session: what is kept beside its log is what its events say, and a state
- * that is kept at any position and loaded again goes on as the plain fold does.
+ * Laws 2 and 3 on a stored session: its snapshots equal the fold of its events, and a state that is
+ * saved at any position, loaded again and folded on stays equal to the plain fold.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -18,7 +18,7 @@ import {
 import type { Finding } from "./inspection.ts";
 
 export interface StateCheckOptions {
-  /** At each multiple of it the state is kept, loaded and compared. */
+  /** Interval in positions at which the state is saved, loaded and compared. */
   readonly every: number;
   readonly last: number;
 }
@@ -26,10 +26,10 @@ export interface StateCheckOptions {
 export class StateCheck {
   readonly #session: string;
   readonly #options: StateCheckOptions;
-  /** What is stored beside the log. */
+  /** The snapshots that the log had before. */
   readonly #stored: SessionState;
   readonly #summary: Snapshot | undefined;
-  /** What this check keeps, and the state that goes on from what it has loaded. */
+  /** Snapshots of this check, in memory, and the state that is folded on from the newest of them. */
   readonly #store: SnapshotStore;
   #kept: KeptState = nothingKept;
   #resumed: SessionState = nothingKept.state;
@@ -48,51 +48,52 @@ export class StateCheck {
     this.#summary = summary;
   }
 
-  /** Compares the states after an event, where that is due. */
-  async see(event: SessionEvent, folded: SessionState): Promise<readonly Finding[]> {
+  /** Compares stored and resumed states with the folded one after an event. */
+  async check(event: SessionEvent, folded: SessionState): Promise<readonly Finding[]> {
     const { position } = event;
     const { every, last } = this.#options;
     this.#resumed = foldSession(this.#resumed, event).state;
     const findings: Finding[] = [];
-    const say = (what: string): void => void findings.push({ position, rule: "states", what });
+    const report = (what: string): void => void findings.push({ position, rule: "states", what });
     if (position === this.#stored.position) {
       for (const part of differences(this.#stored, folded)) {
-        say(`the stored ${part} is not what the events say`);
+        report(`the stored ${part} is not what the events say`);
       }
     }
     if (position === this.#summary?.position && !isSummaryOf(this.#summary, folded)) {
-      say("the stored entry of the list of sessions is not what the events say");
+      report("the stored entry of the list of sessions is not what the events say");
     }
     if (position % every !== 0 && position !== last) return findings;
     for (const part of differences(this.#resumed, folded)) {
-      say(`the ${part} of a session that was kept and loaded is not the folded one`);
+      report(`the ${part} of a session that was kept and loaded is not the folded one`);
     }
-    if (!(await this.#keep(folded))) say("the state cannot be kept and loaded again");
+    if (!(await this.#saveAndLoad(folded))) report("the state cannot be kept and loaded again");
     return findings;
   }
 
-  /** What is stored of positions that there are not. */
+  /** Findings for snapshots of positions after the end of the log. */
   end(): readonly Finding[] {
     const { last } = this.#options;
-    const beyond = [this.#stored.position, this.#summary?.position ?? 0].filter((at) => at > last);
-    return beyond.map((position) => ({
+    const stored = [this.#stored.position, this.#summary?.position ?? 0];
+    const late = stored.filter((position) => position > last);
+    return late.map((position) => ({
       position: last,
       rule: "states",
       what: `a state of position ${position} is stored, and the log ends at ${last}`,
     }));
   }
 
-  /** False where what was kept is not taken for the state of this position. */
-  async #keep(state: SessionState): Promise<boolean> {
+  /** False if the snapshot does not load as the state of this position. */
+  async #saveAndLoad(state: SessionState): Promise<boolean> {
     this.#kept = await saveSessionSnapshot(this.#store, this.#session, state, this.#kept);
     const loaded = await loadSessionSnapshot(this.#store, this.#session);
-    const isTaken = loaded.state.position === state.position;
-    this.#resumed = isTaken ? loaded.state : state;
-    return isTaken;
+    const isLoaded = loaded.state.position === state.position;
+    this.#resumed = isLoaded ? loaded.state : state;
+    return isLoaded;
   }
 }
 
-/** Loads what is stored beside a session's log. */
+/** Loads the stored snapshots of a session. */
 export async function openStateCheck(
   log: EventLog,
   session: string,
@@ -103,13 +104,13 @@ export async function openStateCheck(
   return new StateCheck(log, session, options, stored.state, summary);
 }
 
-/** One of another version is not used, so it need not be right. */
+/** A summary of another version is not used, so any content is accepted. */
 function isSummaryOf({ version, state }: Snapshot, { summary }: SessionState): boolean {
   if (version !== sessionSummary.version) return true;
   return isDeepStrictEqual(sessionSummary.schema.safeParse(state).data, summary);
 }
 
-/** The parts of two states that are not the same, by name. */
+/** Names of the parts in which two states differ. */
 function differences(one: SessionState, other: SessionState): readonly string[] {
   const [parts, others] = [partsOf(one), partsOf(other)];
   return Object.keys(parts).filter((name) => !isDeepStrictEqual(parts[name], others[name]));
@@ -119,20 +120,20 @@ function partsOf({ machine, ...folds }: SessionState): Readonly<Record<string, u
   return { ...folds, machine: { value: machine.value, context: machine.context } };
 }
 
-/** Keeps snapshots as the JSON that a log would store, beside the log whose events they name. */
+/** Stores snapshots in memory as JSON, as a log would, and reads events from the log. */
 function memoryStore(log: Pick<EventLog, "readAt">): SnapshotStore {
-  const shelf = new Map<
+  const stored = new Map<
     string,
     { readonly head: Omit<Snapshot, "state">; readonly json: string }
   >();
   return {
     readAt: (...read) => log.readAt(...read),
     async saveSnapshot(_session, { state, ...head }) {
-      shelf.set(head.projection, { head, json: JSON.stringify(state) });
+      stored.set(head.projection, { head, json: JSON.stringify(state) });
     },
     async loadSnapshot(_session, projection) {
-      const kept = shelf.get(projection);
-      return kept && { ...kept.head, state: jsonSchema.parse(JSON.parse(kept.json)) };
+      const found = stored.get(projection);
+      return found && { ...found.head, state: jsonSchema.parse(JSON.parse(found.json)) };
     },
   };
 }

@@ -1,27 +1,27 @@
-/** What is marked as taken out of the log was taken out because an event says so. */
+/** An event records every trim: each reasoning part that is marked as dropped is in one of its spans. */
 
 import { isIn, type SessionEvent } from "../../events/index.ts";
-import { nothing, type Check } from "./check.ts";
+import { noFaults, type Check } from "./check.ts";
 
 export function trimmedCheck(): Check {
-  /** Positions of marks that no event has spoken of yet. */
+  /** Positions of dropped parts that no `session.thinned` has named yet. */
   let marked: number[] = [];
   return {
     rule: "thinned",
-    see(event) {
+    onEvent(event) {
       if (isMarked(event)) marked.push(event.position);
-      // A fork may branch off before the event that says it; what it shares is the other one's.
+      // A fork may branch off before that event: the shared part belongs to its origin.
       if (event.type === "session.forked") marked = [];
-      if (event.type !== "session.thinned") return nothing;
+      if (event.type !== "session.thinned") return noFaults;
       const { drop, spans } = event.data;
       if (drop === "reasoning") marked = marked.filter((position) => !isIn(spans, position));
       return spans.every(({ from, to }) => from <= to && to < event.position)
-        ? nothing
+        ? noFaults
         : ["it speaks of events that do not lie before it"];
     },
-    end: () =>
+    onEnd: () =>
       marked.length === 0
-        ? nothing
+        ? noFaults
         : [`reasoning is missing at ${marked.join(", ")}, and no event says that it was dropped`],
   };
 }

@@ -1,4 +1,4 @@
-/** Holds every session of a log against the laws, and the log's own lists against each other. */
+/** Verifies every session of a log, and compares the list of sessions with the global order. */
 
 import { TurnlogError, type EventLog, type SessionEvent } from "../../events/index.ts";
 import { check } from "../../validation/index.ts";
@@ -13,7 +13,7 @@ import {
   verifySchema,
 } from "./verify-session.ts";
 
-/** What the order over all sessions tells of one. */
+/** The events of one session in the global order. */
 interface Ordered {
   events: number;
   readonly problems: Finding[];
@@ -22,17 +22,17 @@ interface Ordered {
 /** A problem of the whole store has no session. */
 type StoreProblem = Omit<LogProblem, "session"> & { readonly session?: string };
 
-/** What {@link verifyLog} found. */
+/** Result of {@link verifyLog}. */
 export interface LogVerification {
   /** By name. */
   readonly sessions: readonly SessionVerification[];
-  /** What is wrong with the list of sessions or the order over all of them; a position there is a global one. */
+  /** Problems of the list of sessions and of the global order; their positions are global. */
   readonly problems: readonly StoreProblem[];
 }
 
 /**
- * Verifies every session of a log ({@link verifySession}), also one that the list of sessions has
- * lost, and that all of them stand in the global order, each event once.
+ * Verifies every session of a log ({@link verifySession}), including sessions that are missing from
+ * the list, and checks that the global order contains each event once.
  * @throws TurnlogError `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export async function verifyLog(
@@ -49,7 +49,7 @@ export async function verifyLog(
   for (const session of [...new Set([...listed, ...ordered.keys()])].toSorted()) {
     const order = ordered.get(session) ?? { events: 0, problems: [] };
     const found = await verifyNamed(log, session, order, options);
-    // Where a list broke off, what it did not come to is not missing.
+    // A list that could not be read to its end says nothing about the rest.
     const missing = isWhole ? missingEvents(order, found) : [];
     const more = [...order.problems, ...missing].map((finding) => ({ session, ...finding }));
     sessions.push({ ...found, problems: [...found.problems, ...more] });
@@ -70,7 +70,7 @@ async function listedSessions(
   return names;
 }
 
-/** How many places in the order may be empty: those of sessions that were deleted. */
+/** Number of positions that the global order may lack: those of deleted sessions. */
 async function deletedEvents(log: EventLog, problems: StoreProblem[]): Promise<number> {
   let events = 0;
   try {
@@ -91,18 +91,18 @@ async function orderedSessions(
   let empty = 0;
   try {
     for await (const { position, session, event } of log.readAll()) {
-      const its = sessions.get(session) ?? { events: sharedBefore(event), problems: [] };
-      sessions.set(session, its);
+      const ordered = sessions.get(session) ?? { events: sharedBefore(event), problems: [] };
+      sessions.set(session, ordered);
       empty += Math.max(0, position - next);
       if (position < next || (position > next && empty > deleted)) {
         const what = `the order over all sessions goes from global position ${next - 1} to ${position}`;
         problems.push({ position, rule: "readable", what });
       }
-      if (event.position !== its.events + 1) {
-        const what = `the order over all sessions has it after position ${its.events}`;
-        its.problems.push({ position: event.position, rule: "readable", what });
+      if (event.position !== ordered.events + 1) {
+        const what = `the order over all sessions has it after position ${ordered.events}`;
+        ordered.problems.push({ position: event.position, rule: "readable", what });
       }
-      its.events = event.position;
+      ordered.events = event.position;
       next = position + 1;
     }
   } catch (error) {
@@ -111,12 +111,12 @@ async function orderedSessions(
   return sessions;
 }
 
-/** How many events a session shares with others, by the first that is its own. */
+/** Number of events that a session shares with its origin, from its first own event. */
 function sharedBefore({ position, type, data }: SessionEvent): number {
   return type === "session.forked" && data.from.position === position - 1 ? position - 1 : 0;
 }
 
-/** A session may have events and be in no list, as when its index row is gone. */
+/** Verifies a session that may be missing from the list, as when its index row is lost. */
 async function verifyNamed(
   log: EventLog,
   session: string,
@@ -134,7 +134,7 @@ async function verifyNamed(
   }
 }
 
-/** Events may have come since the order was read; none may have gone. */
+/** The session may have more events than the order that was read before, but not fewer. */
 function missingEvents({ events }: Ordered, found: SessionVerification): readonly Finding[] {
   if (found.problems.length > 0 || found.events >= events) return [];
   const what = `the order over all sessions has ${events} of its events`;

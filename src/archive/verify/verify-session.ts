@@ -1,4 +1,4 @@
-/** Holds the log of one session against the laws. Reads, runs nothing and writes nothing. */
+/** Verifies the log of one session against the laws. Reads only. */
 
 import { z } from "zod";
 import { check, code, implementation, optionsOf } from "../../validation/index.ts";
@@ -13,54 +13,53 @@ import {
 } from "../../events/index.ts";
 import { blobsOf } from "../../media/index.ts";
 import { linkOf, checkPosition } from "../../state/index.ts";
-import { blobFindings } from "./blob-check.ts";
 import { Inspection, type CheckedChain, type Finding } from "./inspection.ts";
 import type { RedactedContent } from "./prompt-check.ts";
 import { openStateCheck } from "./state-check.ts";
 
-/** What is looked at beside the events, and how closely. */
+/** Options of {@link verifyLog}. */
 export interface VerifyOptions {
-  /** Where blobs lie. Default: those of the log; where it knows of none, they are not looked at. */
+  /** The blobs to check. Default: those of the log; a log without blobs skips this check. */
   readonly blobs?: BlobStore;
   /**
-   * At every so many positions the state is kept as a snapshot, loaded again and compared with the
-   * fold from there on. 1 is every position. Default: a sixteenth of the session.
+   * Interval in positions at which the state is saved as a snapshot, loaded again and compared with
+   * the fold. 1 checks every position. Default: a sixteenth of the session.
    */
   readonly every?: number;
 }
 
-/** The same for one session. */
+/** Options of {@link verifySession}. */
 export interface VerifySessionOptions extends VerifyOptions {
   /**
-   * The end of its hash chain as an earlier verification told it, kept outside of the store: without
-   * it nobody can tell a chain that was made again, or cut off at its end.
+   * The end of the hash chain as an earlier verification reported it, kept outside of the store. Only
+   * with it can a chain be detected that was made again or cut off at its end.
    */
   readonly chain?: ChainEnd;
 }
 
-/** What is wrong, and where it was found. */
+/** A broken law and its position. */
 export interface LogProblem extends Finding {
   readonly session: string;
 }
 
-/** What {@link verifySession} found. */
+/** Result of {@link verifySession}. */
 export interface SessionVerification {
   readonly session: string;
-  /** How many events were read and checked. */
+  /** Number of events that were checked. */
   readonly events: number;
-  /** How many prompts were made again and compared by their digests. */
+  /** Number of prompts that were rebuilt and compared by digest. */
   readonly prompts: number;
-  /** How many could not be, since reasoning that they had was dropped (`trimLog`), or since they had what no prompt can contain; absent for none. */
+  /** Number of prompts that cannot be compared: their reasoning was trimmed, or they had content that no prompt can contain. Absent for 0. */
   readonly lostPrompts?: number;
-  /** Where something was redacted, how much, and how many of the prompts cannot be compared for it. */
+  /** Number of redacted events, and of prompts that cannot be compared because of them. */
   readonly redacted?: RedactedContent;
-  /** The end of its hash chain, where it has one. */
+  /** The end of the hash chain, if the session has one. */
   readonly chain?: CheckedChain;
-  /** Empty when the log keeps every law. */
+  /** Empty if the log keeps every law. */
   readonly problems: readonly LogProblem[];
 }
 
-/** Of these the log itself is to blame: they are what is looked for. */
+/** Error codes that mean a fault of the log and become findings. */
 const findings: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
   "LOG_DAMAGED",
   "EVENT_INVALID",
@@ -72,9 +71,9 @@ export const verifySchema: z.ZodType = optionsOf<VerifyOptions>(fields, {});
 const schema = optionsOf<VerifySessionOptions>({ ...fields, chain: implementation({}) }, {});
 
 /**
- * Reads all of a session's log and says what is wrong with it: sequence, checksums and schemas, the
- * order of turns and steps, input exactly once, the end of every call, token sums, the digest of
- * every prompt, its hash chain, its blobs, the link of a fork, and the stored states. After an event that cannot be read nothing more is checked.
+ * Checks the whole log of a session: sequence, checksums and schemas, the order of turns and steps,
+ * input exactly once, the end of every call, token sums, the digest of every prompt, the hash chain,
+ * the blobs, the link of a fork, and the stored states. Stops at an event that cannot be read.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `LOG_FAILED`, `LOG_CLOSED`
  */
 export async function verifySession(
@@ -98,10 +97,10 @@ export async function verifySession(
     const states = await openStateCheck(log, session, { every, last });
     const link = await linkOf(log, session);
     for await (const event of log.read(session, { to: last })) {
-      add(inspection.see(event));
+      add(inspection.check(event));
       if (event.position === (link?.position ?? 0) + 1) add(forkFindings(event, link));
-      add(await states.see(event, inspection.state));
-      if (event.type === "blob.stored") add(await blobFindings(event, blobs));
+      add(await states.check(event, inspection.state));
+      add(await blobFindings(event, blobs));
       if (event.type === "step.started") prompts += 1;
     }
     add(inspection.end());
@@ -119,19 +118,38 @@ export async function verifySession(
   return { session, events: state.position, ...found, problems };
 }
 
-/** The first event of a fork's own, held against the list of sessions. */
+/** Compares the first event of a fork with the list of sessions. */
 function forkFindings(event: SessionEvent, link: ForkPoint | undefined): readonly Finding[] {
   const { position, type } = event;
   const rule = "forks";
   if (link === undefined) {
-    const what = "it is the first event, and there is nothing that could be forked before it";
+    const what = "it is the first event, so there is nothing before it to fork";
     return type === "session.forked" ? [{ position, rule, what }] : [];
   }
-  const said = type === "session.forked" ? event.data.from : undefined;
-  if (said?.session === link.session && said.position === link.position) return [];
-  const told = said === undefined ? type : `a fork of ${said.session} at ${said.position}`;
-  const what = `the list of sessions says that it branches off ${link.session} at ${link.position}, and the event there is ${told}`;
+  const from = type === "session.forked" ? event.data.from : undefined;
+  if (from?.session === link.session && from.position === link.position) return [];
+  const found = from === undefined ? type : `a fork of ${from.session} at ${from.position}`;
+  const what = `the list of sessions says that it branches off ${link.session} at ${link.position}, and the event there is ${found}`;
   return [{ position, rule, what }];
+}
+
+/** Checks that the blob of a `blob.stored` event exists with the stored bytes. */
+async function blobFindings(
+  { type, data, position }: SessionEvent,
+  blobs: BlobStore | undefined,
+): Promise<readonly Finding[]> {
+  if (type !== "blob.stored" || blobs === undefined) return [];
+  const rule = "blobs";
+  try {
+    let bytes = 0;
+    for await (const chunk of blobs.get(data.sha256)) bytes += chunk.byteLength;
+    if (bytes === data.bytes) return [];
+    const what = `blob ${data.sha256} has ${bytes} bytes, and the event says ${data.bytes}`;
+    return [{ position, rule, what }];
+  } catch (error) {
+    if (!TurnlogError.isInstance(error)) throw error;
+    return [{ position, rule, what: error.message }];
+  }
 }
 
 /** @throws TurnlogError `INVALID_INPUT` */
@@ -139,11 +157,11 @@ export function checkEvery({ every = 1 }: VerifyOptions): void {
   if (Number.isSafeInteger(every) && every > 0) return;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `States are compared at every so many positions, a whole number from 1 on; got ${every}.`,
+    `\`every\` must be a whole number of positions from 1 on; got ${every}.`,
   );
 }
 
-/** The finding in an error of the log; any other error is thrown on. */
+/** A fault of the log as a finding. Throws any other error again. */
 export function unreadable(error: unknown, next: number): Finding {
   if (!TurnlogError.isInstance(error) || !findings.has(error.code)) throw error;
   return { position: error.position ?? next, rule: "readable", what: error.message };
