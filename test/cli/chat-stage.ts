@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { takeInterrupts } from "../../src/cli/chat/interrupts.ts";
 import { Chat } from "../../src/cli/chat/chat.ts";
-import type { ExitCode } from "../../src/cli/output/exit-code.ts";
+import type { ExitCode } from "../../src/cli/output/error-report.ts";
 import type { Channel, Output } from "../../src/cli/output/output.ts";
 import { endKeys, noKeys, readKeys } from "../../src/cli/terminal/key.ts";
 import { createRuntime, type Runtime, type Session } from "../../src/runtime/index.ts";

@@ -5,7 +5,7 @@ import { defaultEstimator } from "../../src/context/index.ts";
 import { summaryOf } from "../support/summarisers.ts";
 import { chooseModel } from "../../src/cli/chat/model-choice.ts";
 import { readEnvironment } from "../../src/cli/settings/environment.ts";
-import { UsageError } from "../../src/cli/output/usage-error.ts";
+import { UsageError } from "../../src/cli/output/error-report.ts";
 import { jsonLines, run, type Ended } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { fakeServer, streamChunks, type Reply } from "./fake-server.ts";

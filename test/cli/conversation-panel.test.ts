@@ -97,6 +97,7 @@ describe("the panel of a chat", () => {
         .map((texts) =>
           texts.map((of, index) => ({ ...asked, callId: `c${index}`, input: { of } })),
         ),
+      folds: fc.constant(newConversation.folds),
     }) satisfies fc.Arbitrary<ConversationState>;
     const options = fc.record({
       state,

@@ -85,7 +85,7 @@ async function rich(): Promise<{
 }
 
 /** Numbers are given anew, and how a turn was asked to stop is not said of one that still does. */
-function comparable({ queue, stopping: _, ...rest }: ConversationState): object {
+function comparable({ queue, stopping: _, folds: __, ...rest }: ConversationState): object {
   return { ...rest, queue: queue.map(({ number: _number, ...message }) => message) };
 }
 

@@ -1,7 +1,7 @@
 /** What Ctrl-C and SIGTERM do, by the order in which they come. */
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import type { ExitCode } from "../../src/cli/output/exit-code.ts";
+import type { ExitCode } from "../../src/cli/output/error-report.ts";
 import { takeInterrupts, type Interrupts } from "../../src/cli/chat/interrupts.ts";
 
 interface Stage {

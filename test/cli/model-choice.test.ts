@@ -9,7 +9,7 @@ import {
   DEFAULT_OPENAI_MODEL,
   modelLabel,
 } from "../../src/cli/chat/model-choice.ts";
-import { UsageError } from "../../src/cli/output/usage-error.ts";
+import { UsageError } from "../../src/cli/output/error-report.ts";
 
 const server = "http://localhost:11434/v1";
 const openai = { OPENAI_API_KEY: "o" };

@@ -1,6 +1,6 @@
 /** What is shown of a call before it is agreed to. */
 import { describe, expect, it } from "vitest";
-import { questionLines } from "../../src/cli/chat/question-lines.ts";
+import { questionLines } from "../../src/cli/chat/call-lines.ts";
 import type { JsonValue } from "../../src/events/index.ts";
 
 function lines(input: JsonValue, reason?: string): readonly string[] {

@@ -223,7 +223,6 @@ const mayImport: Modules = {
     "store/folder",
     "store/encryption",
     "store/leveldb",
-    "state",
     "mcp",
     "archive/exchange",
     "cli/output",
@@ -234,6 +233,7 @@ const mayImport: Modules = {
   "cli/chat": [
     "events",
     "projections",
+    "machines",
     "models",
     "agent",
     "state",

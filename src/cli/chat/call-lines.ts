@@ -1,9 +1,10 @@
 /** The line that an event of a tool call is told with. Remembers the calls of the step; writes nothing. */
 
-import type { JsonValue, SessionEvent } from "../../events/index.ts";
+import { jsonObjectSchema, type JsonValue, type SessionEvent } from "../../events/index.ts";
 import type { Style } from "../output/index.ts";
 import type { OpenCall } from "./conversation-state.ts";
 import {
+  amount,
   callLabel,
   outcomeLabel,
   skippedWords,
@@ -126,4 +127,37 @@ export class CallLines {
     const room = Math.min(CALL_LENGTH, (this.#columns() ?? CALL_LENGTH) - 2);
     return callLabel(toolName, input, Math.max(20, room - toolName.length - 1));
   }
+}
+
+const QUESTION_LINES = 12;
+const LINE_LENGTH = 400;
+
+/** A call that waits for an answer, in full: nobody should have to agree to what is not shown. */
+export function questionLines({ toolName, input, reason }: OpenCall): readonly string[] {
+  const why = reason === undefined ? "" : ` ${excerpt(reason, LINE_LENGTH)}`;
+  const fields = jsonObjectSchema.safeParse(input);
+  const entries = fields.success ? Object.entries(fields.data) : [["input", input] as const];
+  return [
+    `? ${toolName} waits for your answer.${why}`,
+    ...entries.flatMap(([name, value]) => fieldLines(name, value)),
+  ];
+}
+
+function fieldLines(name: string, value: JsonValue): readonly string[] {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const lines = text.split("\n").map((line) => cut(line));
+  const [only = ""] = lines;
+  if (lines.length === 1) return [`    ${name}: ${only}`];
+  const left = lines.length - QUESTION_LINES;
+  return [
+    `    ${name}:`,
+    ...lines.slice(0, QUESTION_LINES).map((line) => `      ${line}`),
+    ...(left > 0 ? [`      … ${amount(left, "line")} more`] : []),
+  ];
+}
+
+/** Not `excerpt`: spaces are part of what is to be written. */
+function cut(line: string): string {
+  const left = line.length - LINE_LENGTH;
+  return left > 0 ? `${line.slice(0, LINE_LENGTH)}… ${amount(left, "character")} more` : line;
 }

@@ -3,6 +3,8 @@
 import { basename } from "node:path";
 import type { LanguageModel, Tool } from "ai";
 import type { Agent } from "../../agent/index.ts";
+import type { AgentDescription, SessionEvent } from "../../events/index.ts";
+import { offlineModel } from "../../models/index.ts";
 import { manual, overflow, summarize, threshold, type CompactionWhen } from "../../public/index.ts";
 import type { ContextStrategy } from "../settings/index.ts";
 import { folderTools } from "../folder/index.ts";
@@ -22,7 +24,7 @@ export interface AgentPartsOptions {
   readonly instructions: string | undefined;
 }
 
-export interface ChatAgentOptions extends AgentPartsOptions {
+interface ChatAgentOptions extends AgentPartsOptions {
   readonly model: LanguageModel;
   /** When it is compacted; undefined for as it is usual. */
   readonly compaction: ContextStrategy | undefined;
@@ -78,4 +80,20 @@ function instructions(folder: string, allowWrite: boolean): string {
     "Look before you answer, name the files and lines that you rely on, and say what you did not find.",
     "Answer in short plain text.",
   ].join(" ");
+}
+
+/** The chat's agent as a session has it, for a replay: the model is named as it was and never called. */
+export function recordedChatAgent(
+  events: readonly SessionEvent[],
+  around: Pick<ChatAgentOptions, "folder" | "store" | "instructions" | "compaction">,
+): (recorded: AgentDescription) => Agent {
+  // Whether it could ask is not told; whether it has asked is.
+  const canAsk = events.some(({ type }) => type === "tool.approval-requested");
+  return ({ model, tools }) =>
+    chatAgent({
+      ...around,
+      model: { ...offlineModel(), ...model },
+      allowWrite: tools.includes("write_file"),
+      canAsk,
+    });
 }

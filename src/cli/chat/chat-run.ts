@@ -6,7 +6,7 @@ import { createRuntime, type Runtime, type Session } from "../../runtime/index.t
 import type { McpServers } from "../../mcp/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { UserInput } from "../../media/index.ts";
-import { openApprovals, type ContextStrategy, keysIn } from "../settings/index.ts";
+import { type ContextStrategy, keysIn } from "../settings/index.ts";
 import { DEFAULT_DIR, meantName } from "../output/index.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { contextWarning } from "../wording/index.ts";
@@ -22,11 +22,9 @@ import {
 import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { mentionOf } from "./mentioned-files.ts";
-import { modelLabel, type ModelChoice } from "./model-choice.ts";
-import { loadModel } from "./model-loader.ts";
-import { rerunTurn, type RerunRequest } from "./rerun-turn.ts";
-import { finishTurn, runTurn } from "./run-turn.ts";
-import { introduceSession } from "./session-introduction.ts";
+import { loadModel, modelLabel, type ModelChoice } from "./model-choice.ts";
+import { introduceSession } from "./resumed-session.ts";
+import { finishTurn, rerunTurn, runTurn, type RerunRequest } from "./run-turn.ts";
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
 export interface ChatRun {
@@ -160,8 +158,8 @@ async function likelyMeant(id: string, { log }: Runtime): Promise<string | undef
 }
 
 /** Whether a turn stands still until a person has answered for a call. */
-function isAsking(view: SessionView): boolean {
-  return openApprovals(view).length > 0;
+function isAsking({ approvals }: SessionView): boolean {
+  return approvals.some(({ status }) => status === "waiting");
 }
 
 function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {

@@ -4,9 +4,9 @@ import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { reportError, type Channel, type Output, writingBy } from "../output/index.ts";
 import { type Draft, LiveScreen } from "../terminal/index.ts";
 import { contentText } from "../wording/index.ts";
+import { questionLines } from "./call-lines.ts";
 import { panel } from "./conversation-panel.ts";
 import { foldConversation, questionsOf, type ConversationState } from "./conversation-state.ts";
-import { questionLines } from "./question-lines.ts";
 import { ReplyCopy } from "./reply-copy.ts";
 import { TurnScreen } from "./turn-screen.ts";
 

@@ -16,9 +16,8 @@ import { carryOut } from "./slash-commands.ts";
 import { ChatScreen } from "./chat-screen.ts";
 import { conversationOf, questionsOf } from "./conversation-state.ts";
 import type { Interrupts } from "./interrupts.ts";
-import type { Moved } from "./command-outcome.ts";
+import { isToldByEvents, isWrongCommand, type Moved } from "./command-outcome.ts";
 import { saidBefore } from "./resumed-session.ts";
-import { isToldByEvents, isWrongCommand } from "./told-errors.ts";
 
 export interface ChatOptions {
   /** The one that it begins with; a fork or an undoing moves it on to another one. */

@@ -1,5 +1,7 @@
 /** Which model answers: what the command line or the environment asks for, else what the environment has a key for. Pure. */
 
+import type { LanguageModel } from "ai";
+import { offlineModel } from "../../models/index.ts";
 import type { Environment } from "../settings/index.ts";
 import { UsageError } from "../output/index.ts";
 
@@ -108,4 +110,29 @@ function googleModel(modelId: string, { googleKey: apiKey }: ModelEnvironment): 
 
 function missingKey(model: string, variable: string): UsageError {
   return new UsageError(`${model} needs a key: set ${variable}, or use --model offline.`);
+}
+
+/** Loads the package of the model's provider and of no other. */
+/** @param offlineDelayMs - Milliseconds before each delta of the offline model. */
+export async function loadModel(
+  choice: ModelChoice,
+  offlineDelayMs: number,
+): Promise<LanguageModel> {
+  switch (choice.kind) {
+    case "openai": {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      const { api, modelId, apiKey, baseUrl } = choice;
+      const openai = createOpenAI({
+        apiKey,
+        ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+      });
+      return api === "chat" ? openai.chat(modelId) : openai.responses(modelId);
+    }
+    case "google": {
+      const { createGoogle } = await import("@ai-sdk/google");
+      return createGoogle({ apiKey: choice.apiKey })(choice.modelId);
+    }
+    case "offline":
+      return offlineModel({ delay: offlineDelayMs });
+  }
 }

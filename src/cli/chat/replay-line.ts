@@ -1,10 +1,10 @@
-/** What is told of a session that is shown again, beside what a turn's screen tells: who said what to it. Pure. */
+/** The lines that a replay adds to the screen of a turn: messages, answers and cancels of the user. Pure. */
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { CallLine } from "./call-lines.ts";
 import { contentText } from "../wording/index.ts";
 
-/** The line of an event that a screen is not told of, since there a person has made it; undefined for all others. */
+/** The line of an event that a person caused. The screen of a live chat shows none: it has what was typed. */
 export function replayLine(event: SessionEvent): CallLine | undefined {
   switch (event.type) {
     case "message.queued": {
@@ -26,20 +26,6 @@ export function replayLine(event: SessionEvent): CallLine | undefined {
     }
     case "session.approval-forgotten":
       return { text: `> ask again about ${event.data.toolName}`, style: "bold" };
-    case "context.compacted": {
-      const { strategy, beforeTokens, afterTokens } = event.data;
-      const [before, after] = [beforeTokens, afterTokens].map((count) => Math.round(count));
-      return { text: `Compacted (${strategy}): ${before} → ${after} tokens`, style: "dim" };
-    }
-    case "context.pruned":
-      return {
-        text: `Pruned: ${Math.round(event.data.savedTokens)} tokens of old results`,
-        style: "dim",
-      };
-    case "context.media-omitted":
-      return { text: `Left out: the oldest files, ${event.data.media}`, style: "dim" };
-    case "context.restored":
-      return { text: `Undone: what was left out at ${event.data.position}`, style: "dim" };
     case "session.recovered":
       return { text: `The process had died (${event.data.inFlight.kind})`, style: "yellow" };
     case "session.closed":

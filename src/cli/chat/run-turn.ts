@@ -1,9 +1,11 @@
 /** Runs one turn: sends the message, shows the events as they are logged, asks where a call waits for it. */
 
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
-import type { Approval } from "../../state/index.ts";
-import type { Session, TurnResult } from "../../runtime/index.ts";
+import { forkSession } from "../../archive/index.ts";
+import { rerunPoint, type Approval, type RerunPlace } from "../../state/index.ts";
+import type { Runtime, Session, TurnResult } from "../../runtime/index.ts";
 import type { UserInput } from "../../media/index.ts";
+import { DONE, INTERRUPTED, type ExitCode, writeLine, type Channel } from "../output/index.ts";
 import { settle } from "./approval-settlement.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { TurnView } from "./turn-view.ts";
@@ -25,8 +27,35 @@ export async function runTurn(
   });
 }
 
+export interface RerunRequest extends RerunPlace {
+  readonly session: string;
+  /** The fork's name. */
+  readonly as: string;
+}
+
+/**
+ * The session itself is not woken up: nothing is written to it. The runtime goes on with turns.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and what the turn throws
+ */
+export async function rerunTurn(
+  runtime: Runtime,
+  { session, as, ...place }: RerunRequest,
+  around: { readonly view: TurnView; readonly interrupts: Interrupts; readonly progress: Channel },
+): Promise<ExitCode> {
+  const { view, interrupts, progress } = around;
+  const { at, messageId } = await rerunPoint(runtime.log, session, place);
+  await forkSession(runtime.log, session, { as, at });
+  await writeLine(
+    progress,
+    progress.style("dim", `Session ${as} goes its own way from position ${at} of ${session}.`),
+  );
+  const fork = await runtime.session(as);
+  const { finishReason } = await goOnWith(fork, messageId, at, view, interrupts);
+  return finishReason === "cancelled" ? INTERRUPTED : DONE;
+}
+
 /** Shows what comes of a turn behind a position, which goes on by itself. @throws TurnlogError as `turn.result` does */
-export async function goOnWith(
+async function goOnWith(
   session: Session,
   messageId: string,
   from: number,

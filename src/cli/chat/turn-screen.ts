@@ -12,8 +12,7 @@ import {
 } from "../wording/index.ts";
 import type { Output, Style } from "../output/index.ts";
 import { TurnWriter } from "./turn-writer.ts";
-import { costLine, endingSentence } from "./turn-ending.ts";
-import { emptyTally, tally, type TurnTally } from "./turn-tally.ts";
+import { costLine, emptyTally, endingSentence, tally, type TurnTally } from "./turn-ending.ts";
 
 export interface TurnScreenOptions {
   /** Whether a word on what is waited for stands where the next line will. Default true. */

@@ -18,13 +18,15 @@ import {
 } from "../chat/index.ts";
 import {
   readEnvironment,
-  lastSession,
   mcpServers,
+  openSessions,
   openStore,
+  type SessionsFolder,
   sessionOptions,
 } from "../settings/index.ts";
 import { type ExitCode, type Output, UsageError } from "../output/index.ts";
 import { receiveInput } from "../../media/index.ts";
+import { listSessions } from "../../state/index.ts";
 
 const optionsSchema = z.object({
   ...sessionOptions,
@@ -128,6 +130,23 @@ function sessionName(asked: string | undefined): string {
     if (!TurnlogError.isInstance(error)) throw error;
     throw new UsageError(error.message, { cause: error });
   }
+}
+
+/**
+ * The one of the store that was written to last, of those that are not closed.
+ * @throws TurnlogError `SESSION_NOT_FOUND` where there is none, and as `openSessions`
+ */
+async function lastSession(folder: SessionsFolder): Promise<string> {
+  await using log = await openSessions(folder, { readOnly: true, withoutKey: "redact" });
+  const found = await Array.fromAsync(listSessions(log));
+  const [last] = found
+    .filter(({ status }) => status !== "closed")
+    .toSorted((one, other) => other.updatedAt - one.updatedAt);
+  if (last !== undefined) return last.session;
+  throw new TurnlogError(
+    "SESSION_NOT_FOUND",
+    `The store in ${folder.dir} has no session to go on with. Without --continue a new one is made.`,
+  );
 }
 
 /** From the command line, else from a pipe; undefined when a terminal is to ask for it. */

@@ -135,7 +135,7 @@ async function check(
   const { instructions, compaction } = readEnvironment(process.env);
   const agent =
     file === undefined
-      ? (await import("../chat/recorded-chat-agent.ts")).recordedChatAgent(events, {
+      ? (await import("../chat/chat-agent.ts")).recordedChatAgent(events, {
           folder: process.cwd(),
           store: resolve(dir),
           instructions,

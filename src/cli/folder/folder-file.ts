@@ -7,16 +7,29 @@
  * What such a race can still do is leave an empty file or folder elsewhere; content never gets there.
  */
 import { hasCode } from "../../events/index.ts";
-import { constants } from "node:fs";
-import { lstat, mkdir, open, realpath, type FileHandle } from "node:fs/promises";
+import { constants, existsSync } from "node:fs";
+import { lstat, mkdir, open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { FolderBoundary, Place } from "./folder-boundary.ts";
 import { explainSystemError, folderError } from "./folder-error.ts";
-import { kernelTellsPaths, liesAt } from "./held-path.ts";
 import { keptNames } from "./kept-folders.ts";
 
 // A pipe that took a file's place must not hold us up, a link must not be followed.
 const safely = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Linux says it, unless `/proc` is missing, as in a bare chroot. Elsewhere Node cannot ask. */
+export const kernelTellsPaths: boolean =
+  process.platform === "linux" && existsSync("/proc/self/fd");
+
+/** Leads to what the handle holds, whatever takes the place of its name. */
+export function pathByHandle(handle: FileHandle): string {
+  return `/proc/self/fd/${handle.fd}`;
+}
+
+/** Whether what the handle holds lies at the real path now. */
+export async function liesAt(handle: FileHandle, real: string): Promise<boolean> {
+  return (await readlink(pathByHandle(handle))) === real;
+}
 
 /** Opens a file for reading; the caller closes it. */
 export async function openToRead(boundary: FolderBoundary, place: Place): Promise<FileHandle> {

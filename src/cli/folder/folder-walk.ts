@@ -9,7 +9,10 @@ import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { FolderBoundary, Place } from "./folder-boundary.ts";
 import { explainSystemError, folderError } from "./folder-error.ts";
-import { kernelTellsPaths, liesAt, pathByHandle } from "./held-path.ts";
+import { kernelTellsPaths, liesAt, pathByHandle } from "./folder-file.ts";
+
+/** Entries of the list of what was passed over. */
+const LONGEST_LIST = 20;
 
 /** What was met: a file or folder under the name it was met by, or something passed over and why. */
 export type WalkEntry =
@@ -129,4 +132,10 @@ export function nameBelow(start: Place, name: string): string {
 
 function byName(a: Dirent, b: Dirent): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}
+
+/** What a tool passed over, as a list that stays short: the reader is a model with a small window. */
+export function shortened(notes: readonly string[]): readonly string[] {
+  if (notes.length <= LONGEST_LIST) return notes;
+  return [...notes.slice(0, LONGEST_LIST), `and ${notes.length - LONGEST_LIST} more`];
 }

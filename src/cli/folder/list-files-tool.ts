@@ -3,8 +3,7 @@ import { tool, type Tool } from "ai";
 import { z } from "zod";
 import type { FolderBoundary } from "./folder-boundary.ts";
 import { patternFilter } from "./folder-pattern.ts";
-import { shortened } from "./folder-notes.ts";
-import { nameBelow, walkFolder } from "./folder-walk.ts";
+import { nameBelow, shortened, walkFolder } from "./folder-walk.ts";
 
 const usualLimit = 300;
 const mostLooked = 50_000;

@@ -2,8 +2,8 @@
 import { tool, type Tool } from "ai";
 import { z } from "zod";
 import type { FolderBoundary } from "./folder-boundary.ts";
-import { shortened } from "./folder-notes.ts";
 import { searchFolder } from "./folder-search.ts";
+import { shortened } from "./folder-walk.ts";
 import { lineFinder, type LineMatch } from "./line-finder.ts";
 
 const usualLimit = 100;

@@ -1,10 +1,22 @@
 /** How an error reaches the person at the terminal: what happened in one or two lines, and an exit code. */
 
 import { inspect } from "node:util";
-import { FAILED, USED_WRONGLY, type ExitCode } from "./exit-code.ts";
 import { writeLine, type Channel } from "./output.ts";
 import { visibleText } from "./visible-text.ts";
-import { UsageError } from "./usage-error.ts";
+
+/** 0 done, 1 an error, 2 used wrongly, 130 interrupted by Ctrl-C, 143 ended by SIGTERM or SIGHUP. */
+export type ExitCode = 0 | 1 | 2 | 130 | 143;
+
+export const DONE: ExitCode = 0;
+export const FAILED: ExitCode = 1;
+export const USED_WRONGLY: ExitCode = 2;
+export const INTERRUPTED: ExitCode = 130;
+export const TERMINATED: ExitCode = 143;
+
+/** Ends the process with exit code 2 and its message. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
 
 /** @param debug - Whether the stack and the causes are told too. */
 export async function reportError(

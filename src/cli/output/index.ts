@@ -1,7 +1,15 @@
 /** All output of the command line: safe texts, errors, exit codes. */
 
-export { reportError } from "./error-report.ts";
-export { DONE, type ExitCode, FAILED, INTERRUPTED, TERMINATED, USED_WRONGLY } from "./exit-code.ts";
+export {
+  DONE,
+  type ExitCode,
+  FAILED,
+  INTERRUPTED,
+  TERMINATED,
+  USED_WRONGLY,
+  UsageError,
+  reportError,
+} from "./error-report.ts";
 export { interleaved, writingBy } from "./interleaved-output.ts";
 export {
   type Channel,
@@ -15,8 +23,6 @@ export {
   writeLine,
   writeLines,
 } from "./output.ts";
-export { textLines } from "./text-lines.ts";
-export { UsageError } from "./usage-error.ts";
 export { jsonText, visibleName, visibleText } from "./visible-text.ts";
 export { DEFAULT_DIR } from "./default-dir.ts";
 export { meantName } from "./did-you-mean.ts";

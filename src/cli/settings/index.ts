@@ -2,10 +2,14 @@
 
 export { type ContextStrategy, type Environment, readEnvironment } from "./environment.ts";
 export { unlessInterrupted } from "./interrupted.ts";
-export { keysIn } from "./key-folder.ts";
-export { lastSession } from "./last-session.ts";
 export { mcpServers } from "./mcp-config.ts";
 export { namedFile } from "./named-file.ts";
-export { openApprovals } from "./open-approvals.ts";
 export { type ReadSource, readSource } from "./read-source.ts";
-export { openSessions, openStore, sessionOptions, storeOptions } from "./store-folder.ts";
+export {
+  type SessionsFolder,
+  keysIn,
+  openSessions,
+  openStore,
+  sessionOptions,
+  storeOptions,
+} from "./store-folder.ts";

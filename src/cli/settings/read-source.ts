@@ -7,7 +7,6 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Spool } from "../../archive/exchange/index.ts";
-import { textLines } from "../output/index.ts";
 
 export interface ReadSource {
   /** As it is told to a person. */
@@ -40,4 +39,24 @@ async function* unmarked(pieces: AsyncIterable<string>): AsyncGenerator<string> 
     yield isFirst && piece.startsWith(MARK) ? piece.slice(MARK.length) : piece;
     isFirst = false;
   }
+}
+
+/**
+ * The lines of a text that comes in pieces. Ended by `\n` alone: Node's `readline` also breaks at
+ * U+2028 and U+2029, which JSON leaves in strings as they are.
+ */
+async function* textLines(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let begun: string[] = [];
+  for await (const piece of pieces) {
+    const [first = "", ...lines] = piece.split("\n");
+    begun.push(first);
+    const next = lines.pop();
+    if (next === undefined) continue;
+    // Put together once, however many pieces a long line comes in.
+    yield begun.join("");
+    yield* lines;
+    begun = [next];
+  }
+  const rest = begun.join("");
+  if (rest !== "") yield rest;
 }

@@ -2,10 +2,16 @@
 
 import { resolve } from "node:path";
 import { z } from "zod";
-import { encryptedLog, type EncryptedLog } from "../../store/encryption/index.ts";
+import {
+  encryptedLog,
+  folderKeys,
+  type EncryptedLog,
+  type KeyStore,
+} from "../../store/encryption/index.ts";
 import { TurnlogError } from "../../events/index.ts";
 import { openLog, type StoreLog } from "../../store/leveldb/index.ts";
-import { keysIn } from "./key-folder.ts";
+import { isWithin } from "../../store/folder/index.ts";
+import { UsageError } from "../output/index.ts";
 
 /** The options of every command that opens a store. */
 export const storeOptions: {
@@ -70,4 +76,15 @@ export async function openSessions(
   const log = encryptedLog(await openStore(folder, use), kept, { withoutKey });
   await log.settled();
   return log;
+}
+
+/** Undefined where none is named; a variable that is set to nothing names none. @throws UsageError */
+export function keysIn(folder: string | undefined, dir: string): KeyStore | undefined {
+  if (folder === undefined || folder.trim() === "") return undefined;
+  const keys = resolve(folder);
+  if (isWithin(dir, keys))
+    throw new UsageError(
+      `The keys must not lie in the store (${dir}): whoever copies it would copy them too. Name another folder by --keys.`,
+    );
+  return folderKeys(keys);
 }

@@ -3,16 +3,17 @@
 export { contextLines } from "./context-drawing.ts";
 export { type ContextNotice, ContextNotices } from "./context-notices.ts";
 export { contextWarning, contextWords, fromTo } from "./context-words.ts";
-export { type Lengths, fullLengths, usualLengths } from "./lengths.ts";
 export { callLabel, outcomeLabel } from "./tool-line.ts";
 export { limitSentence, retrySentence, skippedWords, unknownWords } from "./trouble-words.ts";
 export {
+  type Lengths,
   amount,
   contentText,
   dateAndTime,
   duration,
   excerpt,
   figure,
+  fullLengths,
   fileText,
   indented,
   jsonExcerpt,
@@ -20,4 +21,5 @@ export {
   shortenedJson,
   timeOfDay,
   tokens,
+  usualLengths,
 } from "./wording.ts";

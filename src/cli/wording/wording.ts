@@ -111,3 +111,17 @@ export function indented(text: string): readonly string[] {
     .split("\n")
     .map((line) => `  ${line}`.trimEnd());
 }
+
+/** Characters. */
+export interface Lengths {
+  /** Of what was said. */
+  readonly text: number;
+  /** Of the input or output of a tool, on a line of its own. */
+  readonly value: number;
+}
+
+export const usualLengths: Lengths = { text: 4000, value: 400 };
+export const fullLengths: Lengths = {
+  text: Number.POSITIVE_INFINITY,
+  value: Number.POSITIVE_INFINITY,
+};
