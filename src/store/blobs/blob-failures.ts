@@ -1,4 +1,4 @@
-/** What goes wrong with a blob, in the errors of the port. */
+/** The errors of the `BlobStore` port. */
 
 import {
   referredBlob,
@@ -7,7 +7,7 @@ import {
   type TurnlogErrorCode,
 } from "../../events/index.ts";
 
-/** @throws TurnlogError `INVALID_INPUT` for what is no digest: it becomes part of a path */
+/** @throws TurnlogError `INVALID_INPUT` for an invalid digest, which would become part of a path */
 export function assertDigest(sha256: string): void {
   if (referredBlob(blobReference(sha256)) !== undefined) return;
   throw new TurnlogError(
@@ -49,7 +49,7 @@ const codes: Readonly<Record<string, TurnlogErrorCode>> = {
   EPERM: "LOG_READ_ONLY",
 };
 
-/** What the file system says; what is no failure of the file system is handed on as it is. */
+/** Turns errors of the file system into the port's errors; returns all others unchanged. */
 export function folderFailure(error: unknown, dir: string, doing: "stored" | "read"): unknown {
   if (TurnlogError.isInstance(error) || !(error instanceof Error) || !("syscall" in error)) {
     return error;

@@ -1,26 +1,26 @@
 /**
- * Who still needs a blob that no event refers to yet. Keeps puts and collections of one process apart;
- * of two processes only one has a store. Used by every implementation, which asks before it removes.
+ * Holds on blobs that no event refers to yet, so that a collection does not remove them. Every blob
+ * store of a process uses it; two processes never share a store.
  */
 
 import type { HeldBlob } from "../../events/index.ts";
 
-/** What a collection must leave alone, whatever the log says. */
+/** A collection, and the blobs that it must not remove. */
 export interface Spared extends Disposable {
-  /** Runs the removal of a blob, unless it is needed; a put of the same blob waits for it. */
+  /** Runs a removal, unless the blob is held. A later put of the blob waits for it. */
   remove(sha256: string, removal: () => Promise<void>): Promise<boolean>;
 }
 
 export class BlobHolds {
-  /** How many hold each blob. */
+  /** The number of holds on each blob. */
   readonly #held = new Map<string, number>();
   /** Removals under way. */
   readonly #leaving = new Map<string, Promise<void>>();
-  /** Of each collection under way, what was held since it began. */
+  /** For each collection under way, the blobs held since its start. */
   readonly #collections = new Set<Set<string>>();
   #copies = 0;
 
-  /** Holds a blob, once a removal of it that is under way is over. */
+  /** Holds a blob, after a removal of it that is under way. */
   async hold({
     sha256,
     bytes,
@@ -39,7 +39,7 @@ export class BlobHolds {
     };
   }
 
-  /** Holds blobs by name, whether they are there or not; a removal that is under way goes on. */
+  /** Holds blobs by digest, present or not. Does not wait for removals. */
   named(digests: Iterable<string>): Disposable {
     const held = [...new Set(digests)];
     for (const sha256 of held) {
@@ -57,12 +57,12 @@ export class BlobHolds {
     };
   }
 
-  /** Resolves when a removal that is under way is over. */
+  /** Resolves when no removal of the blob is under way. */
   async removalOf(sha256: string): Promise<void> {
     await this.#leaving.get(sha256);
   }
 
-  /** As long as it lasts, nothing is removed. */
+  /** Prevents all removals until it is disposed. */
   all(): Disposable {
     this.#copies += 1;
     let isHeld = true;
@@ -74,14 +74,14 @@ export class BlobHolds {
     };
   }
 
-  /** Begins a collection: what is held now or from now on is spared by it. */
+  /** Begins a collection. It spares every blob that is held now or later. */
   collection(): Spared {
     const spared = new Set(this.#held.keys());
     this.#collections.add(spared);
     return {
       remove: async (sha256, removal) => {
         if (this.#copies > 0 || spared.has(sha256)) return false;
-        // Of two collections at once, one removes it.
+        // Of two collections at once, one removes the blob.
         if (this.#leaving.has(sha256)) return false;
         const leaving = Promise.withResolvers<void>();
         this.#leaving.set(sha256, leaving.promise);

@@ -1,4 +1,4 @@
-/** What the functions of a store of blobs take as options. */
+/** Schemas of the options of a blob store. */
 
 import { z } from "zod";
 import type { CollectOptions, PutOptions } from "../../events/index.ts";

@@ -1,7 +1,7 @@
 /**
- * Blobs in a folder: `ab/<sha256>`, and `incoming/` for what is being written. A blob is there when it
- * has its name, which it is given when all of it is written and synced. One process at a time has the
- * folder: that of a store is under the store's lock.
+ * Blobs in a folder: `ab/<sha256>`, and `incoming/` for unfinished ones. A blob exists once it has
+ * its name, which it gets when it is completely written and synced. One process at a time uses the
+ * folder, under the store's lock.
  */
 
 import { collectSchema, putSchema } from "./blob-schemas.ts";
@@ -23,21 +23,20 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** How durable a folder of blobs is. */
+/** The durability of a folder of blobs. */
 export interface FolderBlobsOptions {
-  /** Whether a blob that was put outlives a power cut (default), or only the death of the process. */
+  /** Sync blobs, so that they survive a power cut, not only the death of the process. Default: true. */
   readonly sync?: boolean;
 }
 
 const schema = optionsOf<FolderBlobsOptions>({ sync: flag }, {});
 
-/** Tells what this process writes from what a dead one has left behind; a pid may come again. */
+/** Tells files of this process from those of dead ones; a pid may be reused. */
 const PROCESS = randomUUID();
 let files = 0;
-/** Of the folders that are made. */
 const PRIVATE = { recursive: true, mode: PRIVATE_FOLDER } as const;
 
-/** The blobs of a folder, which is made when the first one is put. */
+/** Opens the blobs of a folder, which is created at the first put. */
 export function folderBlobs(dir: string, options: FolderBlobsOptions = {}): BlobStore {
   check(name, dir, "folderBlobs", { name: "dir" });
   check(schema, options, "folderBlobs", { name: "options" });
@@ -49,7 +48,7 @@ class FolderBlobs implements BlobStore {
   readonly #dir: string;
   readonly #sync: boolean;
   readonly #holds = new BlobHolds();
-  /** Those that this process has synced the folders above with. */
+  /** Folders that are synced together with the folders above them. */
   readonly #syncedFolders = new Set<string>();
   #swept: Promise<void> | undefined;
 
@@ -73,7 +72,7 @@ class FolderBlobs implements BlobStore {
       return held;
     } catch (error) {
       held?.[Symbol.dispose]();
-      // What is left of it is swept by the next process; what went wrong first is what is told.
+      // The first error counts; the next process deletes what this leaves.
       await rm(incoming, { force: true }).catch(() => {});
       throw folderFailure(error, this.#dir, "stored");
     }
@@ -142,7 +141,7 @@ class FolderBlobs implements BlobStore {
     return among === undefined ? this.#holds.all() : this.#holds.named(among);
   }
 
-  /** A blob that is there already, of bytes that are at hand: nothing is written for it. */
+  /** Holds a blob that exists already, if all its bytes are given: nothing is written then. */
   async #known(source: BlobSource, { maxBytes }: PutOptions): Promise<HeldBlob | undefined> {
     if (!(source instanceof Uint8Array)) return undefined;
     const { byteLength: bytes } = source;
@@ -151,7 +150,7 @@ class FolderBlobs implements BlobStore {
     if ((await this.#sizeOf(sha256)) !== bytes) return undefined;
     const held = await this.#holds.hold({ sha256, bytes });
     if (await this.#isWhole(sha256)) return held;
-    // Altered, or removed before it was held: it is written anew.
+    // Altered, or removed before it was held: it is written again.
     held[Symbol.dispose]();
     return undefined;
   }
@@ -181,37 +180,37 @@ class FolderBlobs implements BlobStore {
     return { sha256: digest.digest("hex"), bytes };
   }
 
-  /** Gives what was written its name; from then on it is there. */
+  /** Renames a written blob into place. */
   async #name(incoming: string, { sha256 }: BlobEntry): Promise<void> {
     const path = this.#pathOf(sha256);
     const folder = dirname(path);
     const made = await mkdir(folder, PRIVATE);
-    // In the place of one that is there: it has the same bytes, or is damaged.
+    // Replaces a file of the same digest: equal, or damaged.
     await rename(incoming, path);
     if (made !== undefined) this.#syncedFolders.delete(folder);
     await this.#syncName(path);
   }
 
-  /** Has a blob found again under its name: in its folder, and that in the folders above. */
+  /** Makes a blob's name durable: syncs its folder and the folders above. */
   async #syncName(path: string): Promise<void> {
     const folder = dirname(path);
     await this.#syncFolder(folder);
-    // Whoever made it may have died before, or is about to sync it.
+    // A process that created the folder may have died before it was synced.
     if (this.#syncedFolders.has(folder)) return;
     await this.#syncFolder(this.#dir);
     await this.#syncFolder(dirname(this.#dir));
     this.#syncedFolders.add(folder);
   }
 
-  /** Whether a stored blob has its bytes; then it is as durable as one that was put now. */
+  /** Whether a stored blob is intact. If so, makes it as durable as a new one. */
   async #isWhole(sha256: string): Promise<boolean> {
     try {
       for await (const _ of this.get(sha256)) void _;
     } catch {
-      // Missing, altered or unreadable: whatever it is, it is written anew.
+      // Missing, altered or unreadable: it is written again in any case.
       return false;
     }
-    // Its process may have died before it had synced it.
+    // The process that wrote it may have died before it was synced.
     await this.#syncFolder(this.#pathOf(sha256));
     await this.#syncName(this.#pathOf(sha256));
     return true;
@@ -221,7 +220,7 @@ class FolderBlobs implements BlobStore {
     if (this.#sync) await syncFolder(path);
   }
 
-  /** Removes what killed processes were writing, once. */
+  /** Removes unfinished files of dead processes, once. */
   #sweep(): Promise<void> {
     this.#swept ??= (async () => {
       const folder = join(this.#dir, "incoming");

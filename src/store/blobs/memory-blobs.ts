@@ -1,4 +1,4 @@
-/** Blobs in memory: for tests, and beside logs that nobody needs to keep. */
+/** Blobs in memory: for tests, and for logs in memory. */
 
 import { check } from "../../validation/index.ts";
 import { collectSchema, putSchema } from "./blob-schemas.ts";
@@ -7,7 +7,7 @@ import { assertDigest, damaged, missing, tooLarge } from "./blob-failures.ts";
 import { BlobHolds } from "./blob-holds.ts";
 import { hash } from "node:crypto";
 
-/** A store of blobs that is gone with its process. */
+/** Opens a blob store that ends with its process. */
 export function memoryBlobs(): BlobStore {
   const contents = new Map<string, Uint8Array>();
   const holds = new BlobHolds();
@@ -24,7 +24,7 @@ export function memoryBlobs(): BlobStore {
         if (bytes > maxBytes) throw tooLarge(maxBytes);
         chunks.push(chunk);
       }
-      // A copy: whoever gave the bytes may change them.
+      // A copy: the caller may change its bytes.
       const content = Buffer.concat(chunks);
       const held = await holds.hold({ sha256: hash("sha256", content), bytes });
       contents.set(held.sha256, content);

@@ -1,7 +1,7 @@
 /**
- * Appends to sessions in the order of their calls, each event sealed with the key of the position that
- * it is going to have. Where that is known, an append is handed on at once; it waits in line while
- * a key is loaded, and where event ids may make a repetition of it.
+ * Appends in the order of the calls, with each event encrypted by the key of its future position.
+ * An append is passed on at once if that position is known. It waits in line while a key is loaded,
+ * and if its events have ids, since it may be a repetition.
  */
 
 import {
@@ -22,11 +22,11 @@ import type { SessionKey } from "./session-key.ts";
 
 interface Line {
   waiting: number;
-  /** Settles when nobody is in line. */
+  /** Settles when nothing is in line. */
   end: Promise<unknown>;
-  /** Settles when what was handed on is written. */
+  /** Settles when everything that was passed on is written. */
   handed: Promise<unknown>;
-  /** The position of the last event that was handed on, where nothing has gone wrong since. */
+  /** The position of the last event passed on; undefined after a failure. */
   revision: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export class AppendLines {
       const made = await this.#ring.forWriting(session);
       line.revision = revision;
       const handed = this.#hand(line, made, expected, events, options);
-      // Only who brings ids may be told that they were there, which moves nothing.
+      // Only events with ids can be a repetition, which does not move the position.
       if (ids) {
         await handed.catch(() => {});
         line.revision = undefined;
@@ -67,7 +67,7 @@ export class AppendLines {
     return inLine.then(({ handed }) => handed);
   }
 
-  /** As `EventLog.appendParts`, each event sealed when its part comes. */
+  /** As `EventLog.appendParts`, with each event encrypted when its part arrives. */
   async appendParts(
     session: string,
     parts: AsyncIterable<readonly NewEvent[]>,
@@ -99,7 +99,7 @@ export class AppendLines {
     }
   }
 
-  /** Does something with a session that nobody appends to meanwhile; tells the last position that is written. */
+  /** Runs a function while nothing is appended to the session. Passes it the last written position. */
   async alone<Result>(
     session: string,
     act: (revision: number) => Promise<Result>,
@@ -114,17 +114,17 @@ export class AppendLines {
     return await acting;
   }
 
-  /** What is written of a session is another than was thought. */
+  /** Forgets the session's position, which differs from what was assumed. */
   forget(session: string): void {
     this.#line(session).revision = undefined;
   }
 
-  /** Waits for those who are in a session's line. */
+  /** Waits for the appends in a session's line. */
   async turn(session: string): Promise<void> {
     await this.#lines.get(session)?.end;
   }
 
-  /** Waits for everybody in line. */
+  /** Waits for all appends in line. */
   async settled(): Promise<void> {
     for (const { end } of this.#lines.values()) await end;
   }
@@ -154,7 +154,7 @@ export class AppendLines {
     } catch (error) {
       return rejected(error);
     }
-    // What does not fit is refused by the log, in its words.
+    // The log refuses an append that does not fit, with its own error.
     const fits = events.length > 0 && isAt(revision, expected);
     const asked = fits && expected !== "none" ? revision : expected;
     const handed = this.#append(key.session, asked, sealed, options);
@@ -190,7 +190,7 @@ export class AppendLines {
     options: AppendOptions | undefined,
   ): Promise<Appended> {
     try {
-      // What is encrypted was checked before.
+      // Checked before encryption.
       return await this.#log.append(session, expected, sealed, { ...options, origin: "recorded" });
     } catch (error) {
       if (isGone(error)) await this.#ring.erase(session);
@@ -199,7 +199,7 @@ export class AppendLines {
   }
 }
 
-/** Its name is used up, and its key was made in vain. */
+/** The session was deleted: its new key is not needed. */
 function isGone(error: unknown): boolean {
   return TurnlogError.isInstance(error) && error.code === "SESSION_DELETED";
 }

@@ -1,20 +1,20 @@
 /**
- * Which fields of each event are content, and what stands in their place when it is not to be had.
- * Every field of the catalogue is named here, which the compiler checks; a field that is not, as one
- * of a later release, is content.
+ * Which fields of each event are content, and their replacement after redaction. The compiler
+ * checks that every field of the catalogue is named. Any other field, as of a later release, is
+ * content.
  */
 
 import { type EventMap, REDACTED, type JsonValue, type StoredError } from "../../events/index.ts";
 
 /**
- * `clear` is structure: ids, names, numbers, what the machine goes by. `left out` is content that an
- * event may be without. A function says what is read in the place of content that must be there.
+ * `clear`: structure, such as ids, names and numbers, which the machine reads. `left out`: optional
+ * content. A function returns the replacement of required content.
  */
 export type FieldRule = "clear" | "left out" | ((value: JsonValue) => JsonValue);
 
 type Fields<Data> = { readonly [Field in keyof Required<Data>]: FieldRule };
 
-/** Of these, all that they say is content. */
+/** Events of these types are content as a whole. */
 type Whole = "part.source" | "unknown";
 
 const text = (value: JsonValue): JsonValue => (value === "" ? "" : REDACTED);
@@ -23,7 +23,7 @@ const list = (): JsonValue => [];
 const nothing = (): JsonValue => "";
 const error = (value: JsonValue): JsonValue => ({ name: nameOf(value), message: REDACTED });
 const modelText = (): JsonValue => ({ type: "text", value: REDACTED });
-/** No kind that a prompt has. */
+/** A value that no prompt contains. */
 const noKind = (): JsonValue => "redacted";
 
 function nameOf(value: JsonValue): StoredError["name"] {
@@ -186,7 +186,7 @@ const contentFields: ContentFields = {
   },
 };
 
-/** The rule of a field; content where there is none. */
+/** The rule of a field. Without one, the field is content. */
 export function ruleOf(type: keyof EventMap, field: string): FieldRule {
   if (type === "part.source" || type === "unknown") return out;
   const fields: Readonly<Record<string, FieldRule>> = contentFields[type];

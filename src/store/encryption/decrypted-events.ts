@@ -1,6 +1,6 @@
 /**
- * Events of a log as they are read, one by one: sealed ones opened, all others as they are. What has
- * to be waited for is the first event of each stretch that one key opens.
+ * Decrypts events of a log as they are read, one by one. Only the first event of each stretch of
+ * one key has to wait.
  */
 
 import type { SessionEvent, EventLog } from "../../events/index.ts";
@@ -8,7 +8,7 @@ import { keyMissing, keyWrong } from "./key-errors.ts";
 import { withoutKey, type KeyRing, type KeyStretch } from "./key-ring.ts";
 import { isEncrypted, openedEvent } from "./encrypted-event.ts";
 
-/** What is done with a sealed event whose key is not at hand. */
+/** What to do with an encrypted event without a key. */
 export type WithoutKey = "refuse" | "redact";
 
 export interface OpeningOptions {
@@ -17,7 +17,7 @@ export interface OpeningOptions {
   readonly withoutKey: WithoutKey;
 }
 
-/** Opens events of sessions, as long as somebody reads them: it knows their keys from the first on. */
+/** Decrypts the events of one read. It keeps the keys that it has found. */
 export class Opener {
   readonly #options: OpeningOptions;
   readonly #stretches = new Map<string, KeyStretch>();
@@ -59,7 +59,7 @@ function openWith({ key }: KeyStretch, session: string, event: SessionEvent): Se
   );
 }
 
-/** The same sequence with something done to each value, which ends as and when the given one does. */
+/** Maps an async sequence; ends and returns as the given sequence does. */
 export function mapped<Value>(
   values: AsyncIterable<Value>,
   change: (value: Value) => Value | undefined | Promise<Value | undefined>,
@@ -75,7 +75,7 @@ export function mapped<Value>(
         const next = await given.next();
         if (next.done === true) return next;
         try {
-          // What is left out is not there at all.
+          // `undefined` leaves the value out.
           const value = await change(next.value);
           if (value !== undefined) return { done: false, value };
         } catch (error) {

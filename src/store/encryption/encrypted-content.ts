@@ -1,10 +1,9 @@
 /**
- * Content as a text that only its key opens: a synthetic initialisation vector over kind and content
- * (HMAC-SHA-256, cut to 64 bits), then AES-256 in counter mode from it on (as in Rogaway and
- * Shrimpton, "Deterministic authenticated-encryption", EUROCRYPT 2006). The same content under the
- * same key gives the same text, and another content another stream, so a key that is used again, as
- * after the store was set back to a backup, tells no more than that two contents are equal. A wrong
- * key is found, and so is a changed text. Pure.
+ * Encrypts content deterministically: a synthetic initialisation vector over kind and content
+ * (HMAC-SHA-256, cut to 64 bits), then AES-256 in counter mode (Rogaway and Shrimpton,
+ * "Deterministic authenticated-encryption", EUROCRYPT 2006). Equal content under one key gives
+ * equal text. So a key that is used again, as after restoring a backup, only reveals that two
+ * contents are equal. A wrong key and a changed text are detected. Pure.
  */
 
 import { createCipheriv, createDecipheriv, hash } from "node:crypto";
@@ -12,7 +11,7 @@ import { createCipheriv, createDecipheriv, hash } from "node:crypto";
 const VECTOR_BYTES = 8;
 const BLOCK_BYTES = 64;
 
-/** @param key - 32 bytes that serve one event, or one snapshot. */
+/** @param key - 32 bytes for one event or one snapshot. */
 export function encryptedContent(key: Buffer, kind: string, content: Buffer): string {
   const { cipher, mac } = keysOf(key);
   const vector = vectorOf(mac, kind, content);
@@ -20,7 +19,7 @@ export function encryptedContent(key: Buffer, kind: string, content: Buffer): st
   return Buffer.concat([vector, stream.update(content)]).toString("base64url");
 }
 
-/** What was sealed; undefined where the key is another one or the text was changed. */
+/** The content; undefined if the key is wrong or the text was changed. */
 export function openedContent(key: Buffer, kind: string, sealed: string): Buffer | undefined {
   const bytes = Buffer.from(sealed, "base64url");
   if (bytes.length < VECTOR_BYTES) return undefined;
@@ -49,7 +48,7 @@ function vectorOf(mac: Buffer, kind: string, content: Buffer): Buffer {
   return hmac(mac, said).subarray(0, VECTOR_BYTES);
 }
 
-/** HMAC-SHA-256 (RFC 2104) of two hashes at once: `createHmac` takes four times as long for a delta. */
+/** HMAC-SHA-256 (RFC 2104) by two one-shot hashes: `createHmac` takes four times as long for a delta. */
 export function hmac(key: Buffer, said: Buffer): Buffer {
   const inner = Buffer.alloc(BLOCK_BYTES, 0x36);
   const outer = Buffer.alloc(BLOCK_BYTES, 0x5c);

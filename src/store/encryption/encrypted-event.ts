@@ -1,7 +1,7 @@
 /**
- * An event whose content is encrypted, as a legal event of its type: structure stays as it is, and
- * of the content there is a text that only its key opens. What is sealed says so itself, so that a
- * log may hold both kinds, in one session too. Pure.
+ * Encrypts an event's content into a legal event of its type: the structure stays, and a text
+ * replaces the content. An encrypted event is marked as such, so a session may contain both kinds.
+ * Pure.
  */
 
 import {
@@ -20,15 +20,15 @@ import {
 import { ruleOf } from "./content-fields.ts";
 import { openedContent, encryptedContent } from "./encrypted-content.ts";
 
-/** The field that holds the content of a sealed event. */
+/** The stored field with the content of an encrypted event. */
 const SEALED = "turnlog.sealed";
-/** Says of a delta that its text is sealed: it must have no third field, to share a row with others. */
+/** Marks an encrypted delta in its block id: a third field would keep it out of a run. */
 const SEALED_BLOCK = "turnlog.sealed/";
 
-/** Of a text that no UTF-8 can hold, as half of a pair of surrogates; UTF-8 never begins so. */
+/** Begins a text that is no valid UTF-8, as with half a surrogate pair; UTF-8 never begins so. */
 const RAW = 0xff;
 
-/** Whether the content of an event is encrypted here. */
+/** Whether the content of an event is encrypted. */
 export function isEncrypted({ type, data }: NewEvent): boolean {
   const id = type.endsWith("-delta") && "id" in data ? data.id : undefined;
   if (typeof id === "string" && id.startsWith(SEALED_BLOCK)) return true;
@@ -36,12 +36,12 @@ export function isEncrypted({ type, data }: NewEvent): boolean {
   return typeof said === "object" && said !== null && SEALED in said;
 }
 
-/** Whether an event says anything that can be redacted. */
+/** Whether an event has content that can be redacted. */
 export function hasContent({ type, data }: NewEvent): boolean {
   return Object.keys(data).some((field) => ruleOf(type, field) !== "clear");
 }
 
-/** Type, version and data to be stored of an event. */
+/** The encrypted event's type, version and data. */
 export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   if (event.type === "unknown") {
     const { type, version, data } = event.data;
@@ -57,7 +57,6 @@ export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
     return { type, version, data: { id: SEALED_BLOCK + delta.id, [delta.field]: sealed } };
   }
   const stored: [string, JsonValue][] = [];
-  /** Every field in its order; content in brackets. */
   const content: [string, JsonValue][] = [];
   let hasContent = false;
   for (const [field, value] of Object.entries(data)) {
@@ -74,18 +73,15 @@ export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   return { type, version, data: Object.fromEntries([...stored, [SEALED, sealed]]) };
 }
 
-/** The event that a log is given in the place of another one. */
+/** The event in its encrypted form. */
 export function inForm(event: NewEvent, { type, version, data }: StoredForm): NewEvent {
   const said = event.type === "unknown" ? { type, version, data } : data;
-  // The fields that make it one of its type are there: structure as it was, content by the table.
+  // All required fields are there: structure unchanged, content by the table.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { ...event, data: said } as NewEvent;
 }
 
-/**
- * What a sealed event says, or that it was redacted where its key is gone; undefined where the key is
- * not the one that it was sealed with.
- */
+/** Decrypts an event, or redacts it if its key is gone; undefined if the key is wrong. */
 export function openedEvent(
   event: SessionEvent,
   key: Buffer | undefined,
@@ -93,7 +89,7 @@ export function openedEvent(
   const data = key === undefined ? redactedData(event) : openedData(event, key);
   if (data === undefined) return undefined;
   const said = event.type === "unknown" ? { ...event.data, data } : data;
-  // It was an event of this type when it was sealed; or it is one by the table.
+  // It was an event of this type before encryption, or is one by the table.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const opened = { ...event, data: said } as SessionEvent;
   rememberEncrypted(opened, storedForm(event));
@@ -125,7 +121,7 @@ function redactedData(event: SessionEvent): JsonValue {
   const { type, data } = storedForm(event);
   const fields = jsonObjectSchema.parse(data);
   const delta = encryptedDelta(type, fields);
-  // Its block says once that it was redacted, however many deltas it came in.
+  // The block is marked as redacted once, not each of its deltas.
   if (delta !== undefined) return { id: delta.id, [delta.field]: "", [REDACTED_FIELD]: true };
   const { [SEALED]: _, ...rest } = fields;
   return { ...rest, [REDACTED_FIELD]: true };
@@ -137,7 +133,7 @@ interface DeltaText {
   readonly text: string;
 }
 
-/** A delta that says nothing but its block and its text. */
+/** A delta with only its block and its text. */
 function plainDelta(type: string, data: JsonObject): DeltaText | undefined {
   if (!type.endsWith("-delta") || Object.keys(data).length !== 2) return undefined;
   const field = type === "part.tool-input-delta" ? "delta" : "text";

@@ -1,4 +1,7 @@
-/** A snapshot says what its session said: it is sealed with a key of its own, and lost with it. Pure. */
+/**
+ * Encrypts snapshots, since they contain what the session said. Each uses a separate key, and is
+ * lost with it. Pure.
+ */
 
 import { z } from "zod";
 import { type Snapshot, jsonSchema, type JsonValue } from "../../events/index.ts";
@@ -13,12 +16,12 @@ export function encryptedSnapshot(snapshot: Snapshot, by: string, key: Buffer): 
   return { ...snapshot, state: { "turnlog.sealed": sealed, by } };
 }
 
-/** Whose snapshot it is; undefined where it is not sealed. */
+/** The session whose key it needs; undefined if it is not encrypted. */
 export function keyNameOf({ state }: Snapshot): string | undefined {
   return encryptedSchema.safeParse(state).data?.by;
 }
 
-/** The snapshot as it was saved; undefined where its key is no more. */
+/** The snapshot as it was saved; undefined if its key is gone. */
 export function openedSnapshot(snapshot: Snapshot, key: Buffer): Snapshot | undefined {
   const sealed = encryptedSchema.parse(snapshot.state)["turnlog.sealed"];
   const content = openedContent(key, kindOf(snapshot), sealed);

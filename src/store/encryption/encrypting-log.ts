@@ -1,7 +1,7 @@
 /**
- * An event log whose sessions' content is encrypted in the log below it, each event with a key of its
- * own. The log below sees legal events and knows nothing of it: order, forks, ids, repair and backup
- * are its own. What is read here is what was appended, or that it was redacted.
+ * An event log that encrypts the content of its sessions in the log below, each event with a
+ * separate key. The log below sees legal events, and is responsible for order, forks, ids, repair
+ * and backup. Reading returns the appended events, or redacted ones.
  */
 
 import { check, oneOf, optionsOf } from "../../validation/index.ts";
@@ -40,7 +40,7 @@ import { inForm } from "./encrypted-event.ts";
 import { openedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
 import { EventEncryption } from "./event-encryption.ts";
 
-/** The log, where it encrypts and its caller may not know. */
+/** The encrypted log, if this log is one. */
 export function asEncrypted(log: EventLog): EncryptedLog | undefined {
   return log instanceof EncryptingLog ? log : undefined;
 }
@@ -48,9 +48,9 @@ export function asEncrypted(log: EventLog): EncryptedLog | undefined {
 const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "redact") }, {});
 
 /**
- * @param log - Is closed with it. Nobody else may write to it meanwhile.
- * @param keys - Without them sealed sessions cannot be written, and are read as `withoutKey` says.
- * @throws TurnlogError `INVALID_INPUT` for keys that lie in the log's store
+ * | @param log - Closed together with the result. Nothing else may write to it meanwhile.
+ * @param keys - Without keys, encrypted sessions cannot be written, and are read by `withoutKey`.
+ * @throws TurnlogError `INVALID_INPUT` for keys inside the log's store
  */
 export function encryptedLog(
   log: LogWithBlobs,
@@ -60,7 +60,7 @@ export function encryptedLog(
   check(schema, options, "encryptedLog", { name: "options" });
   const { withoutKey = "refuse" } = options;
   if (keys !== undefined) assertKeysOutside(keys, log.dir);
-  // Erasures that were cut short are finished in memory, where nothing is written.
+  // On a read-only store, unfinished erasures are finished in memory.
   const used = keys !== undefined && log.readOnly === true ? unsavedKeys(keys) : keys;
   return new EncryptingLog(log, used, withoutKey);
 }
@@ -119,7 +119,7 @@ class EncryptingLog implements EncryptedLog {
     this.#assertOpen();
     const lines = this.#lines;
     const [first, ...rest] = events;
-    // What is no fork is refused by the log, in its words.
+    // The log refuses anything else than a fork, with its own error.
     const from = first?.type === "session.forked" ? first.data.from : undefined;
     const isFork = from !== undefined && Number.isSafeInteger(from.position);
     const ring = this.#ring;
@@ -156,7 +156,7 @@ class EncryptingLog implements EncryptedLog {
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
     const opener = new Opener(this.#reading);
     const events: SessionEvent[] = [];
-    // One after the other: the first of a stretch finds the key of all.
+    // One by one: the first event of a stretch finds the key for all of it.
     for (const event of await this.stored.readAt(session, positions))
       events.push(await opener.open(session, event));
     return events;
@@ -218,7 +218,7 @@ class EncryptingLog implements EncryptedLog {
     this.#assertOpen();
     const [ring, lines] = [this.#ring, this.#lines];
     if (ring === undefined || lines === undefined) {
-      // Its key would be left, and its forks could not read their copies.
+      // Their keys would remain, and their forks could not read the copies.
       await this.#assertPlain(session);
       return await this.stored.delete(session, options);
     }
@@ -308,7 +308,7 @@ class EncryptingLog implements EncryptedLog {
     await this.stored.close();
   }
 
-  /** Of a session that is deleted while its events are read, nothing more is told. */
+  /** Leaves out events of a session that is deleted during the read. */
   #globally(): (global: GlobalEvent) => Promise<GlobalEvent | undefined> {
     const opener = new Opener(this.#reading);
     return async (global) => {
@@ -324,7 +324,7 @@ class EncryptingLog implements EncryptedLog {
     };
   }
 
-  /** Gives each fork of a session the keys of what it shares with it, before it has its own copy. */
+  /** Gives each fork of a session the keys of its shared events, before it gets its copies. */
   async #leave(ring: KeyRing, session: string): Promise<void> {
     const from = await ring.of(session);
     const link = await ring.linkOf(session);
@@ -339,7 +339,7 @@ class EncryptingLog implements EncryptedLog {
 
   async #assertPlain(session: string): Promise<void> {
     const opener = new Opener({ ...this.#reading, withoutKey: "refuse" });
-    // What cannot be read is no sealed event, and is to go as well.
+    // An unreadable event is no encrypted one, and is deleted as well.
     const events = readableEvents(this.stored, session, {}, () => {});
     for await (const event of events) await opener.open(session, event);
   }

@@ -1,4 +1,4 @@
-/** Seals events, each once, also where a hash chain is made over it before it is appended. */
+/** Encrypts each event once, also if a hash chain needs its stored form before the append. */
 
 import {
   type NewEvent,
@@ -16,17 +16,17 @@ interface EncryptedForm {
 }
 
 export class EventEncryption {
-  /** Of events that were sealed before they are appended. */
+  /** Events that were encrypted before their append. */
   readonly #made = new WeakMap<NewEvent, EncryptedForm>();
 
-  /** The form in which an event is stored at a position. */
+  /** The stored form of an event at a position. */
   formOf(key: SessionKey, position: number, event: NewEvent): StoredForm {
     const made = this.#made.get(event);
     if (made?.session === key.session && made.position === position) return made.form;
     return encryptedForm(event, () => key.sealingKey(position));
   }
 
-  /** Seals an event that is about to be appended at its position, so that its digest can be made. */
+  /** Encrypts an event before its append at its position, so that its digest can be computed. */
   ahead(key: SessionKey, event: SessionEvent): void {
     const { session } = key;
     const form = this.formOf(key, event.position, event);

@@ -1,6 +1,6 @@
 /**
- * Keys as files of a folder, one a session. The folder must not lie in the store, nor go where its
- * backups go: who has both can read what was redacted since.
+ * Keys as files of a folder, one for each session. The folder must be outside of the store and its
+ * backups: together they reveal what was redacted since.
  */
 
 import { existsSync } from "node:fs";
@@ -11,13 +11,11 @@ import { makePrivateFolder, PRIVATE_FILE, syncAbove, syncFolder } from "../folde
 import { check, name } from "../../validation/index.ts";
 import { UNFINISHED, type KeyStore } from "./key-store.ts";
 
-/**
- * @param folder - Made when the first key is saved. Files are for their owner alone (0600).
- */
+/** | @param folder - Created when the first key is saved. Only the owner can read its files (0600). */
 export function folderKeys(folder: string): KeyStore {
   check(name, folder, "folderKeys", { name: "folder" });
   const dir = resolve(folder);
-  /** One after the other for each session: two writers would write into one draft. */
+  /** By session, since two writers would write into one draft. */
   const lines = new Map<string, Promise<unknown>>();
   const inLine = async (session: string, act: (path: string) => Promise<void>): Promise<void> => {
     const path = join(dir, `${fileName(session)}.key`);
@@ -48,12 +46,12 @@ export function folderKeys(folder: string): KeyStore {
         const made = makePrivateFolder(dir);
         await replace(path, key);
         await syncFolder(dir);
-        // Without its folder a key is lost, and what it opens too.
+        // A lost folder would lose the key and all that it decrypts.
         if (made !== undefined) await syncAbove(dir, dirname(made));
       }),
     erase: (session) =>
       inLine(session, async (path) => {
-        // A draft that a dead process has left holds keys too.
+        // The draft of a dead process contains keys too.
         await overwrite(`${path}.new`);
         await rm(`${path}.new`, { force: true });
         await overwrite(path);
@@ -63,13 +61,13 @@ export function folderKeys(folder: string): KeyStore {
   };
 }
 
-/** Session ids are safe in file names, but for systems that take "A" for "a" or have no colon. */
+/** Session ids are safe file names, except on systems that ignore case or forbid colons. */
 function fileName(session: string): string {
   const name = session === UNFINISHED ? session : parseSessionId(session);
   return name.replaceAll(/[A-Z:]/g, (found) => (found === ":" ? "+c" : `+${found.toLowerCase()}`));
 }
 
-/** The new key is on the disk before it takes the place of the old one, which is written over. */
+/** Writes the new key to disk, renames it into place, and overwrites the old one. */
 async function replace(path: string, key: string): Promise<void> {
   const draft = `${path}.new`;
   await rm(draft, { force: true });
@@ -98,7 +96,7 @@ async function overwrite(path: string): Promise<void> {
   }
 }
 
-/** A file whose bytes can be written over once its name is another's. What a disk keeps is out of reach. */
+/** Opens a file, to overwrite its bytes after the rename. Copies that a disk keeps are out of reach. */
 async function opened(
   path: string,
 ): Promise<{ overwrite(): Promise<void>; close(): Promise<void> } | undefined> {

@@ -1,8 +1,8 @@
-/** What is said where the key of a session is not there, or is another one. */
+/** Errors for a missing or a wrong key. */
 
 import { TurnlogError } from "../../events/index.ts";
 
-/** @param session - The session whose events are sealed, where it is known. */
+/** @param session - The session with the encrypted events, if it is known. */
 export function keyMissing(session: string | undefined, position?: number): TurnlogError {
   return new TurnlogError(
     "KEY_MISSING",

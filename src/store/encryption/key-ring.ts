@@ -1,6 +1,6 @@
 /**
- * The keys of a log's sessions: loads each once, finishes an erasure that was cut short before
- * anything is read with it, and finds the key of whoever wrote an event that a fork shares.
+ * The keys of a log's sessions. Loads each once, finishes interrupted erasures before its first
+ * use, and finds the key of a shared event by the session that wrote it.
  */
 
 import { hash } from "node:crypto";
@@ -17,7 +17,7 @@ import { isEncrypted } from "./encrypted-event.ts";
 import { SessionKey } from "./session-key.ts";
 import { UnfinishedErasures } from "./unfinished-erasures.ts";
 
-/** Whose key opens a stretch of a session's events. */
+/** The key of a stretch of a session's events. */
 export interface KeyStretch extends PositionRange {
   readonly key: SessionKey;
 }
@@ -29,7 +29,7 @@ export class KeyRing {
   readonly #known = new Map<string, SessionKey>();
   readonly #unfinished: UnfinishedErasures;
   #settled: Promise<void> | undefined;
-  /** Where sessions branch off: that changes when one is deleted. */
+  /** Where sessions branch off. Cleared when a session is deleted. */
   readonly #links = new Map<string, ForkPoint | undefined>();
 
   constructor(log: EventLog, keys: KeyStore) {
@@ -38,18 +38,17 @@ export class KeyRing {
     this.#unfinished = new UnfinishedErasures(keys);
   }
 
-  /** The key of a session, where it has been loaded. */
+  /** The key of a session, if it is loaded. */
   known(session: string): SessionKey | undefined {
     return this.#known.get(session);
   }
 
-  /** The key of a session; undefined where there is none. */
   async of(session: string): Promise<SessionKey | undefined> {
     await this.settled();
     return await this.#of(session);
   }
 
-  /** Finishes once what processes before have left unfinished: keys that were to be erased. */
+  /** Finishes the erasures of earlier processes, once. */
   async settled(): Promise<void> {
     this.#settled ??= this.#unfinished.load().then(async (sessions) => {
       for (const session of sessions) {
@@ -66,7 +65,7 @@ export class KeyRing {
     }
   }
 
-  /** Does something that ends with a key being erased, by this process or by the next. */
+  /** Runs a function that ends with the erasure of a key, by this process or by the next. */
   async erasing<Result>(session: string, act: () => Promise<Result>): Promise<Result> {
     await this.settled();
     await this.#unfinished.begin(session);
@@ -85,7 +84,7 @@ export class KeyRing {
     this.#loaded.set(session, loading);
     try {
       const key = await loading;
-      // One that is not there may be made.
+      // A missing key may be created later.
       if (key === undefined) this.#loaded.delete(session);
       return key;
     } catch (error) {
@@ -95,8 +94,8 @@ export class KeyRing {
   }
 
   /**
-   * The key of a session that is about to be written, made and saved where there is none.
-   * @throws TurnlogError `KEY_MISSING` where its events are sealed already
+   * The key for writing a session, created and saved if there is none.
+   * @throws TurnlogError `KEY_MISSING` if the session has encrypted events already
    */
   async forWriting(session: string): Promise<SessionKey> {
     const known = await this.of(session);
@@ -113,15 +112,15 @@ export class KeyRing {
     await this.#keys.save(key.session, key.toString());
   }
 
-  /** Erases what a key has noted to be erased. */
+  /** Erases the positions that a key has noted. */
   async eraseNoted(key: SessionKey): Promise<void> {
-    // A fork that was to have its own copy, and was not given it, has these keys too.
+    // A fork may have inherited these keys for copies that it never got.
     await this.#disinherit(key.session);
     key.erase();
     await this.save(key);
   }
 
-  /** Erases the whole key of a session that is gone. */
+  /** Erases the whole key of a deleted session. */
   async erase(session: string): Promise<void> {
     await this.#keys.erase(session);
     this.#known.delete(session);
@@ -129,12 +128,12 @@ export class KeyRing {
     this.#links.clear();
   }
 
-  /** Forgets where sessions branch off. */
+  /** Clears the known links. */
   unlink(): void {
     this.#links.clear();
   }
 
-  /** Whether a session has sealed events of its own. */
+  /** Whether a session owns encrypted events. */
   async isSealed(session: string): Promise<boolean> {
     const link = await this.linkOf(session);
     for await (const event of this.#log.read(session, { from: (link?.position ?? 0) + 1 }))
@@ -142,16 +141,19 @@ export class KeyRing {
     return false;
   }
 
-  /** The key that opens an event of a session, and how far it reaches. */
+  /** The key of an event, with the stretch of positions that it serves. */
   async stretch(session: string, position: number): Promise<KeyStretch | undefined> {
     const found = await this.#find(session, position);
     if (found !== undefined) return found;
-    // Who wrote it may have been deleted since it was looked for.
+    // The writer may have been deleted since it was looked up.
     this.#links.clear();
     return await this.#find(session, position);
   }
 
-  /** What seals the snapshots of a session: changes when something is erased in any that it shares events with. */
+  /**
+   * The key of a session's snapshots. It changes when something is erased in any session that it
+   * shares events with.
+   */
   async snapshotKey(session: string, by: string): Promise<Buffer | undefined> {
     for (let at: string | undefined = session; at !== undefined;) {
       const key = await this.of(at);
@@ -162,10 +164,10 @@ export class KeyRing {
     return undefined;
   }
 
-  /** Where a session branches off, if it does. */
+  /** Where a session branches off, if it is a fork. */
   async linkOf(session: string): Promise<ForkPoint | undefined> {
     if (this.#links.has(session)) return this.#links.get(session);
-    // No other name that begins with this one is listed before it.
+    // The list begins with this name, if it exists.
     for await (const entry of this.#log.list({ prefix: session })) {
       if (entry.session !== session) break;
       this.#links.set(session, entry.forkedFrom);
@@ -183,7 +185,7 @@ export class KeyRing {
     return key;
   }
 
-  /** A process died between saying that something is redacted and erasing its keys, or before. */
+  /** Finishes an erasure during which a process died. */
   async #settle(key: SessionKey): Promise<void> {
     const { session, erasing } = key;
     if (erasing === undefined) return;
@@ -197,7 +199,7 @@ export class KeyRing {
     await this.save(key);
   }
 
-  /** Takes from the forks of a session what they were to inherit if it had been deleted. */
+  /** Removes the keys that forks would have inherited had the session been deleted. */
   async #disinherit(session: string): Promise<void> {
     for await (const { session: fork, forkedFrom } of this.#log.list()) {
       if (forkedFrom?.session !== session) continue;
@@ -232,7 +234,7 @@ export class KeyRing {
   }
 }
 
-/** A session that was deleted has no key; any other that is sealed should have one. */
+/** A deleted session has no key; any other encrypted session should have one. */
 export async function withoutKey(
   log: EventLog,
   session: string,

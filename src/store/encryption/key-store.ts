@@ -1,28 +1,29 @@
-/** Where the keys of encrypted sessions are kept: outside of the log, by whoever runs it. */
+/** The port of key stores: the keys of encrypted sessions, kept outside of the log. */
 
-/** The one name beside those of sessions: no session can have it. */
+/** The one name that is not a session's, and cannot be. */
 export const UNFINISHED = "-unfinished";
 
 /**
- * Names are those of sessions, and `-unfinished`. A port: a folder ({@link folderKeys}), memory, or your own, as over a service that encrypts what it
- * is given. `keyStoreContract` in `turnlog/testing` checks what it promises.
+ * Stores keys by session id, and `-unfinished`. A folder ({@link folderKeys}), memory, or an own
+ * implementation, for example over a key management service. `keyStoreContract` in
+ * `turnlog/testing` checks the promises.
  */
 export interface KeyStore {
-  /** Where it keeps them on this machine, if it does: a store that lies around it is refused. */
+  /** The folder with the keys, if there is one: it must not be inside the store. */
   readonly folder?: string;
-  /** What was saved last under a name; undefined where nothing is. */
+  /** The text that was saved last under a name; undefined if there is none. */
   load(session: string): Promise<string | undefined>;
   /**
-   * Saves a text of some hundred bytes to some hundred kilobytes. When this resolves it survives a
-   * power cut, and what was there under the name before cannot be had any more. A process that dies
-   * meanwhile leaves one of the two, whole.
+   * Saves a text of some hundred bytes to some hundred kilobytes. Once this resolves, it survives a
+   * power cut, and the former text cannot be recovered. If the process dies meanwhile, one of the
+   * two remains, complete.
    */
   save(session: string, key: string): Promise<void>;
-  /** Takes away what there is, for good. Does nothing where there is nothing. */
+  /** Erases the text of a name for good. Does nothing if there is none. */
   erase(session: string): Promise<void>;
 }
 
-/** Keys that end with the process, for tests. */
+/** Keys in memory, for tests. */
 export function memoryKeys(): KeyStore {
   const keys = new Map<string, string>();
   return {
@@ -32,7 +33,7 @@ export function memoryKeys(): KeyStore {
   };
 }
 
-/** Keys over others, which are read and never changed: what is saved and erased here is so in memory alone. */
+/** Reads from other keys, and keeps changes in memory. */
 export function unsavedKeys(keys: KeyStore): KeyStore {
   const changed = new Map<string, string | undefined>();
   return {
@@ -44,7 +45,7 @@ export function unsavedKeys(keys: KeyStore): KeyStore {
   };
 }
 
-/** What is kept is JSON; undefined where it is not. */
+/** Parses JSON; undefined if it is invalid. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,11 +1,11 @@
-/** Keys in the store that they open would go where its copies go, and open what was redacted since. */
+/** Refuses keys inside their store: they would be in its copies, and decrypt what was redacted since. */
 
 import { TurnlogError } from "../../events/index.ts";
 import { isWithin } from "../folder/index.ts";
 import type { KeyStore } from "./key-store.ts";
 
 /**
- * @param dir - The folder of the store; undefined where it has none.
+ * | @param dir - The folder of the store; undefined if it has none.
  * @throws TurnlogError `INVALID_INPUT`
  */
 export function assertKeysOutside({ folder }: KeyStore, dir: string | undefined): void {

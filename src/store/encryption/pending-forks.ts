@@ -1,6 +1,6 @@
 /**
- * Keeps forks and the deletion of the session that they branch off apart: a deletion gives its forks
- * what they share, so that none may come in the middle of it. Neither holds the other's line.
+ * Separates forks from the deletion of their parent: a deletion gives its forks the keys of shared
+ * events, so no fork may begin during it. Neither blocks the appends of the other.
  */
 
 import type { AppendLines } from "./append-lines.ts";
@@ -9,7 +9,7 @@ export class ForksUnderWay {
   readonly #leaving = new Map<string, Promise<unknown>>();
   readonly #making = new Map<string, Set<Promise<unknown>>>();
 
-  /** Makes a fork of a session, behind those who are in its line and when it is not being deleted. */
+  /** Creates a fork, after the parent's waiting appends and not during its deletion. */
   async making<Result>(
     from: string,
     lines: AppendLines,
@@ -30,7 +30,7 @@ export class ForksUnderWay {
     }
   }
 
-  /** Does away with a session, when the forks of it that are under way are made. */
+  /** Deletes a session, once its forks under way are created. */
   async leaving<Result>(session: string, act: () => Promise<Result>): Promise<Result> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#leaving.set(session, promise);

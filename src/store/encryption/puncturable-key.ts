@@ -1,18 +1,18 @@
 /**
- * One secret from which every position of a session has a key of its own, and from which any of them
- * can be taken away for good: what is left gives all other keys as before, and that one no more.
- * The tree of Goldreich, Goldwasser and Micali ("How to construct random functions", J. ACM 33(4),
- * 1986), punctured by keeping the seeds beside the path (Boneh and Waters, "Constrained
- * pseudorandom functions and their applications", ASIACRYPT 2013). Pure.
+ * One secret with a separate key for every position of a session. Single keys can be removed for
+ * good; the rest of the secret still gives all others. It is the tree of Goldreich, Goldwasser and
+ * Micali ("How to construct random functions", J. ACM 33(4), 1986), punctured by keeping the seeds
+ * beside the path (Boneh and Waters, "Constrained pseudorandom functions and their applications",
+ * ASIACRYPT 2013). Pure.
  */
 
 import { hash } from "node:crypto";
 
-/** Positions are leaves: room for a million million. */
+/** Positions are leaves: room for 10¹² of them. */
 const DEPTH = 40;
 const SEED_BYTES = 32;
 
-/** A seed from which all keys below a node follow. The root is node 0 of level 0. */
+/** A seed of all keys below a node. The root is node 0 of level 0. */
 export interface KeyNode {
   readonly level: number;
   readonly index: number;
@@ -21,17 +21,17 @@ export interface KeyNode {
 
 type Above = Pick<KeyNode, "level" | "seed">;
 
-/** The seeds of both children of a node: the halves of one hash. */
+/** The seeds of a node's two children: the halves of one hash. */
 interface Pair {
   readonly parent: number;
   readonly seeds: Buffer;
 }
 
 export class PuncturableKey {
-  /** What all keys that are left follow from: no node lies below another. */
+  /** The nodes of all remaining keys: none is below another. */
   readonly nodes: readonly KeyNode[];
   readonly #byPlace: ReadonlyMap<string, Buffer>;
-  /** By level, the children that were made last: keys are asked for in order. */
+  /** The last children at each level, since keys are requested in order. */
   readonly #last: (Pair | undefined)[] = [];
 
   constructor(nodes: readonly KeyNode[]) {
@@ -39,12 +39,12 @@ export class PuncturableKey {
     this.#byPlace = new Map(nodes.map(({ level, index, seed }) => [`${level}/${index}`, seed]));
   }
 
-  /** With the keys of all positions. @param seed - 32 random bytes. */
+  /** The full secret. @param seed - 32 random bytes. */
   static of(seed: Buffer): PuncturableKey {
     return new PuncturableKey([{ level: 0, index: 0, seed }]);
   }
 
-  /** The key of a position, 32 bytes; undefined where it was taken away. */
+  /** The key of a position, 32 bytes; undefined if it was removed. */
   key(position: number): Buffer | undefined {
     const above = this.#made(position) ?? this.#kept(position);
     if (above === undefined) return undefined;
@@ -57,7 +57,7 @@ export class PuncturableKey {
     return seed;
   }
 
-  /** The nearest node above a position, of those that were made last. */
+  /** The nearest node above a position among the last ones. */
   #made(position: number): Above | undefined {
     for (let level = DEPTH; level > 0; level--) {
       const index = indexAt(position, level);
@@ -68,7 +68,7 @@ export class PuncturableKey {
     return undefined;
   }
 
-  /** The node that a position lies below. */
+  /** The stored node above a position. */
   #kept(position: number): Above | undefined {
     for (let level = 0; level <= DEPTH; level++) {
       const seed = this.#byPlace.get(`${level}/${indexAt(position, level)}`);
@@ -77,13 +77,13 @@ export class PuncturableKey {
     return undefined;
   }
 
-  /** What is left without the keys of some positions, both ends included. */
+  /** The rest without the keys of some positions, both ends included. */
   without(from: number, to: number): PuncturableKey {
     return new PuncturableKey(this.nodes.flatMap((node) => outside(node, from, to)));
   }
 }
 
-/** The number of positions, each of them below it. */
+/** The number of positions; each is smaller. */
 export const KEY_POSITIONS: number = 2 ** DEPTH;
 
 function indexAt(position: number, level: number): number {
@@ -99,7 +99,7 @@ function childOf(seeds: Buffer, index: number): Buffer {
   return seeds.subarray(begin, begin + SEED_BYTES);
 }
 
-/** The parts of a node that lie outside of a range. */
+/** The parts of a node outside of a range. */
 function outside(node: KeyNode, from: number, to: number): readonly KeyNode[] {
   const { level, index, seed } = node;
   const width = 2 ** (DEPTH - level);

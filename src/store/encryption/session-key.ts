@@ -1,6 +1,6 @@
 /**
- * The key of one session, as it is kept in a key store: a secret for every position, less those that
- * were erased. Changes in place, so that whoever reads with it sees an erasure at once.
+ * The key of one session, as a key store keeps it: a secret for every position, except the erased
+ * ones. Changes in place, so that all readers see an erasure at once.
  */
 
 import { randomBytes } from "node:crypto";
@@ -15,16 +15,16 @@ interface KeyPart {
   readonly positions: PuncturableKey;
 }
 
-/** Keys of events that another session wrote, which was deleted and left this one its copies. */
+/** The keys of copied events that a deleted session had written. */
 interface InheritedPart extends KeyPart, PositionRange {
   readonly of: string;
-  /** Its secret for snapshots, until something is erased. */
+  /** That session's secret for snapshots, until something is erased. */
   readonly snapshots?: Buffer | undefined;
 }
 
-/** What is about to be erased once the log says so. */
+/** What to erase once the log contains the event. */
 export interface Erasing {
-  /** Where the event stands that says it, if it was written. */
+  /** The position of `session.redacted`, if it was written. */
   readonly position: number;
   readonly ranges: readonly PositionRange[];
 }
@@ -34,7 +34,7 @@ const range = { from: z.int(), to: z.int() };
 const partSchema = {
   nodes: z.array(z.tuple([z.int(), z.int(), seed])),
 };
-/** Raised when an earlier release could not read a key any more. */
+/** Raised when earlier releases can no longer read a key. */
 const FORMAT = 1;
 
 const schema = z.object({
@@ -91,7 +91,7 @@ export class SessionKey {
     return key;
   }
 
-  /** As it is saved. */
+  /** The saved form. */
   toString(): string {
     const saved = {
       turnlog: "session-key",
@@ -111,7 +111,7 @@ export class SessionKey {
     return JSON.stringify(saved);
   }
 
-  /** Seals snapshots: another one each time that something is erased. */
+  /** The secret for snapshots, replaced at each erasure. */
   get snapshots(): Buffer {
     return this.#snapshots;
   }
@@ -120,23 +120,23 @@ export class SessionKey {
     return this.#erasing;
   }
 
-  /** The secret for snapshots of a session that left its copies. */
+  /** The secret for snapshots of a deleted session. */
   snapshotsOf(session: string): Buffer | undefined {
     return this.#inherited.find(({ of, snapshots }) => of === session && snapshots !== undefined)
       ?.snapshots;
   }
 
-  /** The stretch around a position that another session has left. */
+  /** The inherited stretch around a position. */
   inherited(position: number): PositionRange | undefined {
     return this.#inherited.find(({ from, to }) => from <= position && position <= to);
   }
 
-  /** The key of an event; undefined where it was erased. */
+  /** The key of an event; undefined if it was erased. */
   contentKey(position: number): Buffer | undefined {
     return this.#partAt(position).positions.key(position);
   }
 
-  /** The key that a new event is sealed with. */
+  /** The key for a new event. */
   sealingKey(position: number): Buffer {
     const key = this.#own.positions.key(position);
     if (key === undefined)
@@ -148,17 +148,17 @@ export class SessionKey {
     return key;
   }
 
-  /** Notes what is to be erased. */
+  /** Notes what to erase. */
   begin(erasing: Erasing): void {
     this.#erasing = erasing;
   }
 
-  /** Nothing is to be erased any more. */
+  /** Cancels the noted erasure. */
   forgo(): void {
     this.#erasing = undefined;
   }
 
-  /** Takes the keys away of what was to be erased, and that of all snapshots. */
+  /** Erases the noted keys, and that of all snapshots. */
   erase(): void {
     const { ranges } = this.#erasing ?? { ranges: [] };
     const less = <Part extends KeyPart>(part: Part): Part => ({
@@ -171,7 +171,7 @@ export class SessionKey {
     this.#snapshots = randomBytes(32);
   }
 
-  /** Takes over what another session leaves: its events up to a position, from its own first one on. */
+  /** Inherits the keys of another session's events, from the first that it owns up to a position. */
   inherit(from: SessionKey, first: number, last: number): void {
     const own: InheritedPart = {
       of: from.session,
@@ -188,13 +188,13 @@ export class SessionKey {
     });
     this.#inherited = [
       ...this.#inherited.filter(({ of }) => of !== from.session),
-      // Where both have a position, the other session had it from a third one.
+      // If both have a position, the other session inherited it too.
       ...theirs,
       own,
     ];
   }
 
-  /** Lets go of what was taken over from a session that is there after all; answers whether it had any. */
+  /** Drops the keys inherited from a session that exists after all; returns whether there were any. */
   disinherit(of: string): boolean {
     const left = this.#inherited.filter((part) => part.of !== of);
     const had = left.length < this.#inherited.length;

@@ -1,11 +1,11 @@
-/** Sessions of which keys are about to be erased, noted beside the keys until they are. */
+/** The list of sessions whose keys are about to be erased, saved in the key store until they are. */
 
 import { z } from "zod";
 import { assertKnownFormat } from "../../events/index.ts";
 import { keyWrong } from "./key-errors.ts";
 import { jsonOf, UNFINISHED, type KeyStore } from "./key-store.ts";
 
-/** Not written as long as it is the first. */
+/** Not saved while it is the first. */
 const FORMAT = 1;
 
 const schema = z.object({
@@ -23,7 +23,7 @@ export class UnfinishedErasures {
     this.#keys = keys;
   }
 
-  /** Those that processes before have left. */
+  /** The sessions that earlier processes left. */
   async load(): Promise<readonly string[]> {
     const text = await this.#keys.load(UNFINISHED);
     if (text === undefined) return [];

@@ -1,4 +1,4 @@
-/** Folders of a store: private modes, durable names, and paths that stay inside. */
+/** Folders of a store: private modes, durable names, and paths inside a folder. */
 
 export {
   PRIVATE_FILE,

@@ -1,17 +1,17 @@
-/** Folders that only their owner can enter, and whose entries outlive a power cut. */
+/** Creates folders that only their owner can enter, and makes names survive a power cut. */
 
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hasCode } from "../../events/index.ts";
 
-/** What others of the machine may do with a folder and a file: nothing. */
+/** Nobody else on the machine may read them. */
 export const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;
 
 /**
- * Makes a folder that is private; folders above it are made as usual.
- * @returns The highest that was made, if any was.
+ * Creates a private folder; folders above it get the usual mode.
+ * @returns The highest folder that was created, if any.
  */
 export function makePrivateFolder(path: string): string | undefined {
   const above = mkdirSync(dirname(path), { recursive: true });
@@ -19,14 +19,14 @@ export function makePrivateFolder(path: string): string | undefined {
   return above ?? made;
 }
 
-/** Takes the rights of others to a folder away, also where it was made by an earlier release. */
+/** Makes a folder private, in case an earlier release created it. */
 export function keepPrivate(folder: string): void {
   tighten(folder, statSync(folder).mode, PRIVATE_FOLDER);
 }
 
-/** Takes the rights of others to the files right in a folder away. Their folder should be private before. */
+/** Makes the files directly in a folder private. The folder should be private already. */
 export function keepFilesPrivate(folder: string): void {
-  // Whoever deletes files meanwhile has made them private enough.
+  // A file that is deleted meanwhile needs no change.
   if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -40,14 +40,14 @@ function tighten(path: string, mode: number, wanted: number): void {
   try {
     chmodSync(path, wanted);
   } catch (error) {
-    // It belongs to somebody else, or its file system has no rights: then they are not ours to change.
+    // The file belongs to another user, or its file system has no modes.
     if (!hasCode(error, "EPERM", "EACCES", "ENOTSUP", "EROFS")) throw error;
   }
 }
 
-/** Has what was made, renamed or deleted in a folder outlive a power cut; of a file, what it holds. */
+/** Makes changes of names in a folder survive a power cut; for a file, its content. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows cannot open a folder, and has nothing like it.
+  // Windows cannot open a folder.
   if (process.platform === "win32") return;
   const folder = await open(path, "r");
   try {
@@ -58,15 +58,15 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Has a folder stay where it is: the folders above it are synced.
- * @param highest - The last of them, where some of them were made too. Default: the next one.
+ * Syncs the folders above a folder, so that it survives a power cut.
+ * @param highest - The last of them, if several were created. Default: the next one.
  */
 export async function syncAbove(folder: string, highest: string = dirname(folder)): Promise<void> {
   for (let at = dirname(folder); at.length >= highest.length; at = dirname(at)) {
     try {
       await syncFolder(at);
     } catch (error) {
-      // It is not ours to read.
+      // This user may not read the folder above.
       if (!hasCode(error, "EPERM", "EACCES")) throw error;
     }
     if (dirname(at) === at) return;

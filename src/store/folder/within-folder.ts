@@ -1,24 +1,24 @@
-/** Whether a path lies in a folder, also by the links on the way to it. Reads names, changes nothing. */
+/** Whether a path is inside a folder, following links. Reads names only. */
 
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { hasCode } from "../../events/index.ts";
 
-/** The folder itself counts. Neither has to be there yet. */
+/** True for the folder itself. Neither path has to exist. */
 export function isWithin(folder: string, path: string): boolean {
   const way = relative(realPath(resolve(folder)), realPath(resolve(path)));
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && resolve("/", way) !== way);
 }
 
-/** As the system follows at most. */
+/** The most links, as in Linux. */
 const LINKS = 40;
 
-/** Of what is not there, the part that is; a link that leads to nothing leads there all the same. */
+/** The real path of the part that exists. A link without a target still counts as its target. */
 function realPath(path: string, links = LINKS): string {
   try {
     return realpathSync(path);
   } catch (error) {
-    // What cannot be followed is taken as it is written.
+    // Unreadable paths are taken literally.
     if (!hasCode(error, "ENOENT", "ENOTDIR") || dirname(path) === path) return path;
   }
   const at = join(realPath(dirname(path), links), basename(path));
@@ -30,7 +30,7 @@ function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch (error) {
-    // No link, or nothing there.
+    // Not a link, or nothing exists there.
     if (hasCode(error, "EINVAL", "ENOENT", "ENOTDIR", "UNKNOWN")) return undefined;
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * The log on any abstract-level database. Validates, keeps the order of appends, and hands the
- * work to the committer and the readers. `open-store.ts` opens and checks the database before.
+ * The log on any abstract-level database. Validates calls and passes them to the appender, the
+ * readers and the upkeep. `open-store.ts` opens and checks the database before.
  */
 
 import { check, name } from "../../validation/index.ts";
@@ -59,22 +59,20 @@ import type { StoreLog } from "./store-log.ts";
 import { resolve } from "node:path";
 
 export interface LevelLogOptions {
-  /** The folder of the store, where it has one. */
+  /** The store's folder, if it has one. */
   readonly dir?: string;
-  /** Whether all that would change the store is refused. Default false. */
+  /** Refuse every change of the store. Default: false. */
   readonly readOnly?: boolean;
   readonly sync: boolean;
-  /** What lies beside it. */
   readonly blobs: BlobStore;
-  /** The end of the chain of commit records. */
   readonly end: ChainMark;
-  /** Where `m/checked` stands. */
+  /** The stored mark `m/checked`. */
   readonly checked: ChainMark;
-  /** Takes deleted rows out of the files; left out where there are none. */
+  /** Removes deleted rows from the files. Left out where rows in memory leave nothing behind. */
   readonly eraser?: Eraser;
-  /** Throws when the store is another owner's by now; left out where there is no other. */
+  /** Throws when another process owns the store. Left out where that cannot happen. */
   readonly assertOwned?: () => void;
-  /** Called once when everything is written: puts the end on record and closes the database. */
+  /** Called once after the last write: records the end of the chain and closes the database. */
   readonly release: (committer: Committer) => Promise<void>;
 }
 
@@ -96,7 +94,7 @@ export class LevelLog implements StoreLog {
   readonly #reading: Reading;
   readonly #following: Following;
   readonly #snapshots: SnapshotReader;
-  /** Aborts when the log is told to close, before what was appended is written. */
+  /** Aborts when closing begins, before queued events are written. */
   readonly #ending = new AbortController();
   readonly #backups = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
@@ -179,7 +177,7 @@ export class LevelLog implements StoreLog {
   ): Promise<Appended> {
     this.#assertWritable();
     check(appendSchema, options, "appendParts", { name: "options", session });
-    // A copy has all of a session or nothing.
+    // A backup contains a whole session or nothing of it.
     const others = (): Promise<unknown> => Promise.allSettled(this.#backups);
     return await this.#appender.appendParts(session, parts, { ...options, others });
   }
@@ -299,7 +297,7 @@ export class LevelLog implements StoreLog {
     return await this.#trimming.trim(session, options);
   }
 
-  /** What the copied events refer to stays until it is copied too. */
+  /** Holds all blobs until the blobs of the copied events are copied too. */
   async #backup(dir: string, options: BackupOptions): Promise<Backup> {
     if (this.dir !== undefined) assertOutside(this.dir, dir);
     using _ = this.blobs.hold();
@@ -335,7 +333,7 @@ export class LevelLog implements StoreLog {
     if (this.readOnly) throw readOnlyError(this.dir);
   }
 
-  /** Lets go of what is only in memory: the store knows what was written. */
+  /** Drops what is only in memory: after a failed write only the store knows what was written. */
   #forget(): void {
     this.#heads.clear();
     this.#following.forget();

@@ -1,4 +1,4 @@
-/** What the functions of a log take as options. Positions are checked where they are used. */
+/** Schemas of the options that a log's methods take. Positions are checked where they are used. */
 
 import { z } from "zod";
 import type { AppendOptions, DeleteOptions, ReadRange } from "../../events/index.ts";

@@ -1,4 +1,4 @@
-/** The same log on a database in memory: for tests, and for sessions that nobody needs to keep. */
+/** Opens the log on a database in memory: for tests, and for sessions that need not be kept. */
 
 import { MemoryLevel } from "memory-level";
 import { memoryBlobs } from "../blobs/index.ts";
@@ -6,7 +6,7 @@ import { chainStart } from "./rows/index.ts";
 import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 
-/** A log that is gone when it is closed. */
+/** Opens a log that exists until it is closed. */
 export async function openMemoryLog(): Promise<StoreLog> {
   const database = new MemoryLevel({ storeEncoding: "utf8" });
   await database.open();

@@ -1,7 +1,7 @@
 /**
- * Opens a store to read it, and leaves it as it is: LevelDB, which rewrites a folder when it opens it,
- * is given another one with links to the log's files. What a dead process left to be put right is
- * put right there alone, and damage is told and not mended.
+ * Opens a store for reading and leaves it unchanged. LevelDB rewrites a folder when it opens it, so
+ * it gets another folder with links to the log's files. What a dead process left unfinished is
+ * finished in that copy only. Damage is reported, not repaired.
  */
 
 import { rm } from "node:fs/promises";
@@ -29,7 +29,7 @@ import {
 /** @throws TurnlogError `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED` */
 export async function openForReading(paths: StorePaths, ownership: Ownership): Promise<StoreLog> {
   const removeCopy = (): Promise<void> => rm(paths.reading, { recursive: true, force: true });
-  // A reader that was killed has left one.
+  // A killed reader may have left one.
   await removeCopy();
   const store = readStoreFile(paths) ?? newStore;
   const source = { ...paths, log: logToRead(paths) };
@@ -73,7 +73,7 @@ export async function openForReading(paths: StorePaths, ownership: Ownership): P
   }
 }
 
-/** Where the log is: a process that opened or repaired the store may have died before it was in its place. */
+/** Where the log is: a process may have died before it moved the log into place. */
 function logToRead({ log, repaired, beforeOpen }: StorePaths): string {
   return [repaired, log, beforeOpen].find((folder) => namesIn(folder).length > 0) ?? log;
 }

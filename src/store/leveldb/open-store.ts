@@ -1,6 +1,7 @@
 /**
- * Opens a store on disk: looks, owns, and to write to it reads the files, guards them, opens, checks the
- * chain. Whatever is refused is left as it was.
+ * Opens a store on disk. Checks the folder, takes ownership, and before writing: checks the files,
+ * links a copy of them, opens LevelDB and checks the commit chain. A store that is refused keeps
+ * its files as they were.
  */
 
 import { existsSync, realpathSync } from "node:fs";
@@ -54,31 +55,31 @@ import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 import { openForReading } from "./open-reading.ts";
 
-/** Which store is opened, and how. */
+/** Which store to open, and how. */
 export type OpenLogOptions = OpenToWrite | OpenToRead;
 
 interface WhichStore {
   /** The store's folder. */
   readonly dir: string;
   /**
-   * Opens a store whose last owner was on another machine and did not close it. Whether that owner
-   * lives cannot be seen from here: make sure that it does not. Default false.
+   * Open a store whose last owner ran on another machine and did not close it. Make sure that this
+   * owner is dead: turnlog cannot see it from here. Default: false.
    */
   readonly takeOver?: boolean;
 }
 
-/** A store that is written to; its folder is made where there is none. */
+/** Open a store for writing. The folder is created if it does not exist. */
 interface OpenToWrite extends WhichStore {
   readonly readOnly?: false;
-  /** What a resolved append means, for the whole store. Default `sync`. */
+  /** What a resolved append means, for the whole store. Default: `sync`. */
   readonly durability?: Durability;
-  /** Whether a store is made where there is none. Default true. */
+  /** Create the store if it does not exist. Default: true. */
   readonly create?: boolean;
 }
 
 /**
- * A store that is left as it is: nothing in it is made, appended, mended or erased, and whoever tries is
- * refused with `LOG_READ_ONLY`. It has one owner at a time all the same.
+ * Open a store for reading. Nothing in it changes; every write is refused with `LOG_READ_ONLY`. A
+ * store has one owner at a time, readers included.
  */
 interface OpenToRead extends WhichStore {
   readonly readOnly: true;
@@ -86,10 +87,9 @@ interface OpenToRead extends WhichStore {
   readonly create?: never;
 }
 
-/** A database that was opened and checked. */
 interface Opened extends CheckedRows {
   readonly database: LevelDb;
-  /** Sums of tables that are known. */
+  /** Known checksums of LevelDB's tables. */
   readonly tables: TableSums;
 }
 
@@ -99,9 +99,9 @@ const schema = optionsOf<OpenLogOptions>(
 );
 
 /**
- * Opens the log of a store.
- * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false` or `readOnly`), `LOG_LOCKED`, `LOG_FOREIGN`,
- * `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`. The files of a store that is refused are as they were.
+ * Opens the log of a store. A store that is refused keeps its files as they were.
+ * @throws TurnlogError `LOG_NOT_FOUND` (with `create: false` or `readOnly`), `LOG_LOCKED`,
+ * `LOG_FOREIGN`, `LOG_DAMAGED`, `LOG_TOO_NEW`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
 export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   check(schema, options, "openLog");
@@ -113,7 +113,7 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
     assertOurs(given);
     if (!create) assertThere(given);
     const made = readOnly ? undefined : makePrivateFolder(dir);
-    // LevelDB opens files by name all the time: the folder is the same one wherever links lead later.
+    // LevelDB opens files by name all the time: a link that changes later must not lead elsewhere.
     const paths = storePaths(realpathSync.native(dir));
     ownership = await ownStore(paths, { takeOver });
     return readOnly
@@ -128,7 +128,7 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   }
 }
 
-/** @throws TurnlogError `INVALID_INPUT` for options that would do nothing */
+/** @throws TurnlogError `INVALID_INPUT` for options that have no effect on a read-only store */
 function assertMeant({ readOnly, durability, create }: OpenLogOptions): void {
   if (readOnly !== true || (durability === undefined && create === undefined)) return;
   const what = durability === undefined ? "create" : "durability";
@@ -138,10 +138,9 @@ function assertMeant({ readOnly, durability, create }: OpenLogOptions): void {
   );
 }
 
-/** How a store is written to. */
 interface Writing {
   readonly durability: Durability;
-  /** The lowest folder that was there before the store's own was made. */
+  /** The lowest folder that existed before the store's folder was created. */
   readonly above: string;
 }
 
@@ -165,7 +164,7 @@ async function openForWriting(
   });
 }
 
-/** Deleted rows leave the files when their tables are merged; old files go when a table is made. */
+/** Merging tables removes deleted rows from the files; making a table removes old files. */
 function eraserOf(database: LevelDb): Eraser {
   return async (spans) => {
     await flush(database, spans);
@@ -173,7 +172,7 @@ function eraserOf(database: LevelDb): Eraser {
 }
 
 async function openOwned(paths: StorePaths, { durability, above }: Writing): Promise<Opened> {
-  // Before anything is changed. On the disk while the files are looked at, and in its place when the log is open.
+  // Written to disk while the files are checked, and renamed into place once the log is open.
   const claimed = claim(paths, durability);
   try {
     await settle(paths);
@@ -201,7 +200,7 @@ async function openClaimed(paths: StorePaths, claimed: JsonDraft, above: string)
     database = levelAt(paths.log, unused);
     await database.open();
     opened = { database, tables: store.tables ?? {}, ...(await checkRows(database, paths, store)) };
-    // As long as the files can be put back as they were.
+    // Before the guard is dropped: until then the files can be restored.
     await catchUpIndex(database, opened.chain.since);
   } catch (error) {
     await database?.close();
@@ -225,7 +224,7 @@ async function newStoreFile(paths: StorePaths): Promise<StoreFile> {
   return newStore;
 }
 
-/** Puts on record how far the log has come, and empties LevelDB's log file, which is its weak spot. */
+/** Records how far the log has come, and empties LevelDB's log file, its weakest file. */
 function closer(
   paths: StorePaths,
   ownership: Ownership,
@@ -240,10 +239,10 @@ function closer(
         const batch = database.batch();
         committer.settle(batch);
         const { spare } = committer;
-        // LevelDB merges a table only with one that lies above it: the batch that follows makes one.
+        // LevelDB merges a table only with a table above it: the next batch makes one.
         if (spare.length > 0) await flush(database);
         batch.put(checkedKey, withChecksum(checkedKey, written));
-        // Synced in every store: `store.json` is about to say that the log has come this far.
+        // Always synced: `store.json` is about to say that the log reached this position.
         await batch.write({ sync: true });
         await flush(database, spare);
       }
@@ -254,7 +253,7 @@ function closer(
         const tables = await sumTables(files, known);
         await writeStoreFile(paths, { format: FORMAT, generation, reached: written, tables });
       }
-      // Another owner's is not ours to take away.
+      // The file may belong to another owner by now.
       if (isHeld) await disclaim(paths);
     } catch (error) {
       throw storeFailure(error, paths.dir, "closed");

@@ -1,4 +1,4 @@
-/** What is refused where a store was opened to be read. */
+/** What a store that is open for reading refuses. */
 
 import { type BlobStore, TurnlogError } from "../../events/index.ts";
 
@@ -10,7 +10,7 @@ export function readOnlyError(dir: string | undefined): TurnlogError {
   );
 }
 
-/** Blobs that can be read, and neither put nor collected. */
+/** Blobs that can be read, but neither put nor collected. */
 export function readOnlyBlobs(blobs: BlobStore, dir: string): BlobStore {
   const refuse = async (): Promise<never> => {
     throw readOnlyError(dir);

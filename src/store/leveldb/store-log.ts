@@ -1,36 +1,38 @@
-/** What a log in a folder has beside the port. */
+/** The interface of a log in a folder: the `EventLog` port, plus backup and trimming. */
 
 import type { BlobStore, EventLog } from "../../events/index.ts";
 import type { Backup, BackupOptions } from "./backup/index.ts";
 import type { TrimmedSession, TrimOptions } from "./upkeep/index.ts";
 
-/** A log whose store can be copied, and whose sessions can be thinned. */
+/** A log whose store can be copied and whose sessions can be trimmed. */
 export interface StoreLog extends EventLog {
-  /** The folder of the store; undefined for one in memory. */
+  /** The store's folder; undefined for a log in memory. */
   readonly dir: string | undefined;
-  /** Whether it was opened to be read: all that would change the store is refused with `LOG_READ_ONLY`. */
+  /** Whether the store is open for reading only: every change is refused with `LOG_READ_ONLY`. */
   readonly readOnly: boolean;
-  /** What lies beside the log: in the folder `blobs` of the store, or in memory with it. */
+  /** The blobs of the log: in the store's folder `blobs`, or in memory. */
   readonly blobs: BlobStore;
   /**
-   * Copies the store into an empty folder, which {@link openLog} opens as a store of its own: events,
-   * order, ids, snapshots and blobs of one moment, also of everything whose append had resolved when this
-   * was called. The log can be used meanwhile. All that is copied is checked; a store with damage is
-   * not copied. Until all of it is on the disk, the folder is refused by whoever opens it.
-   * @param dir - Made when it is not there; outside of the store.
-   * @throws TurnlogError `INVALID_INPUT` (there is something in the folder, or it is in the store), `LOG_DAMAGED` (this
-   * store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the signal's reason
+   * Copies the store into an empty folder, which {@link openLog} opens as an independent store. The
+   * copy shows one moment: events, order, ids, snapshots and blobs, including every append that had
+   * resolved before the call. The log stays usable meanwhile. Everything is checked; a damaged
+   * store is not copied. Until the copy is complete on disk, its folder cannot be opened.
+   * @param dir - Outside of the store; created if it does not exist.
+   * @throws TurnlogError `INVALID_INPUT` (the folder is not empty, or is inside the store),
+   * `LOG_DAMAGED` (this store), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`, `LOG_CLOSED`; the
+   * signal's reason
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /**
-   * Drops what a session's `session.thinned` events say, `say` among them, which is recorded first.
-   * Its own events keep their positions and types; appends, forks and snapshots wait meanwhile. Cut
-   * short, each block of it is as it was or as it is to be, and calling it again goes on. Whoever
-   * reads the past in pages meanwhile (`subscribe`, `readAll`) may be told a block partly the one way
-   * and partly the other. What is in the memory of who runs the session is theirs to forget.
-   * Called by `trimLog`, which chooses what can be dropped.
-   * @throws TurnlogError `SESSION_NOT_FOUND`, `REVISION_CONFLICT`, `SESSION_HAS_FORKS` (`details.forks`
-   * share reasoning that is to be dropped), `COMMAND_REFUSED` (a hash chain is over it), and as `append`
+   * Drops the content that a session's `session.thinned` events name. Records `say`, one more of
+   * these events, first. The session's own events keep their positions and types; appends, forks
+   * and snapshots wait. After an interruption each block is either complete or trimmed, and another
+   * call finishes the work. A reader that pages meanwhile (`subscribe`, `readAll`) may see one
+   * block half trimmed. Content in a running session's memory is not trimmed. Called by `trimLog`,
+   * which chooses what to drop.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `REVISION_CONFLICT`, `SESSION_HAS_FORKS`
+   * (`details.forks` share reasoning that would be dropped), `COMMAND_REFUSED` (the session has a
+   * hash chain), and as `append`
    */
   trim(session: string, options: TrimOptions): Promise<TrimmedSession>;
 }

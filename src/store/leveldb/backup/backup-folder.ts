@@ -1,6 +1,6 @@
 /**
- * The folder that a backup is written into. As long as a file in it says that the backup is not
- * finished, opening and repair refuse it: what a killed backup left is no store.
+ * The folder of a new backup. Until the backup is complete, a marker file makes opening and repair
+ * refuse the folder: the rest of a killed backup is no store.
  */
 
 import { open, rm, rmdir } from "node:fs/promises";
@@ -17,13 +17,13 @@ import {
 import { ownStore, type Ownership, namesIn, type StorePaths } from "../files/index.ts";
 
 export interface BackupFolder {
-  /** The backup is whole: from now on it is a store. */
+  /** Removes the marker: the folder is a store now. */
   finish(): Promise<void>;
   /** Removes all that was written. */
   discard(): Promise<void>;
 }
 
-/** What is in the folder by then: by who has claimed it. */
+/** What claiming the folder creates in it. */
 const OWN: ReadonlySet<string> = new Set(["lock", "backup.unfinished", "owner.sock"]);
 
 const NOTE = "This backup was not finished. Delete this folder and make the backup again.\n";
@@ -35,7 +35,7 @@ export async function claimFolder(paths: StorePaths): Promise<BackupFolder> {
   const [first] = namesIn(dir);
   if (first !== undefined) throw notEmpty(dir, first);
   try {
-    // `wx`: of two backups into the same folder one is refused.
+    // `wx`: of two backups into one folder, one is refused.
     const file = await open(unfinished, "wx", PRIVATE_FILE);
     await file.writeFile(NOTE);
     await file.sync();
@@ -49,7 +49,7 @@ export async function claimFolder(paths: StorePaths): Promise<BackupFolder> {
     const others = namesIn(dir).filter((name) => !OWN.has(name));
     if (others[0] !== undefined) throw notEmpty(dir, others[0]);
   } catch (error) {
-    // Whatever else is there now is somebody else's.
+    // Another process may own everything else in the folder.
     await ownership?.release();
     await rm(unfinished, { force: true });
     throw error;
@@ -78,7 +78,10 @@ function folderOf(paths: StorePaths, ownership: Ownership, made: boolean): Backu
   };
 }
 
-/** @throws TurnlogError `INVALID_INPUT` for a folder in the store itself, which would hold its own copy */
+/**
+ * @throws TurnlogError `INVALID_INPUT` for a folder inside the store, which would contain its own
+ * copy
+ */
 export function assertOutside(store: string, dir: string): void {
   if (!isWithin(store, dir)) return;
   throw new TurnlogError(
@@ -88,7 +91,7 @@ export function assertOutside(store: string, dir: string): void {
   );
 }
 
-/** Whether the folder was made. */
+/** Creates the folder; returns whether it did not exist. */
 function madeFolder(dir: string): boolean {
   try {
     const made = makePrivateFolder(dir) !== undefined;

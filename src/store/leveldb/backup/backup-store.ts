@@ -1,6 +1,6 @@
 /**
- * Copies a store while it is in use: all rows as they are at one moment, from a snapshot of the
- * database, into a new one. Its files are never copied, since LevelDB rewrites them all the time.
+ * Copies a store in use: all rows of one moment, from a database snapshot into a new database.
+ * Files are not copied, since LevelDB rewrites them all the time.
  */
 
 import { type BlobStore, TurnlogError } from "../../../events/index.ts";
@@ -30,31 +30,31 @@ import {
 import { claimFolder } from "./backup-folder.ts";
 import { RowCheck } from "./row-check.ts";
 
-/** How a backup is watched and given up. */
+/** Options of a backup. */
 export interface BackupOptions {
-  /** Told now and then how many of the store's events have been copied. */
+  /** Called now and then with the number of events copied so far. */
   readonly onProgress?: (progress: { readonly events: number; readonly of: number }) => void;
-  /** Gives the backup up; what was written of it is removed. */
+  /** Cancels the backup and removes what was written. */
   readonly signal?: AbortSignal;
 }
 
-/** What a backup has. */
+/** The result of a backup. */
 export interface Backup {
   /** The folder, which {@link openLog} opens as a store. */
   readonly dir: string;
   readonly sessions: number;
-  /** Events over all sessions; what forks share is counted once. */
+  /** Events over all sessions; shared events count once. */
   readonly events: number;
   /** The last global position. */
   readonly position: number;
-  /** Blobs that the events refer to, and that are in the copy. */
+  /** Blobs that the events refer to and that the copy contains. */
   readonly blobs: number;
-  /** Those that are missing or damaged, and so are not: `turnlog verify` says where they belong. */
+  /** Digests of missing or damaged blobs, which are not copied: `turnlog verify` names their events. */
   readonly lostBlobs: readonly string[];
 }
 
 interface CopyOptions extends BackupOptions {
-  /** A global position up to which the store's index rows count everything: later ones are told by commits. */
+  /** The global position up to which index rows are complete: commit records tell the rest. */
   readonly indexed: number;
 }
 
@@ -74,7 +74,7 @@ export async function backupStore(
     const folder = await claimFolder(paths);
     try {
       const { check, used } = await writeCopy(source, paths, options);
-      // Behind the events: all that they refer to was there before them.
+      // After the events: a blob is stored before the event that refers to it.
       const copied = await copyBlobs(blobs, paths, used, options);
       await folder.finish();
       const { sessions, events, end } = check;
@@ -84,7 +84,7 @@ export async function backupStore(
       throw error;
     }
   } catch (error) {
-    // Whoever aborts knows best why.
+    // The caller gets its own reason.
     if (options.signal?.aborted === true) throw options.signal.reason;
     throw storeFailure(error, dir, "backed up");
   }
@@ -104,7 +104,7 @@ async function writeCopy(
     const batch = target.batch();
     batch.put(checkedKey, withChecksum(checkedKey, check.end));
     await batch.write({ sync: true });
-    // Last: without this row nobody takes the database for a log.
+    // Last: without this row the database is not a log.
     await writeFormat(target, newStore.generation);
     await flush(target);
   } finally {
@@ -117,7 +117,6 @@ async function writeCopy(
   return copied;
 }
 
-/** The rows that were copied, and the blobs that they refer to. */
 interface Copied {
   readonly check: RowCheck;
   readonly used: ReadonlySet<string>;
@@ -153,7 +152,7 @@ async function copyRows(
   return { check, used };
 }
 
-/** Lost blobs are told, and no reason to have no copy: nothing brings them back. */
+/** Reports lost blobs and continues: no later backup would have them either. */
 async function copyBlobs(
   source: BlobStore,
   paths: StorePaths,
@@ -174,7 +173,7 @@ async function copyBlobs(
   return { blobs: used.size - lostBlobs.length, lostBlobs };
 }
 
-/** The store that is copied may close, or be damaged, which is no failure of the folder. */
+/** A failed read is a failure of the source store, not of the backup's folder. */
 async function nextPage(scan: Scan<[string, string]>): Promise<[string, string][]> {
   try {
     return await scan.nextv(PAGE);

@@ -1,6 +1,6 @@
 /**
- * Looks at every row that a backup copies, in the order of their keys: a copy of a damaged store
- * would be taken for a good one. Tells which rows are left out or behind, and where the chain ends.
+ * Checks every row that a backup copies, in key order: a damaged copy would pass for a good one.
+ * Drops and corrects rows where needed, and finds the end of the commit chain.
  */
 
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
@@ -23,41 +23,41 @@ import {
 import { placeSchema, ownFrom } from "../heads/index.ts";
 import { snapshotIn } from "../read/index.ts";
 
-/** The positions of a session that its rows hold, both included. */
+/** The positions in a session's rows, both ends included. */
 interface Held {
   readonly from: number;
   to: number;
-  /** Of the last event, where the session's index row may be behind. */
+  /** The time of the last event, if the session's index row may be behind. */
   updatedAt: number | undefined;
 }
 
 export class RowCheck {
-  /** Events in the rows so far. */
+  /** Events copied so far. */
   events = 0;
   /**
-   * How many there are, as far as the rows so far tell: those of commit records, without deleted ones,
-   * and copies that forks were given, which are in none.
+   * Expected events, from the rows so far: those in commit records, minus deleted ones, plus copies
+   * of shared events, which no record names.
    */
   of = 0;
   sessions = 0;
   /** The end of the chain of commit records so far. */
   end: ChainMark = chainStart;
-  /** The last position of each session that the commit records name. */
+  /** The last position of each session in the commit records. */
   readonly #named = new Map<string, number>();
-  /** The first of those positions, and how many they are. */
+  /** The first of those positions, and their number. */
   readonly #recorded = new Map<string, { readonly from: number; count: number }>();
   readonly #deleted = new Set<string>();
   readonly #held = new Map<string, Held>();
   readonly #since: SinceMark;
 
-  /** @param indexed - A global position up to which index rows count everything. */
+  /** @param indexed - The global position up to which index rows are complete. */
   constructor(indexed: number) {
     this.#since = new SinceMark(indexed);
   }
 
   /**
-   * The row as it belongs into the copy; undefined where it does not.
-   * @throws TurnlogError `LOG_DAMAGED` when it is not what was written, or one before it is missing
+   * The row for the copy; undefined if it is left out.
+   * @throws TurnlogError `LOG_DAMAGED` when the row is altered or an earlier one is missing
    */
   take(key: string, row: string): string | undefined {
     const rest = key.slice(2);
@@ -72,7 +72,7 @@ export class RowCheck {
         this.of -= this.#recorded.get(rest)?.count ?? 0;
         return row;
       case "x/":
-        // What was deleted before is in none of the copy's files.
+        // The copy's files never contained the deleted rows.
         return undefined;
       case "e/":
         this.#events(key, row);
@@ -83,17 +83,17 @@ export class RowCheck {
       case "s/":
         return this.#index(rest, row);
       case "n/":
-        // A cache: one that cannot be read counts as none.
+        // A cache: a damaged snapshot is left out.
         return snapshotIn(key, row) === undefined ? undefined : row;
       case "m/":
-        // The copy has marks of its own.
+        // The copy gets its own marks.
         return undefined;
       default:
         return row;
     }
   }
 
-  /** All rows have been taken. */
+  /** Checks that nothing is missing at the end. */
   finish(): void {
     for (const [session, to] of this.#named) {
       if (!this.#deleted.has(session) && !this.#held.has(session)) throw lost(session, 1, to);

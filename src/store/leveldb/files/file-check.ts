@@ -1,6 +1,7 @@
 /**
- * Reads LevelDB's files before LevelDB does. It does not check the CRCs of its tables, and altered
- * rows can end the whole process in an assertion; of its log file it drops what it cannot read.
+ * Checks LevelDB's files before LevelDB opens them. LevelDB ignores the CRCs of its tables: altered
+ * rows can end the whole process in an assertion. It also drops what it cannot read of its log
+ * file.
  */
 
 import { TurnlogError } from "../../../events/index.ts";
@@ -11,9 +12,9 @@ import { diedAs } from "./owner.ts";
 import type { StorePaths } from "./store-paths.ts";
 import { isAsClosed, type TableSums } from "./table-sums.ts";
 
-/** Some 10 ms, as long as their sums are known. What is older was read at its turn by an opening before. */
+/** Some 10 ms with known sums. Earlier openings checked older files. */
 const BYTES_AFTER_CLOSE = 16 * 1024 * 1024;
-/** About a second: an assertion that ended the process shall not do it again and again. */
+/** About a second: an assertion that ended the process must not end it again and again. */
 const BYTES_AFTER_DEATH = 1024 * 1024 * 1024;
 
 /** @throws TurnlogError `LOG_DAMAGED` */
@@ -23,7 +24,7 @@ export async function checkFiles(
   sums: TableSums,
 ): Promise<void> {
   const died = diedAs(paths);
-  // Without syncing, a power cut leaves what was written last in any order: the chain of commits tells.
+  // Without syncing a power cut may lose writes in any order; then the commit chain decides.
   if (died === "sync") {
     for (const { path } of logs) assertGood(path, damageInLog(await bytesOf(path)));
   }

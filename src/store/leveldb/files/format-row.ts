@@ -1,4 +1,4 @@
-/** `m/format`: the store's first row, written to the disk before anything else. */
+/** `m/format`: the store's first row, on disk before anything else. */
 
 import { z } from "zod";
 import { TurnlogError } from "../../../events/index.ts";
@@ -24,7 +24,7 @@ const formatSchema: z.ZodType<Format> = z.object({
 });
 
 /**
- * The format row of a database; `none` where it has no rows at all.
+ * The format row of a database; `none` if the database is empty.
  * @throws TurnlogError `LOG_TOO_NEW`
  */
 export async function readFormat(
@@ -39,7 +39,7 @@ export async function readFormat(
   return (await firstOf(database.keys({ limit: 1 }))) === undefined ? "none" : "foreign";
 }
 
-/** Synced in every store: LevelDB cannot open a database whose first write a power cut took. */
+/** Always synced: LevelDB cannot open a database that lost its first write in a power cut. */
 export async function writeFormat(database: Database, generation: number): Promise<Format> {
   const format: Format = { format: FORMAT, generation };
   const batch = database.batch();

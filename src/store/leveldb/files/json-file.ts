@@ -7,8 +7,8 @@ import { PRIVATE_FILE } from "../../folder/index.ts";
 import { hasCode } from "../../../events/index.ts";
 
 /**
- * What a file says; `none` when there is no file, `unreadable` when it says something else.
- * @param look - Sees the file's JSON before the schema does.
+ * The content of a file; `none` if it does not exist, `unreadable` if it is not valid.
+ * @param look - Gets the file's JSON before the schema does.
  */
 export function readJsonFile<Value>(
   path: string,
@@ -25,7 +25,7 @@ export function readJsonFile<Value>(
   try {
     const json: unknown = JSON.parse(text);
     look(json);
-    // Read once in a process: compiling the schema for it would take longer.
+    // Read once in a process: compiling the schema would take longer.
     return schema.safeParse(json, { jitless: true }).data ?? "unreadable";
   } catch (error) {
     if (error instanceof SyntaxError) return "unreadable";
@@ -33,18 +33,17 @@ export function readJsonFile<Value>(
   }
 }
 
-/** What a file is to say, as long as it is beside its place. */
+/** A new version of a file, beside the old one. */
 export interface JsonDraft {
-  /** Puts it in its place at one stroke, once it is on the disk. */
+  /** Renames it into place, once it is on disk. */
   put(): Promise<void>;
-  /** Leaves nothing of it behind. */
   discard(): Promise<void>;
 }
 
-/** Begins to write what a file is to say, which takes as long as the disk does. */
+/** Begins to write a new version, in parallel to other work. */
 export function draftJsonFile(path: string, value: unknown): JsonDraft {
   const draft = `${path}.new`;
-  // Whoever has no use for it any more is not told that it failed.
+  // A discarded draft must not cause an unhandled rejection.
   const written = writeSynced(draft, `${JSON.stringify(value)}\n`).then(
     () => undefined,
     (error: unknown) => ({ error }),
@@ -62,7 +61,7 @@ export function draftJsonFile(path: string, value: unknown): JsonDraft {
   };
 }
 
-/** Replaces a file at one stroke; on disk before it is in its place. */
+/** Replaces a file atomically, once the new version is on disk. */
 export async function writeJsonFile(path: string, value: unknown): Promise<void> {
   await draftJsonFile(path, value).put();
 }

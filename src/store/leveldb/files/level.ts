@@ -1,4 +1,4 @@
-/** `level` is LevelDB in Node. Its types are those of every platform, so what only LevelDB has is found out here. */
+/** LevelDB in Node. The types of `level` cover all platforms, so LevelDB's own methods are detected here. */
 
 import { Level } from "level";
 
@@ -12,17 +12,17 @@ interface Flushable {
 export type LevelDb = Level;
 
 export function levelAt(location: string, createIfMissing: boolean): LevelDb {
-  // LevelDB would make a folder that everybody can read.
+  // LevelDB would create a folder that everybody can read.
   if (createIfMissing) makePrivateFolder(location);
   return new Level(location, { createIfMissing });
 }
 
-/** A range that holds nothing: merging it costs only the moving. */
+/** An empty range: merging it only moves the log file into a table. */
 const nowhere: Span = { from: "~", to: "~~" };
 
 /**
- * Moves what is in LevelDB's log file into a table, and merges the tables of the spans, which leaves
- * out what has been overwritten or deleted there.
+ * Moves LevelDB's log file into a table, and merges the tables of the spans, which removes
+ * overwritten and deleted rows.
  */
 export async function flush(database: LevelDb, spans: readonly Span[] = []): Promise<void> {
   if (!canFlush(database)) return;

@@ -1,4 +1,4 @@
-/** Which of the files in LevelDB's folder belong to the database, and how to lay a copy of it. */
+/** The files of LevelDB's folder that belong to the database, and a linked copy of them. */
 
 import {
   closeSync,
@@ -31,7 +31,7 @@ export interface LiveFiles {
   readonly logs: readonly LogFile[];
 }
 
-/** Files with an ending, newest first. */
+/** Files with this extension, newest first. */
 export function filesOf(folder: string, ending: ".ldb" | ".log"): readonly LogFile[] {
   const names = namesIn(folder)
     .filter((name) => name.endsWith(ending))
@@ -42,14 +42,14 @@ export function filesOf(folder: string, ending: ".ldb" | ".log"): readonly LogFi
   });
 }
 
-/** Cutting pieces from a `Buffer` costs several times as much. */
+/** A view as a plain array: `subarray` of a `Buffer` costs several times as much. */
 function plain({ buffer, byteOffset, length }: Buffer): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }
 
 const readInto = promisify(read);
 
-/** All of a file, in one piece: `readFile` goes to the thread pool for each half a megabyte. */
+/** A whole file at once: `readFile` uses the thread pool for each half megabyte. */
 export async function bytesOf(path: string): Promise<Uint8Array> {
   const file = openSync(path, "r");
   try {
@@ -57,7 +57,7 @@ export async function bytesOf(path: string): Promise<Uint8Array> {
     let length = 0;
     while (length < bytes.length) {
       const { bytesRead } = await readInto(file, bytes, length, bytes.length - length, length);
-      // Cut off meanwhile.
+      // The file was truncated meanwhile.
       if (bytesRead === 0) break;
       length += bytesRead;
     }
@@ -67,7 +67,7 @@ export async function bytesOf(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Those that the manifest names; others were cut off by a kill, or are about to be deleted. */
+/** The files in the manifest. A kill may have left others, or they are about to be deleted. */
 export function liveFiles(folder: string): LiveFiles {
   const current = readFileSync(join(folder, "CURRENT"), "utf8").trim();
   const { tables, firstLog, previousLog } = readManifest(
@@ -85,9 +85,9 @@ function numberOfFile(path: string): number {
 }
 
 /**
- * Lays a copy of the folder. Live files are linked, since LevelDB never writes to them again; all
- * others are copied, since it may give their numbers to new files and write over them.
- * Not asynchronous: some microseconds a file, where a round trip to the thread pool is a hundred.
+ * Copies the folder. Live files are linked, since LevelDB never writes to them again. Others are
+ * copied, since LevelDB may reuse their numbers and overwrite them. Synchronous: some microseconds
+ * a file, against a hundred for the thread pool.
  */
 export function linkFolder(from: string, to: string, { tables, logs }: LiveFiles): void {
   copyFolder(from, to, new Set([...tables, ...logs].map(({ path }) => basename(path))));
@@ -109,7 +109,7 @@ function linkFile(source: string, target: string): void {
   try {
     linkSync(source, target);
   } catch (error) {
-    // A file system without links.
+    // The file system has no hard links.
     if (!hasCode(error, "EPERM", "ENOTSUP", "EOPNOTSUPP", "EMLINK", "ENOSYS", "EXDEV")) throw error;
     copyFileSync(source, target);
   }

@@ -1,7 +1,6 @@
 /**
- * Opening lets LevelDB rewrite its folder, and its recovery can drop rows without a word. So until
- * the log has been checked, links to all its files lie beside it, and go back in their place when
- * it is damaged.
+ * Links to all files of the log, kept until opening succeeds: LevelDB rewrites its folder when it
+ * opens it, and its recovery can drop rows silently. A damaged log gets its files back.
  */
 
 import { renameSync, rmSync } from "node:fs";
@@ -11,13 +10,13 @@ import { linkFolder, type LiveFiles } from "./log-folder.ts";
 import { namesIn, nextDamaged, type StorePaths } from "./store-paths.ts";
 
 export interface OpenGuard {
-  /** The log is good: the links go. */
+  /** The log is good: removes the links. */
   keep(): void;
-  /** The log is not good, and is closed: its folder is as it was before opening. */
+  /** The log is damaged, and closed: restores its folder. */
   restore(): Promise<void>;
 }
 
-/** Puts right what a process left that died while it opened or repaired. Only under the lock. */
+/** Finishes what a process left that died while it opened or repaired the store. Needs the lock. */
 export async function settle(paths: StorePaths): Promise<void> {
   const names = new Set(namesIn(paths.dir));
   for (const name of ["log.discard", "log.linking", "log.repairing", "log.reading"]) {
@@ -28,7 +27,7 @@ export async function settle(paths: StorePaths): Promise<void> {
     await rename(paths.beforeOpen, paths.log);
 }
 
-/** The last step of a repair; returns where the damaged log was put. */
+/** The last step of a repair. Returns where the damaged log was put. */
 export async function putRepaired(paths: StorePaths, hasLog: boolean): Promise<string | undefined> {
   const damaged = hasLog ? nextDamaged(paths) : undefined;
   if (damaged !== undefined) await rename(paths.log, damaged);
@@ -36,14 +35,13 @@ export async function putRepaired(paths: StorePaths, hasLog: boolean): Promise<s
   return damaged;
 }
 
-/** Puts the log as it was before an opening that was cut short in its place; the other one is kept too. */
+/** Restores the log from before an interrupted opening; keeps the present one aside. */
 export async function takeBack(paths: StorePaths): Promise<void> {
   if (namesIn(paths.beforeOpen).length === 0) return;
   await rename(paths.log, nextDamaged(paths));
   await rename(paths.beforeOpen, paths.log);
 }
 
-/** Lays links to all files of the log beside it. */
 export function guardLog(paths: StorePaths, files: LiveFiles): OpenGuard {
   linkFolder(paths.log, paths.linking, files);
   renameSync(paths.linking, paths.beforeOpen);
@@ -54,7 +52,7 @@ export function guardLog(paths: StorePaths, files: LiveFiles): OpenGuard {
   });
 }
 
-/** The links of an opening that was cut short: LevelDB may have worked on the log since. */
+/** The links of an interrupted opening: LevelDB may have changed the log since. */
 export function inheritedGuard(paths: StorePaths): OpenGuard | undefined {
   if (namesIn(paths.beforeOpen).length === 0) return undefined;
   return guardOver(paths, () => takeBack(paths));
@@ -63,7 +61,7 @@ export function inheritedGuard(paths: StorePaths): OpenGuard | undefined {
 function guardOver(paths: StorePaths, restore: () => Promise<void>): OpenGuard {
   return {
     keep() {
-      // First out of the way: half-deleted links must not be taken for the log as it was.
+      // Renamed first: half-deleted links must not pass for the log.
       renameSync(paths.beforeOpen, paths.discard);
       rmSync(paths.discard, { recursive: true });
     },

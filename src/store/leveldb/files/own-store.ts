@@ -1,9 +1,8 @@
 /**
- * One owner at a time, over all processes, threads and spellings of the folder's path. Nothing of the
- * store is read or written before this has succeeded. Asked in this order: the process, the kernel,
- * the socket in the folder, LevelDB's lock, the socket again, and what owner.json says of a machine
- * that cannot be asked. LevelDB's lock alone is not enough: whoever closes any descriptor of its file
- * in the owner's process drops it.
+ * Owns a store: one owner at a time, over all processes, threads and spellings of the path. Nothing
+ * of the store is read or written before. Asks in this order: this process, the kernel, the socket
+ * in the folder, LevelDB's lock, the socket again, and `owner.json` about other machines. LevelDB's
+ * lock alone is not enough: the owner's process loses it by closing any descriptor of the file.
  */
 
 import { randomUUID } from "node:crypto";
@@ -26,22 +25,21 @@ import { assertReachable, elsewhereOwned, lockedError } from "./owner.ts";
 import { takeLock, type StoreLock } from "./store-lock.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
 
-/** How a store is owned. */
 export interface OwnOptions {
-  /** Opens a store whose last owner was on another machine and did not close it. Default false. */
+  /** Open a store whose last owner ran on another machine and did not close it. Default: false. */
   readonly takeOver?: boolean | undefined;
 }
 
 export interface Ownership {
-  /** False once another owner has put its socket in the place of ours: then nothing may be written. */
+  /** False once another owner has replaced the socket: then nothing may be written. */
   isHeld(): boolean;
-  /** @throws TurnlogError `LOG_LOCKED` once it is not held any more */
+  /** @throws TurnlogError `LOG_LOCKED` once the store is not held */
   readonly assertHeld: () => void;
   release(): Promise<void>;
 }
 
 /**
- * @param paths - With the real path of a folder that is there.
+ * | @param paths - With the real path of an existing folder.
  * @throws TurnlogError `LOG_LOCKED`, `LOG_READ_ONLY`, `LOG_FULL`, `LOG_FAILED`
  */
 export async function ownStore(
@@ -53,7 +51,7 @@ export async function ownStore(
   if ("owner" in claim) throw lockedError(paths, { owner: claim.owner });
   let lock: StoreLock | undefined;
   try {
-    // Before LevelDB opens its lock file: closing it would drop the lock of a thread of this process.
+    // Before LevelDB opens its lock file: closing that would drop the lock of another thread.
     await assertSilent(paths);
     lock = await takeLock(paths);
     await assertSilent(paths);
@@ -82,7 +80,7 @@ async function assertSilent(paths: StorePaths): Promise<void> {
   if (answer.kind === "alive") throw lockedError(paths, { owner: answer.greeting });
 }
 
-/** Undefined on a file system that has no sockets, where the kernel keeps all others out. */
+/** Undefined on a file system without sockets, where the kernel excludes other processes. */
 async function publish(
   paths: StorePaths,
   greeting: Greeting,

@@ -14,12 +14,12 @@ interface Owner {
   /** ISO 8601. */
   readonly startedAt: string;
   readonly durability: Durability;
-  /** As `Machine` has them; the first release did not write them. */
+  /** As in `Machine`. The first release did not write them. */
   readonly boot?: string;
   readonly machine?: string;
 }
 
-/** `sync`: appended means on disk. `os`: survives the death of the process, not a power cut. */
+/** `sync`: an appended event is on disk. `os`: it survives the death of the process, not a power cut. */
 export type Durability = "sync" | "os";
 
 const ownerSchema: z.ZodType<Owner> = z.object({
@@ -32,8 +32,8 @@ const ownerSchema: z.ZodType<Owner> = z.object({
 });
 
 /**
- * Begins to say who writes to the store. Other machines read the draft too; in its place it also
- * says how the process wrote, should it die.
+ * Begins to write the owner. Other machines read the draft too. In place, it also tells how the
+ * process wrote, in case it dies.
  */
 export function claim({ owner }: StorePaths, durability: Durability): JsonDraft {
   const now: Owner = {
@@ -45,7 +45,7 @@ export function claim({ owner }: StorePaths, durability: Durability): JsonDraft 
   return draftJsonFile(owner, now);
 }
 
-/** How the process that had the store before was writing, when it died without closing it. */
+/** The durability of the previous owner, if it died without closing the store. */
 export function diedAs({ owner }: StorePaths): Durability | "unknown" | undefined {
   const found = readJsonFile(owner, ownerSchema);
   if (found === "none") return undefined;
@@ -56,13 +56,13 @@ export async function disclaim({ owner }: StorePaths): Promise<void> {
   await rm(owner, { force: true });
 }
 
-/** @throws TurnlogError `LOG_LOCKED` when a machine that cannot be asked may have an owner that lives */
+/** @throws TurnlogError `LOG_LOCKED` when a live owner may be on another machine */
 export function assertReachable({ dir, owner }: StorePaths): void {
   for (const file of [`${owner}.new`, owner]) {
     const found = readJsonFile(file, ownerSchema);
     if (typeof found === "string") continue;
     const { pid, host, startedAt, boot, machine } = found;
-    // The first release did not say on which machine it was: its lock decides, as it did.
+    // The first release did not record its machine: its lock decides.
     if (boot === undefined || machine === undefined) continue;
     if (!isElsewhere({ host, boot, machine })) continue;
     throw new TurnlogError(
@@ -73,7 +73,7 @@ export function assertReachable({ dir, owner }: StorePaths): void {
   }
 }
 
-/** The error for a caller that finds the store owned: by who has answered, if anybody has. */
+/** The error for a store that is owned, with the owner that answered. */
 export function lockedError(
   { dir, owner: file }: StorePaths,
   { owner, cause }: { readonly owner?: Greeting | undefined; readonly cause?: unknown },
@@ -98,7 +98,7 @@ export function lockedError(
   );
 }
 
-/** The error for an owner that has lost its store to another process. */
+/** The error for an owner that lost its store to another process. */
 export function elsewhereOwned({ dir }: StorePaths): TurnlogError {
   return new TurnlogError(
     "LOG_LOCKED",
@@ -106,7 +106,7 @@ export function elsewhereOwned({ dir }: StorePaths): TurnlogError {
   );
 }
 
-/** A file that a dead process left behind names nobody. */
+/** Whether the process that wrote the file is dead. */
 function isGone({ pid, host }: Pick<Owner, "pid" | "host">): boolean {
   if (host !== hostname()) return false;
   try {

@@ -1,4 +1,4 @@
-/** `store.json`: the folder is ours, and its log had certainly reached this place in the chain. */
+/** `store.json`: marks the folder as a store, and tells how far its log had certainly come. */
 
 import { z } from "zod";
 import { TurnlogError, assertKnownFormat } from "../../../events/index.ts";
@@ -14,7 +14,7 @@ export interface StoreFile {
   /** Counts repairs: a mark of another generation says nothing about this log. */
   readonly generation: number;
   readonly reached: ChainMark;
-  /** Of the tables that there were when the store was last closed. */
+  /** Checksums of the tables at the last close. */
   readonly tables?: TableSums;
 }
 
@@ -46,8 +46,8 @@ export function assertStoreFormat(said: unknown, dir: string): void {
 }
 
 /**
- * The last global position that a store had when it was closed, without opening it: a file beside
- * the log says so. What a process has written that has not closed it yet is not known to anybody else.
+ * The last global position of a store at its last close, from a file beside the log; the store is
+ * not opened. Later writes of a process that still has it open are not counted.
  * @throws TurnlogError as `readStoreFile`
  */
 export async function storeReached(dir: string): Promise<number> {

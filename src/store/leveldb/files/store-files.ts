@@ -1,4 +1,4 @@
-/** Looks at a store's files, without opening anything and without changing anything. */
+/** Checks a store's files by name. Opens and changes nothing. */
 
 import { readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -6,7 +6,7 @@ import { TurnlogError, hasCode } from "../../../events/index.ts";
 import type { StoreFile } from "./store-file.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
 
-/** @throws TurnlogError `LOG_FOREIGN` when the folder holds something that is not a store */
+/** @throws TurnlogError `LOG_FOREIGN` when the folder contains something else than a store */
 export function assertOurs(paths: StorePaths): void {
   const { dir } = paths;
   if (kindOf(dir) === "other") throw foreign(dir, "it is a file");
@@ -36,8 +36,8 @@ export function assertFinished({ dir, unfinished }: StorePaths, names: readonly 
 }
 
 /**
- * Parts of a store count, and a database of something else: what is wrong with them is said by who looks closer.
- * @throws TurnlogError `LOG_NOT_FOUND` when there is no store in the folder
+ * Parts of a store count as one, and so do other databases; later checks report what is wrong.
+ * @throws TurnlogError `LOG_NOT_FOUND` when the folder contains no store
  */
 export function assertThere({ dir }: StorePaths): void {
   const names = namesIn(dir);
@@ -49,10 +49,10 @@ export function assertThere({ dir }: StorePaths): void {
   );
 }
 
-/** LevelDB's files that hold rows. */
+/** LevelDB's files that contain rows. */
 const DATA = /\.(ldb|sst|log)$/;
 
-/** Whether there is a file in which an event could be, also of an opening or a repair that was cut short. */
+/** Whether any file may contain events, also of an interrupted opening or repair. */
 export function hasEvents({ log, beforeOpen, repaired }: StorePaths): boolean {
   return [log, beforeOpen, repaired].some((folder) =>
     namesIn(folder).some((name) => DATA.test(name)),
@@ -60,8 +60,8 @@ export function hasEvents({ log, beforeOpen, repaired }: StorePaths): boolean {
 }
 
 /**
- * What can be said of a store that has lost its log: whoever opens it and whoever repairs it say the same.
- * @param store - Left out where `store.json` cannot be read.
+ * The error for a store without its log, the same for opening and repair.
+ * @param store - Left out if `store.json` cannot be read.
  */
 export function logGone({ dir, log }: StorePaths, store?: StoreFile): TurnlogError {
   const had = store === undefined ? "" : ` (it had ${store.reached.position})`;
@@ -74,7 +74,7 @@ export function logGone({ dir, log }: StorePaths, store?: StoreFile): TurnlogErr
 
 /**
  * Whether LevelDB has to create the log.
- * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take what is left of a log for a new one
+ * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take the rest of a log for a new one
  */
 export function isUnused(paths: StorePaths, store: StoreFile): boolean {
   const { log } = paths;

@@ -1,6 +1,6 @@
 /**
- * One process at a time. LevelDB's file lock dies with its process, but LevelDB takes it only while
- * it already rewrites the folder. So the lock of an empty LevelDB beside the log is taken first.
+ * One process at a time, by LevelDB's lock, which ends with its process. LevelDB takes its lock
+ * only while it rewrites the folder, so an empty LevelDB beside the log is locked first.
  */
 
 import { existsSync } from "node:fs";
@@ -36,8 +36,8 @@ async function openLock(paths: StorePaths, mayClear: boolean): Promise<LevelDb> 
 }
 
 /**
- * A power cut can leave the lock's LevelDB unreadable. All its files are worth nothing but `LOCK`,
- * which stays: whoever holds it goes on holding it.
+ * A power cut can leave the lock's LevelDB unreadable. `LOCK` stays, since its holder needs it; the
+ * other files contain nothing.
  */
 async function clearLock({ lock }: StorePaths): Promise<void> {
   for (const name of namesIn(lock)) {

@@ -1,20 +1,20 @@
 /**
- * What lies in the folder of a store.
+ * The names in a store's folder.
  *
- *   store.json        says that the folder is ours, and what the log had certainly reached
- *   backup.unfinished as long as a backup is written into the folder, or after one was killed
- *   owner.json        who writes to it
- *   owner.sock        who has it open listens here (owner-<n>.sock: about to be put there)
- *   lock/             an empty LevelDB of which only the file lock matters
+ *   store.json        marks the folder as a store; how far the log had certainly come
+ *   backup.unfinished marks a backup that is being written, or was killed
+ *   owner.json        who writes to the store
+ *   owner.sock        the owner listens here (owner-<n>.sock: before its rename)
+ *   lock/             an empty LevelDB, used for its file lock only
  *   log/              the events
- *   log.new           an empty file as long as the log is made, and nothing is in it
- *   log.reading/      links to the files of the log, for who only reads
+ *   log.new           an empty file while the log is created
+ *   log.reading/      links to the files of the log, for reading only
  *   blobs/            large content, each once, under its digest
- *   blobs.damaged/    altered ones that repair found, kept for good
- *   log.before-open/  links to the files of log/ as they were, until opening has succeeded
- *   log.repaired/     a finished repair that is not in its place yet
- *   log.damaged-<n>/  what repair found, kept for good
- *   log.discard/, log.linking/, log.repairing/   unfinished or finished business, deleted
+ *   blobs.damaged/    altered blobs that repair set aside, kept for good
+ *   log.before-open/  links to the files of log/, until opening has succeeded
+ *   log.repaired/     a finished repair before its rename
+ *   log.damaged-<n>/  a log before its repair, kept for good
+ *   log.discard/, log.linking/, log.repairing/   left over, deleted at the next opening
  */
 
 import { readdirSync } from "node:fs";
@@ -62,9 +62,8 @@ export function storePaths(dir: string): StorePaths {
 }
 
 /**
- * The names in a folder; none when there is no such folder. Not asynchronous, as is all that opening
- * a store does with names and small files: some ten microseconds each, where a round trip to the
- * thread pool is more than a hundred, and there are some fifteen of them, one after the other.
+ * The names in a folder; empty if it does not exist. Synchronous, as all small reads of an opening
+ * are: ten microseconds each, against more than a hundred for the thread pool, some fifteen times.
  */
 export function namesIn(folder: string): readonly string[] {
   try {
@@ -75,7 +74,6 @@ export function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** A name for the next damaged log that is kept. */
 export function nextDamaged({ dir }: StorePaths): string {
   const numbers = namesIn(dir).map((name) => Number(/^log\.damaged-(\d+)$/.exec(name)?.[1] ?? 0));
   return join(dir, `log.damaged-${Math.max(0, ...numbers) + 1}`);

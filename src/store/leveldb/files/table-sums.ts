@@ -1,7 +1,6 @@
 /**
- * What LevelDB's tables were when the store was closed: a checksum of each whole file, by native
- * code. The next opening compares it, instead of looking at every block. Tables never change; one
- * whose number was given to another file has another sum, and is looked at.
+ * Checksums of LevelDB's tables at the last close. The next opening compares them instead of
+ * checking every block. A table never changes; a reused number shows by another sum.
  */
 
 import { basename } from "node:path";
@@ -13,7 +12,7 @@ export type TableSums = Readonly<Record<string, number>>;
 
 export const tableSumsSchema: z.ZodType<TableSums> = z.record(z.string(), z.int().nonnegative());
 
-/** The sums of these tables; those that are known are not read again. */
+/** The sums of these tables. Known ones are not computed again. */
 export async function sumTables(tables: readonly LogFile[], known: TableSums): Promise<TableSums> {
   const sums: Record<string, number> = {};
   for (const { path } of tables) {
@@ -23,7 +22,7 @@ export async function sumTables(tables: readonly LogFile[], known: TableSums): P
   return sums;
 }
 
-/** Whether a table is, to the byte, what it was when the store was closed. */
+/** Whether a table is unchanged since the store was closed. */
 export function isAsClosed(path: string, bytes: Uint8Array, sums: TableSums): boolean {
   return sums[basename(path)] === crc32(bytes);
 }

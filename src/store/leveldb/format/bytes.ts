@@ -1,4 +1,4 @@
-/** Reads numbers as LevelDB writes them. Reading behind the end gives zeros: lengths are checked by whoever reads. */
+/** Reads numbers as LevelDB writes them. Reads behind the end return zeros: callers check lengths. */
 
 export function fixed32(bytes: Uint8Array, at: number): number {
   const [one = 0, two = 0, three = 0, four = 0] = [
@@ -10,12 +10,12 @@ export function fixed32(bytes: Uint8Array, at: number): number {
   return (one | (two << 8) | (three << 16) | (four << 24)) >>> 0;
 }
 
-/** Seven bytes are enough for every sequence number there can be, and exact in a double up to 2⁵³. */
+/** Seven bytes hold every sequence number, exact in a double up to 2⁵³. */
 export function fixed56(bytes: Uint8Array, at: number): number {
   return fixed32(bytes, at) + (fixed32(bytes, at + 4) & 0xffffff) * 2 ** 32;
 }
 
-/** Walks through bytes that hold variable-length numbers and strings. */
+/** Reads variable-length numbers and strings one after the other. */
 export class Cursor {
   readonly bytes: Uint8Array;
   at: number;
@@ -42,7 +42,7 @@ export class Cursor {
     return value;
   }
 
-  /** That many bytes; fewer only at the end. */
+  /** The next bytes; fewer only at the end. */
   take(length: number): Uint8Array {
     const from = this.at;
     this.at = Math.min(this.end, from + length);

@@ -1,9 +1,9 @@
-/** CRC-32C (Castagnoli), with which LevelDB seals its records and blocks; Node has only the other CRC-32. */
+/** CRC-32C (Castagnoli), the checksum of LevelDB's records and blocks. Node has only CRC-32. */
 
 const POLYNOMIAL = 0x82f63b78;
 const MASK_DELTA = 0xa282ead8;
 
-/** Eight tables of 256, so that eight bytes go in at once: three times as fast as byte by byte. */
+/** Eight tables, to process eight bytes at once: three times as fast as byte by byte. */
 const tables: Int32Array = makeTables();
 
 function makeTables(): Int32Array {
@@ -22,7 +22,7 @@ function makeTables(): Int32Array {
   return made;
 }
 
-/** Continues a CRC over the bytes from a place up to another; begin with -1, end with `~`. */
+/** Continues a CRC over a range of bytes. Begins with -1, ends with `~`. */
 export function extendCrc32c(crc: number, bytes: Uint8Array, from: number, to: number): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset + from, to - from);
   const eights = view.byteLength - 7;
@@ -47,13 +47,12 @@ export function extendCrc32c(crc: number, bytes: Uint8Array, from: number, to: n
   return value;
 }
 
-/** As LevelDB stores a CRC: one over data that holds CRCs itself is weak, so it is rotated and shifted. */
+/** LevelDB's stored form of a CRC, rotated and shifted, since a CRC over data with CRCs is weak. */
 export function maskCrc32c(crc: number): number {
   const value = ~crc >>> 0;
   return (((value >>> 15) | (value << 17)) + MASK_DELTA) >>> 0;
 }
 
-/** The stored form of the CRC of the bytes from a place up to another. */
 export function maskedCrc32c(bytes: Uint8Array, from: number, to: number): number {
   return maskCrc32c(extendCrc32c(-1, bytes, from, to));
 }

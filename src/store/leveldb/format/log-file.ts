@@ -1,6 +1,6 @@
 /**
- * LevelDB's log files, its manifest among them: blocks of 32 KB with records of CRC (4 bytes),
- * length (2), kind (1) and content. A batch that does not fit in a block is cut into pieces.
+ * LevelDB's log files, including its manifest: blocks of 32 KB with records of CRC (4 bytes),
+ * length (2), kind (1) and content. A batch that does not fit into a block is split.
  */
 
 import { fixed32, fixed56, Cursor } from "./bytes.ts";
@@ -16,28 +16,28 @@ const kinds = { whole: 1, first: 2, middle: 3, last: 4 } as const;
 interface PhysicalRecord {
   readonly kind: number;
   readonly content: Uint8Array;
-  /** Where the bytes before it stop being good, when they do. */
+  /** The offset of damage before this record, if there is any. */
   readonly bad: number | undefined;
 }
 
-/** Where the first bad record is that a good batch follows; a bad end is what a crash leaves. */
+/** The first damage that a good batch follows. Damage at the end is what a crash leaves. */
 export function damageInLog(file: Uint8Array): FileDamage | undefined {
   let bad: number | undefined;
   for (const record of recordsOf(file)) {
     bad ??= record.bad;
-    // The other kinds may belong to a batch that was being written when everything stopped.
+    // Later pieces may belong to a batch that was being written during the crash.
     const begins = record.kind === kinds.whole || record.kind === kinds.first;
     if (bad !== undefined && begins) return { offset: bad };
   }
   return undefined;
 }
 
-/** All rows of all batches that are whole. */
+/** All rows of all complete batches. */
 export function* rowsOfLog(file: Uint8Array): Generator<FileRow> {
   for (const batch of contentsOf(file)) yield* rowsOfBatch(batch);
 }
 
-/** What was written at a time, put together from its pieces; what is not whole is left out. */
+/** The contents of complete records, joined from their pieces. */
 export function* contentsOf(file: Uint8Array): Generator<Uint8Array> {
   let pieces: Uint8Array[] | undefined;
   for (const { kind, content, bad } of recordsOf(file)) {
@@ -59,7 +59,7 @@ function* recordsOf(file: Uint8Array): Generator<PhysicalRecord> {
       const length = goodLength(file, at, end);
       if (length === undefined) {
         bad ??= at;
-        // Its length cannot be trusted: the next good record may begin anywhere.
+        // The length is not reliable: the next good record may begin anywhere.
         at++;
         continue;
       }
@@ -74,7 +74,7 @@ function* recordsOf(file: Uint8Array): Generator<PhysicalRecord> {
   }
 }
 
-/** The length of the content of the record at a place, when there is a good one. */
+/** The length of the content of a good record; undefined if it is damaged. */
 function goodLength(file: Uint8Array, at: number, end: number): number | undefined {
   const kind = file[at + 6] ?? 0;
   const length = (file[at + 4] ?? 0) | ((file[at + 5] ?? 0) << 8);
@@ -83,7 +83,7 @@ function goodLength(file: Uint8Array, at: number, end: number): number | undefin
   return fixed32(file, at) === maskedCrc32c(file, at + HEADER - 1, to) ? length : undefined;
 }
 
-/** A batch: the number of its first row (8 bytes), how many there are (4), then the rows. */
+/** A batch: the sequence number of its first row (8 bytes), their count (4), then the rows. */
 function* rowsOfBatch(batch: Uint8Array): Generator<FileRow> {
   let sequence = fixed56(batch, 0);
   const cursor = new Cursor(batch, BATCH_HEADER);

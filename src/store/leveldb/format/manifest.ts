@@ -1,6 +1,6 @@
 /**
- * LevelDB's manifest: a log of edits, which say together what tables there are. A table that it
- * does not name was being written when the process died, or is about to be deleted.
+ * LevelDB's manifest: a log of edits that together list the tables. Other table files were being
+ * written when the process died, or are about to be deleted.
  */
 
 import { Cursor } from "./bytes.ts";
@@ -17,10 +17,10 @@ const tags = {
   previousLogNumber: 9,
 } as const;
 
-/** Which files belong to the database, by their numbers. */
+/** The files of the database, by number. */
 export interface Manifest {
   readonly tables: ReadonlySet<number>;
-  /** Log files from this number on, and `previousLog`, hold what is in no table yet. */
+  /** Log files from this number on, and `previousLog`, contain rows that are not in tables. */
   readonly firstLog: number;
   readonly previousLog: number;
 }
@@ -70,7 +70,7 @@ function apply(edit: Uint8Array, draft: Draft): void {
         skipString(cursor);
         break;
       default:
-        // LevelDB refuses such a manifest itself, and says so.
+        // LevelDB refuses this manifest itself.
         return;
     }
   }

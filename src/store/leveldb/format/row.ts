@@ -1,19 +1,18 @@
-/** What LevelDB's files hold, and where they do not. */
+/** Rows and damage in LevelDB's files. */
 
-/** A row with its version. */
 export interface FileRow {
   readonly key: string;
-  /** LevelDB numbers all its writes: of two rows under one key the later one counts. */
+  /** LevelDB numbers its writes: the highest number of a key counts. */
   readonly sequence: number;
-  /** Undefined where the row deletes the key. */
+  /** Undefined if the row deletes the key. */
   readonly value: string | undefined;
 }
 
-/** A place in a file where it is not what LevelDB wrote. */
+/** Where a file is damaged. */
 export interface FileDamage {
   /** In bytes, from the beginning of the file. */
   readonly offset: number;
-  /** The last good key before it, where rows are concerned. */
+  /** The last good key before the damage, in a table. */
   readonly after?: string;
 }
 

@@ -2,7 +2,6 @@
 
 import { Cursor } from "./bytes.ts";
 
-/** The content of a packed block whose checksum was right. */
 export function unpackSnappy(packed: Uint8Array): Uint8Array {
   const cursor = new Cursor(packed);
   const unpacked = new Uint8Array(cursor.varint());
@@ -15,7 +14,7 @@ export function unpackSnappy(packed: Uint8Array): Uint8Array {
       length += literal.length;
     } else {
       const { size, distance } = copyOf(cursor, tag);
-      // Byte by byte: a copy may reach into what it writes.
+      // Byte by byte: a copy may overlap its own output.
       for (let count = 0; count < size; count++, length++)
         unpacked[length] = unpacked[length - distance] ?? 0;
     }

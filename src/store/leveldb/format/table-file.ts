@@ -1,7 +1,7 @@
 /**
- * LevelDB's tables: blocks of rows, a block of filters, an index, a footer; each block with a kind
- * (1 byte) and a CRC (4 bytes) behind it. LevelDB itself does not check the CRCs of the rows, and
- * its build for Node ends the process when altered ones break its expectations.
+ * LevelDB's tables: blocks of rows, filters, an index and a footer; behind each block a kind (1
+ * byte) and a CRC (4 bytes). LevelDB does not check these CRCs, and its build for Node ends the
+ * process when altered rows break its assumptions.
  */
 
 import { Cursor, fixed32, fixed56 } from "./bytes.ts";
@@ -15,7 +15,7 @@ const MAGIC_LOW = 0x8b80fb57;
 const MAGIC_HIGH = 0xdb477524;
 const INTERNAL_KEY_TAIL = 8;
 
-/** Where a block lies, without its trailer. */
+/** A block, without its trailer. */
 interface Handle {
   readonly offset: number;
   readonly size: number;
@@ -26,7 +26,7 @@ interface Entry {
   readonly value: Uint8Array;
 }
 
-/** Where a table is altered first; undefined when every block of it is good. */
+/** The first damage of a table; undefined if every block is good. */
 export function damageInTable(file: Uint8Array): FileDamage | undefined {
   const footer = footerOf(file);
   if (footer === undefined) return { offset: Math.max(0, file.length - FOOTER) };
@@ -68,7 +68,7 @@ export function* rowsOfTable(file: Uint8Array): Generator<FileRow> {
   }
 }
 
-/** By the index; where that is not good, one after the other as long as they are good. */
+/** Finds blocks by the index; if that is damaged, one after the other while they are good. */
 function* dataBlocks(file: Uint8Array): Generator<Handle> {
   const index = footerOf(file)?.index;
   if (index !== undefined && isGood(file, index)) {
@@ -87,7 +87,7 @@ function* dataBlocks(file: Uint8Array): Generator<Handle> {
   }
 }
 
-/** The CRC says where a block ends: behind it stands the one of all that went before. */
+/** A block ends where the CRC of all bytes before it follows. */
 function sizeOfBlockAt(file: Uint8Array, offset: number): number | undefined {
   let crc = -1;
   for (let at = offset; at + TRAILER <= file.length; at++) {
@@ -115,7 +115,7 @@ function isGood(file: Uint8Array, { offset, size }: Handle): boolean {
   return fixed32(file, end + 1) === maskedCrc32c(file, offset, end + 1);
 }
 
-/** The entries of a good block: each key leaves out what it has in common with the one before. */
+/** The entries of a good block: each key leaves out the prefix that it shares with the one before. */
 function* entriesOf(file: Uint8Array, { offset, size }: Handle): Generator<Entry> {
   const stored = file.subarray(offset, offset + size);
   const block = file[offset + size] === 1 ? unpackSnappy(stored) : stored;

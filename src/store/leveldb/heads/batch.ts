@@ -1,4 +1,4 @@
-/** Events of any number of sessions that are written together: in LevelDB's terms one write. */
+/** One write of LevelDB: queued events of any number of sessions, with the promises of their appends. */
 
 import type { TurnlogError, Appended } from "../../../events/index.ts";
 import { CommitBuilder, type Database, type WriteBatch } from "../rows/index.ts";
@@ -15,9 +15,9 @@ export class Batch implements PendingBatch {
   readonly rows: WriteBatch;
   readonly record: CommitBuilder;
   readonly shares: BatchShare[] = [];
-  /** The size of its rows, roughly: characters. */
+  /** The approximate size of its rows, in characters. */
   size = 0;
-  /** Whether all index rows are right when it is written. */
+  /** Whether it brings all index rows up to date. */
   indexesAll = false;
   readonly #promised: Promised[] = [];
   #outcome: "open" | "written" | TurnlogError = "open";
@@ -55,7 +55,7 @@ export class Batch implements PendingBatch {
     this.size += key.length;
   }
 
-  /** Resolves when the batch is written, at once when it is already. */
+  /** Resolves when the batch is written, or rejects with its failure. */
   promise(appended: Appended): Promise<Appended> {
     if (this.#outcome === "written") return Promise.resolve(appended);
     if (this.#outcome !== "open") return Promise.reject(this.#outcome);

@@ -1,4 +1,4 @@
-/** Makes appends idempotent: finds out whether events with these ids are in the session already. */
+/** Makes appends idempotent: finds earlier events with the same ids in the session. */
 
 import {
   idOf,
@@ -12,7 +12,6 @@ import type { Head, PendingBatch } from "./head.ts";
 import type { Lineage } from "./lineage.ts";
 import { z } from "zod";
 
-/** Position in the session and over all sessions. */
 export const placeSchema: z.ZodType<readonly [position: number, globalPosition: number]> = z.tuple([
   z.int().positive(),
   z.int().positive(),
@@ -30,9 +29,9 @@ export interface IdSource {
 }
 
 /**
- * What an earlier append of the same events returned, or undefined when none of their ids is there.
- * The ids of events that a fork shares are there; `link` is that of a fork which is about to be made.
- * @throws TurnlogError `EVENT_ID_CONFLICT` when only some are there, or one id is used twice
+ * What an earlier append of the same events returned, or undefined if none of their ids is known.
+ * Ids of shared events count. `link` is the link of a fork that is about to be created.
+ * @throws TurnlogError `EVENT_ID_CONFLICT` when only some ids are known, or one id is used twice
  */
 export async function findIds(
   source: IdSource,
@@ -49,7 +48,7 @@ export async function findIds(
   );
   const places = found.filter((place) => place !== undefined);
   if (places.length === 0) return undefined;
-  // A fork that is not there yet cannot have been made by the events that it will share.
+  // The events that a new fork will share cannot have created it.
   if (places.length < ids.length || head.revision === 0)
     throw conflict(head, "some of its events are in the session already, some are not", ids);
   const last = places.reduce((one, other) => (other.position > one.position ? other : one));
@@ -63,7 +62,7 @@ export async function findIds(
   };
 }
 
-/** Where an event with this id is: in the session itself, or in what it shares. */
+/** The event with this id, in the session itself or in the events that it shares. */
 async function find(
   { database, lineage }: IdSource,
   { session }: Head,

@@ -1,32 +1,31 @@
-/** What the writer knows of a session that is in use: its last position, written and queued. */
+/** A head: what the writer knows of one session in use, above all its last position. */
 
 import type { Appended, ForkPoint } from "../../../events/index.ts";
 import type { LiveTail } from "./live-tail.ts";
 import type { LooseRows } from "./loose-rows.ts";
 
-/** A batch that is not written yet. */
 export interface PendingBatch {
-  /** Resolves when it is written. */
+  /** Resolves when the batch is written. */
   promise(appended: Appended): Promise<Appended>;
 }
 
-/** Where an event stands: its position in the session and over all sessions. */
+/** The positions of an event in its session and over all sessions. */
 interface Place {
   readonly position: number;
   readonly globalPosition: number;
-  /** The batch that writes it, as long as it is not written. */
+  /** The batch that will write it. */
   readonly batch: PendingBatch;
 }
 
-/** What a batch does to one session. */
+/** A batch's changes of one session. */
 export interface BatchShare {
   readonly batch: PendingBatch;
   readonly head: Head;
   /** The session's index in the commit record. */
   readonly index: number;
-  /** Whether these are the first events of its own. */
+  /** Whether the batch contains the first events that the session owns. */
   readonly isFirst: boolean;
-  /** The session's last position and its time when the batch is written. */
+  /** The session's last position, and the time of that event, once the batch is written. */
   revision: number;
   updatedAt: number;
   /** Ids of events in this batch. */
@@ -35,35 +34,35 @@ export interface BatchShare {
 
 export interface Head {
   readonly session: string;
-  /** The beginning of its events' keys. */
+  /** The prefix of its events' keys. */
   readonly prefix: string;
-  /** Settles when the head was read from the store; until then only `append`s in line know of it. */
+  /** Settles when the head is read from the store. Until then only waiting appends use it. */
   readonly loaded: Promise<void>;
   ready: boolean;
-  /** Its name is used up, and it has nothing any more. */
+  /** The session was deleted: its name cannot be used again. */
   isDeleted: boolean;
-  /** Somebody is about to delete it, or thins it: what depends on it waits for the end of its line. */
+  /** A deletion or a trimming has the session to itself: other changes wait for the end of `line`. */
   isLeaving: boolean;
-  /** The last position, including what is queued. */
+  /** The last position, including queued events. */
   revision: number;
-  /** The last position that is written. */
+  /** The last written position. */
   committed: number;
   createdAt: number;
-  /** Of the last event that is written. */
+  /** The time of the last written event. */
   updatedAt: number;
-  /** Of a fork, where it branches off: its own events begin behind. */
+  /** Where a fork branches off: its own events begin behind this position. */
   link: ForkPoint | undefined;
   /** Its part of the batch that it last wrote to. */
   share: BatchShare | undefined;
-  /** Batches with events of this session that are not written yet. */
+  /** How many batches with events of this session are not written yet. */
   batches: number;
-  /** Ends when the appends that wait for something have been queued. */
+  /** Settles when every waiting append is queued. */
   line: Promise<void>;
   waiting: number;
-  /** Where events with an id stand that are queued and not written yet. */
+  /** Queued events with an id, by id. */
   readonly ids: Map<string, Place>;
   /** Rows of the block that is being written. */
   readonly loose: LooseRows;
-  /** Where subscribers are handed live events. */
+  /** Feeds live events to subscribers. */
   tail: LiveTail | undefined;
 }

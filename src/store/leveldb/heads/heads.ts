@@ -1,7 +1,6 @@
 /**
- * What the writer knows of each session that is in use: its last position, written and queued.
- * Sessions not written lately are forgotten and read again from their index row, and from what is
- * known of those whose row is behind.
+ * The heads of all sessions in use. A session that was not written lately is dropped, and read
+ * again from its index row and from the commits that the row does not count yet.
  */
 
 import { TurnlogError, parseSessionId } from "../../../events/index.ts";
@@ -26,7 +25,7 @@ import {
 import type { Head } from "./head.ts";
 import type { IndexRows } from "./index-rows.ts";
 
-/** How many heads are remembered, some hundred bytes each. */
+/** The number of heads in memory, some hundred bytes each. */
 const CAPACITY = 4096;
 const done: Promise<void> = Promise.resolve();
 
@@ -43,43 +42,43 @@ export class Heads {
     this.#index = index;
   }
 
-  /** @throws TurnlogError `INVALID_INPUT` for a name that no session can have */
+  /** @throws TurnlogError `INVALID_INPUT` for an invalid session id */
   of(session: string): Head {
     return this.#heads.get(session) ?? this.#load(parseSessionId(session));
   }
 
-  /** The head, where it is known already. */
+  /** The head, if it is loaded. */
   known(session: string): Head | undefined {
     const head = this.#heads.get(session);
     return head?.ready === true ? head : undefined;
   }
 
-  /** The head, once it is known. */
+  /** The head, once it is loaded. */
   async load(session: string): Promise<Head> {
     const head = this.of(session);
     if (!head.ready) await head.loaded;
     return head;
   }
 
-  /** The head, where it is known and nobody is about to delete the session. */
+  /** The head, if it is loaded and no deletion or trimming has the session to itself. */
   staying(session: string): Head | undefined {
     const head = this.known(session);
     return head?.isLeaving === true ? undefined : head;
   }
 
-  /** Resolves when the head was read, and whoever was about to delete the session has done so or not. */
+  /** Resolves when the head is loaded and no deletion or trimming has the session to itself. */
   async settled(session: string): Promise<void> {
     const head = await this.load(session);
     if (head.isLeaving) await head.line;
   }
 
-  /** Nobody follows the session any more. */
+  /** Removes the tail of a session that has no more subscribers. */
   detach(session: string): void {
     const head = this.#heads.get(session);
     if (head !== undefined) head.tail = undefined;
   }
 
-  /** Forgets everything, so that the store is asked again. */
+  /** Drops all heads, so that they are read from the store again. */
   clear(): void {
     this.#heads.clear();
   }
@@ -118,13 +117,13 @@ export class Heads {
     };
     this.#heads.set(session, head);
     head.loaded.catch(() => {
-      // Whoever waits for it is told; the next one shall ask the store again.
+      // Waiting callers get the error; the next caller reads the store again.
       if (this.#heads.get(session) === head) this.#heads.delete(session);
     });
     return head;
   }
 
-  /** Drops the older half, except the heads that somebody is writing to. */
+  /** Drops the older half, except heads that are being written to. */
   #forget(): void {
     let excess = this.#heads.size - CAPACITY / 2;
     for (const [session, head] of this.#heads) {
@@ -133,7 +132,7 @@ export class Heads {
       this.#heads.delete(session);
       excess--;
     }
-    // Where most are busy, looking at all of them again pays only when there are twice as many.
+    // If most heads are busy, the next scan pays only when their number has doubled.
     this.#limit = Math.max(CAPACITY, 2 * this.#heads.size);
   }
 }
@@ -142,10 +141,10 @@ type Known = IndexEntry & Pick<Head, "isDeleted">;
 
 const nothing = { revision: 0, createdAt: 0, updatedAt: 0, link: undefined } as const;
 
-/** Asks the index row, or what is known beyond it, and the last event, which must agree. */
+/** Reads the index row, or newer knowledge in memory, and the last event. Both must agree. */
 async function readHead(database: Database, session: string, rows: IndexRows): Promise<Known> {
   const prefix = eventPrefix(session);
-  // Asked first: the row may be written while it is read.
+  // Read first: the row may be written meanwhile.
   const known = rows.of(session);
   try {
     const [row, last] = await Promise.all([

@@ -1,17 +1,17 @@
 /**
- * When index rows are written: with a session's first events, and later for many commits at once, as
- * those name the events that they wrote. In between the heads here know where sessions end; after a
- * kill the commits do (`index-catch-up.ts`). Kept by the committer, asked by who reads index rows.
+ * Decides when index rows are written: with a session's first events, and later for many commits at
+ * once. Until then the heads know where sessions end; after a kill the commit records do
+ * (`index-catch-up.ts`). The committer owns it; readers of index rows ask it.
  */
 
 import { type WriteBatch, indexRow, type IndexEntry } from "../rows/index.ts";
 import type { BatchShare, Head } from "./head.ts";
 
-/** Of so many sessions at most: writing their rows takes some milliseconds. */
+/** The most sessions whose rows may be behind: writing them takes some milliseconds. */
 const MOST = 4096;
 
 export class IndexRows {
-  /** Whose row is behind what is written. */
+  /** Sessions whose index row is behind. */
   readonly #behind = new Map<string, Head>();
 
   get isDue(): boolean {
@@ -23,17 +23,17 @@ export class IndexRows {
     return this.#behind.get(session);
   }
 
-  /** The same of all sessions, for whoever reads rows from now on, some of which may be behind no more. */
+  /** What is known of all sessions whose rows may be behind, now or later. */
   get all(): ReadonlyMap<string, Pick<Head, "committed" | "updatedAt">> {
     return new Map(this.#behind);
   }
 
-  /** Adds the rows of sessions that begin with a batch. */
+  /** Adds the rows of sessions that begin in this batch. */
   begin(rows: Pick<WriteBatch, "put">, shares: readonly BatchShare[]): void {
     for (const share of shares) if (share.isFirst) put(rows, share.head, share);
   }
 
-  /** Adds the rows of all sessions that are behind when a batch is written. */
+  /** Adds the rows of all sessions that are behind. */
   catchUp(rows: Pick<WriteBatch, "put">, shares: readonly BatchShare[]): void {
     const own = new Set<string>();
     for (const share of shares) {
@@ -46,7 +46,7 @@ export class IndexRows {
     }
   }
 
-  /** A batch is written, with the rows of all sessions or only of those that begin. */
+  /** Notes that a batch is written, with all index rows or only those of new sessions. */
   written(shares: readonly BatchShare[], all: boolean): void {
     if (all) this.#behind.clear();
     else for (const { head, isFirst } of shares) if (!isFirst) this.#behind.set(head.session, head);

@@ -1,4 +1,4 @@
-/** The newest state of each session in memory: its last position, its lineage, rows not merged yet. */
+/** The newest state of each session in memory: last position, lineage, rows that are not merged yet. */
 
 export { Batch } from "./batch.ts";
 export { conflict, findIds, placeSchema } from "./event-ids.ts";

@@ -1,7 +1,7 @@
 /**
- * Which sessions a fork shares its events with. Every session owns the events behind its link; the
- * ones before are stored under the names of those that it branches off, each up to a position.
- * Walked from the session itself backwards, and no further than its caller reads.
+ * The sessions whose events a fork shares. A session owns the events behind its link; earlier ones
+ * are stored under the names of its ancestors, each up to a position. Walks from the session
+ * backwards, and only as far as the caller reads.
  */
 
 import type { TurnlogError, ForkPoint } from "../../../events/index.ts";
@@ -16,7 +16,7 @@ import {
 import type { Head } from "./head.ts";
 import type { Heads } from "./heads.ts";
 
-/** Events of a session that are stored under one name, both ends included; none where `from` is behind `to`. */
+/** Events of a session that are stored under one name, both ends included. Empty if `from` > `to`. */
 export interface Stretch {
   readonly owner: string;
   readonly from: number;
@@ -33,8 +33,8 @@ export class Lineage {
   }
 
   /**
-   * The stretches of a session, newest first: its own, then those that it shares.
-   * @throws TurnlogError `LOG_DAMAGED` when one of those that it branches off cannot be found
+   * The stretches of a session, newest first: its own, then the shared ones.
+   * @throws TurnlogError `LOG_DAMAGED` when an ancestor cannot be found
    */
   async *of(
     session: string,
@@ -56,17 +56,17 @@ export class Lineage {
     }
   }
 
-  /** What is known of a session in memory, where it is known. */
+  /** The head of a session, if it is loaded. */
   known(session: string): Head | undefined {
     return this.#heads.known(session);
   }
 
-  /** Where a session branches off at this moment. */
+  /** Where a session branches off now. */
   async linkOf(session: string): Promise<ForkPoint | undefined> {
     return (await this.#heads.load(session)).link;
   }
 
-  /** By its index row alone: damage elsewhere in it is no matter for those who share other events. */
+  /** Reads the index row only: other damage in an ancestor does not matter to its forks. */
   async #linkOf(owner: string, session: string, position: number): Promise<ForkPoint | undefined> {
     const head = this.#heads.known(owner);
     if (head !== undefined) return head.link;
@@ -82,7 +82,7 @@ export class Lineage {
   }
 }
 
-/** The position of the first event that is a session's own. */
+/** The position of the first event that a session owns. */
 export function ownFrom(link: ForkPoint | undefined): number {
   return (link?.position ?? 0) + 1;
 }

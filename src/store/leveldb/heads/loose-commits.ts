@@ -1,11 +1,11 @@
 /**
- * Commit records of batches that follow each other, to be merged into one: a stream that comes
- * slowly makes a batch of each delta, and the record is larger than the delta. Kept by the committer.
+ * Collects commit records of successive batches, to merge them into one: a slow stream makes a
+ * batch of each delta, and the record is larger than the delta. The committer owns it.
  */
 
 import { CommitBuilder, type FinishedCommit } from "../rows/index.ts";
 
-/** How many records become one, and how many events one may tell of, unless a batch was larger. */
+/** The most records in one, and the most events, unless a single batch had more. */
 const RECORDS = 64;
 const EVENTS = 4096;
 
@@ -14,7 +14,7 @@ interface Loose {
   readonly finished: FinishedCommit;
 }
 
-/** One record, and the keys of those that it takes the place of beside its own. */
+/** The merged record, and the keys of the other records that it replaces. */
 export interface MergedCommits {
   readonly key: string;
   readonly row: string;
@@ -29,19 +29,19 @@ export class LooseCommits {
     return this.#loose.length >= RECORDS || this.#events >= EVENTS;
   }
 
-  /** The record that follows those before. */
+  /** Adds the record that follows the collected ones. */
   add(record: CommitBuilder, finished: FinishedCommit): void {
     this.#loose.push({ record, finished });
     this.#events += record.count;
   }
 
-  /** Leaves the records so far as they are: somebody relies on where one of them ends. */
+  /** Leaves the collected records unmerged: a mark relies on the end of one of them. */
   clear(): void {
     this.#loose = [];
     this.#events = 0;
   }
 
-  /** All records so far in one; undefined where there is nothing to merge. */
+  /** Merges the collected records; undefined if there are fewer than two. */
   merge(): MergedCommits | undefined {
     const loose = this.#loose;
     this.clear();

@@ -1,12 +1,12 @@
 /**
- * The rows of a block whose deltas came a few at a time, for as long as it goes on. When it ends the
- * committer puts one row in their place. Kept with the head of a session that is being written to;
- * what is forgotten with it stays as it is, and is read the same.
+ * Collects the rows of a block whose deltas arrive a few at a time. When the block ends, the
+ * committer replaces them by one merged row. Part of the session's head: if the head is dropped,
+ * the rows stay as they are and read the same.
  */
 
 import { continues, isPlainDelta, LONGEST_RUN, type Delta, type EventRow } from "../rows/index.ts";
 
-/** Rows that hold as many deltas on average are left alone: writing them again costs more than it saves. */
+/** Rows with more deltas on average are not merged: writing them again costs more than it saves. */
 const LONG_ENOUGH = 16;
 
 export class LooseRows {
@@ -14,14 +14,14 @@ export class LooseRows {
   #first: Delta | undefined;
   #events = 0;
 
-  /** Forgets rows that are there no more. */
+  /** Drops rows that are not in the store. */
   clear(): void {
     this.#rows = [];
     this.#first = undefined;
     this.#events = 0;
   }
 
-  /** Takes the next row of the session; returns rows before it that are to become one, or none. */
+  /** Takes the session's next row. Returns earlier rows to merge, or none. */
   take(row: EventRow): readonly EventRow[] {
     const [first] = row.events;
     const delta = first !== undefined && isPlainDelta(first) ? first : undefined;

@@ -1,6 +1,6 @@
 /**
- * Claims a folder in this process and on this machine, without touching any file: by a registry of
- * the process, and by a name in the kernel that only one process can listen on.
+ * Claims a folder in this process and on this machine without touching a file: by a registry in the
+ * process, and by a kernel name on which only one process can listen.
  */
 
 import type { Server } from "node:net";
@@ -9,12 +9,12 @@ import { askAt, listenAt } from "./owner-socket.ts";
 import { kernelAddress } from "./socket-address.ts";
 
 export interface FolderClaim {
-  /** Whether the kernel keeps every other process of this machine out. */
+  /** Whether the kernel excludes all other processes of this machine. */
   readonly isInKernel: boolean;
   release(): void;
 }
 
-/** The owner that was found in place of the claim; its greeting may be late. */
+/** The owner that has the folder already; without a greeting if it is too busy. */
 export interface OtherOwner {
   readonly owner: Greeting | undefined;
 }
@@ -22,7 +22,7 @@ export interface OtherOwner {
 const registry = Symbol.for("turnlog.stores");
 const shared: typeof globalThis & { [registry]?: Map<string, Greeting> } = globalThis;
 
-/** Folders that this thread owns, by their ids: also those of another copy of this package. */
+/** The folders that this thread owns, by id, also those of another copy of this package. */
 function owned(): Map<string, Greeting> {
   return (shared[registry] ??= new Map());
 }
@@ -34,7 +34,7 @@ export async function claimFolder(
 ): Promise<FolderClaim | OtherOwner> {
   const taken = owned().get(id);
   if (taken !== undefined) return { owner: taken };
-  // In the same moment: of two openings of this thread one is refused.
+  // Set before any await: of two openings in this thread one is refused.
   owned().set(id, greeting);
   try {
     const server = await listenInKernel(id, greeting);
@@ -67,7 +67,7 @@ async function listenInKernel(
   } catch (error) {
     if (!(error instanceof Error && "code" in error)) throw error;
     if (error.code === "EADDRINUSE") return "taken";
-    // A sandbox may forbid such names: the socket in the folder is left, and LevelDB's lock.
+    // A sandbox may forbid kernel names: the socket in the folder and LevelDB's lock remain.
     if (error.code === "EACCES" || error.code === "EPERM") return undefined;
     throw error;
   }

@@ -1,8 +1,8 @@
-/** The first line on an owner's socket: who has the store, and in which version it speaks. */
+/** The greeting: the first line on an owner's socket names the owner and the protocol's version. */
 
 import { z } from "zod";
 
-/** A later version only adds fields; what follows the greeting may change with it. */
+/** Later versions only add fields. What follows the greeting may change with the version. */
 const PROTOCOL = "turnlog/1";
 
 export interface Greeting {
@@ -12,7 +12,7 @@ export interface Greeting {
   readonly boot: string;
   /** ISO 8601. */
   readonly startedAt: string;
-  /** Tells one opening from every other. */
+  /** Unique for each opening. */
   readonly nonce: string;
 }
 
@@ -34,7 +34,6 @@ export function greetingLine(greeting: Greeting): string {
   return `${JSON.stringify(greeting)}\n`;
 }
 
-/** Undefined for anything that is no greeting. */
 export function readGreeting(line: string): Greeting | undefined {
   try {
     return greetingSchema.safeParse(JSON.parse(line), { jitless: true }).data;

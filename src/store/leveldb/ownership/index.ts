@@ -1,4 +1,4 @@
-/** Who owns a folder: asked in this process, in the kernel, and by a socket in the folder. */
+/** Finds the owner of a folder: in this process, in the kernel, and by a socket in the folder. */
 
 export { type FolderClaim, claimFolder } from "./folder-claim.ts";
 export { type Greeting, greetingOf } from "./greeting.ts";

@@ -1,14 +1,14 @@
-/** Which machine a process runs on, so that a dead owner is told from one that cannot be reached. */
+/** Identifies the machine of a process, to tell a dead owner from one on another machine. */
 
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Empty strings where the system does not tell. */
+/** Empty strings if the system does not tell. */
 export interface Machine {
   readonly host: string;
-  /** Another one after each start of the kernel; containers on one kernel share it. */
+  /** New at each start of the kernel; containers on one kernel share it. */
   readonly boot: string;
-  /** The same after a restart. */
+  /** Survives restarts. */
   readonly machine: string;
 }
 
@@ -24,13 +24,13 @@ export function thisMachine(): Machine {
 }
 
 /**
- * Whether a process of that machine may be alive although no socket of it answers here. A process
- * on this kernel would have answered. One from before a restart of this machine is dead.
+ * Whether an owner that does not answer may be alive on another machine. A process on this kernel
+ * would have answered; one from before a restart of this machine is dead.
  */
 export function isElsewhere(owner: Machine, here: Machine = thisMachine()): boolean {
   if (owner.boot !== "" && owner.boot === here.boot) return false;
   if (owner.host !== here.host || owner.machine !== here.machine) return true;
-  // Two machines may share a name. Where the kernel has no boot id, the name is all there is.
+  // Two machines may share a name. Without a boot id, the name is all that is known.
   return owner.machine === "" && (owner.boot !== "" || here.boot !== "");
 }
 

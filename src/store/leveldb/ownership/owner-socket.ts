@@ -1,18 +1,18 @@
 /**
- * A listening socket that says who owns a store. It ends with its process, whatever else the process
- * reads, copies or closes. It does not keep the process alive.
+ * A listening socket that names the owner of a store. It ends with its process, whatever files the
+ * process closes. It does not keep the process alive.
  */
 
 import { createServer, connect, type Server } from "node:net";
 import { greetingLine, readGreeting, type Greeting } from "./greeting.ts";
 
-/** `none`: nothing is there. `refused`: a socket is there, and no process of this kernel listens on it. */
+/** `none`: there is no socket. `refused`: no process of this kernel listens on it. */
 export type Answer =
   | { readonly kind: "none" | "refused" }
-  /** Without a greeting where the owner is too busy to send one. */
+  /** Without a greeting if the owner is too busy to send one. */
   | { readonly kind: "alive"; readonly greeting: Greeting | undefined };
 
-/** Milliseconds that a busy owner has for its greeting. It is alive without it too. */
+/** Milliseconds to wait for a greeting. An owner without one still counts as alive. */
 const PATIENCE = 1000;
 const LONGEST_GREETING = 4096;
 
@@ -20,7 +20,7 @@ const LONGEST_GREETING = 4096;
 export async function listenAt(address: string, greeting: Greeting): Promise<Server> {
   const line = greetingLine(greeting);
   const server = createServer((socket) => {
-    // Nobody waits for a reader that is gone.
+    // The reader may have gone.
     socket.on("error", () => {});
     socket.unref();
     socket.end(line);
@@ -28,7 +28,8 @@ export async function listenAt(address: string, greeting: Greeting): Promise<Ser
   server.unref();
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    // `exclusive`: workers of `cluster` would share one socket, and each would think that it owns the store.
+    // `exclusive`: workers of `cluster` would share one socket, and each would believe to own the
+    // store.
     server.listen({ path: address, exclusive: true }, () => {
       server.off("error", reject);
       resolve();
@@ -37,12 +38,12 @@ export async function listenAt(address: string, greeting: Greeting): Promise<Ser
   return server;
 }
 
-/** Somebody listens: too many wait to be accepted, or the owner closed its socket in this moment. */
+/** Whether the error proves a listener: its queue is full, or it just closed the socket. */
 function isAnswer({ code }: NodeJS.ErrnoException): boolean {
   return code === "EAGAIN" || code === "ECONNRESET" || code === "EPIPE";
 }
 
-/** @throws the system's error where it cannot tell whether somebody listens */
+/** @throws the system's error when it does not show whether somebody listens */
 export async function askAt(address: string): Promise<Answer> {
   return await new Promise((resolve, reject) => {
     const socket = connect(address);

@@ -1,6 +1,7 @@
 /**
- * The owner's socket as a file in its folder. It is made under another name and moved to its place:
- * when a server is closed, libuv deletes the name under which it was made, whoever has that by then.
+ * The owner's socket as a file in its folder. It is created under another name and renamed: a
+ * closing server makes libuv delete the name of its creation, even if another process has it by
+ * then.
  */
 
 import { chmodSync, renameSync, rmSync, statSync } from "node:fs";
@@ -11,21 +12,21 @@ import { askAt, listenAt, type Answer } from "./owner-socket.ts";
 import { withSocketPath } from "./socket-address.ts";
 
 export interface PublishedSocket {
-  /** False once another socket is in its place. A file that was deleted is nobody's. */
+  /** False once another socket has replaced it. If the file was deleted, the owner keeps the store. */
   isInPlace(): boolean;
   release(): void;
 }
 
-/** Who answers at a socket's file. @throws the system's error where that cannot be told */
+/** Connects to a socket's file. @throws the system's error when the result is unclear */
 export async function askSocket(path: string): Promise<Answer> {
   if (inodeOf(path) === undefined) return { kind: "none" };
   return await withSocketPath(path, askAt);
 }
 
 /**
- * Puts a socket in its place, also over that of a dead owner, and connects to it to see whether it
- * is there to stay.
- * @returns What answers there instead, if this socket does not.
+ * Renames a socket into place, over that of a dead owner if there is one, and connects to it as a
+ * check.
+ * @returns The answer of another socket, if this one does not answer.
  * @throws the system's error, `ENOTSUP` and the like on a file system without sockets
  */
 export async function publishSocket(
@@ -66,7 +67,7 @@ function draftName(nonce: string): string {
   return `owner-${nonce.slice(0, 8)}.sock`;
 }
 
-/** Whether a name is that of a socket that was not put in its place. */
+/** Whether a name is that of a socket before its rename. */
 export function isSocketDraft(name: string): boolean {
   return /^owner-[0-9a-f]{8}\.sock$/.test(name);
 }

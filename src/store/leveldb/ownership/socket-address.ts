@@ -1,29 +1,29 @@
 /**
- * Where an owner listens. On Linux by a name in the kernel, made of the folder's device and inode:
- * it is no file, so nobody can delete it, and none is left when its process dies. On Windows by a named
- * pipe. And everywhere but on Windows by a file in the folder, which other containers see too.
+ * Where an owner listens. On Linux at a kernel name with the folder's device and inode: it cannot
+ * be deleted and ends with its process. On Windows at a named pipe. Except on Windows also at a
+ * file in the folder, which other containers see.
  */
 
 import { mkdtempSync, rmdirSync, statSync, symlinkSync, unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 
-/** A folder by its device and inode: the same under every spelling of its path. */
+/** A folder by device and inode: the same for every spelling of its path. */
 export function folderId(dir: string): string {
   const { dev, ino } = statSync(dir, { bigint: true });
   return `${dev}-${ino}`;
 }
 
-/** The name that only one process on this machine can listen on; undefined where there is none. */
+/** The address on which only one process of this machine can listen; undefined if there is none. */
 export function kernelAddress(id: string): string | undefined {
   if (process.platform === "linux") return `\0turnlog/store/${id}`;
   return process.platform === "win32" ? `\\\\.\\pipe\\turnlog-store-${id}` : undefined;
 }
 
-/** Bytes of a socket's path; Linux has room for 107. */
+/** The longest socket path in bytes; Linux allows 107. */
 const LONGEST_PATH = 103;
 
-/** Acts on a socket by a path that is short enough, if need be through a link that is gone afterwards. */
+/** Uses a socket by a short path, if necessary through a temporary link. */
 export async function withSocketPath<Result>(
   path: string,
   act: (path: string) => Promise<Result>,

@@ -1,7 +1,7 @@
 /**
- * Checks, when a store is opened, what LevelDB's recovery may have dropped without a word: the
- * commits since the last place that is known to be in its tables. Records are enough: LevelDB
- * recovers a commit with all its events or not at all.
+ * Checks at opening what LevelDB's recovery may have dropped silently: the commits since the last
+ * mark that is known to be in its tables. Records are enough, since LevelDB recovers all rows of a
+ * batch or none.
  */
 
 import {
@@ -24,15 +24,15 @@ import { commits } from "./global-reader.ts";
 
 export interface CheckedChain {
   readonly end: ChainMark;
-  /** Where `m/checked` stands. */
+  /** The stored mark `m/checked`. */
   readonly checked: ChainMark;
-  /** What was written behind it. */
+  /** What was written behind that mark. */
   readonly since: SinceMark;
 }
 
 /**
- * The end of the chain, after a check of everything written since `m/checked`.
- * `known` is a place that the log had certainly reached.
+ * Checks everything written since `m/checked` and returns the end of the chain. `known` is a mark
+ * that the log had certainly reached.
  * @throws TurnlogError `LOG_DAMAGED`
  */
 export async function checkChain(database: Database, known: ChainMark): Promise<CheckedChain> {
@@ -44,7 +44,7 @@ export async function checkChain(database: Database, known: ChainMark): Promise<
     );
   }
   const checked = await lastChecked(database);
-  // After an orderly close both are the end, whose record has just been read.
+  // After an orderly close both equal the end, whose record has just been read.
   for (const mark of [known, checked]) {
     if (!isSame(mark, end)) await assertMark(database, mark);
   }
@@ -55,7 +55,7 @@ export async function checkChain(database: Database, known: ChainMark): Promise<
   return { end, checked, since };
 }
 
-/** The last commit record's end, or the start where there is none. */
+/** The end of the last commit record, or the start of the chain. */
 async function chainEnd(database: Database): Promise<ChainMark> {
   const last = await firstOf(database.iterator({ ...under("c/"), reverse: true, limit: 1 }));
   if (last === undefined) return chainStart;
@@ -66,7 +66,7 @@ async function chainEnd(database: Database): Promise<ChainMark> {
   return { position: position + record.count - 1, seal: record.seal };
 }
 
-/** A mark that cannot be read counts as none: then everything is checked. */
+/** The stored mark `m/checked`. An unreadable one counts as none: then everything is checked. */
 export async function lastChecked(database: Database): Promise<ChainMark> {
   const row = await rowAt(database, checkedKey);
   return (row === undefined ? undefined : checkedRow(checkedKey, row, markSchema)) ?? chainStart;
@@ -76,7 +76,7 @@ function isSame(one: ChainMark, other: ChainMark): boolean {
   return one.position === other.position && one.seal === other.seal;
 }
 
-/** A commit record must end where the mark is, and have its seal. */
+/** Throws unless a commit record ends at the mark, with its checksum. */
 async function assertMark(database: Database, { position, seal }: ChainMark): Promise<void> {
   if (position === 0) return;
   const found = await firstOf(

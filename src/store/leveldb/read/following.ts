@@ -1,6 +1,6 @@
 /**
- * Whoever follows a session, or all of them: the tails that the subscribers of a session share, and
- * what wakes those who wait. Kept by the log, which tells it when something is written and when it closes.
+ * Subscriptions to one session or to all: opens the tails that a session's subscribers share, and
+ * wakes waiting subscribers. The log calls it at each write and at closing.
  */
 
 import type { SessionEvent, Codec, GlobalEvent } from "../../../events/index.ts";
@@ -12,13 +12,13 @@ import { subscription, type Source } from "./subscription.ts";
 export interface FollowingOptions {
   readonly codec: Codec;
   readonly heads: Heads;
-  /** By session, of those that somebody follows; `heads` looks here too. */
+  /** The tails of followed sessions, shared with `Heads`. */
   readonly tails: Map<string, LiveTail>;
-  /** Events of a session in the log, both ends included. */
+  /** Reads events of a session, both ends included. */
   readonly read: (session: string, from: number, to: number) => AsyncIterable<SessionEvent>;
-  /** Events of all sessions, both ends included. */
+  /** Reads events of all sessions, both ends included. */
   readonly readAll: GlobalSource["read"];
-  /** The last global position that is written. */
+  /** The last written global position. */
   readonly written: () => number;
 }
 
@@ -50,18 +50,18 @@ export class Following {
     return globalSubscription(source, from, signal);
   }
 
-  /** Whoever follows all sessions looks again. */
+  /** Wakes the subscribers of all sessions. */
   wake(): void {
     this.#more.resolve();
     this.#more = Promise.withResolvers();
   }
 
-  /** Lets go of rows that are only in memory. */
+  /** Drops rows that are only in memory. */
   forget(): void {
     for (const tail of this.#options.tails.values()) tail.forget();
   }
 
-  /** Nothing comes any more. */
+  /** Ends all subscriptions. */
   end(): void {
     this.#closing.abort();
   }

@@ -36,7 +36,7 @@ export async function* readGlobal(
   to: number,
 ): AsyncGenerator<GlobalEvent> {
   let ahead: Promise<PlacedRow[]> | undefined;
-  // A record that was merged while others were read tells of some events again, and of later ones.
+  // A record that was merged meanwhile may repeat events that were read already.
   let next = from;
   const read = new RowReader(codec, to);
   const gone = new Set<string>();
@@ -44,7 +44,7 @@ export async function* readGlobal(
     for await (const record of commits(database, from, to)) {
       const rows = ahead;
       ahead = commitRows(database, record, gone);
-      // Whoever awaits it is told; when nobody does, reading has ended.
+      // The loop reports the error; if nobody awaits it, reading has ended.
       ahead.catch(() => undefined);
       if (rows === undefined) continue;
       for (const row of await rows) {
@@ -58,12 +58,12 @@ export async function* readGlobal(
   }
 }
 
-/** Reads rows of which only a part may be wanted at a time: a sealed one of sessions that took turns. */
+/** Decodes rows of which a commit may need only a part: a merged row of interleaved sessions. */
 class RowReader {
   readonly #codec: Codec;
-  /** The last global position that is wanted. */
+  /** The last requested global position. */
   readonly #end: number;
-  /** The row of each session that was read last. */
+  /** The last row of each session, decoded. */
   readonly #last = new Map<string, { readonly row: string; readonly events: SessionEvent[] }>();
 
   constructor(codec: Codec, end: number) {
@@ -91,7 +91,7 @@ class RowReader {
   }
 }
 
-/** The same failure with the global position of its event: who leaves it out goes on behind that. */
+/** Adds the event's global position to a failure, so that a reader can continue behind it. */
 function placed(error: unknown, offset: number): unknown {
   if (!TurnlogError.isInstance(error) || error.position === undefined) return error;
   const { code, message, session, position, cause } = error;
@@ -104,7 +104,7 @@ function placed(error: unknown, offset: number): unknown {
   });
 }
 
-/** The commit records that hold a span of global positions, each checked against the one before. */
+/** The commit records of a span of global positions, each checked against the one before. */
 export async function* commits(
   database: Database,
   from: number,
@@ -135,7 +135,7 @@ export async function* commits(
   } catch (error) {
     throw readFailure(error, "global order", expected);
   }
-  // The last ones may have been merged since this reading began, into one that begins before them.
+  // The last records may have been merged since this reading began, into one that begins earlier.
   const last = expected <= to ? await recordBefore(database, expected) : undefined;
   if (last !== undefined && last.position + last.count > expected) {
     expected = last.position + last.count;
@@ -145,7 +145,7 @@ export async function* commits(
     throw commitDamage(expected, `the commit records end before global position ${expected}`);
 }
 
-/** The record that tells of a global position, or the last one before it. */
+/** The last record that begins at or before a global position. */
 async function recordBefore(
   database: Database,
   position: number,
@@ -164,7 +164,7 @@ function recordOf(key: string, row: string, expected: number): CommitRecord {
   return record;
 }
 
-/** Commits are missing before this one: names an event that went with them, where one can be named. */
+/** The error for missing commits. It names a lost event where one is known. */
 async function gap(
   database: Database,
   expected: number,

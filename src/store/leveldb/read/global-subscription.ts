@@ -1,15 +1,14 @@
 /**
- * Follows the events of all sessions in global order: reads what is written, waits for more, reads
- * on. Nothing is kept for a follower, so one that is slow costs nothing but its own reading.
+ * Follows the events of all sessions in global order: reads what is written, waits, reads on. A
+ * follower has no buffer, so a slow one costs only its own reads.
  */
 
 import type { GlobalEvent } from "../../../events/index.ts";
 
-/** What a log lends for it. */
 export interface GlobalSource {
-  /** The last global position that is written. */
+  /** The last written global position. */
   readonly written: () => number;
-  /** Resolves when more has been written, or the log closes. */
+  /** Resolves when more is written or the log closes. */
   readonly more: () => Promise<void>;
   /** Aborts when the log closes. */
   readonly closing: AbortSignal;
@@ -27,7 +26,7 @@ export function globalSubscription(
   const events = follow(source, from, end);
   return {
     next: () => events.next(),
-    // A generator that waits cannot be told to return: it is woken first.
+    // A waiting generator cannot return: wake it first.
     return: async () => {
       ended.abort();
       await events.return(undefined);
@@ -65,11 +64,11 @@ async function* follow(
         next = event.position + 1;
         yield event;
       }
-      // Where nothing was read, it had been deleted.
+      // If nothing was read, those sessions are deleted.
       next = to + 1;
     }
   } catch (error) {
-    // Reading may have been under way when the log closed.
+    // The log may have closed during the read.
     if (!closing.aborted) throw error;
   } finally {
     end.removeEventListener("abort", wake);

@@ -1,4 +1,4 @@
-/** Reads events by session and in order of commit, past and live. */
+/** Reads events by session and in global order, past and live. */
 
 export { type CheckedChain, checkChain, lastChecked } from "./chain-check.ts";
 export { Following } from "./following.ts";

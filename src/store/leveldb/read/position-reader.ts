@@ -1,7 +1,7 @@
 /**
- * Reads single events of a session that lie apart, all at once: a scan for each costs twenty times as
- * much. What does not come so (it stands in a run, or cannot be read) is read as any span is, which
- * says what is wrong.
+ * Reads scattered events of a session together: one scan for each costs twenty times as much. An
+ * event that cannot be read this way (inside a run, or damaged) is read as a span, which reports
+ * the damage.
  */
 
 import { type SessionEvent, type Codec, TurnlogError } from "../../../events/index.ts";
@@ -16,7 +16,7 @@ interface Place {
 }
 
 /**
- * The events at positions, in their order; none where there is none.
+ * The events at these positions, in their order; positions without an event are left out.
  * @throws TurnlogError as `readShared`
  */
 export async function readPositions(
@@ -45,7 +45,7 @@ export async function readPositions(
   return events;
 }
 
-/** While the events of a page are read here, the database's threads fetch the next ones. */
+/** While the events of a page are decoded, the database's threads fetch the next page. */
 const PAGE = 64;
 
 function pagesOf(places: readonly Place[]): readonly (readonly Place[])[] {
@@ -55,12 +55,12 @@ function pagesOf(places: readonly Place[]): readonly (readonly Place[])[] {
 
 interface Page {
   readonly places: readonly Place[];
-  /** Undefined where they could not be fetched. */
+  /** Undefined if fetching failed. */
   readonly rows?: readonly (string | undefined)[];
   readonly error?: unknown;
 }
 
-/** Never rejects, as whoever waits for it may have given up before. */
+/** Never rejects: its caller may have stopped waiting. */
 function fetch(database: Database, places: readonly Place[]): Promise<Page> {
   return database.getMany(places.map(({ owner, position }) => eventKey(owner, position))).then(
     (rows) => ({ places, rows }),
@@ -73,7 +73,7 @@ async function placesOf(
   { session, link }: Head,
   positions: readonly number[],
 ): Promise<readonly Place[]> {
-  // Most sessions are no forks, and own all that they have.
+  // Most sessions are no forks and own all their events.
   if (link === undefined) return positions.map((position) => ({ owner: session, position }));
   const first = Math.min(...positions);
   const owners = new Map<number, string>();
@@ -85,13 +85,13 @@ async function placesOf(
   return positions.map((position) => ({ owner: owners.get(position) ?? session, position }));
 }
 
-/** The event of a row, the last where it is a run; undefined where it cannot be read. */
+/** The event of a row, the last one of a run; undefined if it cannot be read. */
 function eventIn(codec: Codec, row: string | undefined, place: Place): SessionEvent | undefined {
   if (row === undefined) return undefined;
   try {
     return decodeRow(codec, row, { session: place.owner, position: place.position }).at(-1);
   } catch (error) {
-    // Read once more, it is told under the name that was asked for.
+    // The second read reports the error under the requested name.
     if (TurnlogError.isInstance(error)) return undefined;
     throw error;
   }

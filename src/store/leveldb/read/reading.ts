@@ -1,6 +1,6 @@
 /**
- * Reads a session by its positions, wherever its events are stored, and never past what is written.
- * Used by the log for whoever reads it and for those who follow a session.
+ * Reads a session by position, wherever its events are stored, up to the last written one. Used for
+ * reads of the log and for subscriptions.
  */
 
 import { type SessionEvent, TurnlogError, type ReadRange } from "../../../events/index.ts";
@@ -44,7 +44,7 @@ export class Reading {
     }
   }
 
-  /** Events that are known to be written, also while the log closes. */
+  /** Reads written events, also while the log closes. */
   async *span(session: string, from: number, to: number): AsyncGenerator<SessionEvent> {
     const { source, heads } = this.#options;
     try {
@@ -66,7 +66,7 @@ export class Reading {
     }
   }
 
-  /** What looks like damage to whoever reads a session while it is deleted. */
+  /** Replaces apparent damage by `SESSION_DELETED` if the session was deleted meanwhile. */
   async #reason(session: string, error: unknown): Promise<unknown> {
     const isDamage = TurnlogError.isInstance(error) && error.code === "LOG_DAMAGED";
     if (!isDamage || error.details["owner"] !== undefined) return error;
@@ -75,7 +75,7 @@ export class Reading {
   }
 }
 
-/** Keys are made of positions: half a position has none. */
+/** Throws for a position that is not a whole number: it has no key. */
 export function assertWhole(session: string, values: readonly (number | undefined)[]): void {
   for (const value of values) {
     if (value === undefined || Number.isInteger(value) || value === Number.POSITIVE_INFINITY)

@@ -1,6 +1,6 @@
 /**
- * Knows the scans that are open. Each holds a snapshot and the files of its time: what was deleted
- * is not gone from the disk before those that began earlier have ended.
+ * Tracks the open scans. Each holds a snapshot with its files: deleted rows stay on disk until the
+ * scans that began earlier have ended.
  */
 
 import type { Database, KeyRange, Scan, ScanOptions, WriteBatch } from "../rows/index.ts";
@@ -13,7 +13,7 @@ export class ScannedDatabase implements Database {
     this.#inner = inner;
   }
 
-  /** Resolves when the scans that are open now have ended; undefined when there is none. */
+  /** Resolves when the scans that are open now have ended; undefined if there is none. */
   get underWay(): Promise<unknown> | undefined {
     if (this.#open.size === 0) return undefined;
     return Promise.all([...this.#open.values()].map(({ promise }) => promise));

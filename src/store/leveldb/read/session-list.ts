@@ -1,4 +1,4 @@
-/** The list of sessions, from their index rows and what is known of those that are behind. */
+/** Lists sessions from their index rows and from what is known of rows that are behind. */
 
 import type { SessionEntry } from "../../../events/index.ts";
 import {
@@ -12,7 +12,7 @@ import {
 } from "../rows/index.ts";
 import type { IndexRows } from "../heads/index.ts";
 
-/** Without `behind`, each session ends where its row says. */
+/** Without `behind`, each session ends where its index row says. */
 export async function* listSessions(
   database: Database,
   prefix: string,
@@ -20,7 +20,7 @@ export async function* listSessions(
 ): AsyncGenerator<SessionEntry> {
   let last = prefix;
   try {
-    // No session id holds a character above `z`.
+    // No session id contains a character above `z`.
     for await (const [key, row] of allRows(database, {
       gte: sessionKey(prefix),
       lt: sessionKey(`${prefix}~`),

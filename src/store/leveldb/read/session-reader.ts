@@ -1,4 +1,4 @@
-/** Reads a span of one session's events in either direction, and never yields past a gap. */
+/** Reads a span of one session's events in either direction. Never yields an event past a gap. */
 
 import type { SessionEvent, Codec, TurnlogError } from "../../../events/index.ts";
 import {
@@ -11,7 +11,7 @@ import {
   numberOf,
 } from "../rows/index.ts";
 
-/** Positions, both included; all of them are known to be written. */
+/** Written positions, both ends included. */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -36,7 +36,7 @@ export async function* readSpan(
   const end = (backwards ? from : to) + step;
   const scan = database.iterator({
     gte: eventKey(session, from),
-    // The last event may stand in a run of deltas, whose key is that of the run's end.
+    // The last event may be part of a run, whose key has the run's last position.
     lte: eventKey(session, to + LONGEST_RUN - 1),
     reverse: backwards,
     highWaterMarkBytes: CHUNK_BYTES,
@@ -53,7 +53,7 @@ export async function* readSpan(
       const chunk = await (ahead ?? fetch());
       if ("error" in chunk) throw readFailure(chunk.error, session, position);
       if (chunk.rows.length === 0) throw missing(session, position);
-      // Each row holds an event at least: where there are as many, no more may be needed.
+      // Each row holds at least one event: with this many rows, no further page is needed.
       ahead = chunk.rows.length < remaining() ? fetch() : undefined;
       for (const [key, row] of chunk.rows) {
         const last = numberOf(key);

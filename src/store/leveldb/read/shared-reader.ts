@@ -1,4 +1,4 @@
-/** Reads a span of a session's events, wherever they are stored: a fork's own, and those that it shares. */
+/** Reads a span of a session's events: its own, and for a fork those that it shares. */
 
 import {
   type SessionEvent,
@@ -16,19 +16,19 @@ export interface SharedSource {
   readonly lineage: Lineage;
 }
 
-/** @throws TurnlogError as `readSpan`; of an event that is shared, with the names of both sessions */
+/** @throws TurnlogError as `readSpan`; for a shared event, with the names of both sessions */
 export function readShared(
   source: SharedSource,
   { session, link }: Pick<Head, "session" | "link">,
   span: Span,
 ): AsyncGenerator<SessionEvent> {
-  // Most sessions are no forks: one generator more would make reading them some percent slower.
+  // Most sessions are no forks: one more generator would slow their reads by some percent.
   return span.from >= ownFrom(link)
     ? readSpan(source.database, source.codec, session, span)
     : readLine(source, session, link, span);
 }
 
-/** Goes on where it was when one of the line is deleted meanwhile: what it held is then elsewhere. */
+/** Continues after an ancestor was deleted meanwhile: its events are then copied elsewhere. */
 async function* readLine(
   source: SharedSource,
   session: string,
@@ -56,7 +56,7 @@ async function* readLine(
   }
 }
 
-/** The session under whose name an event could not be read. */
+/** The owner of the event that could not be read. */
 function ownerIn(error: unknown): string | undefined {
   const owner = TurnlogError.isInstance(error) ? error.details["owner"] : undefined;
   return typeof owner === "string" ? owner : undefined;
@@ -78,7 +78,7 @@ async function* readStretches(
   }
 }
 
-/** The stretches down to a position, without those that hold nothing of the span. */
+/** The stretches down to a position, without empty ones. */
 async function* between(stretches: AsyncIterable<Stretch>, from: number): AsyncGenerator<Stretch> {
   for await (const stretch of stretches) {
     if (stretch.from <= stretch.to) yield { ...stretch, from: Math.max(from, stretch.from) };

@@ -1,4 +1,4 @@
-/** Snapshots are a cache: one that cannot be read counts as none. */
+/** Rows of snapshots. A snapshot is a cache: an unreadable one is ignored. */
 
 import type { Snapshot } from "../../../events/index.ts";
 import {
@@ -9,7 +9,6 @@ import {
   rowContent,
 } from "../rows/index.ts";
 
-/** The row of a snapshot. */
 export function snapshotRow(
   session: string,
   snapshot: Snapshot,
@@ -18,7 +17,7 @@ export function snapshotRow(
   return { key, row: withChecksum(key, snapshot) };
 }
 
-/** The snapshot in a row, with whose it is; undefined when it is not what was written there. */
+/** The snapshot of a row and its session; undefined if the row is damaged. */
 export function snapshotIn(
   key: string,
   row: string,
@@ -29,12 +28,12 @@ export function snapshotIn(
   return fits ? { session, snapshot } : undefined;
 }
 
-/** A look-up that is about to be made. */
+/** A pending look-up. */
 interface Asked extends PromiseWithResolvers<string | undefined> {
   readonly key: string;
 }
 
-/** Looks up together what is asked for at the same time: a state lies in some twenty pieces. */
+/** Reads snapshots that are requested at the same time in one look-up: a state has some twenty. */
 export class SnapshotReader {
   readonly #database: Database;
   #asked: Asked[] = [];
@@ -43,7 +42,7 @@ export class SnapshotReader {
     this.#database = database;
   }
 
-  /** The stored snapshot, unless it is damaged or of events that the session does not have. */
+  /** The stored snapshot, unless it is damaged or newer than the session. */
   async read(session: string, projection: string, revision: number): Promise<Snapshot | undefined> {
     const key = snapshotKey(session, projection);
     let row: string | undefined;
@@ -58,7 +57,7 @@ export class SnapshotReader {
 
   #row(key: string): Promise<string | undefined> {
     const asked: Asked = { key, ...Promise.withResolvers<string | undefined>() };
-    // Whoever asks at the same time has done so when this comes to its turn.
+    // The microtask runs after all simultaneous requests are made.
     if (this.#asked.length === 0) queueMicrotask(() => void this.#lookUp());
     this.#asked.push(asked);
     return asked.promise;
@@ -81,7 +80,7 @@ function checkedSnapshot(key: string, row: string): Snapshot | undefined {
   return isSnapshot(value) ? value : undefined;
 }
 
-/** By hand: opening a session reads a handful, by code that runs for the first time. */
+/** Written by hand: opening a session reads a few, and a zod schema costs more at its first use. */
 function isSnapshot(value: unknown): value is Snapshot {
   return (
     typeof value === "object" &&

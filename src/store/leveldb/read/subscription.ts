@@ -1,24 +1,25 @@
 /**
- * One subscriber of a session: the past from the log, then live from the tail that all subscribers
- * share. Who is slower than the tail is long reads from the log again, so memory stays bounded.
+ * One subscriber of a session: reads the past from the log, then live events from the tail that all
+ * subscribers share. A subscriber that falls behind the tail reads from the log again, so memory
+ * stays bounded.
  */
 
 import type { SessionEvent } from "../../../events/index.ts";
 import type { LiveTail } from "../heads/index.ts";
 
-/** What a subscription reads from; the log hands it over and takes it back. */
+/** What a subscription reads from. */
 export interface Source {
   readonly tail: LiveTail;
-  /** Resolves when the tail knows what is written. */
+  /** Resolves when the tail knows the last written position. */
   readonly ready: Promise<unknown>;
   /** Aborts when the log closes. */
   readonly closing: AbortSignal;
-  /** Events in the log, both ends included. */
+  /** Reads events of the log, both ends included. */
   readonly read: (from: number, to: number) => AsyncIterable<SessionEvent>;
   readonly release: () => void;
 }
 
-/** How many events one reading of the log brings. */
+/** The number of events in one read of the log. */
 const PAGE = 512;
 
 export function subscription(
@@ -38,7 +39,7 @@ export function subscription(
   return singly(pages, ended);
 }
 
-/** The events of pages one by one: a promise each, and no more work than that. */
+/** Yields the events of pages one by one, with one promise each. */
 function singly(
   pages: AsyncGenerator<readonly SessionEvent[], undefined>,
   ended: AbortController,
@@ -59,7 +60,7 @@ function singly(
     });
     return turning;
   };
-  /** Who asks before the last answer has come is answered after it. */
+  /** Answers a call that comes before the last answer, after that answer. */
   const afterwards = async (before: Promise<Next>): Promise<Next> => {
     await Promise.allSettled([before]);
     return await next();
@@ -74,7 +75,7 @@ function singly(
   };
   return {
     next,
-    // A generator that waits for an event cannot be told to return: it is woken first.
+    // A waiting generator cannot return: wake it first.
     return: async () => {
       ended.abort();
       await pages.return(undefined);
@@ -91,7 +92,7 @@ function singly(
   };
 }
 
-/** Pages of events that belong together, until the signal or the log ends it. */
+/** Yields pages of events until the signal or the log ends. */
 async function* follow(
   open: () => Source,
   from: number,
@@ -113,7 +114,7 @@ async function* follow(
         next += live.length;
         yield live;
       } else if (next <= tail.committed) {
-        // One by one: what comes before an event that cannot be read is still told.
+        // One by one: events before an unreadable one are still yielded.
         for await (const event of read(next, Math.min(tail.committed, next + PAGE - 1))) {
           next++;
           yield [event];
@@ -124,7 +125,7 @@ async function* follow(
       }
     }
   } catch (error) {
-    // Reading may have been under way when the log closed.
+    // The log may have closed during the read.
     if (!closing.aborted) throw error;
   } finally {
     end.removeEventListener("abort", wake);

@@ -1,10 +1,9 @@
-/** Fills a new database, which needs no atomicity yet. */
+/** Fills a new database in batches, which need not be atomic yet. */
 
 import type { Database, WriteBatch } from "../rows/index.ts";
 
 const ROWS_PER_BATCH = 1000;
 
-/** Rows in batches of a bearable size. */
 export class BatchWriter {
   readonly #database: Database;
   #batch: WriteBatch;

@@ -1,6 +1,6 @@
 /**
- * The blobs that a mended log refers to. Nothing but a copy brings one back; one that is altered is
- * set aside, so that it is missing and no longer something else than it says it is.
+ * Checks the blobs that a repaired log refers to. A lost blob can only come back from a copy; an
+ * altered one is set aside, so that it counts as missing.
  */
 
 import { rename } from "node:fs/promises";
@@ -12,20 +12,20 @@ import { blobsIn, type StoredBlob, allRows, type Database, under } from "../rows
 import { namesIn, type StorePaths } from "../files/index.ts";
 import type { Survey } from "./survey.ts";
 
-/** A blob of which the bytes are gone. */
+/** A blob whose bytes are gone. */
 export interface LostBlob extends StoredBlob {
-  /** Where the altered bytes are kept. Delete the file when you no longer need it. */
+  /** Where the altered bytes are. Delete the file when you no longer need it. */
   readonly setAside?: string;
 }
 
 export interface BlobSurvey {
-  /** How many of those that the kept events refer to are there, each once. */
+  /** How many of the blobs that events refer to exist, each once. */
   readonly blobs: number;
-  /** Those whose bytes are not there, with the first event that brought them. */
+  /** The other blobs, each with the first event that refers to it. */
   readonly lost: readonly LostBlob[];
 }
 
-/** The blobs of the events that are kept, by the first that brought each. */
+/** The blobs of the kept events, each with the first event that brought it. */
 export async function blobsOf(
   database: Database,
   { sessions }: Survey,
@@ -41,7 +41,7 @@ export async function blobsOf(
   return [...found.values()];
 }
 
-/** A row that cannot be read is set aside with its events; what a later release wrote, that one can look at. */
+/** An unreadable row is set aside with its events; a row of a later release is left to that release. */
 function readable(key: string, row: string): readonly StoredBlob[] {
   try {
     return blobsIn(key, row);
@@ -51,7 +51,7 @@ function readable(key: string, row: string): readonly StoredBlob[] {
   }
 }
 
-/** Reads them all, and sets the altered ones aside. */
+/** Reads all blobs and sets altered ones aside. */
 export async function surveyBlobs(
   paths: StorePaths,
   blobs: readonly StoredBlob[],

@@ -1,6 +1,6 @@
 /**
- * The part of a survey that looks at forks. A fork stands on events of another session: where those
- * are gone, nothing of the fork can be read, and its own events are set aside with the rest.
+ * The part of a survey about forks. A fork needs the events that it shares: if they are gone,
+ * nothing of it can be read, and its own events are set aside too.
  */
 
 import type { ForkPoint } from "../../../events/index.ts";
@@ -8,8 +8,8 @@ import { rowAt, type Database, firstLink, readIndex, sessionKey } from "../rows/
 import { ownEvents, type SessionSurvey } from "./session-survey.ts";
 
 /**
- * Where a session branches off whose first row is not that of position 1. Its index row knows whether
- * it is a fork at all, as an imported one is not; without a readable one, the event is believed.
+ * The link of a session whose first row is not at position 1. Its index row tells whether it is a
+ * fork, since imported sessions look alike; without a readable row, the event decides.
  */
 export async function linkOf(
   database: Database,
@@ -23,7 +23,7 @@ export async function linkOf(
   return entry !== undefined && entry.link === undefined ? undefined : link;
 }
 
-/** Gives up the forks whose shared events are not all kept, and the forks of those. */
+/** Drops forks whose shared events are not all kept, and the forks of those. */
 export function dropOrphans(
   sessions: ReadonlyMap<string, SessionSurvey>,
   findings: string[],
@@ -47,7 +47,7 @@ export function dropOrphans(
   }
 }
 
-/** The forks on the way from a session to the first one that do not stand, the oldest first. */
+/** The broken forks from a session up to its first intact ancestor, oldest first. */
 function orphans(
   session: string,
   sessions: ReadonlyMap<string, SessionSurvey>,

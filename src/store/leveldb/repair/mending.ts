@@ -1,6 +1,6 @@
 /**
- * Writes a consistent store from what a survey found good, into a new database: nothing of the
- * damaged one is built upon. What is not good is copied too, under keys that nobody reads.
+ * Writes a consistent store into a new database, from what a survey found good. Damaged rows are
+ * copied too, under keys that nothing reads.
  */
 
 import {
@@ -48,7 +48,7 @@ export async function mend(
   return end;
 }
 
-/** Events, snapshots and what was set aside before; all other rows are written anew. */
+/** Copies events, snapshots and rows that were set aside before; all other rows are written anew. */
 async function copyRows(source: Database, writer: BatchWriter, survey: Survey): Promise<void> {
   const badSnapshots = new Set(survey.badSnapshots);
   const strays = new Set(survey.strays);
@@ -64,13 +64,13 @@ async function copyRows(source: Database, writer: BatchWriter, survey: Survey): 
   }
 }
 
-/** Whose row it is that stands under a key with two slashes or more. */
+/** The session in a key with two slashes or more. */
 function sessionOf(key: string): string {
   const end = key.indexOf("/", 2);
   return end === -1 ? "" : key.slice(2, end);
 }
 
-/** New records for all kept events: their global positions stay as long as nothing before them is gone. */
+/** New records for all kept events. Global positions stay, unless an earlier event is gone. */
 async function writeCommits(
   writer: BatchWriter,
   sessions: ReadonlyMap<string, SessionSurvey>,
@@ -100,7 +100,7 @@ async function writeCommits(
       events = 0;
       if (builder.count >= EVENTS_PER_COMMIT) await finish();
     }
-    // Those of a session that was deleted, or of a sealed row that holds several turns in the order.
+    // A deleted session, or a merged row that covers several runs of the order.
     if (events === 0) continue;
     const index = indexes.get(session) ?? builder.enter(session, from + count - events);
     indexes.set(session, index);

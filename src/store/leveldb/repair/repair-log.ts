@@ -1,6 +1,6 @@
 /**
- * Mends a damaged store, under its lock, in a copy that takes the log's place when it is complete.
- * The damaged files are kept beside it. A store with nothing wrong is not touched.
+ * Repairs a damaged store, under its lock, in a copy that replaces the log when it is complete. The
+ * damaged files are kept beside it. An intact store is not changed.
  */
 
 import { realpathSync } from "node:fs";
@@ -51,7 +51,6 @@ import { surveyStore, type Survey } from "./survey.ts";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Which store is repaired. */
 export interface RepairOptions extends OwnOptions {
   /** The store's folder. */
   readonly dir: string;
@@ -60,12 +59,11 @@ export interface RepairOptions extends OwnOptions {
 const schema = optionsOf<RepairOptions>({ takeOver: flag }, { dir: name });
 
 /**
- * Mends what can be mended and says what is gone. Each session keeps its events up to the first
- * that is missing or altered; later ones are set aside in the store, under keys of their own.
- * Blobs that these events refer to are read: those that are not there are told, altered ones are set
- * aside and told too.
- * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED` (there is no log any
- * more), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
+ * Repairs a store and reports what is lost. Each session keeps its events before the first missing
+ * or altered one; later ones are set aside in the store, under separate keys. Blobs are checked:
+ * missing ones are reported, altered ones are set aside and reported.
+ * @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_FOREIGN`, `LOG_TOO_NEW`, `LOG_DAMAGED`
+ * (the log is gone), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`
  */
 export async function repairLog(options: RepairOptions): Promise<RepairReport> {
   check(schema, options, "repairLog");
@@ -74,7 +72,7 @@ export async function repairLog(options: RepairOptions): Promise<RepairReport> {
   const paths = storePaths(realpathSync.native(dir));
   const hadLock = namesIn(paths.lock).length > 0;
   const ownership = await owned(paths, { takeOver });
-  // Other machines read it: a repair is at work.
+  // Tells other machines that a repair is at work.
   const claimed = claim(paths, "sync");
   try {
     await settle(paths);
@@ -128,7 +126,7 @@ async function repairLocked(paths: StorePaths): Promise<RepairReport> {
   const store = await storeOf(paths, findings);
   const damages = await fileFindings(paths);
   findings.push(...damages);
-  // LevelDB is not let near altered files: its assertions would end this process.
+  // LevelDB must not open damaged files: its assertions would end this process.
   const found = damages.length === 0 ? await examine(paths, store, findings) : undefined;
   if (found !== undefined && findings.length === 0) {
     const blobs = await surveyBlobs(paths, found.blobs);
@@ -143,13 +141,12 @@ async function repairLocked(paths: StorePaths): Promise<RepairReport> {
   return reportOf(paths.dir, { survey, blobs, findings, reached }, damaged);
 }
 
-/** What the rows of a log tell. */
 interface Surveyed {
   readonly survey: Survey;
   readonly blobs: readonly StoredBlob[];
 }
 
-/** What a store says of itself beside its rows. */
+/** What `store.json` says. */
 async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile | undefined> {
   try {
     const store = readStoreFile(paths);
@@ -162,7 +159,7 @@ async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile
   }
 }
 
-/** Looks at the rows of a copy; undefined when LevelDB cannot open it. */
+/** Checks the rows of a copy; undefined if LevelDB cannot open it. */
 async function examine(
   paths: StorePaths,
   store: StoreFile | undefined,
@@ -198,7 +195,7 @@ interface Rebuilt extends Surveyed {
   readonly generation: number;
 }
 
-/** Makes a new log from all rows that can still be read, and leaves it at `log.repaired`. */
+/** Makes a new log from all readable rows, in `log.repaired`. */
 async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise<Rebuilt> {
   const to = join(paths.repairing, "to");
   makePrivateFolder(paths.repairing);

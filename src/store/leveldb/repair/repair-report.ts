@@ -1,4 +1,4 @@
-/** What a repair tells its caller. */
+/** The report of a repair. */
 
 import { readTombstone } from "../rows/index.ts";
 import type { BlobSurvey, LostBlob } from "./blob-survey.ts";
@@ -8,11 +8,11 @@ import type { Survey } from "./survey.ts";
 /** A session that lost something. */
 interface RepairedSession {
   readonly session: string;
-  /** Its last position now; 0 when nothing of it is left. */
+  /** Its last position now; 0 if nothing of it is left. */
   readonly kept: number;
   /** The first position that it lost. */
   readonly lostFrom: number;
-  /** Rows after the kept ones that were set aside, good and bad. */
+  /** Rows behind the kept ones that were set aside, good or bad. */
   readonly quarantined: number;
   /** Positions of which nothing was found. */
   readonly missing: number;
@@ -21,26 +21,26 @@ interface RepairedSession {
 /** What {@link repairLog} found and did. */
 export interface RepairReport {
   readonly dir: string;
-  /** False when nothing was changed: the log was sound, and no blob was altered. */
+  /** False if nothing was changed: the log was intact, and no blob was altered. */
   readonly changed: boolean;
-  /** What was wrong, a sentence each. */
+  /** What was wrong, one sentence each. */
   readonly findings: readonly string[];
   /** Only the sessions that lost something. */
   readonly lost: readonly RepairedSession[];
-  /** All sessions and events that the store holds now. */
+  /** All sessions and events that the store contains now. */
   readonly sessions: number;
   readonly events: number;
-  /** All rows that were set aside, also those whose keys no longer tell whose they were. */
+  /** All rows that were set aside, including those with unreadable keys. */
   readonly quarantined: number;
   /** Positions of which nothing was found, over all sessions. */
   readonly missing: number;
-  /** Events at least that the log had, of which nothing is left to tell whose they were. */
+  /** The least number of lost events whose session is unknown. */
   readonly unaccounted: number;
-  /** How many blobs the events refer to that are there, each once. */
+  /** How many blobs that events refer to exist, each once. */
   readonly blobs: number;
-  /** Those of them whose bytes are gone, with the first event that brought them. */
+  /** The other blobs, each with the first event that refers to it. */
   readonly lostBlobs: readonly LostBlob[];
-  /** The folder in which the damaged files are kept. Delete it when you no longer need it. */
+  /** The folder with the damaged files. Delete it when you no longer need it. */
   readonly damagedFiles?: string;
 }
 
@@ -48,7 +48,7 @@ export interface Findings {
   readonly survey: Survey;
   readonly blobs: BlobSurvey;
   readonly findings: readonly string[];
-  /** The global position that the log is known to have reached. */
+  /** The global position that the log had certainly reached. */
   readonly reached: number;
 }
 
@@ -85,7 +85,7 @@ export function reportOf(
   };
 }
 
-/** Events that anything tells of, rather too many than too few. */
+/** Events with any trace left; counts rather too many than too few. */
 function accounted({ sessions, deleted, strays }: Survey): number {
   const ofDeleted = [...deleted].map(([session, row]) => readTombstone(session, row) ?? 0);
   const ofSessions = [...sessions.values()].map(

@@ -1,4 +1,4 @@
-/** Reads the rows of a damaged log straight from LevelDB's files, whatever of them is still good. */
+/** Reads the good rows of a damaged log directly from LevelDB's files. */
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,15 +20,15 @@ import {
   type StorePaths,
 } from "../files/index.ts";
 
-/** Rows under these keys may be written again. */
+/** Rows under these keys are overwritten in normal use. */
 const REWRITTEN = /^[cmns]\//;
 
-/** Whether a row may stand in the place of an older one under its key. */
+/** Whether a row may replace an older one under its key. */
 function replaces(key: string, row: string): boolean {
   return REWRITTEN.test(key) || (key.startsWith("e/") && isMergedRow(row));
 }
 
-/** What is wrong with the files themselves, a sentence each. */
+/** The damage of the files themselves, one sentence each. */
 export async function fileFindings(paths: StorePaths): Promise<string[]> {
   const incomplete = await whyIncomplete(paths);
   if (incomplete !== undefined) return [incomplete];
@@ -54,7 +54,7 @@ async function whyIncomplete({ log }: StorePaths): Promise<string | undefined> {
     : `CURRENT names ${JSON.stringify(manifest)}, which is not there`;
 }
 
-/** Fills a new database with the newest version of every row that can be read. */
+/** Fills a new database with the newest version of every readable row. */
 export async function salvage(paths: StorePaths, target: Database): Promise<void> {
   const newest = new Map<string, number>();
   for await (const { key, sequence, value } of fileRows(paths)) {

@@ -4,35 +4,35 @@ import type { ForkPoint } from "../../../events/index.ts";
 import type { IndexEntry } from "../rows/index.ts";
 
 export interface SessionSurvey {
-  /** Of a fork, where it branches off. */
+  /** Where a fork branches off. */
   link: ForkPoint | undefined;
-  /** Of a fork of which nothing is kept: positions before its own events, which it did not lose. */
+  /** Shared positions of a fork of which nothing is kept; it did not lose them. */
   shared: number;
-  /** Positions that were copied from a session that was deleted: no commit record names them. */
+  /** Positions copied from a deleted session: no commit record names them. */
   copied: number;
   /** The last good position. */
   kept: number;
   /** Checksums of the kept rows, by their last positions. */
   readonly seals: Map<number, string>;
-  /** Kept rows that were sealed: their events, both ends included, in order. */
+  /** The positions of kept merged rows, both ends included, in order. */
   readonly sealed: { readonly from: number; readonly to: number }[];
   readonly ids: { readonly position: number; readonly id: string }[];
   createdAt: number;
   updatedAt: number;
-  /** Events in rows after the kept ones; a row that cannot be read counts as one. */
+  /** Events behind the kept ones; an unreadable row counts as one. */
   after: number;
-  /** The highest position that anything in the store tells of. */
+  /** The highest position of which there is any trace. */
   known: number;
-  /** What the index row says. */
+  /** The content of the index row. */
   index: IndexEntry | undefined;
 }
 
-/** How many events are kept under a session's own name. */
+/** The number of kept events that the session owns. */
 export function ownEvents({ kept, link }: SessionSurvey): number {
   return kept - (link?.position ?? 0);
 }
 
-/** What is known of a session, from whatever row told of it first. */
+/** The survey of a session, created at its first row. */
 export function surveyed(sessions: Map<string, SessionSurvey>, session: string): SessionSurvey {
   let survey = sessions.get(session);
   if (survey === undefined) {

@@ -1,4 +1,4 @@
-/** The part of a survey that looks at the order over all sessions: commit records and event ids. */
+/** The part of a survey about the order over all sessions: commit records and event ids. */
 
 import {
   chainStart,
@@ -18,7 +18,7 @@ import {
 import { placeSchema } from "../heads/index.ts";
 import { surveyed, type SessionSurvey } from "./session-survey.ts";
 
-/** Events of a session that follow each other directly in the global order. */
+/** Successive events of one session in the global order. */
 export interface OrderedRun {
   readonly session: string;
   /** The position of the first one. */
@@ -28,13 +28,13 @@ export interface OrderedRun {
 
 interface SurveyedOrder {
   readonly order: OrderedRun[];
-  /** How many records and sessions do not fit. */
+  /** The number of records and sessions that do not fit. */
   readonly broken: number;
 }
 
 /**
- * Events that no good commit record names go before the next ones of their session, or to the end.
- * Tells `since` of all records.
+ * The global order. Events that no good record names go before their session's next ones, or to the
+ * end. Adds all records to `since`.
  */
 export async function surveyOrder(
   database: Database,
@@ -55,11 +55,11 @@ export async function surveyOrder(
     expected = record.position + record.count;
     previous = record.seal;
     const seals: string[] = [];
-    // The sums are those of the rows that the batch wrote.
+    // The record's sum does not cover rows that were merged or deleted later.
     let isSealed = false;
     for (const { session, from, count } of record.runs) {
       if (deleted.has(session)) {
-        // Others keep their places.
+        // Events of other sessions keep their global positions.
         order.push({ session, from, count });
         isSealed = true;
         continue;
@@ -90,14 +90,14 @@ export async function surveyOrder(
   return { order, broken };
 }
 
-/** The position before the first one that commit records name. */
+/** The position before the first one in the commit records. */
 function firstPlaced({ link, copied }: SessionSurvey): number {
   return Math.max(link?.position ?? 0, copied);
 }
 
 /**
- * A fork that outlived the session that it branched off has a copy of what it shared. Commit records
- * name its own events only, which begin with the one that said where it branched off.
+ * A fork that outlived its parent has copies of the shared events. Commit records name only its own
+ * events, from the one with its link on.
  */
 async function copiedBefore(
   database: Database,
@@ -112,14 +112,14 @@ async function copiedBefore(
     : from - 1;
 }
 
-/** Whether some of the events stand in a row that was sealed. */
+/** Whether some of the events are in a merged row. */
 function touchesMerged({ sealed }: SessionSurvey, from: number, to: number): boolean {
   const before = lowerBound(sealed, from);
   const row = sealed[before];
   return row !== undefined && row.from <= to;
 }
 
-/** The index of the first row that does not end before a position. */
+/** The index of the first row that ends at or behind a position. */
 function lowerBound(rows: SessionSurvey["sealed"], position: number): number {
   let low = 0;
   let high = rows.length;
@@ -131,7 +131,7 @@ function lowerBound(rows: SessionSurvey["sealed"], position: number): number {
   return low;
 }
 
-/** Where each event with an id stands, by the key of its row. */
+/** The positions of each event with an id, by the key of its row. */
 export function idPlaces(
   sessions: ReadonlyMap<string, SessionSurvey>,
   order: readonly OrderedRun[],
@@ -144,7 +144,7 @@ export function idPlaces(
     let index = next.get(session) ?? 0;
     for (let found = ids[index]; found !== undefined; found = ids[++index]) {
       if (found.position >= from + count) break;
-      // One that was copied has the place of the event that it is a copy of, which is not known here.
+      // A copy keeps the global position of its original, which is unknown here.
       const isCopied = found.position < from;
       const place = position + (isCopied ? 1 : found.position - from + 1);
       places.set(idKey(session, found.id), { place: [found.position, place], isCopied });

@@ -1,6 +1,6 @@
 /**
- * Walks a whole store and says what of it is good: of each session the events before its first
- * gap or bad row, and of the global order what its commit records still tell. Changes nothing.
+ * Reads a whole store and finds what is good: each session's events before the first gap or bad
+ * row, and the global order in its commit records. Changes nothing.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -26,18 +26,18 @@ import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
 
 export interface Survey {
   readonly sessions: Map<string, SessionSurvey>;
-  /** The global order of all kept events, as far as it is known; the rest by session. */
+  /** The global order of all kept events, as far as it is known; the others by session. */
   readonly order: readonly OrderedRun[];
-  /** Sessions that were deleted, with the rows that say so. */
+  /** Tombstones of deleted sessions, by session. */
   readonly deleted: ReadonlyMap<string, string>;
-  /** What is wrong, a sentence each. Empty: the store is good. */
+  /** What is wrong, one sentence each. Empty: the store is good. */
   readonly findings: readonly string[];
-  /** Keys of rows that belong nowhere, and of rows that can be dropped. */
+  /** Keys of rows without a meaning, and of rows that can be dropped. */
   readonly strays: readonly string[];
   readonly badSnapshots: readonly string[];
 }
 
-/** In the order of the keys. */
+/** In key order. */
 const PREFIXES = ["c/", "d/", "e/", "i/", "m/", "n/", "q/", "s/", "x/"];
 
 export async function surveyStore(database: Database): Promise<Survey> {
@@ -82,7 +82,7 @@ async function surveyEvents(
     const { session, position } = place;
     const survey = surveyed(sessions, session);
     const events = envelopesIn(row, place);
-    // A key that is altered may name any session and any position: it proves nothing.
+    // An altered key may name any session and position: it proves nothing.
     if (events.length > 0) survey.known = Math.max(survey.known, position);
     if (survey.kept === 0 && survey.after === 0 && position > events.length) {
       survey.link = await linkOf(database, place, row);
@@ -116,7 +116,7 @@ async function surveyDeleted(
   return deleted;
 }
 
-/** Damage may bring rows of a deleted session back. They are not kept, nor set aside. */
+/** Damage may bring rows of a deleted session back. They are neither kept nor set aside. */
 function dropDeleted(
   sessions: Map<string, SessionSurvey>,
   deleted: ReadonlyMap<string, string>,
@@ -149,7 +149,7 @@ async function surveyIndex(
   }
 }
 
-/** Rows that are behind are put right when the store is opened. */
+/** Rows that are only behind are no finding: opening corrects them. */
 function compareIndex(
   sessions: ReadonlyMap<string, SessionSurvey>,
   since: SinceMark,
@@ -174,7 +174,7 @@ async function surveySnapshots(
   }
 }
 
-/** Looks between the ranges that have a meaning. */
+/** Finds rows outside of all known prefixes. */
 async function surveyStrays(database: Database, strays: string[]): Promise<void> {
   let from = "";
   for (const prefix of [...PREFIXES, "\u{10ffff}"]) {

@@ -1,4 +1,4 @@
-/** Which blobs the rows of a log bring along: for who copies or mends a store and opens no log of it. */
+/** The blobs that event rows bring along, for backup and repair, which read rows without a log. */
 
 import { createCodec } from "../../../events/index.ts";
 import { decodeRow } from "./event-row.ts";
@@ -8,13 +8,12 @@ import { parseEventKey } from "./keys.ts";
 export interface StoredBlob {
   readonly sha256: string;
   readonly session: string;
-  /** The position of the event `blob.stored`. */
   readonly position: number;
 }
 
 const codec = createCodec();
 
-/** @throws TurnlogError `LOG_DAMAGED`, and `EVENT_TOO_NEW` for a row that a later release wrote */
+/** @throws TurnlogError `LOG_DAMAGED`; `EVENT_TOO_NEW` for a row of a later release */
 export function blobsIn(key: string, row: string): readonly StoredBlob[] {
   const place = row.includes('"blob.stored"') ? parseEventKey(key) : undefined;
   if (place === undefined) return [];

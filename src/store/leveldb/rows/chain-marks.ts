@@ -1,14 +1,14 @@
 /**
- * Places in the chain of commits, some megabytes apart. What lies before the oldest of them is in
- * LevelDB's tables, so that opening checks the chain from there (`m/checked`); index rows count
- * everything up to each of them. Kept by the committer.
+ * Marks in the chain of commits, some megabytes apart. Everything before the oldest one is in
+ * LevelDB's tables, so opening checks the chain only from there (`m/checked`). Index rows are
+ * complete up to each mark. The committer owns them.
  */
 
 import type { ChainMark } from "./commit-record.ts";
 
-/** LevelDB holds at most two write buffers of 4 MB in its log files; what is older is in tables. */
+/** LevelDB keeps at most two write buffers of 4 MB in its log files; older rows are in tables. */
 const MARK_DISTANCE = 4 * 1024 * 1024;
-/** Two of them may lie in the same write buffer as an append that is larger than the buffer. */
+/** Two marks may be in one write buffer, if an append is larger than the buffer. */
 const MARKS_KEPT = 5;
 
 export class ChainMarks {
@@ -18,29 +18,31 @@ export class ChainMarks {
   #size = 0;
   #isDue: boolean;
 
-  /** @param end - The end of the chain; all of it is in tables. `checked` is where `m/checked` stands. */
+  /**
+   * @param end - The end of the chain; all of it is in tables. `checked` is the stored mark
+   * `m/checked`.
+   */
   constructor(end: ChainMark, checked: ChainMark) {
     this.#marks = [end];
     this.#newest = end;
     this.#isDue = checked.position < end.position;
   }
 
-  /** Perhaps of a batch that is just being written. */
+  /** The newest mark, perhaps of a batch that is being written. */
   get newest(): ChainMark {
     return this.#newest;
   }
 
-  /** Whether a batch of this size takes the chain to its next mark. */
+  /** Whether a batch of this size reaches the next mark. */
   isNext(size: number): boolean {
     return this.#size + size >= MARK_DISTANCE;
   }
 
-  /** A batch that is no mark. */
   wrote(size: number): void {
     this.#size += size;
   }
 
-  /** A batch that ends at a mark. */
+  /** Adds a mark at the end of a batch. */
   add(mark: ChainMark): void {
     this.#size = 0;
     this.#newest = mark;
@@ -50,7 +52,7 @@ export class ChainMarks {
     this.#isDue = true;
   }
 
-  /** Where `m/checked` is to be moved with the batch that is being made; undefined where it stays. */
+  /** The new `m/checked` to store with this batch; undefined if it does not move. */
   move(): ChainMark | undefined {
     if (!this.#isDue) return undefined;
     this.#isDue = false;

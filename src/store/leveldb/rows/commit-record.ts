@@ -1,8 +1,8 @@
 /**
- * A commit record tells which events a batch wrote, in which order over all sessions. `sums` seals
- * their rows, and each record names the seal of the one before it, so that a batch which is
- * dropped or altered breaks the chain. Records of many small batches are merged later: the merged
- * one stands in the chain where they stood.
+ * A commit record names the events that a batch wrote, in global order. `sums` is a checksum over
+ * their rows, and each record contains the checksum of the record before it, so a missing or
+ * altered batch breaks the chain. Records of many small batches are merged later; the merged record
+ * keeps the chain's ends.
  */
 
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { crc32 } from "node:zlib";
 import { commitKey } from "./keys.ts";
 import { withChecksum, checksumOf, rowContent } from "./row-checksum.ts";
 
-/** Events of one session that follow each other directly in the global order. */
+/** Successive events of one session in the global order. */
 interface Run {
   readonly session: string;
   readonly from: number;
@@ -22,15 +22,15 @@ export interface CommitRecord {
   readonly position: number;
   readonly count: number;
   readonly runs: readonly Run[];
-  /** Over the seals of its rows in global order. */
+  /** The checksum over the checksums of its rows in global order. */
   readonly sums: number;
-  /** The seal of the record before it. */
+  /** The checksum of the record before it. */
   readonly previous: string;
-  /** The seal that the next one names: its own, or that of the last record that was merged into it. */
+  /** The checksum that the next record names: its own, or that of the last record merged into it. */
   readonly seal: string;
 }
 
-/** A place in the chain: everything up to `position` is sealed by `seal`. */
+/** A place in the chain: `seal` is the checksum of the record that ends at `position`. */
 export interface ChainMark {
   readonly position: number;
   readonly seal: string;
@@ -44,8 +44,8 @@ export const markSchema: z.ZodType<ChainMark> = z.object({
 export const chainStart: ChainMark = { position: 0, seal: "0000000" };
 
 /**
- * Previous seal, sums, names and first positions of the sessions, pairs of session index and count;
- * of a merged record also the seal of the last one of those that it stands for.
+ * The previous checksum, the checksum of the rows, sessions with their first positions, pairs of
+ * session index and count; of a merged record also the checksum of its last part.
  */
 type Stored = readonly [
   previous: string,
@@ -55,7 +55,10 @@ type Stored = readonly [
   end?: string,
 ];
 
-/** By hand: after a kill all records since the last megabytes are read, and a schema costs more than the rest. */
+/**
+ * Written by hand: after a kill the records of several megabytes are read, and a schema costs more
+ * than the rest.
+ */
 function isStored(value: unknown): value is Stored {
   if (!Array.isArray(value) || value.length < 4 || value.length > 5) return false;
   const fields: readonly unknown[] = value;
@@ -82,7 +85,7 @@ function isFirst(value: unknown): boolean {
   return typeof session === "string" && isCount(from) && from !== 0;
 }
 
-/** Collects the events of a batch into its record. */
+/** Builds the record of a batch. */
 export class CommitBuilder {
   /** The global position of the first event. */
   readonly position: number;
@@ -99,12 +102,12 @@ export class CommitBuilder {
     return this.#count;
   }
 
-  /** Names a session that the batch writes to for the first time; returns its index. */
+  /** Adds a session that the batch writes to; returns its index. */
   enter(session: string, from: number): number {
     return this.#sessions.push([session, from]) - 1;
   }
 
-  /** Adds the events of a row by its seal. */
+  /** Adds the events of a row by the row's checksum. */
   add(session: number, events: number, sealed: string): void {
     this.#count += events;
     this.#seals += sealed;
@@ -114,7 +117,7 @@ export class CommitBuilder {
     else runs.push(session, events);
   }
 
-  /** Adds the events of a record that follows this one; `known` are the indexes of sessions in this one. */
+  /** Adds the events of the next record. `known` maps sessions to their indexes in this record. */
   addAll(next: CommitBuilder, known: Map<string, number>): void {
     const indexes = next.#sessions.map(([session, from]) => {
       const index = known.get(session) ?? this.enter(session, from);
@@ -127,7 +130,7 @@ export class CommitBuilder {
     this.#seals += next.#seals;
   }
 
-  /** The record's key and row, and the chain's new end: its own seal, or the one that it is to have. */
+  /** The record's key and row, and the new end of the chain: its own checksum, or the given one. */
   finish(previous: string, end?: string): FinishedCommit {
     const key = commitKey(this.position);
     const stored: Stored = [previous, crc32(this.#seals), this.#sessions, this.#runs];
@@ -137,7 +140,7 @@ export class CommitBuilder {
   }
 }
 
-/** A record as it is to be written. */
+/** A record, ready to write. */
 export interface FinishedCommit {
   readonly key: string;
   readonly row: string;
@@ -145,12 +148,12 @@ export interface FinishedCommit {
   readonly mark: ChainMark;
 }
 
-/** The checksum over the seals of a commit's rows in global order. */
+/** The checksum over the checksums of a commit's rows in global order. */
 export function sumOf(seals: readonly string[]): number {
   return crc32(seals.join(""));
 }
 
-/** The record of a row; undefined when it is not what was written there. */
+/** The record of a row; undefined if the row is damaged. */
 export function readCommit(position: number, row: string): CommitRecord | undefined {
   const stored = rowContent(commitKey(position), row);
   if (!isStored(stored)) return undefined;

@@ -10,7 +10,7 @@ import { eventsIn, isMergedRow } from "./event-row.ts";
 import { checksumOf } from "./row-checksum.ts";
 import { isDeleted } from "./tombstone.ts";
 
-/** A row of a commit, or the part of it that the commit wrote: a sealed row may be of several. */
+/** The part of a row that a commit wrote: a merged row may belong to several commits. */
 export interface PlacedRow {
   /** The global position of `from`. */
   readonly globalPosition: number;
@@ -18,20 +18,20 @@ export interface PlacedRow {
   /** The positions that the commit wrote, both included. */
   readonly from: number;
   readonly to: number;
-  /** The position of its key. */
+  /** The position in its key. */
   readonly position: number;
   readonly row: string;
 }
 
-/** The rows of one session by the positions of their keys, which ascend. */
+/** A session's rows by the positions in their keys, ascending. */
 type Rows = readonly (readonly [position: number, row: string])[];
 
 /** From this many events on a scan is cheaper than single look-ups. */
 const SCAN_FROM = 8;
 
 /**
- * Leaves out what was deleted since; `gone` are the sessions that are known to be.
- * @throws TurnlogError `LOG_DAMAGED` when they are not the rows that the batch wrote
+ * Leaves out deleted sessions; `gone` contains those that are known to be deleted.
+ * @throws TurnlogError `LOG_DAMAGED` when the rows are not those that the batch wrote
  */
 export async function commitRows(
   database: Database,
@@ -65,7 +65,7 @@ export async function commitRows(
     }
     indexes.set(session, index);
   }
-  // Rows that were sealed or deleted since are not those that the batch wrote; each has its own checksum.
+  // The sum does not cover rows that were merged or deleted later; each row has its own checksum.
   const sealed = placed.some(({ row }) => isMergedRow(row));
   const isWhole = record.runs.every(({ session }) => !gone.has(session));
   if (!sealed && isWhole && sumOf(placed.map(({ row }) => checksumOf(row))) !== record.sums)
@@ -98,14 +98,14 @@ async function rowsBySession(
   return rows;
 }
 
-/** Keys are fetched too: a row that is missing must not shift the ones after it. */
+/** Fetches keys too: a missing row must not shift the later ones. */
 async function scan(database: Database, session: string, from: number, to: number): Promise<Rows> {
   const rows: [number, string][] = [];
   const { length } = eventKey(session, from);
   try {
     for await (const [key, row] of allRows(database, {
       gte: eventKey(session, from),
-      // The last event may stand in a run of deltas, whose key is that of the run's end.
+      // The last event may be part of a run, whose key has the run's last position.
       lte: eventKey(session, to + LONGEST_RUN - 1),
     })) {
       if (key.length !== length) continue;
@@ -118,7 +118,7 @@ async function scan(database: Database, session: string, from: number, to: numbe
   return rows;
 }
 
-/** Rows by their keys; undefined when one stands under another key, or nowhere. */
+/** Fetches rows by key; undefined if one is missing under its own key. */
 async function lookUp(
   database: Database,
   session: string,
@@ -138,7 +138,7 @@ async function lookUp(
   }
 }
 
-/** Names the row that was altered, where one is: otherwise rows have changed places. */
+/** Names the altered row; if all rows are intact, their order was changed. */
 function altered({ runs, position }: CommitRecord, placed: readonly PlacedRow[]): TurnlogError {
   const row = placed.find((one) => !isIntact(one.row, one));
   if (row !== undefined) return damagedAt(row.session, row.position, "its checksum does not match");

@@ -1,9 +1,9 @@
 /**
- * The part of abstract-level that the log uses: all keys and values are utf8 strings.
- * `Level` and `MemoryLevel` have this shape as they are; tests put a layer that fails between.
+ * The part of abstract-level that the log uses, with keys and values as utf8 strings. `Level` and
+ * `MemoryLevel` have this shape; tests insert a layer that fails.
  */
 
-/** Bounds of a scan over keys; a missing bound is open. */
+/** The bounds of a scan; a missing bound is open. */
 export interface KeyRange {
   readonly gte?: string;
   readonly gt?: string;
@@ -13,12 +13,12 @@ export interface KeyRange {
   readonly limit?: number;
 }
 
-/** LevelDB's own option: how many bytes one `nextv` may bring into memory. */
+/** LevelDB's own option: the most bytes that one `nextv` brings into memory. */
 export interface ScanOptions extends KeyRange {
   readonly highWaterMarkBytes?: number;
 }
 
-/** A scan in progress. It holds a snapshot of the database until it is closed. */
+/** An open scan. It holds a snapshot of the database until it is closed. */
 export interface Scan<Item> {
   /** At most `size` items; none at the end. */
   nextv(size: number): Promise<Item[]>;
@@ -44,8 +44,8 @@ export interface Database {
 }
 
 /**
- * The only item of a scan with `limit: 1`, or undefined; closes the scan. Asks for two: LevelDB
- * skips blocks that it cannot read, and says so only when a scan comes to its end.
+ * The only item of a scan with `limit: 1`, or undefined; closes the scan. Requests two items:
+ * LevelDB skips unreadable blocks and reports them only at the end of a scan.
  */
 export async function firstOf<Item>(scan: Scan<Item>): Promise<Item | undefined> {
   try {
@@ -55,14 +55,14 @@ export async function firstOf<Item>(scan: Scan<Item>): Promise<Item | undefined>
   }
 }
 
-/** One row, by a scan: `get` trusts LevelDB's bloom filters, which no checksum protects. */
+/** One row, by a scan: `get` trusts LevelDB's bloom filters, which have no checksum. */
 export async function rowAt(database: Database, key: string): Promise<string | undefined> {
   return firstOf(database.values({ gte: key, lte: key, limit: 1 }));
 }
 
 const PAGE = 256;
 
-/** All rows of a range, page by page, each read to its end for the same reason. */
+/** All rows of a range, page by page, to its end for the same reason. */
 export async function* allRows(
   database: Database,
   range: KeyRange,
@@ -78,7 +78,7 @@ export async function* allRows(
   }
 }
 
-/** All rows of a range as they are at one moment, also where somebody writes others in their place. */
+/** All rows of a range at one moment, also if they are replaced meanwhile. */
 export async function* rowsAtOnce(
   database: Database,
   range: KeyRange,

@@ -1,8 +1,8 @@
 /**
- * Deltas of one block as one row: what they have in common once, then what they say as one text, with
- * their lengths and times in columns. Nearly all of a log is deltas, and a row each costs ten times what they say. Every delta
- * keeps its position, its boundary and its time. A run was appended so, or it was sealed: made
- * later of rows that deltas had alone.
+ * A run: several deltas of one block in one row. The row holds common fields once, the joined text,
+ * and columns of lengths and times. Most of a log is deltas, and a row each costs ten times their
+ * text. Every delta keeps its position, boundary and time. A run is appended as such, or merged
+ * later from single rows.
  */
 
 import { z } from "zod";
@@ -17,10 +17,10 @@ import {
 } from "../../../events/index.ts";
 import { columnNumbers, numberColumn } from "./number-column.ts";
 
-/** How many deltas a row may hold: so far a reader has to look beyond the position that it wants. */
+/** The most deltas in a row: a reader has to look this far beyond the position that it wants. */
 export const LONGEST_RUN = 256;
 
-/** The delta's own field beside the id of its block. */
+/** The delta's text field; the other field is the id of its block. */
 const textField = {
   "part.text-delta": "text",
   "part.reasoning-delta": "text",
@@ -30,7 +30,7 @@ type DeltaType = keyof typeof textField;
 
 export type Delta = NewEvent<DeltaType>;
 
-/** What a run says. What a column lacks at its end is empty, or 0. */
+/** The content of a run. Columns leave out trailing zeros and empty values. */
 interface Run {
   readonly count: number;
   readonly type: DeltaType;
@@ -41,7 +41,7 @@ interface Run {
   readonly gaps: readonly number[];
 }
 
-/** The number comes first: no event's own row begins with one. */
+/** Begins with a number, as no single event's row does. */
 const head = [
   z.int().min(2).max(LONGEST_RUN),
   z.enum(["part.text-delta", "part.reasoning-delta", "part.tool-input-delta"]),
@@ -56,7 +56,7 @@ const columnSchema = z.string().transform((column, context) => {
   context.issues.push({ code: "custom", message: "It is no column of numbers.", input: column });
   return z.NEVER;
 });
-/** All texts as one, their lengths, and the gaps between their times. */
+/** The texts joined, their lengths, and the gaps between their times. */
 const joinedSchema = z
   .tuple([...head, z.string(), columnSchema, columnSchema, mergedMark])
   .transform(([count, type, version, firstAt, id, text, lengths, gaps], context): Run => {
@@ -69,7 +69,7 @@ const joinedSchema = z
     });
     return z.NEVER;
   });
-/** As earlier releases wrote them: a text each. */
+/** The form of earlier releases: an array of texts. */
 const apartSchema = z
   .tuple([...head, z.array(z.string()), z.array(z.int()), mergedMark])
   .transform(([count, type, version, firstAt, id, texts, gaps]): Run => {
@@ -82,7 +82,7 @@ const runSchema: z.ZodType<Run> = z
     "No column is longer than the run.",
   );
 
-/** A text in pieces of these lengths; undefined where that is not all of it. */
+/** Splits a text into these lengths; undefined if they do not add up. */
 function textsOf(text: string, lengths: readonly number[]): readonly string[] | undefined {
   let end = 0;
   const texts: string[] = [];
@@ -94,7 +94,7 @@ function textsOf(text: string, lengths: readonly number[]): readonly string[] | 
   return end === text.length ? texts : undefined;
 }
 
-/** Whether an event can stand in a run: it has nothing but its text, its block and its time. */
+/** Whether an event fits into a run: a delta without further fields. */
 export function isPlainDelta(event: NewEvent): event is Delta {
   if (event.id !== undefined || !Number.isSafeInteger(event.time)) return false;
   switch (event.type) {
@@ -108,7 +108,7 @@ export function isPlainDelta(event: NewEvent): event is Delta {
   }
 }
 
-/** A log stores what it is given, by callers without types too: what says no text stands by itself. */
+/** A log stores unchecked events too: a delta without a text gets a row of its own. */
 function isPlain(data: { readonly id: unknown }, text: unknown): boolean {
   return typeof text === "string" && typeof data.id === "string" && Object.keys(data).length === 2;
 }
@@ -118,8 +118,8 @@ export function continues(run: Delta, next: Delta): boolean {
 }
 
 /**
- * The row of at least two deltas, of which each continues the one before; `key` is the last one's.
- * Sealed: it takes the place of rows that commits have named.
+ * The row of at least two successive deltas under the key of the last one. A merged row replaces
+ * rows that commits have named.
  */
 export function encodeRun(
   deltas: readonly Delta[],
@@ -146,7 +146,7 @@ export function encodeRun(
   return checksum(json, key) + json;
 }
 
-/** Whether a run was sealed, without reading it: the gaps of another one end it, in quotes or in brackets. */
+/** Whether a run is merged, without parsing it: other runs end with a quote or a bracket. */
 export function isMergedRun(row: string): boolean {
   return row.endsWith('",1]') || row.endsWith("],1]");
 }
@@ -170,7 +170,7 @@ export function decodeRun(stored: unknown, key: RowKey, eventOf: FieldsReader): 
   });
 }
 
-/** The times of a run's deltas; none where it is no run. */
+/** The times of a run's deltas; empty if it is no run. */
 export function runTimes(stored: unknown): readonly number[] {
   const run = runSchema.safeParse(stored).data;
   return run === undefined ? [] : timesOf(run);

@@ -1,6 +1,6 @@
 /**
- * What is stored under an event's key: the event, or a run of deltas that ends with it. Everything
- * that writes or reads event rows goes by here, and nobody else knows which of the two a row is.
+ * The row under an event's key: one event, or a run of deltas that ends with it. All code reads and
+ * writes event rows by these functions; only this file knows which of the two a row is.
  */
 
 import { z } from "zod";
@@ -31,28 +31,28 @@ import {
 
 const linkSchema = z.looseObject({ from: forkPointSchema });
 
-/** Where a row's JSON begins: behind the checksum and the bracket. */
+/** Where a row's JSON begins, behind the checksum and the bracket. */
 const BODY = CHECKSUM_LENGTH + 1;
 
 export interface EventRow {
-  /** The last of its positions, which is that of its key. */
+  /** The last of its positions, as in its key. */
   readonly position: number;
   readonly events: readonly NewEvent[];
   readonly row: string;
 }
 
-/** How many events a row holds, without reading it. */
+/** The number of events in a row, without parsing it. */
 export function eventsIn(row: string): number {
   const count = Number.parseInt(row.slice(BODY, BODY + 4), 10);
   return Number.isNaN(count) ? 1 : count;
 }
 
-/** Whether a row took the place of others, which commits had named before. */
+/** Whether a row replaced others that commits had named. */
 export function isMergedRow(row: string): boolean {
   return eventsIn(row) > 1 ? isMergedRun(row) : row.endsWith("null,1]") || row.endsWith('",1]');
 }
 
-/** One row in the place of several, which hold deltas of one block that follow each other. */
+/** One row for several, which hold successive deltas of one block. */
 export function mergedRow(session: string, rows: readonly EventRow[]): EventRow | undefined {
   const events = rows.flatMap((row) => row.events.filter(isPlainDelta));
   const [first] = events;
@@ -61,7 +61,7 @@ export function mergedRow(session: string, rows: readonly EventRow[]): EventRow 
   return { position, events, row: encodeRun(events, first, { session, position }, true) };
 }
 
-/** The rows that take the place of those of the same events, whose first stands behind `revision`. */
+/** New rows for the same events, the first of which follows `revision`. */
 export function replacingRows(
   codec: Codec,
   session: string,
@@ -71,7 +71,7 @@ export function replacingRows(
   return eventRows(codec, session, revision, events, true);
 }
 
-/** An event's own row, marked as one that took the place of another. */
+/** A single event's row, marked as a replacement. */
 function replacingRow(codec: Codec, event: NewEvent, key: RowKey): string {
   const open = codec.encode(event, key).slice(CHECKSUM_LENGTH, -1);
   const json = `${open}${event.id === undefined ? ",null" : ""},1]`;
@@ -106,7 +106,7 @@ export function* eventRows(
   }
 }
 
-/** The deltas from an index on that can share a row; none where there is no delta. */
+/** The deltas from an index on that can share a row; empty if there is no delta. */
 function runFrom(events: readonly NewEvent[], from: number): readonly Delta[] {
   const run: Delta[] = [];
   for (let at = from; at < events.length && run.length < LONGEST_RUN; at++) {
@@ -128,7 +128,7 @@ export function decodeRow(codec: Codec, row: string, key: RowKey): SessionEvent[
     : decodeRun(intactJson(row, key), key, codec.eventOf);
 }
 
-/** Times and ids of the events of a row, in order; none when it is not what was written there. */
+/** The times and ids of a row's events, in order; empty if the row is damaged. */
 export function envelopesIn(
   row: string,
   key: RowKey,
@@ -140,7 +140,7 @@ export function envelopesIn(
   return [{ at, id: id ?? undefined }];
 }
 
-/** Where a session branches off whose first row this is; undefined where it is not that of a fork. */
+/** The link in a fork's first row; undefined for any other row. */
 export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
   if (eventsIn(row) !== 1 || !isIntact(row, key)) return undefined;
   const stored = ownJson(row);
@@ -150,8 +150,8 @@ export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
 }
 
 /**
- * The events of a row that this process has just made, as they are read from the store. What can
- * stand in a run is the same before and after, so that its JSON need not be read.
+ * The events of a row that this process made, as reading would return them. Deltas of a run read
+ * the same, so their JSON need not be parsed.
  */
 export function ownEvents(
   codec: Codec,

@@ -1,15 +1,15 @@
-/** Turns what LevelDB and the file system throw into the errors of the port. */
+/** Turns errors of LevelDB and the file system into errors of the port. */
 
 import { TurnlogError, type TurnlogErrorCode } from "../../../events/index.ts";
 
 const FULL = /No space left on device|Disk quota exceeded|File too large|ENOSPC|EDQUOT|EFBIG/;
 const READ_ONLY =
   /Read-only file system|Permission denied|Operation not permitted|EROFS|EACCES|EPERM/;
-/** LevelDB answers EINVAL for a place behind the end of a file, and ENOENT for a file that it has on its list. */
+/** LevelDB answers EINVAL for a place behind a file's end, and ENOENT for a missing file on its list. */
 const DAMAGED =
   /Corruption|LEVEL_CORRUPTION|IO error: [^;]*: (?:Invalid argument|No such file or directory)/;
 
-/** LevelDB tells the system's error only as text, at the end of a chain of causes. */
+/** LevelDB reports the system's error only as text, at the end of a chain of causes. */
 function reasons(error: unknown): string {
   const texts: string[] = [];
   for (
@@ -22,7 +22,7 @@ function reasons(error: unknown): string {
   return texts.join("; ");
 }
 
-/** The system's errors begin with their codes, LevelDB's do not. */
+/** The system's messages begin with their codes, LevelDB's do not. */
 function reason(error: Error): string {
   const { message } = error;
   const code = "code" in error ? String(error.code) : "";
@@ -37,7 +37,7 @@ function failureCode(error: unknown): TurnlogErrorCode {
   return DAMAGED.test(text) ? "LOG_DAMAGED" : "LOG_FAILED";
 }
 
-/** True when LevelDB refused to open because its lock is held, here or in another process. */
+/** Whether LevelDB refused to open because its lock is held, in any process. */
 export function isLocked(error: unknown): boolean {
   return /LEVEL_LOCKED/.test(reasons(error));
 }
@@ -47,7 +47,7 @@ const WHAT_TO_DO: Partial<Record<TurnlogErrorCode, string>> = {
   LOG_READ_ONLY: "Make the folder writable",
 };
 
-/** After a failed write LevelDB's own log file is in an unknown state, so that nothing more is written. */
+/** After a failed write LevelDB's log file is in an unknown state, so nothing more is written. */
 export function writeFailure(error: unknown): TurnlogError {
   const code = failureCode(error);
   return new TurnlogError(
@@ -74,7 +74,7 @@ export function damagedAt(
   );
 }
 
-/** An event that a session shares cannot be read where it is stored. */
+/** A shared event that cannot be read where it is stored. */
 export function sharedDamage(
   session: string,
   position: number,
@@ -89,7 +89,7 @@ export function sharedDamage(
   );
 }
 
-/** A name of which nothing is left, and which nobody can use again. */
+/** A deleted session, whose name cannot be used again. */
 export function deletedError(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_DELETED",
@@ -98,7 +98,7 @@ export function deletedError(session: string): TurnlogError {
   );
 }
 
-/** What was deleted is gone, its bytes may not be. */
+/** A session is deleted, but its bytes may still be in the files. */
 export function erasureFailure(session: string, error: unknown): TurnlogError {
   const code = failureCode(error);
   return new TurnlogError(
@@ -108,7 +108,7 @@ export function erasureFailure(session: string, error: unknown): TurnlogError {
   );
 }
 
-/** A failed read: damage where LevelDB says so, otherwise what the system says. */
+/** A failed read: damage if LevelDB reports it, else the system's failure. */
 export function readFailure(error: unknown, session: string, position: number): TurnlogError {
   if (TurnlogError.isInstance(error)) return error;
   if (/LEVEL_(DATABASE|ITERATOR)_NOT_OPEN/.test(reasons(error))) return closedError();
@@ -144,7 +144,7 @@ export function storeFailure(
   );
 }
 
-/** Damage that is known by its place in the order over all sessions. */
+/** Damage at a global position. */
 export function commitDamage(globalPosition: number, why: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",

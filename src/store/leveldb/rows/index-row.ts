@@ -1,4 +1,4 @@
-/** The row that the list of sessions is made of: where a session ends, its times, and its link if it is a fork. */
+/** The index row of a session, for the list of sessions: last position, times, and a fork's link. */
 
 import { z } from "zod";
 import type { ForkPoint } from "../../../events/index.ts";
@@ -8,7 +8,7 @@ import { withChecksum, checkedRow } from "./row-checksum.ts";
 export interface IndexEntry {
   /** The last position. */
   readonly revision: number;
-  /** Of the first event that is the session's own, and of the last. */
+  /** The times of the first event that the session owns, and of the last. */
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly link: ForkPoint | undefined;
@@ -20,7 +20,6 @@ const indexSchema = z.union([
   z.tuple([...plain, z.tuple([z.string(), z.int().positive()])]),
 ]);
 
-/** The stored form. */
 export function indexRow(
   session: string,
   { revision, createdAt, updatedAt, link }: IndexEntry,
@@ -30,7 +29,7 @@ export function indexRow(
   return { key, row: withChecksum(key, [revision, createdAt, updatedAt, ...end]) };
 }
 
-/** What a row says; undefined when it is not what was written there. */
+/** The content of a row; undefined if it is damaged. */
 export function readIndex(session: string, row: string): IndexEntry | undefined {
   const stored = checkedRow(sessionKey(session), row, indexSchema);
   if (stored === undefined) return undefined;
@@ -43,7 +42,7 @@ export function readIndex(session: string, row: string): IndexEntry | undefined 
   };
 }
 
-/** What a row says, or what is known of its session where that is further on. */
+/** The row's content, or what memory knows of the session if that is newer. */
 export function atLeast(
   entry: IndexEntry,
   known: { readonly committed: number; readonly updatedAt: number } | undefined,

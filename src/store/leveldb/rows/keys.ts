@@ -1,16 +1,16 @@
 /**
- * Every key of the store. Numbers are base 36 with a fixed width, so that keys sort as numbers do.
- * `/` is in no session id, so that the rows of a session are one range, by its name alone.
+ * All keys of the store. Numbers are base 36 with a fixed width, so that keys sort as numbers do.
+ * No session id contains `/`, so the rows of a session are one range.
  *
- *   d/<session>               says that the session was deleted
- *   e/<session>/<seq>         an event; a fork has its own only
+ *   d/<session>               the tombstone of a deleted session
+ *   e/<session>/<position>    an event; under a fork's name only those that the fork owns
  *   s/<session>               the session's index row
- *   i/<session>/<event id>    where an event that carries an id stands
+ *   i/<session>/<event id>    the positions of an event with an id
  *   n/<session>/<projection>  a snapshot
- *   c/<global position>       a commit record, by the position of its first event
+ *   c/<global position>       a commit record, by the global position of its first event
  *   m/…                       the store's own marks
- *   q/<session>/<seq>         rows that repair took out of the way
- *   x/<session>               deleted or thinned, and the bytes may still be in the files
+ *   q/<session>/<position>    rows that repair set aside
+ *   x/<session>               deleted or trimmed, and the bytes may still be in the files
  */
 
 const WIDTH = 9;
@@ -18,10 +18,10 @@ const EVENT_KEY = /^e\/([A-Za-z0-9][A-Za-z0-9._:@-]{0,127})\/[0-9a-z]{9}$/;
 
 export const formatKey = "m/format";
 export const checkedKey = "m/checked";
-/** Says of a session that not all of it is written yet. */
+/** Marks a session that is not completely written. */
 export const stagedKey = "m/staged";
 
-/** All numbers up to 36⁹ ≈ 10¹⁴ keep their order as text. */
+/** Numbers up to 36⁹ ≈ 10¹⁴ sort as text. */
 export function fixedWidth(value: number): string {
   return value.toString(36).padStart(WIDTH, "0");
 }
@@ -51,7 +51,7 @@ export function erasureKey(session: string): string {
   return `x/${session}`;
 }
 
-/** Where all that a session has is stored but for its index row: under these and nothing else. */
+/** All key ranges of a session, except its index row. */
 export function rangesOf(session: string): readonly string[] {
   return ["e", "i", "n", "q"].map((kind) => `${kind}/${session}/`);
 }
@@ -68,12 +68,12 @@ export function commitKey(position: number): string {
   return `c/${fixedWidth(position)}`;
 }
 
-/** Where repair puts a row that was under another key. */
+/** The key under which repair keeps a row that has no valid place. */
 export function quarantineKey(key: string): string {
   return parseEventKey(key) === undefined ? `q/-/${key}` : `q/${key.slice(2)}`;
 }
 
-/** Session and position of an event's key; undefined when it is not one. */
+/** The session and position of an event's key; undefined for any other key. */
 export function parseEventKey(
   key: string,
 ): { readonly session: string; readonly position: number } | undefined {

@@ -1,15 +1,15 @@
 /**
- * Whole numbers as a text, a character each where they are small: lengths and gaps of deltas, of which
- * a log has more than of anything else. Its characters are those that JSON leaves as they are.
+ * Encodes whole numbers as text, one character for a small number: lengths and gaps of deltas, the
+ * most frequent values in a log. It uses only characters that JSON does not escape.
  */
 
 /** The character of 0. */
 const FIRST = "#".charCodeAt(0);
-/** JSON would write two of it, so it stands for nothing. */
+/** Not used, since JSON would escape it. */
 const BACKSLASH = "\\".charCodeAt(0);
-/** Around a number that is large or negative. */
+/** Encloses a large or negative number. */
 const MARK = "~";
-/** The first number without a character of its own. */
+/** The first number without a character. */
 const MANY = MARK.charCodeAt(0) - FIRST - 1;
 const SMALL = Array.from({ length: MANY }, (_, number) => {
   const code = FIRST + number;
@@ -17,7 +17,7 @@ const SMALL = Array.from({ length: MANY }, (_, number) => {
 });
 const LARGE = /^(?:0|-?[1-9]\d*)$/;
 
-/** The column of numbers, without what it ends with where that is 0. */
+/** The column of these numbers, without trailing zeros. */
 export function numberColumn(numbers: readonly number[]): string {
   let column = "";
   const end = numbers.findLastIndex((number) => number !== 0) + 1;
@@ -28,7 +28,7 @@ export function numberColumn(numbers: readonly number[]): string {
   return column;
 }
 
-/** The numbers of a column; undefined where it is none. What it lacks at its end is 0. */
+/** The numbers of a column, without trailing zeros; undefined if it is damaged. */
 export function columnNumbers(column: string): readonly number[] | undefined {
   const numbers: number[] = [];
   for (let index = 0; index < column.length; index++) {

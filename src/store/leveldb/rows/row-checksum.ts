@@ -1,13 +1,12 @@
 /**
- * Every row begins with a checksum. Event rows have the codec's; all others one over their key and
- * their JSON, so that a flipped bit, or a row under another row's key, is found when it is read.
+ * Every row begins with a checksum. Event rows have the codec's; other rows have one over key and
+ * JSON, so that reading finds a flipped bit and a row under a wrong key.
  */
 
 import { crc32 } from "node:zlib";
 import type { z } from "zod";
 import { CHECKSUM_LENGTH, ownJson, seededChecksum } from "../../../events/index.ts";
 
-/** The checksum at the beginning of any row. */
 export function checksumOf(row: string): string {
   return row.slice(0, CHECKSUM_LENGTH);
 }
@@ -18,17 +17,17 @@ export function withChecksum(key: string, value: unknown): string {
   return seededChecksum(json, crc32(key)) + json;
 }
 
-/** The value of a stored row, or undefined when the row is not what was written there. */
+/** The value of a stored row; undefined if it is damaged. */
 export function checkedRow<Value>(
   key: string,
   row: string,
   schema: z.ZodType<Value>,
 ): Value | undefined {
-  // Each of these schemas reads few rows in a process: compiling one would take longer than all of them.
+  // Each schema reads few rows in a process: compiling it would take longer than parsing them.
   return schema.safeParse(rowContent(key, row), { jitless: true }).data;
 }
 
-/** What a row says whose form is not known yet; undefined when its checksum does not match or it is no JSON. */
+/** The JSON value of a row of unknown form; undefined if the row is damaged. */
 export function rowContent(key: string, row: string): unknown {
   const json = row.slice(CHECKSUM_LENGTH);
   return checksumOf(row) === seededChecksum(json, crc32(key)) ? ownJson(row) : undefined;

@@ -1,6 +1,6 @@
 /**
- * What commits behind a mark wrote of each session. An index row counts everything up to the mark, and
- * may not count yet what these did: whoever reads rows without the log's memory asks here.
+ * What commits behind a mark wrote, by session. Index rows are complete up to the mark, but may not
+ * count these events yet: code that reads index rows without the log's memory asks here.
  */
 
 import type { CommitRecord } from "./commit-record.ts";
@@ -21,7 +21,7 @@ export class SinceMark {
     this.#mark = mark;
   }
 
-  /** The next record of the chain. */
+  /** Adds the next record of the chain. */
   add({ position, runs }: Pick<CommitRecord, "position" | "runs">): void {
     if (position <= this.#mark) return;
     for (const { session, from, count } of runs) {
@@ -31,7 +31,7 @@ export class SinceMark {
     }
   }
 
-  /** Undefined where the row of a session has to count all of its events. */
+  /** What was written of a session; undefined if its row has to be complete. */
   of(session: string): Written | undefined {
     return this.#sessions.get(session);
   }
@@ -40,13 +40,13 @@ export class SinceMark {
     return [...this.#sessions.keys()];
   }
 
-  /** Whether a row is as old as it may be; one that is older has lost a later one. */
+  /** Whether a row is behind, but no older than the mark allows. */
   isBehind(session: string, { revision }: Pick<IndexEntry, "revision">): boolean {
     const written = this.#sessions.get(session);
     return written !== undefined && revision >= written.from - 1 && revision < written.to;
   }
 
-  /** What a row is to say: the same where it is not behind. `updatedAt` is that of the last event, if it is known. */
+  /** The row as it should be. `updatedAt` is the time of the last event, if known. */
   caughtUp(session: string, entry: IndexEntry, updatedAt: number = entry.updatedAt): IndexEntry {
     const revision = this.#sessions.get(session)?.to;
     if (revision === undefined || !this.isBehind(session, entry)) return entry;

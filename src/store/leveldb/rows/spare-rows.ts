@@ -1,6 +1,6 @@
 /**
- * Where rows were written that others have taken the place of: LevelDB keeps them until it merges
- * its tables there, which a small store may never see. Kept by the committer, used at closing.
+ * Tracks where rows were replaced: LevelDB keeps the old ones until it merges its tables, which a
+ * small store may never do. The committer notes them; closing the store merges there.
  */
 
 /** Keys, both included. */
@@ -9,10 +9,10 @@ export interface Span {
   readonly to: string;
 }
 
-/** What is less than this, or than this share of all that was written, is left to LevelDB. */
+/** Less than this, or than this share of all that was written, is left to LevelDB. */
 const WORTH_IT_BYTES = 32 * 1024;
 const WORTH_IT_SHARE = 1 / 4;
-/** Of so many sessions at most: with more of them a store is large enough to be merged anyway. */
+/** The most sessions: LevelDB merges larger stores anyway. */
 const MOST = 64;
 
 interface Spare {
@@ -26,12 +26,11 @@ export class SpareRows {
   #written = 0;
   #spare = 0;
 
-  /** Counts the bytes of a batch. */
   wrote(bytes: number): void {
     this.#written += bytes;
   }
 
-  /** Notes that rows between two keys have become spare; `where` names what they belong to. */
+  /** Notes that rows between two keys are spare; `where` names their session. */
   note(where: string, { from, to }: Span, bytes: number): void {
     this.#spare += bytes;
     const known = this.#spans.get(where);
@@ -41,7 +40,7 @@ export class SpareRows {
     } else if (this.#spans.size < MOST) this.#spans.set(where, { from, to, bytes });
   }
 
-  /** The spans that are worth being merged. Merging one may move all that was written. */
+  /** The spans worth merging. Merging one may rewrite the whole store. */
   get spans(): readonly Span[] {
     if (this.#spare < WORTH_IT_SHARE * this.#written) return [];
     return [...this.#spans.values()].filter(({ bytes }) => bytes >= WORTH_IT_BYTES);

@@ -1,6 +1,7 @@
 /**
- * The mark of a session that is being written in several batches. As long as it stands, nothing of the
- * session counts: it was all that was appended, so that what is behind the mark can be cut off again.
+ * The mark of a session that is written in several batches. While the mark exists, nothing of the
+ * session counts. Nothing else is appended meanwhile, so everything behind the mark can be deleted
+ * again.
  */
 
 import { z } from "zod";
@@ -12,9 +13,9 @@ import { withChecksum, checkedRow } from "./row-checksum.ts";
 
 export interface StagedMark {
   readonly session: string;
-  /** The end of the chain of commit records before it. */
+  /** The end of the chain of commit records before the session. */
   readonly before: ChainMark;
-  /** Where `m/checked` stood. */
+  /** The stored mark `m/checked` at that time. */
   readonly checked: ChainMark;
 }
 
@@ -24,7 +25,7 @@ const stagedSchema: z.ZodType<StagedMark> = z.object({
   checked: markSchema,
 });
 
-/** Rows that are deleted at once. */
+/** The number of rows to delete at once. */
 const PAGE = 1000;
 
 export function stagedRow(mark: StagedMark): readonly [key: string, row: string] {
@@ -41,7 +42,7 @@ export async function readStaged(database: Database): Promise<StagedMark | undef
   return mark;
 }
 
-/** Takes away what a process left that died while it wrote a session. Called before the rows are looked at. */
+/** Deletes what a process left that died while it wrote a session. Runs before anything is read. */
 export async function dropStaged(database: Database): Promise<void> {
   const mark = await readStaged(database);
   if (mark === undefined) return;
@@ -52,7 +53,7 @@ export async function dropStaged(database: Database): Promise<void> {
   });
 }
 
-/** Deletes all that is behind the mark, a page at a time, and the mark with the last of it. */
+/** Deletes everything behind the mark page by page, and the mark last. */
 export async function eraseStaged(
   database: Database,
   { session, before, checked }: StagedMark,

@@ -1,7 +1,7 @@
 /**
- * What is left of a session that was deleted: its name and its last position. The name is never
- * used again: effect ids are made of it, commit records go on naming it, and a message that is sent
- * once more by somebody who knows nothing of the deletion must not begin the session anew.
+ * The remains of a deleted session: its name and last position. The name is never used again:
+ * effect ids contain it, commit records name it, and a late message to it must not begin a new
+ * session.
  */
 
 import { z } from "zod";
@@ -12,7 +12,6 @@ import { withChecksum, checkedRow } from "./row-checksum.ts";
 
 const tombstoneSchema = z.tuple([z.int().positive()]);
 
-/** The stored form. */
 export function tombstoneRow(
   session: string,
   revision: number,
@@ -21,12 +20,12 @@ export function tombstoneRow(
   return { key, row: withChecksum(key, [revision]) };
 }
 
-/** The last position that the session had; undefined when the row is not what was written there. */
+/** The session's last position; undefined if the row is damaged. */
 export function readTombstone(session: string, row: string): number | undefined {
   return checkedRow(tombstoneKey(session), row, tombstoneSchema)?.[0];
 }
 
-/** Whether a session was deleted. That there is a row is enough: an altered one brings nobody back. */
+/** Whether a session was deleted. A damaged tombstone counts too: it brings no session back. */
 export async function isDeleted(database: Database, session: string): Promise<boolean> {
   try {
     return (await rowAt(database, tombstoneKey(session))) !== undefined;

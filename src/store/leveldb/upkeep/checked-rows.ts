@@ -1,4 +1,4 @@
-/** What the rows of a log say of it as a whole, checked against what `store.json` says. */
+/** Checks a log's rows as a whole against `store.json`, when the store is opened. */
 
 import { checkChain, type CheckedChain } from "../read/index.ts";
 import { chainStart, type ChainMark, type Database, dropStaged } from "../rows/index.ts";
@@ -15,7 +15,7 @@ export interface CheckedRows {
   readonly chain: CheckedChain;
 }
 
-/** Writes the first row of a log that has none. @throws TurnlogError `LOG_DAMAGED`, `LOG_FOREIGN` */
+/** Writes the first row of a new log. @throws TurnlogError `LOG_DAMAGED`, `LOG_FOREIGN` */
 export async function checkRows(
   database: Database,
   { dir }: StorePaths,

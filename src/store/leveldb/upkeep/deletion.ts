@@ -1,6 +1,6 @@
 /**
- * Deletes sessions: one write takes all their rows away and leaves a tombstone. Forks are looked for
- * before; where they are to live on, each is made independent by a write of its own.
+ * Deletes sessions: one write removes all rows and leaves a tombstone. Before it, forks block the
+ * deletion, or each gets its own copies by a write of its own.
  */
 
 import {
@@ -60,7 +60,6 @@ export class Deletion {
     return { session, ...done, erased: await erasure.erase(session) };
   }
 
-  /** The sessions that were deleted, by name. */
   async *deleted(): AsyncGenerator<DeletedSession> {
     const { database } = this.#options.source;
     try {
@@ -73,14 +72,14 @@ export class Deletion {
     }
   }
 
-  /** Nobody appends to it or branches off it meanwhile. */
+  /** Nothing is appended to the session and no fork begins meanwhile. */
   async #deleteAlone(
     head: Head,
     mode: "refuse" | "copy",
   ): Promise<Pick<Deleted, "revision" | "forks" | "repeated">> {
     const { committer, erasure, source } = this.#options;
     const { session, revision } = head;
-    // What was queued before is found by the scans from here on.
+    // The scans below must find everything that was queued before.
     await committer.caughtUp();
     const forks = await this.#forksOf(session);
     if (mode === "refuse" && forks.length > 0) throw hasForks(session, forks);
@@ -113,7 +112,7 @@ export class Deletion {
     const { heads, committer, appender, source } = this.#options;
     const head = heads.of(fork);
     await appender.alone(head, async () => {
-      // It may have been deleted itself while this one waited for it.
+      // It may have been deleted while this waited for it.
       if (head.isDeleted || head.link?.session !== from) return;
       await committer.caughtUp();
       const { rows, link, createdAt } = await forkCopy(source, head);

@@ -1,7 +1,7 @@
 /**
- * Makes sure that what was deleted is gone from the files too. LevelDB keeps deleted rows until it
- * merges the tables that hold them, which a small store may never see; and a merge leaves what a
- * scan still reads. Sessions whose bytes may be there are noted in the store until they are not.
+ * Removes deleted bytes from the files. LevelDB keeps deleted rows until it merges their tables,
+ * which a small store may never do, and a merge keeps what an open scan reads. A note in the store
+ * names each session whose bytes may remain.
  */
 
 import type { Committer } from "../write/index.ts";
@@ -19,13 +19,13 @@ import {
 } from "../rows/index.ts";
 import type { ScannedDatabase } from "../read/index.ts";
 
-/** Moves all that was written into tables, and merges those that hold one of the spans. */
+/** Moves all rows into tables, and merges the tables of these spans. */
 export type Eraser = (spans: readonly Span[]) => Promise<void>;
 
 export interface ErasureOptions {
   readonly database: ScannedDatabase;
   readonly committer: Committer;
-  /** Undefined where deleted rows leave nothing behind. */
+  /** Undefined if deleted rows leave nothing behind. */
   readonly eraser: Eraser | undefined;
 }
 
@@ -38,7 +38,7 @@ export class Erasure {
     this.#options = options;
   }
 
-  /** The row to be written when a session is deleted; none where nothing is left behind. */
+  /** The note to write when a session is deleted; undefined if nothing is left behind. */
   note(session: string): readonly [key: string, row: string] | undefined {
     if (this.#options.eraser === undefined) return undefined;
     const key = erasureKey(session);
@@ -46,15 +46,15 @@ export class Erasure {
   }
 
   /**
-   * Answers whether the bytes of a session that was deleted are gone; if not, they go later.
-   * @throws TurnlogError when the files could not be merged
+   * Returns whether a deleted session's bytes are gone; if not, they go later.
+   * @throws TurnlogError when merging fails
    */
   async erase(session: string): Promise<boolean> {
     const { eraser, database } = this.#options;
     if (eraser === undefined) return true;
-    // The note stays: the next opening erases.
+    // The note remains: the next opening erases.
     if (this.#isClosing) return false;
-    // Whoever began to read before now reads what was there before.
+    // Scans that began before may still read the deleted rows.
     const before = database.underWay;
     const erasing = this.#last.then(() => this.#erase(session, eraser, before));
     this.#last = erasing.catch(() => {});
@@ -62,18 +62,18 @@ export class Erasure {
       throw erasureFailure(session, error);
     });
     if (readers === undefined) return true;
-    // A failure is told to nobody: the note stays, and the next opening tries again.
+    // Errors are ignored here: the note remains, and the next opening tries again.
     void readers.then(() => this.erase(session)).catch(() => {});
     return false;
   }
 
-  /** Waits for what is under way; what waits for readers is left to the next opening. */
+  /** Waits for running merges. Those that wait for readers are left to the next opening. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#last;
   }
 
-  /** Merges, and says who still reads what was there before, if anybody does. */
+  /** Merges, and returns the scans that still read the deleted rows. */
   async #erase(
     session: string,
     eraser: Eraser,
@@ -82,14 +82,14 @@ export class Erasure {
     const { committer, database } = this.#options;
     if (!(await this.#isNoted(session))) return { readers: undefined };
     const spans = spansOf(session);
-    // Rows and their deletions may lie in one table, which is merged only with one above it.
+    // Rows and their deletions may be in one table, which LevelDB merges only with one above it.
     await eraser([]);
     await committer.write((rows) => touch(rows, spans));
     await eraser(spans);
     const readers = before ?? database.underWay;
     if (readers !== undefined) return { readers };
     await committer.write((rows) => rows.del(erasureKey(session)));
-    // Files that were still read when the merge ended are looked for once more.
+    // Removes files that were still open when the merge ended.
     await eraser([]);
     return { readers: undefined };
   }
@@ -99,7 +99,7 @@ export class Erasure {
   }
 }
 
-/** Erases what an earlier process could not, in a database that nobody reads yet. */
+/** Erases what an earlier process could not, before anything reads the database. */
 export async function eraseLeft(database: Database, eraser: Eraser): Promise<void> {
   const left = (await Array.fromAsync(allRows(database, under("x/")))).map(([key]) => key);
   if (left.length === 0) return;
@@ -114,7 +114,7 @@ export async function eraseLeft(database: Database, eraser: Eraser): Promise<voi
   await erased.write({ sync: true });
 }
 
-/** LevelDB merges a table only with one that lies above it: this makes one, over all of each span. */
+/** LevelDB merges a table only with one above it: this creates one over all of each span. */
 function touch(rows: Pick<WriteBatch, "del">, spans: readonly Span[]): void {
   for (const { from, to } of spans) {
     rows.del(from);

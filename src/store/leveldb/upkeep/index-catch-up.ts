@@ -1,6 +1,6 @@
 /**
- * Puts index rows right that a process left behind when it died: commits since the mark name the
- * events that they wrote. Called when a store is opened, before anybody reads.
+ * Corrects index rows that a dead process left behind: commits since the mark name the events that
+ * they wrote. Runs when a store is opened, before anything is read.
  */
 
 import { TurnlogError } from "../../../events/index.ts";
@@ -16,11 +16,11 @@ import {
   type SinceMark,
 } from "../rows/index.ts";
 
-/** How many sessions are looked up at once. */
+/** The number of sessions to look up at once. */
 const AT_ONCE = 64;
 
 /**
- * What cannot be read, is missing or older than it may be is left as it is, for whoever reads the session.
+ * Leaves damaged, missing and too old rows as they are; reading their session reports them.
  * @throws TurnlogError when the store cannot be read or written for another reason than damage
  */
 export async function catchUpIndex(database: Database, since: SinceMark): Promise<void> {
@@ -36,12 +36,12 @@ export async function catchUpIndex(database: Database, since: SinceMark): Promis
       batch.put(index.key, index.row);
     }
   }
-  // Not synced: as long as the mark stays where it is, the next opening does it again.
+  // Not synced: while the mark stays, the next opening does it again.
   if (behind === 0) await batch.close();
   else await batch.write({ sync: false });
 }
 
-/** The row that a session is to have; undefined where it stays as it is. */
+/** The corrected row; undefined if the row stays as it is. */
 async function caughtUp(
   database: Database,
   session: string,
@@ -54,7 +54,7 @@ async function caughtUp(
     if (entry === undefined || !since.isBehind(session, entry)) return undefined;
     const last = await rowAt(database, eventKey(session, revision));
     const end = envelopesIn(last ?? "", { session, position: revision }).at(-1);
-    // An event that is not there is missed when the session is read: its index row counts it.
+    // If the event is missing, reading the session finds out: the row counts it.
     return indexRow(session, since.caughtUp(session, entry, end?.at));
   } catch (error) {
     const failure = readFailure(error, session, revision);

@@ -1,4 +1,4 @@
-/** Changes to stored rows outside of appends: deletion, erasure, trimming, checks at opening. */
+/** Changes stored rows outside of appends: deletion, erasure, trimming, corrections at opening. */
 
 export { type CheckedRows, checkRows } from "./checked-rows.ts";
 export { Deletion } from "./deletion.ts";

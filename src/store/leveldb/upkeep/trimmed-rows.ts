@@ -1,4 +1,4 @@
-/** The rows of a session that rules of thinning change, and what takes their place. Reads, writes nothing. */
+/** Computes the rows that trimming rules change and their replacements. Reads, writes nothing. */
 
 import { Buffer } from "node:buffer";
 import {
@@ -19,21 +19,21 @@ import {
   numberOf,
 } from "../rows/index.ts";
 
-/** What can be written alone: whoever reads finds each block of it as it was, or as it is to be. */
+/** A part that can be written alone: a reader finds each block of it complete or trimmed. */
 export interface TrimmedRows {
-  /** Keys of rows whose place others have taken. */
+  /** Keys of rows that were replaced. */
   readonly gone: readonly string[];
   readonly rows: readonly (readonly [key: string, row: string])[];
-  /** Events that are not what they were. */
+  /** The number of changed events. */
   readonly events: number;
-  /** Bytes of keys and rows, before and after, without compression. */
+  /** Bytes of keys and rows, uncompressed. */
   readonly before: number;
   readonly after: number;
 }
 
 export interface TrimPlace {
   readonly session: string;
-  /** The session's own events. */
+  /** The first position that the session owns. */
   readonly from: number;
   readonly to: number;
 }
@@ -45,7 +45,7 @@ interface OldRow {
 }
 
 /**
- * What changes, from landmark to landmark.
+ * The changed rows, from landmark to landmark.
  * @param isCut - As for {@link trimmed}.
  * @throws TurnlogError `LOG_DAMAGED` and what the codec throws
  */
@@ -106,7 +106,7 @@ function changedRows(
   return change.finish();
 }
 
-/** Rows that change and follow each other are written anew together. */
+/** Collects successive changed rows, to write them together. */
 class RowChange {
   readonly #codec: Codec;
   readonly #session: string;

@@ -1,7 +1,7 @@
 /**
- * Takes out of the rows of a session what events of it say is dropped. The event comes first; then
- * rows are written anew, some at a time. Cut short anywhere, each block is as it was or as it is to
- * be, and the next call goes on.
+ * Drops what the `session.thinned` events of a session name. The event is recorded first; then rows
+ * are replaced in parts. After an interruption each block is complete or trimmed, and the next call
+ * continues.
  */
 
 import {
@@ -19,31 +19,31 @@ import { listSessions, readShared, type SharedSource } from "../read/index.ts";
 import { trimmedRows, type TrimmedRows, type TrimPlace } from "./trimmed-rows.ts";
 
 export interface TrimOptions {
-  /** The session's last position, at which what is to be dropped was chosen. */
+  /** The session's last position when the caller chose what to drop. */
   readonly expected: number;
-  /** What is to be dropped beside what its events say already; left out, that is carried out to its end. */
+  /** One more event with rules to apply. Left out: only the recorded rules are applied. */
   readonly say?: NewEvent<"session.thinned">;
-  /** Tells what would change, and changes nothing. */
+  /** Computes the result without changing anything. */
   readonly dryRun?: boolean;
 }
 
 /** What a session has lost. */
 export interface TrimmedSession {
   readonly session: string;
-  /** Its last position now. */
+  /** The session's last position now. */
   readonly revision: number;
-  /** Whether `say` was recorded: not where it would have changed nothing. */
+  /** Whether `say` was recorded. It is not if it would change nothing. */
   readonly said: boolean;
-  /** Events that hold less than they did. */
+  /** The number of changed events. */
   readonly events: number;
-  /** Bytes of their rows, before and after, without compression. */
+  /** Bytes of their rows before and after, uncompressed. */
   readonly before: number;
   readonly after: number;
-  /** Whether what was dropped is gone from the log's files already, as for `EventLog.delete`. False of a dry run. */
+  /** Whether the dropped bytes are gone from the files, as for `EventLog.delete`. False after a dry run. */
   readonly erased: boolean;
 }
 
-/** Bytes of new rows that are written at once, unless those between two landmarks are more. */
+/** Bytes of new rows in one write, unless two landmarks are further apart. */
 const BATCH_BYTES = 64 * 1024;
 
 export interface TrimmingOptions {
@@ -54,7 +54,6 @@ export interface TrimmingOptions {
   readonly erasure: Erasure;
 }
 
-/** What is to be done with a session. */
 interface Work {
   readonly place: TrimPlace;
   readonly rules: readonly TrimRule[];
@@ -74,13 +73,13 @@ export class Trimming {
     this.#options = options;
   }
 
-  /** @throws TurnlogError as `StoreLog.thin` */
+  /** @throws TurnlogError as `StoreLog.trim` */
   async trim(session: string, options: TrimOptions): Promise<TrimmedSession> {
     const { heads, appender, erasure } = this.#options;
     const head = heads.of(session);
     const done = await appender.alone(head, async () => {
       checkHead(head, options.expected);
-      // Nobody branches off or keeps a snapshot while its rows change.
+      // No fork begins and no snapshot is saved while rows change.
       head.isLeaving = true;
       try {
         return await this.#thinAlone(head, options);
@@ -88,7 +87,7 @@ export class Trimming {
         head.isLeaving = false;
       }
     });
-    // Nothing was dropped: nothing has left the files.
+    // A dry run drops nothing, so nothing has left the files.
     if (options.dryRun === true) return { ...done, session, erased: false };
     return { ...done, session, erased: await erasure.erase(session) };
   }
@@ -122,7 +121,7 @@ export class Trimming {
     return { revision: head.revision, ...sum, said: adds };
   }
 
-  /** What its own events say of dropping, and where its hash chain has links. */
+  /** Reads the session's rules, and where its hash chain has links. */
   async #read(
     head: Head,
   ): Promise<{ readonly said: readonly TrimRule[]; readonly links: readonly number[] }> {
@@ -143,7 +142,7 @@ export class Trimming {
     return readShared(source, head, { from, to: head.revision, backwards: false });
   }
 
-  /** The forks that read rows of a session, whatever they are forks of by name. */
+  /** All forks that read rows of the session, directly or through other forks. */
   async #sharing(session: string): Promise<readonly Sharing[]> {
     const { database, lineage } = this.#options.source;
     const sharing: Sharing[] = [];
@@ -198,7 +197,7 @@ export class Trimming {
     const { committer, erasure, source } = this.#options;
     const { session } = head;
     const snapshots: string[] = [];
-    // They hold what was said; what is kept of deltas, they never held.
+    // Snapshots contain reasoning, but no boundaries of deltas.
     if (work.rules.some(({ drop }) => drop === "reasoning"))
       for await (const [key] of allRows(source.database, under(`n/${session}/`)))
         snapshots.push(key);
@@ -218,7 +217,7 @@ export class Trimming {
           for (const [key, row] of change.rows) rows.put(key, row);
         }
       });
-      // Whoever follows it is told from the rows, not from memory.
+      // Subscribers must read the new rows, not memory.
       head.tail?.forget();
     };
     for await (const change of this.#changes(work)) {

@@ -1,6 +1,6 @@
 /**
- * Takes appends in and keeps the callers' order in each session. Most have nothing to wait for and
- * are queued at once; those of a session that is not known yet, or with event ids, wait in line.
+ * Takes appends and keeps the callers' order in each session. Most appends are queued at once. An
+ * append waits in line if the session is not loaded yet or its events have ids.
  */
 
 import {
@@ -41,12 +41,15 @@ export interface AppenderOptions {
 
 export class Appender {
   readonly #options: AppenderOptions;
-  /** Writers of which an append was refused, by session: what they had said behind it has lost its ground. */
+  /**
+   * By session, the writers whose append was refused, with the reason. Their later appends there
+   * are refused too, since they build on the refused one.
+   */
   readonly #without = new WeakMap<object, Map<string, unknown>>();
   /** Appends in line that are not queued yet. */
   #waiting = 0;
   #settled: PromiseWithResolvers<void> | undefined;
-  /** Settles when a session is written that comes in parts: all other appends are queued behind it. */
+  /** Settles when the session that comes in parts is written. All other appends are queued behind it. */
   #staging: Promise<void> | undefined;
 
   constructor(options: AppenderOptions) {
@@ -74,7 +77,7 @@ export class Appender {
       try {
         const repeated = await findIds(this.#options, head, events);
         await this.staged();
-        // Wrapped, so that the line goes on when the append is queued, not when it is written.
+        // Wrapped, so that the line continues when the append is queued, not when it is written.
         return repeated ?? { appended: this.#queue(head, expected, events, options) };
       } catch (error) {
         throw this.#refused(session, error, writer);
@@ -82,17 +85,17 @@ export class Appender {
     });
   }
 
-  /** Nothing more is taken of a writer in a session in which it was refused. */
+  /** Remembers that a writer was refused in a session, and returns the error to throw. */
   #refused(session: string, error: unknown, writer: object | undefined): unknown {
     if (writer === undefined) return error;
     const refusals = this.#without.get(writer) ?? new Map<string, unknown>();
     this.#without.set(writer, refusals);
-    // The first is the reason of all others.
+    // The first refusal is the reason of all later ones.
     if (!refusals.has(session)) refusals.set(session, error);
     return error;
   }
 
-  /** Makes a session that shares the events of another one up to where its first event says. */
+  /** Creates a session that shares another session's events up to the position that its first event names. */
   fork(session: string, events: ForkEvents): Promise<Appended> {
     const { heads } = this.#options;
     const link = forkPoint(session, events);
@@ -102,7 +105,7 @@ export class Appender {
       const repeated = await findIds(this.#options, head, events, link);
       if (repeated !== undefined) return repeated;
       let parent: Head | undefined;
-      // From the last look on nothing is waited for: nobody can delete it before the fork is queued.
+      // No await after the last check: the session cannot be deleted before the fork is queued.
       for (; parent === undefined; parent = heads.staying(link.session)) {
         await heads.settled(link.session);
         await this.staged();
@@ -114,19 +117,19 @@ export class Appender {
     });
   }
 
-  /** Does something with a session that nobody appends to meanwhile. */
+  /** Runs a function while nothing is appended to the session. */
   async alone<Result>(head: Head, act: () => Promise<Result>): Promise<Result> {
     return await this.#queueInLine<Result>(head, async () => ({ appended: await act() }));
   }
 
-  /** Resolves when no session is being written in parts; nobody begins to before the caller has gone on. */
+  /** Resolves when no session is being written in parts. None begins before the caller's next step. */
   async staged(): Promise<void> {
     while (this.#staging !== undefined) await this.#staging;
   }
 
   /**
-   * Writes a new session of events that come in parts, of which nothing is to be seen before all is written.
-   * @param others - What else has to end before it begins.
+   * Writes a new session whose events come in parts. It becomes visible when all of it is written.
+   * @param others - Further work to wait for before it begins.
    */
   async appendParts(
     session: string,
@@ -186,14 +189,14 @@ export class Appender {
     }
   }
 
-  /** Resolves when all appends that were taken in have been queued or refused. */
+  /** Resolves when every append in line is queued or refused. */
   async settled(): Promise<void> {
     if (this.#waiting === 0) return;
     this.#settled ??= Promise.withResolvers();
     await this.#settled.promise;
   }
 
-  /** Checks and encodes; from here on the events have their positions. */
+  /** Checks and encodes the events. From here on they have their positions. */
   #queue(
     head: Head,
     expected: ExpectedRevision,
@@ -215,7 +218,7 @@ export class Appender {
     return committer.append(head, rows);
   }
 
-  /** Later appends of the same session wait behind this one. */
+  /** Makes later appends of the same session wait behind this one. */
   async #queueInLine<Result>(
     head: Head,
     queue: () => Promise<{ readonly appended: Result | Promise<Result> }>,
@@ -226,7 +229,7 @@ export class Appender {
       await head.loaded;
       return await queue();
     });
-    // The error goes to whoever called `append`; those behind it are not concerned.
+    // The error goes to the caller of `append`; it does not concern the appends behind it.
     head.line = queued.then(
       () => undefined,
       () => undefined,
@@ -282,7 +285,7 @@ function checkRevision({ session, revision }: Head, expected: ExpectedRevision):
   );
 }
 
-/** What is said of a fork comes from outside as any event does. */
+/** Checks a fork's first event as any input from outside. */
 function forkPoint(session: string, [first]: ForkEvents): ForkPoint {
   const from = forkPointSchema.safeParse(first?.data?.from);
   if (first?.type === "session.forked" && from.success) return from.data;

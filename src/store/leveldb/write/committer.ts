@@ -1,8 +1,8 @@
 /**
- * The one writer of the store: at most one batch is being written, and everything that arrives
- * meanwhile is the next one. There is no timer: a batch is as large as the disk is slow. Rows and
- * records that were written small are put together with a batch that comes later, and index rows are
- * written for many of them at once.
+ * The single writer of the store. At most one batch is being written; everything that arrives
+ * meanwhile becomes the next one. There is no timer: a slower disk makes larger batches. A later
+ * batch merges small rows and small commit records, and writes the index rows of many batches at
+ * once.
  */
 
 import type { NewEvent, Appended, TurnlogError } from "../../../events/index.ts";
@@ -31,28 +31,27 @@ import {
   type Span,
 } from "../rows/index.ts";
 
-/** A batch that is larger than this is not added to. */
+/** A batch that is larger takes no more events. */
 const BATCH_SIZE = 1024 * 1024;
-/** What commit records are filed under among spare rows: no session has this name. */
+/** The entry of commit records among the spare rows: no session has this name. */
 const commits = "/";
 
 export interface CommitterOptions {
   readonly sync: boolean;
-  /** The end of the chain; all of it is in LevelDB's tables. */
+  /** The end of the chain; LevelDB's tables hold all of it. */
   readonly end: ChainMark;
-  /** Where `m/checked` stands. */
+  /** The stored mark `m/checked`. */
   readonly checked: ChainMark;
-  /** Which index rows are behind. */
   readonly index: IndexRows;
-  /** Called before each write; throws when the store is another owner's by now. */
+  /** Called before each write; throws when another process owns the store. */
   readonly assertOwned: () => void;
-  /** Called when a batch is written, after those who wait for it were told. */
+  /** Called after each written batch, once its appends have resolved. */
   readonly onWritten: () => void;
-  /** Called when a write failed, before anybody is told: what is in memory may not be in the store. */
+  /** Called after a failed write, before its appends reject. Memory may differ from the store. */
   readonly onFailed: () => void;
 }
 
-/** A session of which nothing is to be seen yet, and what was written before it. */
+/** A session that is not visible yet, and the end of the chain before it. */
 interface Staged {
   readonly head: Head;
   readonly before: ChainMark;
@@ -63,7 +62,7 @@ export class Committer {
   readonly #database: Database;
   readonly #options: CommitterOptions;
   #marks: ChainMarks;
-  /** The last global position, including what is queued. */
+  /** The last global position, including queued events. */
   #position: number;
   #written: ChainMark;
   #indexed: number;
@@ -85,22 +84,22 @@ export class Committer {
     this.#marks = new ChainMarks(options.end, options.checked);
   }
 
-  /** Why nothing is written any more. */
+  /** The failure after which nothing is written. */
   get failure(): TurnlogError | undefined {
     return this.#failure;
   }
 
-  /** The end of what is written and to be seen. */
+  /** The end of what is written and visible. */
   get written(): ChainMark {
     return this.#staged?.before ?? this.#written;
   }
 
-  /** The newest mark that is written: index rows count everything up to there. */
+  /** The newest written mark: index rows count everything up to this global position. */
   get indexed(): number {
     return this.#indexed;
   }
 
-  /** Queues rows of a session, which follow its head; resolves when they are written. */
+  /** Queues rows that follow the session's head. Resolves when they are written. */
   append(head: Head, rows: readonly EventRow[]): Promise<Appended> {
     const batch = this.#open();
     const share = batch.share(head);
@@ -116,7 +115,7 @@ export class Committer {
     return batch.promise({ revision: head.revision, position: this.#position, repeated: false });
   }
 
-  /** Puts one row in the place of several, which are written or are about to be. */
+  /** Replaces several rows of a block, written or queued, by one merged row. */
   #seal(head: Head, loose: readonly EventRow[], batch: Batch): void {
     const sealed = mergedRow(head.session, loose);
     if (sealed === undefined) return;
@@ -145,7 +144,7 @@ export class Committer {
     (share.ids ??= []).push(id);
   }
 
-  /** Queues changes that are no appends, together; nothing but what was queued before precedes them. */
+  /** Queues changes other than appends as one unit, after everything that is queued already. */
   async write(change: (rows: Pick<Batch, "put" | "del">) => void): Promise<void> {
     await this.#change(change);
   }
@@ -155,7 +154,7 @@ export class Committer {
     await this.#change(() => {});
   }
 
-  /** The same, with all index rows. */
+  /** Resolves when everything that is queued is written, with all index rows. */
   async caughtUp(): Promise<void> {
     await this.#change((batch) => {
       batch.indexesAll = true;
@@ -169,14 +168,14 @@ export class Committer {
     await batch.promise({ revision: 0, position: 0, repeated: false });
   }
 
-  /** Resolves when nothing is queued; never rejects. */
+  /** Resolves when the queue is empty; never rejects. */
   async idle(): Promise<void> {
     if (this.#writing === undefined && this.#filling === undefined) return;
     this.#idle ??= Promise.withResolvers();
     await this.#idle.promise;
   }
 
-  /** The batch that takes what arrives now. */
+  /** The batch that takes new rows. */
   #open(): Batch {
     const open = this.#filling;
     if (open !== undefined && open.size < BATCH_SIZE) return open;
@@ -212,16 +211,16 @@ export class Committer {
   }
 
   /**
-   * From now on a session is written of which nobody is to see anything. Nothing is queued now, and
-   * nobody else appends before {@link publish} or {@link withdraw}.
+   * Hides a session until {@link publish} or {@link withdraw}. The queue is empty, and no other
+   * session is appended to meanwhile.
    */
   stage(head: Head): void {
     this.#staged = { head, before: this.#written, indexed: this.#indexed };
-    // Records that are merged into one must not be of both sides.
+    // One merged record must not span the hidden events and those before them.
     this.#loose.clear();
   }
 
-  /** All of the staged session is written, also that it is there: shows it. */
+  /** Shows the staged session, which is completely written. */
   publish(): void {
     const head = this.#staged?.head;
     this.#staged = undefined;
@@ -231,7 +230,7 @@ export class Committer {
     this.#options.onWritten();
   }
 
-  /** The rows of the staged session are gone again; `checked` is where `m/checked` stands. */
+  /** Forgets the staged session, whose rows are deleted again. `checked` is the stored mark `m/checked`. */
   withdraw(checked: ChainMark): void {
     const staged = this.#staged;
     this.#staged = undefined;
@@ -253,17 +252,17 @@ export class Committer {
     head.tail?.forget();
   }
 
-  /** Those of a batch's sessions that are to be seen. */
+  /** The batch's shares of visible sessions. */
   #shown({ shares }: Batch): readonly BatchShare[] {
     const hidden = this.#staged?.head;
     return hidden === undefined ? shares : shares.filter(({ head }) => head !== hidden);
   }
 
-  /** Adds the rows that a batch has once: the commit record, index rows, the mark. */
+  /** Adds the rows that a batch has once: the commit record, the index rows, the mark. */
   #finish(batch: Batch): ChainMark {
     const end = batch.record.count === 0 ? undefined : this.#record(batch);
     const isMark = end !== undefined && this.#marks.isNext(batch.size);
-    // What the chain tells from a mark on, it need not tell of what lies before.
+    // The next opening reads the chain from a mark only, so index rows must be complete up to it.
     batch.indexesAll ||= isMark || this.#options.index.isDue;
     const shares = this.#shown(batch);
     if (batch.indexesAll) this.#options.index.catchUp(batch, shares);
@@ -288,13 +287,13 @@ export class Committer {
     return mark;
   }
 
-  /** Adds what is still to be put in order to a batch that comes after all others are written. */
+  /** Adds merged commit records and late index rows to a batch that follows all others. */
   settle(batch: Pick<WriteBatch, "put" | "del">): void {
     this.#mergeCommits(batch);
     this.#options.index.catchUp(batch, []);
   }
 
-  /** Puts the commit records so far together with a batch that comes after all of them are written. */
+  /** Merges the collected commit records, in a batch that follows all of them. */
   #mergeCommits(batch: Pick<WriteBatch, "put" | "del">): void {
     const merged = this.#loose.merge();
     const to = merged?.gone.at(-1);
@@ -305,7 +304,7 @@ export class Committer {
     this.#spare.note(commits, { from, to }, gone.length * (from.length + row.length));
   }
 
-  /** Where rows have become spare since the store was opened. */
+  /** Key ranges in which rows became spare since the store was opened. */
   get spare(): readonly Span[] {
     return this.#spare.spans;
   }
@@ -328,7 +327,7 @@ export class Committer {
     this.#options.onWritten();
   }
 
-  /** Nothing may follow a write that failed: it may have left LevelDB's log file torn. */
+  /** Nothing may follow a failed write: LevelDB's log file may end in half a record. */
   #failed(batch: Batch, error: unknown): void {
     const failure = writeFailure(error);
     const behind = this.#filling === undefined ? this.#full : [...this.#full, this.#filling];
@@ -336,7 +335,7 @@ export class Committer {
     this.#filling = undefined;
     this.#writing = undefined;
     this.#position = this.#written.position;
-    // What a failed import has left is hidden by its mark, and taken away by the next opening.
+    // The staged mark hides what a failed import wrote; the next opening deletes it.
     this.#written = this.written;
     this.#options.onFailed();
     for (const lost of [batch, ...behind.splice(0)]) lost.breakPromises(failure);

@@ -1,7 +1,7 @@
 /**
- * The rows that make a fork independent of the session that it branches off: copies of the events
- * that it shares with it, under its own name. What that session shares with others in turn stays
- * shared: the fork is then one of those, as the first event that was copied says.
+ * Makes the rows that turn a fork into an independent session: copies of the events that it shares
+ * with its parent, under its own name. Events that the parent itself shares with an older session
+ * stay shared; the fork then branches off that session.
  */
 
 import {
@@ -38,13 +38,13 @@ type KeyedRow = readonly [key: string, row: string];
 
 export interface ForkCopy {
   readonly rows: readonly KeyedRow[];
-  /** What the fork branches off now, if anything. */
+  /** The session that the fork branches off from now on, if any. */
   readonly link: ForkPoint | undefined;
-  /** Of the first event that is its own now. */
+  /** The time of the first event that the fork owns from now on. */
   readonly createdAt: number;
 }
 
-/** Reads what a fork shares with the session that wrote the last event before its own. */
+/** Reads the events that a fork shares with the owner of its last shared event. */
 export async function forkCopy(
   source: SharedSource,
   { session, link }: Pick<Head, "session" | "link">,
@@ -59,7 +59,7 @@ export async function forkCopy(
   let next = stretch.from;
   for await (const [position, row] of ownRows(source, session, stretch)) {
     const events = envelopesIn(row, { session, position });
-    // As when they are read: nothing is taken from behind a gap.
+    // As in reading: nothing behind a gap is used.
     if (position !== next + events.length - 1) throw unreadable(session, next, stretch.owner);
     if (next === stretch.from) createdAt = events[0]?.at ?? createdAt;
     rows.push([eventKey(session, position), row]);
@@ -75,7 +75,7 @@ export async function forkCopy(
   return { rows: [...rows, [key, row]], link: before, createdAt };
 }
 
-/** The stretch that holds the last shared event, and what its owner branches off. */
+/** The stretch with the last shared event, and where its owner branches off. */
 async function lastShared(
   { lineage }: SharedSource,
   session: string,
@@ -91,14 +91,14 @@ async function lastShared(
   return { stretch: last, before: undefined };
 }
 
-/** The rows of a stretch under the fork's name; of a run that goes on behind it, the part before. */
+/** The rows of a stretch under the fork's name. A run that continues behind the stretch is cut. */
 async function* ownRows(
   { database, codec }: SharedSource,
   session: string,
   { owner, from, to }: Stretch,
 ): AsyncGenerator<readonly [position: number, row: string]> {
   const range = { gte: eventKey(owner, from), lte: eventKey(owner, to + LONGEST_RUN - 1) };
-  // Its owner may be thinned meanwhile.
+  // The owner may be trimmed meanwhile.
   for await (const [key, row] of rowsAtOnce(database, range)) {
     const position = numberOf(key);
     if (envelopesIn(row, { session: owner, position }).length === 0)
@@ -124,7 +124,7 @@ function* part(
   for (const { position, row } of eventRows(codec, session, first - 1, kept)) yield [position, row];
 }
 
-/** The event keeps the place that it has in the order over all sessions. */
+/** The copy of an event's id row. The event keeps its global position. */
 async function idRow(
   { database }: SharedSource,
   session: string,
@@ -139,7 +139,7 @@ async function idRow(
   return [key, withChecksum(key, place)];
 }
 
-/** Snapshots of what is shared, where the fork has none of its own. */
+/** Snapshots of shared events, for projections of which the fork has no snapshot. */
 async function* snapshotRows(
   { database }: SharedSource,
   session: string,
