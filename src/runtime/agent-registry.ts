@@ -1,21 +1,36 @@
-/** Who runs which session: one agent for all, except forks that were given another one. */
+/**
+ * The agent of each session: the runtime's own, or the one that a fork was given. Used by the runtime and
+ * by {@link LiveSessions}; knows nothing of what a session does.
+ */
 
 import type { McpOffer } from "../events/index.ts";
-import { prepareAgent, type Agent, type PreparedAgent, agentSchema } from "../agent/index.ts";
+import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
+import {
+  agentSchema,
+  guardedCatalogue,
+  prepareAgent,
+  type Agent,
+  type PreparedAgent,
+} from "../agent/index.ts";
 import { check } from "../validation/index.ts";
 import { checkPolicies } from "./tool-policies.ts";
 import { type McpServers, equipAgent, type CallTool } from "../mcp/index.ts";
-import { lateCatalogue, type LateCatalogue } from "./late-catalogue.ts";
 
-/** An agent with what is known of models. */
+/** A catalogue that is loaded before the first step, and knows nothing until then. */
+interface LateCatalogue extends ModelCatalogue {
+  /** Resolves when the catalogue is loaded. A step must wait for it. */
+  ready(): Promise<void>;
+}
+
+/** An agent and its catalogue of models. */
 export interface SessionAgent {
-  /** As it was given, without what MCP servers offer. */
+  /** As the user passed it, without the tools of MCP servers. */
   readonly given: Agent;
   readonly prepared: PreparedAgent;
   readonly catalogue: LateCatalogue;
 }
 
-/** A fork may be run by another agent, or by one of which only some things are others. */
+/** A fork may have another agent, or the same one with another model, instructions or tools. */
 export interface AgentChanges {
   readonly agent?: Agent;
   readonly model?: Agent["model"];
@@ -35,12 +50,12 @@ export class AgentRegistry {
     return this.#others.get(session) ?? this.#usual;
   }
 
-  /** Says who runs a session from now on: before it wakes up. */
+  /** Sets the agent of a session, before its activation. */
   set(session: string, sessionAgent: SessionAgent): void {
     if (sessionAgent !== this.#usual) this.#others.set(session, sessionAgent);
   }
 
-  /** Gives a session's crew what MCP servers offer now, and with it all who share it; the same crew where that has not changed. */
+  /** Gives the agent of a session, and all sessions that share it, the tools that MCP servers offer now. */
   async equip(session: string, offer: McpOffer, call: CallTool): Promise<SessionAgent> {
     const sessionAgent = this.of(session);
     if (JSON.stringify(sessionAgent.prepared.description.mcp) === JSON.stringify(offer))
@@ -56,8 +71,7 @@ export class AgentRegistry {
 }
 
 /**
- * Who is to run a fork; the same crew where nothing is changed.
- * @param servers - The MCP servers of the runtime.
+ * The agent of a fork: the same object if nothing changes.
  * @throws TurnlogError `INVALID_INPUT`
  */
 export async function changedAgent(
@@ -73,11 +87,27 @@ export async function changedAgent(
   if (agent === undefined && Object.keys(changes).length === 0) return before;
   const given = { ...(agent ?? before.given), ...changes };
   check(agentSchema, given, "fork", { name: "agent" });
-  // An agent whose tools alone are changed keeps its policies: calls of before may need them.
+  // With new tools alone the policies stay: calls in the shared history may need them.
   if (agent !== undefined) checkPolicies(given, servers, "fork");
   return sessionAgentOf(given, await prepareAgent(given));
 }
 
 function sessionAgentOf(given: Agent, prepared: PreparedAgent): SessionAgent {
   return { given, prepared, catalogue: lateCatalogue(given.context?.catalogue) };
+}
+
+function lateCatalogue(own: ModelCatalogue | undefined): LateCatalogue {
+  let loaded = own && guardedCatalogue(own);
+  let loading: Promise<void> | undefined;
+  return {
+    limits: (model, at) => loaded?.limits(model, at),
+    cost: (model, usage, at) => loaded?.cost(model, usage, at),
+    ready: async () => {
+      if (loaded !== undefined) return;
+      loading ??= modelCatalogue().then((made) => {
+        loaded = made;
+      });
+      await loading;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * The runtime: opens a store and answers what is asked of it. Who is awake, `awake-sessions.ts` knows;
- * what a session does, it does itself.
+ * The runtime: opens a store and hands out sessions. `live-sessions.ts` activates and passivates them;
+ * this file never records an event.
  */
 
 import { randomUUID } from "node:crypto";
@@ -38,8 +38,13 @@ import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.
 import type { OpenSessionOptions, Runtime } from "./runtime.ts";
 import { check, name } from "../validation/index.ts";
 import { checkedOptions } from "./runtime-schema.ts";
-import { checkedSession, redactedSchema, redactSchema } from "./session-validation.ts";
-import { deleteSchema, openSessionSchema } from "./store-schemas.ts";
+import {
+  checkedSession,
+  deleteSchema,
+  openSessionSchema,
+  redactedSchema,
+  redactSchema,
+} from "./session-validation.ts";
 import { toStoredError } from "../shared/index.ts";
 import { hasLog, openStore, type RuntimeOptions, type RuntimeSettings } from "./runtime-options.ts";
 import type { Session } from "./session.ts";
@@ -57,7 +62,7 @@ import {
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   const options = checkedOptions(given);
-  // Before a store is made for it.
+  // Before a store is created.
   if ("dir" in options && options.dir !== undefined && options.encryption !== undefined)
     assertKeysOutside(options.encryption.keys, options.dir);
   if (hasLog(options)) {
@@ -73,7 +78,7 @@ export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   }
 }
 
-/** Prepares the agent while the disk takes the store's lock. What is wrong with the agent is told first. */
+/** Prepares the agent while the disk takes the store's lock. An error of the agent is thrown first. */
 async function openPrepared(
   options: Exclude<RuntimeSettings, { readonly log: EventLog }>,
 ): Promise<{ readonly prepared: PreparedAgent; readonly store: StoreLog }> {
@@ -90,17 +95,17 @@ async function openPrepared(
   return { prepared: prepared.value, store: store.value };
 }
 
-/** What earlier processes were to erase is erased before anything is read. */
+/** Finishes the erasures that earlier processes began, before anything is read. */
 async function encrypted({ encryption }: RuntimeSettings, log: EventLog): Promise<EventLog> {
   if (encryption === undefined) return log;
-  const sealing = encryptedLog(log, encryption.keys);
-  await sealing.settled();
-  return sealing;
+  const encrypting = encryptedLog(log, encryption.keys);
+  await encrypting.settled();
+  return encrypting;
 }
 
 class OpenRuntime implements Runtime {
   readonly log: EventLog;
-  /** The log, where it was opened here. */
+  /** Undefined if the user passed a log. */
   readonly #store: StoreLog | undefined;
   readonly #options: RuntimeSettings;
   readonly #agents: AgentRegistry;
@@ -161,7 +166,7 @@ class OpenRuntime implements Runtime {
     check(deleteSchema, options, "delete", { name: "options", session });
     const refusal = ({ actor }: LiveSession): TurnlogError | undefined =>
       actor.isIdle ? undefined : inTurn(session, actor.state.position);
-    return await this.#liveSessions.whileAsleep(session, refusal, async () => {
+    return await this.#liveSessions.whilePassive(session, refusal, async () => {
       if (await waitsForApproval(this.log, session)) throw inTurn(session);
       return await deleteSession(this.log, this.#blobs.store, session, options, this.#warn);
     });
@@ -176,8 +181,8 @@ class OpenRuntime implements Runtime {
     check(redactedSchema, what, "redact", { name: "what", session });
     check(redactSchema, options, "redact", { name: "options", session });
     const { clock = Date.now } = this.#options;
-    return await this.#liveSessions.whileInactive(session, (live, putAway) =>
-      redactLive(session, what, { ...options, log: this.log, now: clock(), awake: live, putAway }),
+    return await this.#liveSessions.whileInactive(session, (live, passivate) =>
+      redactLive(session, what, { ...options, log: this.log, now: clock(), live, passivate }),
     );
   }
 
@@ -207,7 +212,7 @@ class OpenRuntime implements Runtime {
         { session },
       );
     }
-    return await this.#liveSessions.whileAsleep(session, inUse, () =>
+    return await this.#liveSessions.whilePassive(session, inUse, () =>
       trimLog(store, session, options),
     );
   }
@@ -226,7 +231,7 @@ class OpenRuntime implements Runtime {
     try {
       if (onWarning !== undefined) return onWarning(error);
     } catch (thrown) {
-      // What was to be told goes on, and must not fail of who is told.
+      // An error of the callback must not fail what it reports on.
       process.emitWarning(`\`onWarning\` threw: ${toStoredError(thrown).message}`);
     }
     process.emitWarning(error);
@@ -246,7 +251,7 @@ class OpenRuntime implements Runtime {
       attachments: this.#options.attachments ?? {},
       clock: this.#options.clock ?? Date.now,
       open: async (session, recovery) => {
-        // Until its first turn ends, the list of sessions would have to read all that it shares.
+        // Without a snapshot the list of sessions reads the whole shared history until the first turn ends.
         this.#liveSessions.keep(await this.#liveSessions.activate(session, recovery), "forked");
         return await this.session(session);
       },
@@ -268,7 +273,7 @@ function inTurn(session: string, position?: number): TurnlogError {
   );
 }
 
-/** Whoever waits for something of it would be told of rows that have changed. */
+/** A session with watchers is in use too: they would see rows change. */
 function inUse({ actor, watchers }: LiveSession): TurnlogError | undefined {
   if (actor.isIdle && watchers.size === 0) return undefined;
   const { session, state } = actor;

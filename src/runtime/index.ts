@@ -1,4 +1,4 @@
-/** Runs sessions: creates the runtime, keeps live sessions, and hands out session handles. */
+/** Runs sessions: creates the runtime, activates and passivates sessions, and hands out session handles. */
 
 export { createRuntime } from "./create-runtime.ts";
 export {

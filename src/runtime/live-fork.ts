@@ -1,4 +1,7 @@
-/** Forks a session of a running runtime: by whom it is run, where it branches off, what is said instead. */
+/**
+ * Forks a session of a running runtime: finds the position, chooses the agent, sends the edited message.
+ * Called by the runtime. It never changes the session that is forked.
+ */
 
 import {
   parseSessionId,
@@ -21,20 +24,20 @@ import { forkSession } from "../archive/index.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import type { McpServers } from "../mcp/index.ts";
 
-/** What the runtime lends for it. */
+/** What the runtime provides for a fork. */
 export interface ForkHost {
   readonly log: EventLog;
   readonly agents: AgentRegistry;
   readonly newId: () => string;
   /** How files of an edited message are read. */
   readonly attachments: AttachmentOptions;
-  /** Where files lie, and how large they may be. */
+  /** Where files are stored, and how large they may be. */
   readonly blobs: OpenedBlobs;
   /** The MCP servers of the runtime. */
   readonly servers: McpServers | undefined;
   /** Epoch milliseconds. */
   readonly clock: () => number;
-  /** Wakes the new session up; what becomes of a turn that ran where it branches off is the runtime's usual, or this. */
+  /** Activates the new session. `recovery` replaces the runtime's policy for a turn that is cut by the fork. */
   readonly open: (session: string, recovery?: RecoveryPolicy) => Promise<Session>;
 }
 
@@ -49,7 +52,7 @@ export async function forkLive(
   const as = parseSessionId(id);
   const edited =
     edit === undefined ? undefined : await receiveInput(as, heldInput(as, edit), attachments);
-  // Before there is a fork.
+  // Before the fork exists.
   if (edited !== undefined) assertSendable(as, edited);
   if (edit !== undefined && undo) {
     throw new TurnlogError(
@@ -62,11 +65,11 @@ export async function forkLive(
   const sessionAgent = await changedAgent(before, options, servers);
   const point = edit === undefined && !undo ? undefined : await forkPoint(log, session, at, undo);
   const position = point?.position ?? at;
-  // Held until the fork has said it.
+  // Holds the blobs until the fork has recorded the message.
   using _ =
     edited === undefined
       ? undefined
-      : await accepted(as, edited, await stateAt(log, session, position), blobs);
+      : await storedInput(as, edited, await stateAt(log, session, position), blobs);
   await forkSession(log, session, {
     as,
     ...(position === undefined ? {} : { at: position }),
@@ -81,10 +84,10 @@ export async function forkLive(
 }
 
 /**
- * A message as the fork would take it: what it would refuse is refused before there is one.
+ * Stores the message as the fork will: what the fork would refuse is refused before it exists.
  * @throws TurnlogError as `Session.send`
  */
-async function accepted(
+async function storedInput(
   session: string,
   content: StoredUserContent,
   { blobs: shared }: SessionState,

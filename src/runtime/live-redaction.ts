@@ -1,6 +1,6 @@
 /**
- * Redacts a session of a running runtime. Whoever has in memory what is to go is put away first: the
- * session, and those that share its events. Nobody may wake up until it is done.
+ * Redacts a session of a running runtime. First passivates all that hold the content in memory: the
+ * session and those that share its events. No session may be activated until it is done.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -14,36 +14,36 @@ import {
   type RedactSessionOptions,
 } from "../archive/index.ts";
 
-interface Awake {
+interface Holder {
   readonly actor: SessionActor;
   readonly snapshots: SnapshotWriter;
 }
 
-/** What the runtime lends for it. */
-export interface LiveRedactionOptions<Live extends Awake> extends RedactSessionOptions {
+/** What the runtime provides for a redaction. */
+export interface LiveRedactionOptions<Live extends Holder> extends RedactSessionOptions {
   readonly log: EventLog;
-  readonly awake: ReadonlyMap<string, Promise<Live>>;
-  readonly putAway: (live: Live) => void;
+  readonly live: ReadonlyMap<string, Promise<Live>>;
+  readonly passivate: (holder: Live) => void;
 }
 
 /** @throws TurnlogError as `Session.redact` */
-export async function redactLive<Live extends Awake>(
+export async function redactLive<Live extends Holder>(
   session: string,
   what: readonly RedactionTarget[],
-  { log, awake, putAway, ...options }: LiveRedactionOptions<Live>,
+  { log, live, passivate, ...options }: LiveRedactionOptions<Live>,
 ): Promise<Redacted> {
   const holders: Live[] = [];
-  for (const [name, activation] of awake) {
+  for (const [name, activation] of live) {
     if (!(await shares(log, name, session))) continue;
-    // One that cannot be woken up has nothing in memory.
-    const live = await activation.catch(() => undefined);
-    if (live !== undefined) holders.push(live);
+    // A session whose activation fails holds nothing in memory.
+    const holder = await activation.catch(() => undefined);
+    if (holder !== undefined) holders.push(holder);
   }
   for (const { snapshots, actor } of holders) {
     await snapshots.stored;
     if (actor.failure === undefined) await actor.durable();
   }
-  // Whoever was handed one before now has said what they had to say.
+  // Commands that already hold an actor record their events first.
   await setImmediate();
   for (const { actor } of holders) {
     if (actor.isIdle || actor.failure !== undefined) continue;
@@ -53,15 +53,15 @@ export async function redactLive<Live extends Awake>(
       { session, position: actor.state.position },
     );
   }
-  for (const live of holders) putAway(live);
+  for (const holder of holders) passivate(holder);
   return await redactSession(log, session, what, options);
 }
 
-/** Whether a session is the other one, or branches off it. */
+/** Whether `name` is the session itself or one of its forks. */
 async function shares(log: EventLog, name: string, session: string): Promise<boolean> {
-  for (let at: string | undefined = name; at !== undefined;) {
-    if (at === session) return true;
-    at = (await linkOf(log, at))?.session;
+  for (let origin: string | undefined = name; origin !== undefined;) {
+    if (origin === session) return true;
+    origin = (await linkOf(log, origin))?.session;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 /**
- * A session that is awake, and how it is woken up: folded from its log, given its agent, its blobs and
- * its chain, and told to go on with what was left. Used by `awake-sessions.ts`, which knows them all.
+ * Activates one session: folds its log, creates its actor with agent, blobs and hash chain, and recovers
+ * an unfinished turn. Used by `live-sessions.ts`, which keeps all live sessions.
  */
 
 import type { EventLog, RecoveryPolicy, SessionEvent, TurnlogError } from "../events/index.ts";
@@ -12,7 +12,7 @@ import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
 import type { RuntimeSettings } from "./runtime-options.ts";
 import { DEFAULT_GRACE_MS, systemTimer } from "../shared/index.ts";
 
-/** Loaded when the first session wakes up: who only reads a store does not load the AI SDK. */
+/** Loaded at the first activation: a program that only reads a store does not load the AI SDK. */
 const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> = {
   "language-model-call": async () =>
     (await import("./model/language-model-call.ts")).languageModelCall,
@@ -22,25 +22,25 @@ const sources: Readonly<Record<StepSource["name"], () => Promise<StepSource>>> =
 export interface LiveSession {
   readonly actor: SessionActor;
   readonly watchers: Watchers;
-  /** What is stored of it beside its log. */
   readonly snapshots: SnapshotWriter;
-  /** Set when it has been handed out: until then it is only being woken up. */
-  isAwake: boolean;
-  sleep: Disposable | undefined;
+  /** False until the activation is complete. */
+  isActive: boolean;
+  /** Passivates the session when it fires. */
+  idleTimer: Disposable | undefined;
 }
 
-/** What is lent to a session that wakes up. */
+/** What the registry provides for an activation. */
 export interface ActivationHost {
   readonly options: RuntimeSettings;
   readonly log: EventLog;
   readonly blobs: OpenedBlobs;
   readonly onWarning: (error: TurnlogError) => void;
-  /** Who runs it; `goesOn` where it may be called on at once, with the tools that it has then. */
-  readonly sessionAgent: (session: string, goesOn: boolean) => Promise<SessionAgent>;
-  /** Whether a description says all: what MCP servers offer may not be known yet. */
+  /** The agent of the session. If its turn `continues` now, tools of MCP servers are included. */
+  readonly sessionAgent: (session: string, continues: boolean) => Promise<SessionAgent>;
+  /** Whether a description includes the tools of all MCP servers. */
   readonly isComplete: (agent: PreparedAgent["description"]) => boolean;
   readonly onFailure: (actor: SessionActor) => void;
-  /** Told after each event has been recorded and its effects are under way. */
+  /** Called after each recorded event, once its effects have begun. */
   readonly onRecorded: (live: LiveSession, event: SessionEvent) => void;
 }
 
@@ -57,15 +57,15 @@ export async function activate(
   const kept = await loadSessionSnapshot(log, session);
   const rest = log.read(session, { from: kept.state.position + 1 });
   const { state, due } = await foldedStates(kept.state, rest);
-  // What was left in the middle of a turn may go on with a step.
-  const goesOn = !isAtRest(state) && recovery === "continue";
-  const { prepared, catalogue } = await host.sessionAgent(session, goesOn);
+  // An unfinished turn may begin its next step at once.
+  const continues = !isAtRest(state) && recovery === "continue";
+  const { prepared, catalogue } = await host.sessionAgent(session, continues);
   const watchers = new Watchers();
   const blobs = new SessionBlobs({
     session,
     ...host.blobs,
     media: mediaLimits(prepared.description.model, prepared.agent.context),
-    // A replay asks nobody.
+    // A replay fetches nothing.
     addresses:
       host.blobs.recorded === undefined
         ? new AddressReader(prepared.agent.model, options.attachments ?? {})
@@ -104,18 +104,18 @@ export async function activate(
     actor,
     watchers,
     snapshots: new SnapshotWriter({ log, actor, kept, due, onWarning }),
-    isAwake: false,
-    sleep: undefined,
+    isActive: false,
+    idleTimer: undefined,
   };
-  await introduce(actor, prepared, host);
+  await recordAgent(actor, prepared, host);
   if (!isAtRest(actor.state)) await catalogue.ready();
   actor.recover();
-  live.isAwake = true;
+  live.isActive = true;
   return live;
 }
 
-/** A new session is told who runs it; an old one only when that has changed. */
-async function introduce(
+/** Records the agent: of a new session always, of an old one only if the agent has changed. */
+async function recordAgent(
   actor: SessionActor,
   { description: agent }: PreparedAgent,
   { isComplete }: ActivationHost,

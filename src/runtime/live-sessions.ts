@@ -1,6 +1,7 @@
 /**
- * Who lives and who sleeps: wakes sessions up from their logs, once each, and lets go of those that
- * are not in use. Everything that a session does, it does itself. Used by the runtime alone.
+ * The registry of live sessions: activates each session once from its log, and passivates those that are
+ * idle. Used by the runtime alone; it decides nothing about what a session records, except that closing
+ * cancels turns.
  */
 
 import { setImmediate } from "node:timers/promises";
@@ -26,31 +27,31 @@ export class LiveSessions {
   readonly #mcp: OpenMcpServers | undefined;
   readonly #host: ActivationHost;
   readonly #live = new Map<string, Promise<LiveSession>>();
-  /** By whom a session is run, what it is known by above: a name may have been given to another since. */
-  readonly #places = new WeakMap<SessionActor, Promise<LiveSession>>();
-  /** Sessions of which something is still being written by nobody who is awake: nobody wakes them meanwhile. */
-  readonly #resting = new Map<string, Promise<unknown>>();
-  /** What is done with several sessions at once, which closing waits for. */
+  /** The live entry of each actor. The same id may since belong to a newer actor. */
+  readonly #entries = new WeakMap<SessionActor, Promise<LiveSession>>();
+  /** Passive sessions whose rows are still being written: their activation waits for these promises. */
+  readonly #blocked = new Map<string, Promise<unknown>>();
+  /** Work on several sessions, such as forks; `close` waits for it. */
   readonly #working = new Set<Promise<unknown>>();
   /** Snapshots that are being stored. */
-  readonly #keeping = new Set<Promise<void>>();
-  /** While it lasts, nobody wakes up: what is redacted must be in nobody's memory. */
-  #alone: Promise<unknown> | undefined;
+  readonly #saving = new Set<Promise<void>>();
+  /** A change during which no session may be activated: content being redacted must be in no memory. */
+  #exclusive: Promise<unknown> | undefined;
   #isClosing = false;
 
-  constructor({ agents, mcp, ...lent }: LiveSessionsOptions) {
+  constructor({ agents, mcp, ...host }: LiveSessionsOptions) {
     this.#agents = agents;
     this.#mcp = mcp;
     this.#host = {
-      ...lent,
+      ...host,
       sessionAgent: async (session, goesOn) =>
         goesOn && mcp !== undefined ? await this.#equipped(session, mcp) : agents.of(session),
-      // What its servers offer is not known yet: it is told when it is.
+      // Until the servers have answered, their offer is not known and the agent is not complete.
       isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
       onFailure: (actor) => {
         this.#drop(actor);
-        // Whoever wakes it up again reads what this one may still be writing.
-        this.#rest(actor.session, actor.settled());
+        // The next activation must read the appends that are still on their way.
+        this.#block(actor.session, actor.settled());
       },
       onRecorded: (live, event) => {
         this.#recorded(live, event);
@@ -67,13 +68,13 @@ export class LiveSessions {
     if (known !== undefined) return await known;
     const activation: Promise<LiveSession> = activate(session, this.#host, recovery).then(
       (live) => {
-        this.#places.set(live.actor, activation);
-        this.#sleepLater(live);
+        this.#entries.set(live.actor, activation);
+        this.#passivateLater(live);
         return live;
       },
       (error: unknown) => {
         if (this.#live.get(session) === activation) this.#live.delete(session);
-        // A session that is new to the actor may be one that was deleted: only the log knows.
+        // Only the append tells that the id belongs to a deleted session.
         const cause = TurnlogError.isInstance(error) ? error.cause : undefined;
         const isGone = TurnlogError.isInstance(cause) && cause.code === "SESSION_DELETED";
         throw isGone ? gone(session, cause) : error;
@@ -83,7 +84,7 @@ export class LiveSessions {
     return await activation;
   }
 
-  /** Resolves with what `look` finds after an event, whoever runs the session by then. */
+  /** Resolves with what `look` finds after an event, also in an actor that replaced the first one. */
   async watch<Found>(
     session: string,
     look: (actor: SessionActor) => Found | undefined,
@@ -98,7 +99,7 @@ export class LiveSessions {
     }
   }
 
-  /** Does something that closing waits for. */
+  /** Runs work that `close` waits for. */
   async working<Result>(session: string, work: () => Promise<Result>): Promise<Result> {
     this.assertOpen(session);
     const done = work();
@@ -114,19 +115,19 @@ export class LiveSessions {
     if (this.#isClosing) throw closed(session);
   }
 
-  /** Stores what is known of a session, so that whoever opens or lists it reads less. */
+  /** Stores a snapshot, so that opening or listing the session reads less. */
   keep({ snapshots }: LiveSession, moment: KeepingMoment): void {
     snapshots.keep(moment);
     const { stored } = snapshots;
-    this.#keeping.add(stored);
-    void stored.then(() => this.#keeping.delete(stored));
+    this.#saving.add(stored);
+    void stored.then(() => this.#saving.delete(stored));
   }
 
   /**
-   * Changes what is stored of a session that nobody has in memory meanwhile.
-   * @param refusal - Why one that is awake is left alone, if it is.
+   * Passivates a session and keeps it passive while `change` changes its rows.
+   * @param refusal - The error if the live session must stay as it is.
    */
-  async whileAsleep<Result>(
+  async whilePassive<Result>(
     session: string,
     refusal: (live: LiveSession) => TurnlogError | undefined,
     change: () => Promise<Result>,
@@ -134,41 +135,41 @@ export class LiveSessions {
     let busy = this.#busy(session);
     for (; busy !== undefined; busy = this.#busy(session)) await busy;
     this.assertOpen(session);
-    const changed = this.#putAway(session, refusal).then(change);
-    this.#rest(session, changed);
+    const changed = this.#passivate(session, refusal).then(change);
+    this.#block(session, changed);
     return await changed;
   }
 
-  /** Changes what is stored while nobody wakes up; whoever `change` puts away is woken up again. */
+  /** Runs `change` while no session can be activated. Sessions that it passivates are activated again. */
   async whileInactive<Result>(
     session: string,
     change: (
       live: ReadonlyMap<string, Promise<LiveSession>>,
-      passivateAll: (one: LiveSession) => void,
+      passivate: (one: LiveSession) => void,
     ) => Promise<Result>,
   ): Promise<Result> {
-    while (this.#resting.size > 0 || this.#alone !== undefined)
-      await Promise.allSettled([...this.#resting.values(), this.#alone]);
+    while (this.#blocked.size > 0 || this.#exclusive !== undefined)
+      await Promise.allSettled([...this.#blocked.values(), this.#exclusive]);
     this.assertOpen(session);
-    const away: string[] = [];
+    const passivated: string[] = [];
     const changing = change(this.#live, (one) => {
-      away.push(one.actor.session);
+      passivated.push(one.actor.session);
       this.#forget(one);
     });
-    this.#alone = changing;
+    this.#exclusive = changing;
     try {
       return await changing;
     } finally {
-      this.#alone = undefined;
-      for (const name of away) {
+      this.#exclusive = undefined;
+      for (const name of passivated) {
         if (this.#isClosing) break;
-        // What the list of sessions knew of it went with its snapshots.
+        // The summary that the list of sessions reads was removed with the snapshots.
         this.keep(await this.activate(name), "forked");
       }
     }
   }
 
-  /** Gives a session that is at rest the tools that MCP servers have now; absent where there are none. */
+  /** Gives a session at rest the tools that MCP servers offer now. Undefined without servers. */
   equip(session: string): ((actor: SessionActor) => Promise<void>) | undefined {
     const mcp = this.#mcp;
     if (mcp === undefined) return undefined;
@@ -179,33 +180,32 @@ export class LiveSessions {
     };
   }
 
-  /** Stops whatever runs, and resolves when everything that was recorded or kept is stored. */
+  /** Cancels running turns, and resolves when all events and snapshots are stored. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(this.#working);
-    const awake = await Promise.allSettled(this.#live.values());
+    const live = await Promise.allSettled(this.#live.values());
     await Promise.allSettled(
-      awake.map(async (one) => {
+      live.map(async (one) => {
         if (one.status === "fulfilled") await stop(one.value);
       }),
     );
     this.#live.clear();
-    await Promise.all(this.#resting.values());
-    await Promise.all(this.#keeping);
+    await Promise.all(this.#blocked.values());
+    await Promise.all(this.#saving);
   }
 
   async #equipped(session: string, mcp: OpenMcpServers): Promise<SessionAgent> {
     return await this.#agents.equip(session, await mcp.offer(), mcp.call);
   }
 
-  /** Nobody has it in memory any more. */
-  async #putAway(
+  async #passivate(
     session: string,
     refusal: (live: LiveSession) => TurnlogError | undefined,
   ): Promise<void> {
     const live = await this.#live.get(session);
     if (live === undefined) return;
-    // Whoever was handed it before now has said what they had to say.
+    // Commands that already hold the actor record their events first.
     await setImmediate();
     const { actor, snapshots } = live;
     if (actor.failure !== undefined) return await actor.settled();
@@ -216,61 +216,61 @@ export class LiveSessions {
     await snapshots.stored;
   }
 
-  /** Nothing can be recorded in it any more: who waits for it waits for the one that is woken up next. */
-  #forget({ actor, watchers, sleep }: LiveSession): void {
+  /** Ends an actor. Its watchers continue with the next one. */
+  #forget({ actor, watchers, idleTimer }: LiveSession): void {
     const why = reopened(actor.session);
-    sleep?.[Symbol.dispose]();
+    idleTimer?.[Symbol.dispose]();
     actor.passivate(why);
     this.#drop(actor);
     watchers.fail(why);
   }
 
   #drop(actor: SessionActor): void {
-    const place = this.#places.get(actor);
+    const place = this.#entries.get(actor);
     if (place !== undefined && this.#live.get(actor.session) === place)
       this.#live.delete(actor.session);
   }
 
-  /** Nobody wakes it up before that is over. */
-  #rest(session: string, until: Promise<unknown>): void {
-    const before = this.#resting.get(session);
-    const resting = Promise.allSettled([before, until]).then(() => {
-      if (this.#resting.get(session) === resting) this.#resting.delete(session);
+  /** Delays the activation of a session until a promise settles. */
+  #block(session: string, until: Promise<unknown>): void {
+    const before = this.#blocked.get(session);
+    const blocking = Promise.allSettled([before, until]).then(() => {
+      if (this.#blocked.get(session) === blocking) this.#blocked.delete(session);
     });
-    this.#resting.set(session, resting);
+    this.#blocked.set(session, blocking);
   }
 
-  /** Resolves when something is over that a session has to wait for; undefined where there is nothing. */
+  /** What an activation has to wait for, or undefined. */
   #busy(session: string): Promise<unknown> | undefined {
-    return this.#resting.get(session) ?? this.#alone?.catch(() => {});
+    return this.#blocked.get(session) ?? this.#exclusive?.catch(() => {});
   }
 
   #recorded(live: LiveSession, event: SessionEvent): void {
     if (event.type.startsWith("part.")) return;
     live.watchers.look();
     if (event.type === "step.started" || event.type === "turn.ended") this.keep(live, event.type);
-    this.#sleepLater(live);
+    this.#passivateLater(live);
   }
 
-  #sleepLater(live: LiveSession): void {
-    live.sleep?.[Symbol.dispose]();
-    live.sleep = undefined;
+  #passivateLater(live: LiveSession): void {
+    live.idleTimer?.[Symbol.dispose]();
+    live.idleTimer = undefined;
     const { actor, watchers } = live;
-    if (!live.isAwake || !isAtRest(actor.state) || this.#isClosing) return;
+    if (!live.isActive || !isAtRest(actor.state) || this.#isClosing) return;
     const due = (): void => {
       if (!isAtRest(actor.state) || watchers.size > 0 || actor.ended !== undefined) return;
-      // Whoever wakes it up reads the log: all that it knows has to be there.
-      if (!actor.isWritten) return this.#sleepLater(live);
-      // It is recorded, upon which there is waited again.
+      // The next activation reads the log, so all recorded events must be in it.
+      if (!actor.isWritten) return this.#passivateLater(live);
+      // The link is an event, and each event starts the wait again.
       if (actor.closeChain()) return;
       actor.passivate(reopened(actor.session));
       this.#drop(actor);
     };
-    live.sleep = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
+    live.idleTimer = after(this.#host.options.idleAfterMs ?? 60_000, due, false);
   }
 }
 
-async function stop({ actor, watchers, sleep }: LiveSession): Promise<void> {
+async function stop({ actor, watchers, idleTimer }: LiveSession): Promise<void> {
   const why = closed(actor.session);
   while (!isAtRest(actor.state) && actor.ended === undefined) {
     const { turn, stopping, skipCalls } = actor.state.machine.context;
@@ -280,14 +280,14 @@ async function stop({ actor, watchers, sleep }: LiveSession): Promise<void> {
         data: { turn, reason: "the runtime was closed" },
       });
     }
-    // It is not waited for in vain: if it fails, there is nothing left to stop.
+    // A failure ends the wait: then there is nothing left to stop.
     await watchers.watch(actor, () => isAtRest(actor.state) || undefined).catch(() => {});
   }
-  sleep?.[Symbol.dispose]();
+  idleTimer?.[Symbol.dispose]();
   if (actor.failure === undefined) actor.closeChain();
   actor.passivate(why);
   if (actor.failure === undefined) await actor.durable();
   await actor.settled();
-  // Who waits for an approval that may be given after a restart is not left hanging here.
+  // Watchers of an approval that may come after a restart must not hang.
   watchers.fail(why);
 }

@@ -26,15 +26,15 @@ type Accepted = SessionEvent<"message.queued">;
 export interface RepeatedMessage {
   readonly id: string;
   readonly input: HeldInput;
-  /** Undefined where the caller did not say. */
+  /** Undefined if the caller gave none. */
   readonly delivery: Delivery | undefined;
   /** The position at which a message of this id was accepted. */
   readonly position: number;
-  /** How that message is to be delivered now; undefined where it no longer waits. */
+  /** Its current delivery; undefined if the message no longer waits. */
   readonly waitsFor: Delivery | undefined;
 }
 
-/** @throws TurnlogError `MESSAGE_CONFLICT`; `INVALID_INPUT` for what is no message */
+/** @throws TurnlogError `MESSAGE_CONFLICT`; `INVALID_INPUT` for an invalid message */
 export async function assertSameMessage(
   log: EventLog,
   session: string,
@@ -90,16 +90,17 @@ async function isSame(
   try {
     content = await receiveInput(session, input, attachments);
   } catch (error) {
-    // A file may be gone since; its name and the words around it are what is left to compare.
+    // A file may be gone since. Then file names and texts are compared.
     if (!isMessageWithFiles(input)) throw error;
     const names = input.files.map((file) => ({ name: attachedName(file) }));
-    const said = input.text === undefined || input.text.trim() === "" ? [] : [{ text: input.text }];
-    return JSON.stringify([...names, ...said]) === JSON.stringify(outline(accepted));
+    const texts =
+      input.text === undefined || input.text.trim() === "" ? [] : [{ text: input.text }];
+    return JSON.stringify([...names, ...texts]) === JSON.stringify(outline(accepted));
   }
   return (await contentIdentity(content)) === (await contentIdentity(accepted));
 }
 
-/** A message with files is its files, and then its text. */
+/** The names of the files and the texts, in the order of the message. */
 function outline(content: StoredUserContent): unknown {
   if (typeof content === "string") return [{ text: content }];
   return content.map((part) =>

@@ -1,4 +1,4 @@
-/** What a program holds of a runtime, and what it is told when it asks too late. */
+/** The public interface of a runtime, and the errors of a runtime that is closed or a session that is gone. */
 
 import {
   TurnlogError,
@@ -13,37 +13,37 @@ import type { Session } from "./session.ts";
 import type { TrimmedLog, TrimLogOptions } from "../archive/trim/index.ts";
 import type { ListedSession } from "../state/index.ts";
 
-/** How a session is asked for by its id. */
+/** Options of {@link Runtime.session}. */
 export interface OpenSessionOptions {
-  /** Whether one that there is not is begun. Default true. */
+  /** Create the session if it does not exist. Default: true. */
   readonly createIfMissing?: boolean;
 }
 
-/** An open store with an agent that runs its sessions; {@link createRuntime} makes it. */
+/** An open store and the agent that runs its sessions. Created by {@link createRuntime}. */
 export interface Runtime extends AsyncDisposable {
-  /** The log behind it, for reading. */
+  /** The log of the store, for reading. */
   readonly log: EventLog;
   /**
-   * A session by its id: created, or resumed from its log. Without an id, a new one.
+   * Opens a session by its id: creates it, or resumes it from its log. Without an id, creates a new one.
    * @throws TurnlogError `SESSION_NOT_FOUND` with `createIfMissing: false`, `SESSION_DELETED`,
    * `INVALID_INPUT`, `LOG_DAMAGED`, `RUNTIME_CLOSED`
    */
   session(id?: string, options?: OpenSessionOptions): Promise<Session>;
-  /** All sessions of the store by name, without reading their events. */
+  /** Lists all sessions of the store by name, without reading their events. */
   sessions(): AsyncIterable<ListedSession>;
   /**
-   * Deletes a session for good: events, snapshots, its place in the list, and the blobs that no other
-   * session has; its name is not used again. One that is idle is closed first. `forks: "copy"` gives its forks what they share with it.
+   * Deletes a session for good: events, snapshots, its row in the list, and the blobs that no other
+   * session uses. Its name cannot be used again. `forks: "copy"` first copies the shared events into its forks.
    * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names them),
    * `COMMAND_REFUSED` while a turn runs or waits for an approval, `RUNTIME_CLOSED`, and what
    * `EventLog.delete` throws
    */
   delete(session: string, options?: DeleteOptions): Promise<DeletedWithBlobs>;
   /**
-   * Takes away the blobs that no session has: of turns whose process died before their event was
-   * written, or of sessions that were deleted while somebody copied. Sessions may run meanwhile; what
-   * they are about to refer to stays. Reads the events of all sessions.
-   * @throws TurnlogError `LOG_DAMAGED` where a session cannot be read: nothing is taken then
+   * Removes the blobs that no session uses: those of a process that died before their event was
+   * written, or of sessions that were deleted during a copy. Sessions may run meanwhile, and keep the
+   * blobs that they are about to use. Reads the events of all sessions.
+   * @throws TurnlogError `LOG_DAMAGED` if a session cannot be read: then nothing is removed
    */
   collectBlobs(): Promise<CollectedBlobs>;
   /**
@@ -56,22 +56,21 @@ export interface Runtime extends AsyncDisposable {
     options?: RedactOptions,
   ): Promise<Redacted>;
   /**
-   * Copies the store into an empty folder, while its sessions run, as `StoreLog.backup` does.
-   * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` when the log is one of your own:
-   * copy it where you have it
+   * Copies the store into an empty folder while its sessions run, as `StoreLog.backup` does.
+   * @throws TurnlogError as `StoreLog.backup`; `COMMAND_REFUSED` if you passed the log: back it up
+   * where you opened it
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /**
-   * Drops delta boundaries or reasoning of a session's old steps, as {@link trimLog} does. A session
-   * that is awake and idle is put away first, and is opened again by whoever needs it.
-   * @throws TurnlogError as `trimLog`; `COMMAND_REFUSED` while a turn runs, and when the log is one of your own
+   * Drops delta boundaries or reasoning of a session's old steps, as {@link trimLog} does. An idle live
+   * session is passivated first; its next use activates it again.
+   * @throws TurnlogError as `trimLog`; `COMMAND_REFUSED` while a turn runs, and if you passed the log
    */
   trimLog(session: string, options: TrimLogOptions): Promise<TrimmedLog>;
-  /** Stops what runs, waits for what was recorded, and lets go of the store. */
+  /** Cancels running turns, waits until all recorded events are stored, and closes the store. */
   close(): Promise<void>;
 }
 
-/** What becomes of who still waits for a session that was deleted. */
 export function gone(session: string, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "SESSION_DELETED",
@@ -80,21 +79,20 @@ export function gone(session: string, cause?: unknown): TurnlogError {
   );
 }
 
-/** What becomes of who waits for a session that was put away while what is stored of it is changed. */
+/** The error of a passivated actor: the caller finds a new actor when it calls again. */
 export function reopened(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_FAILED",
-    `Session ${session} was put away while what is stored of it was changed, and is there again. Ask it once more.`,
+    `Session ${session} was passivated. It is available again: repeat the call.`,
     { session, details: { isBack: true } },
   );
 }
 
-/** Whether it is there again for who asks once more. */
+/** Whether the session is available again, with a new actor. */
 export function isBack(error: unknown): boolean {
   return TurnlogError.isInstance(error) && error.details?.["isBack"] === true;
 }
 
-/** What becomes of who still waits for anything when the runtime is closed. */
 export function closed(session: string): TurnlogError {
   return new TurnlogError(
     "RUNTIME_CLOSED",

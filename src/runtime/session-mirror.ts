@@ -1,6 +1,6 @@
 /**
- * A session as an XState actor, for users' own actor systems and inspectors: its snapshot is the
- * session's machine at the last event that is in the log, its events are the session's commands.
+ * A session as an XState actor, for actor systems and inspectors of users. Its snapshot is the session's
+ * machine at the last event in the log; its events are the session's commands.
  */
 
 import { z } from "zod";
@@ -12,7 +12,7 @@ import type { SendOptions, Session } from "./session.ts";
 import type { UserInput } from "../media/index.ts";
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
 
-/** What can be sent to the actor. */
+/** The events that the actor accepts. */
 type SessionCommand =
   | { readonly type: "send"; readonly input: UserInput; readonly options?: SendOptions }
   | (CancelOptions & { readonly type: "cancel" })
@@ -20,7 +20,7 @@ type SessionCommand =
   | { readonly type: "withdraw"; readonly messageId: string; readonly reason?: string }
   | { readonly type: "reschedule"; readonly messageId: string; readonly delivery: Delivery };
 
-/** What the log tells the actor. Not for users: it is sent by the mirror itself. */
+/** An event of the log. Only the mirror itself sends it. */
 interface Logged {
   readonly type: "logged";
   readonly event: SessionEvent;
@@ -29,11 +29,11 @@ interface Logged {
 type Snapshot = MachineStep["snapshot"];
 export type SessionLogic = ActorLogic<Snapshot, SessionCommand | Logged>;
 
-/** How a session is mirrored as an XState actor. */
+/** Options of {@link mirrorSession}. */
 export interface MirrorOptions extends Pick<ActorOptions<SessionLogic>, "inspect" | "id"> {
-  /** Ends the mirror; the session goes on. */
+  /** Ends the mirror, not the session. */
   readonly signal: AbortSignal;
-  /** Told of a command that the session refused, and of a log that can no longer be read. */
+  /** Called with the error of a refused command, or of a log that can no longer be read. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -42,7 +42,7 @@ const schema = optionsOf<MirrorOptions>(
   { signal: implementation({ addEventListener: code }), onError: code },
 );
 
-/** A started actor that follows a session from its first event on. */
+/** Starts an actor that follows a session from its first event. */
 export function mirrorSession(session: Session, options: MirrorOptions): Actor<SessionLogic> {
   check(schema, options, "mirrorSession", { name: "options", session: session.id });
   const { signal, onError, ...actorOptions } = options;

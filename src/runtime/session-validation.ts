@@ -1,10 +1,10 @@
 /**
- * The session as its user holds it: every argument is checked here, and what comes behind it may rely
- * on its type. A message itself is parsed by `send`, an agent when it is prepared.
+ * Validates the arguments of sessions and of the runtime's session methods, so that the code behind may
+ * rely on types. `send` parses the message itself, `prepareAgent` the agent.
  */
 
 import { z } from "zod";
-import { TurnlogError, type PositionRange } from "../events/index.ts";
+import { type DeleteOptions, TurnlogError, type PositionRange } from "../events/index.ts";
 import {
   check,
   code,
@@ -20,6 +20,7 @@ import {
 import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
 import type { PreviewOptions } from "./prompt/index.ts";
 import type { RedactOptions } from "../archive/index.ts";
+import type { OpenSessionOptions } from "./runtime.ts";
 import type { ForkOptions, RerunOptions, SendOptions, Session } from "./session.ts";
 import { strategySchema } from "../agent/index.ts";
 
@@ -37,7 +38,7 @@ const cancelSchema = optionsOf<CancelOptions>(
 const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: name }, {});
 const atSchema = optionsOf<ContextAt>({ at: position }, {});
 const previewSchema = optionsOf<PreviewOptions>({ at: position, compact: strategySchema }, {});
-/** Checked when the agent is prepared. */
+/** `prepareAgent` checks these. */
 const agentChanges = {
   agent: anything,
   model: anything,
@@ -61,7 +62,15 @@ const eventsSchema = optionsOf<EventsOptions>(
 );
 
 export const redactSchema: z.ZodType = optionsOf<RedactOptions>({ reason: text }, {});
-/** Positions and stretches of them, one or several. */
+export const openSessionSchema: z.ZodType = optionsOf<OpenSessionOptions>(
+  { createIfMissing: flag },
+  {},
+);
+export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
+  { forks: oneOf("refuse", "copy") },
+  {},
+);
+/** One or several positions and ranges. */
 export const redactedSchema: z.ZodType = thing(
   "a position, an object with `from` and `to`, or a list of such",
   (value) => (Array.isArray(value) ? value : [value]).every(isTarget),
@@ -74,8 +83,8 @@ function isTarget(value: unknown): boolean {
     : rangeSchema.safeParse(value).success;
 }
 
-/** By its place; undefined where the command checks what it is given itself. */
-type Taken = readonly (Parameter | undefined)[];
+/** By position in the call; undefined if the command checks the argument itself. */
+type Signature = readonly (Parameter | undefined)[];
 
 interface Parameter {
   readonly name: string;
@@ -93,8 +102,8 @@ function optional(named: string, schema: z.ZodType): Parameter {
 
 const answer = [required("approvalId", text), optional("answer", answerSchema)];
 
-/** What each command takes; a command that is not here takes nothing, or checks it itself. */
-const commands: ReadonlyMap<unknown, Taken> = new Map<keyof Session, Taken>([
+/** The parameters of each command. Commands that are not here take none. */
+const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signature>([
   ["send", [undefined, optional("options", sendSchema)]],
   ["turn", [required("messageId", name)]],
   ["cancel", [optional("options", cancelSchema)]],
@@ -116,38 +125,43 @@ const commands: ReadonlyMap<unknown, Taken> = new Map<keyof Session, Taken>([
   ["close", [optional("reason", text)]],
 ]);
 
-/** One for all sessions: a checked copy of each would be larger than what it is a copy of. */
-const border: ProxyHandler<Session> = {
+/** One handler for all sessions takes less memory than a checked copy of each. */
+const validation: ProxyHandler<Session> = {
   get(session, command) {
-    const asked: unknown = Reflect.get(session, command);
-    const taken = commands.get(command);
-    if (taken === undefined || typeof asked !== "function") return asked;
+    const method: unknown = Reflect.get(session, command);
+    const parameters = commands.get(command);
+    if (parameters === undefined || typeof method !== "function") return method;
     return (...given: readonly unknown[]): unknown => {
       try {
-        checkAll(session.id, String(command), given, taken);
+        checkAll(session.id, String(command), given, parameters);
       } catch (error) {
-        // All others answer with a promise.
+        // All other commands return a promise.
         if (command === "events" || !TurnlogError.isInstance(error)) throw error;
         return Promise.reject(error);
       }
       return Reflect.apply(
-        asked,
+        method,
         session,
-        given.map((value, index) => (taken[index] === undefined ? value : held(value))),
+        given.map((value, index) => (parameters[index] === undefined ? value : ownOptions(value))),
       );
     };
   },
 };
 
-/** Options as they were checked: a command that waits first does not look at what its caller made of them since. */
-function held(option: unknown): unknown {
-  if (Array.isArray(option)) return option.map((inner: unknown) => held(inner));
+/** A copy: the caller may change its options while the command waits. */
+function ownOptions(option: unknown): unknown {
+  if (Array.isArray(option)) return option.map((inner: unknown) => ownOptions(inner));
   if (typeof option !== "object" || option === null) return option;
   return Object.getPrototypeOf(option) === Object.prototype ? { ...option } : option;
 }
 
-function checkAll(session: string, command: string, given: readonly unknown[], taken: Taken): void {
-  for (const [index, parameter] of taken.entries()) {
+function checkAll(
+  session: string,
+  command: string,
+  given: readonly unknown[],
+  parameters: Signature,
+): void {
+  for (const [index, parameter] of parameters.entries()) {
     if (parameter === undefined) continue;
     const value = given[index];
     if (value === undefined && parameter.isOptional) continue;
@@ -155,7 +169,7 @@ function checkAll(session: string, command: string, given: readonly unknown[], t
   }
 }
 
-/** The same session, whose commands throw `INVALID_INPUT` for what is not of their types. */
+/** The session, with commands that throw `INVALID_INPUT` for arguments of other types. */
 export function checkedSession(session: Session): Session {
-  return new Proxy(session, border);
+  return new Proxy(session, validation);
 }

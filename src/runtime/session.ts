@@ -1,4 +1,4 @@
-/** What a user holds of a session: everything that can be said to one and asked of it. */
+/** The public interface of a session. `session-handle.ts` implements it. */
 
 import type { CompactionStrategy } from "../context/index.ts";
 import type { Delivery, SessionEvent } from "../events/index.ts";
@@ -15,74 +15,71 @@ import type { RerunPlace, SessionDiff, SessionView } from "../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { UserInput } from "../media/index.ts";
 
-/** How a message is delivered. */
+/** Options of {@link Session.send}. */
 export interface SendOptions {
   /**
-   * Sending the same message under the same id again delivers nothing twice and answers with its turn.
-   * Other content under a known id is refused (`MESSAGE_CONFLICT`), and so is another `delivery`: move
-   * the message by `reschedule`. Files that cannot be read any more are compared by their names.
+   * The id of the message. Sending the same message under the same id again delivers nothing twice and
+   * returns its turn. Other content under a known id is refused (`MESSAGE_CONFLICT`), and so is another
+   * `delivery`: use `reschedule`. Files that can no longer be read are compared by their names.
    * Default: a new id.
    */
   readonly id?: string;
-  /** While a turn runs: at the next step boundary, or (default) after the turn. */
+  /** During a turn: deliver at the next step boundary (`steer`) or after the turn (`follow-up`, default). */
   readonly delivery?: Delivery;
 }
 
-/** Where a fork branches off, and by whom it is run. */
+/** Options of {@link Session.fork}: its position and its agent. */
 export interface ForkOptions extends AgentChanges {
-  /** The last position that the fork shares. Default: the end, as far as it is recorded. */
+  /** The last position that the fork shares. Default: the last recorded position. */
   readonly at?: number;
-  /** The fork's name. Default: a new one. */
+  /** The id of the fork. Default: a new id. */
   readonly id?: string;
   /**
-   * Sent in place of the last message that was delivered (up to `at`): the fork branches off before
-   * that one. The answer is under way when the fork is there.
+   * Replaces the last message that was delivered up to `at`: the fork branches off before that message
+   * and sends this one. Its turn has begun when `fork` resolves.
    */
   readonly edit?: UserInput;
   /**
-   * The fork branches off before the last turn that had begun (up to `at`): what was said in it is
-   * not said there. Not together with `edit`.
+   * Branch off before the last turn that began up to `at`, so that the fork does not contain it.
+   * Cannot be combined with `edit`.
    */
   readonly undo?: boolean;
 }
 
-/** Where a turn is run again from, and by whom. */
+/** Options of {@link Session.rerun}: its position and its agent. */
 export interface RerunOptions extends RerunPlace, AgentChanges {
-  /** The name of the fork in which it happens. Default: a new one. */
+  /** The id of the fork that runs the turn. Default: a new id. */
   readonly id?: string;
 }
 
-/** A turn that is run again. */
 interface Rerun {
   /** The fork. */
   readonly session: Session;
-  /** The turn that is gone on with, from its beginning on. */
+  /** The turn that continues in the fork, with its events from its beginning. */
   readonly turn: Turn;
 }
 
-/**
- * One conversation of one agent. The handle stays good while what is behind it sleeps and wakes up.
- */
+/** One conversation of one agent. The handle stays valid while the runtime passivates and activates the session. */
 export interface Session {
   readonly id: string;
   /**
-   * Accepts a message; durable when this resolves. Starts a turn, or waits for its place.
+   * Accepts a message: it is durable when this resolves. Starts a turn, or queues the message behind the running one.
    * @throws TurnlogError `INVALID_INPUT`, `MESSAGE_CONFLICT`, `SESSION_CLOSED`, `SESSION_FAILED`
    */
   send(input: UserInput, options?: SendOptions): Promise<Turn>;
   /**
-   * The turn that took a message up, or will: as `send` answered it, also to another process.
-   * @throws TurnlogError `INVALID_INPUT` when the session never accepted such a message
+   * The turn that delivers a message, as `send` returned it; also for messages that another process sent.
+   * @throws TurnlogError `INVALID_INPUT` if the session never accepted a message of this id
    */
   turn(messageId: string): Promise<Turn>;
-  /** Stops the running turn, waits until it has ended, and says what is kept. Idle: does nothing and says so. */
+  /** Cancels the running turn, waits until it has ended, and returns what is kept. Does nothing if no turn runs. */
   cancel(options?: CancelOptions): Promise<Cancelled>;
   /**
-   * Lets a call run that waits for approval. The same answer again does nothing and says so.
-   * @param approvalId - As `view().approvals` and `atRest()` give it: not the call id, which a
-   * provider may use again.
-   * @throws TurnlogError `APPROVAL_ANSWERED` when it was answered otherwise, `COMMAND_REFUSED` when
-   * there is no such approval or it no longer waits, `SESSION_CLOSED`
+   * Approves a call that waits for approval. The same answer again is a no-op (`already-answered`).
+   * @param approvalId - From `view().approvals` or `atRest()`. Not the call id, which a provider may
+   * use again.
+   * @throws TurnlogError `APPROVAL_ANSWERED` if another answer was recorded, `COMMAND_REFUSED` if the
+   * approval does not exist or no longer waits, `SESSION_CLOSED`
    *
    * @example
    * ```ts
@@ -92,76 +89,74 @@ export interface Session {
    * ```
    */
   approve(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
-  /** Refuses a call that waits for approval; the model is told why. Otherwise as {@link Session.approve}. */
+  /** Denies a call that waits for approval; the model gets the reason. Otherwise as {@link Session.approve}. */
   deny(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
   /**
-   * Takes back what was answered for good (`always`) about a tool, yes or no: its next call that needs
-   * approval is asked about again. @throws TurnlogError `COMMAND_REFUSED` where there is no such answer
+   * Removes the answer with `always` for a tool, so that its next call asks for approval again.
+   * @throws TurnlogError `COMMAND_REFUSED` if there is no such answer
    */
   forgetApproval(toolName: string): Promise<void>;
-  /** Takes messages back that were not delivered yet. @throws TurnlogError `COMMAND_REFUSED` */
+  /** Withdraws a message that was not delivered yet. @throws TurnlogError `COMMAND_REFUSED` */
   withdraw(messageId: string, reason?: string): Promise<void>;
-  /** Moves a waiting message to the other kind of delivery. @throws TurnlogError `COMMAND_REFUSED` */
+  /** Changes the delivery of a waiting message. @throws TurnlogError `COMMAND_REFUSED` */
   reschedule(messageId: string, delivery: Delivery): Promise<void>;
-  /** Delivers waiting messages that a cancelled, failed or interrupted turn has held back. */
+  /** Delivers the messages that wait behind a cancelled, failed or interrupted turn. */
   resume(): Promise<void>;
   /**
-   * Compacts between turns, as the agent is set up to or as is said here; answers the event that
-   * says what came of it. @throws TurnlogError `COMMAND_REFUSED`
+   * Compacts the context between turns, by the agent's strategy or this one. Returns the event of its
+   * end. @throws TurnlogError `COMMAND_REFUSED` while a turn runs
    */
   compact(strategy?: CompactionStrategy): Promise<CompactionEvent>;
   /**
-   * Undoes the pruning, cut or compaction whose event is at that position (default: the newest that
-   * is not undone yet): the prompt is byte for byte what it was without it.
+   * Undoes the pruning, cut or compaction whose event has that position (default: the newest that is
+   * not undone yet). The prompt is then byte for byte what it was without it.
    * @throws TurnlogError `COMMAND_REFUSED`
    */
   restore(position?: number): Promise<void>;
   /**
-   * What a compaction would leave of the prompt, now or at a position: nothing is written.
-   * @throws TurnlogError `INVALID_INPUT` for a position that there is not.
+   * The prompt that a compaction would leave, now or at a position. Writes nothing.
+   * @throws TurnlogError `INVALID_INPUT` if the position does not exist
    */
   preview(options?: PreviewOptions): Promise<CompactionPreview>;
   /**
-   * How large the next prompt is and what it is made of, and what was spent so far: now, or as it
-   * was at a position (default: now) for the agent that runs the session today.
-   * @throws TurnlogError `INVALID_INPUT` for a position that there is not.
+   * The size of the next prompt, its parts, and the tokens and cost spent so far: now or at a
+   * position, in both cases for the agent that runs the session now.
+   * @throws TurnlogError `INVALID_INPUT` if the position does not exist
    */
   context(options?: { readonly at?: number }): Promise<ContextFigures>;
-  /** The session as it stands now. */
+  /** The session now. */
   view(): Promise<SessionView>;
-  /** The session as it stood at a position. @throws TurnlogError `INVALID_INPUT` */
+  /** The session at a position. @throws TurnlogError `INVALID_INPUT` */
   at(position: number): Promise<SessionView>;
-  /** What the model is shown at one position and not at another. @throws TurnlogError `INVALID_INPUT` */
+  /** The difference between the prompts at two positions. @throws TurnlogError `INVALID_INPUT` */
   diff(before: number, after: number): Promise<SessionDiff>;
   /**
-   * A new session that shares this one's events up to a position, by reference, and goes its own way
-   * from there: nothing that happens in one of them shows in the other. A turn that ran there is
-   * recovered as after a crash right behind that position: a partial reply is kept as interrupted,
-   * calls that had started are unknown, by the runtime's `recovery` and the tools' policies.
+   * Creates a session that shares this one's events up to a position, by reference. Later events of
+   * one do not appear in the other. A turn that ran at that position is recovered as after a crash:
+   * a partial reply is kept as interrupted, and calls that had started are unknown, by the runtime's
+   * `recovery` and the tools' policies.
    *
-   * A fork takes back nothing that was done in the world. What a call did after the position, it
-   * did: the fork does not know of it, and may do it again. A call that the model had made before
-   * has the same effect id in both, so that an idempotent tool does it once.
+   * A fork undoes no effect in the world. The fork does not know what a call did after the position,
+   * and may do it again. A call that the model made before it has the same effect id in both
+   * sessions, so that an idempotent tool runs it once.
    *
-   * With another model, instructions or tools the fork is run so by this runtime; the runtime of the
-   * next process runs it with its own agent, and either is recorded.
-   * @throws TurnlogError `INVALID_INPUT` (a position that there is not, no message to edit, no
-   * turn to undo),
-   * `REVISION_CONFLICT` (there is a session of this name)
+   * A changed model, instructions or tools apply while this runtime is open. Another runtime runs the
+   * fork with its own agent. Both are recorded.
+   * @throws TurnlogError `INVALID_INPUT` (the position does not exist, no message to edit, no turn to
+   * undo), `REVISION_CONFLICT` (the id is taken)
    */
   fork(options?: ForkOptions): Promise<Session>;
   /**
-   * Goes on live, in a fork, from the middle of a turn that was: with the model and the tools of
-   * this runtime, or others. By default the last turn is run again from its first step on; `step`
-   * names the step to begin with, `at` any position in a turn. Nothing is asked of the log but what
-   * the model had been shown there; what is done in the world is done again.
-   * @throws TurnlogError `INVALID_INPUT` where no turn was under way, and as {@link Session.fork}
+   * Runs an earlier turn again in a fork, from a position inside it, with the model and tools of this
+   * runtime or others. Default: the last turn from its first step. `step` names the first step to run,
+   * `at` any position in a turn. Model and tools are called anew, with their effects in the world.
+   * @throws TurnlogError `INVALID_INPUT` if no turn ran at the position, and as {@link Session.fork}
    */
   rerun(options?: RerunOptions): Promise<Rerun>;
   /**
-   * Redacts what stands at positions, for good: an event says it, then the keys of that content are
-   * erased, here and in all forks. What goes together goes: a block with all its deltas, a call with
-   * its input and its outcome. Summaries that may repeat it are named in the answer. Needs `encryption`.
+   * Redacts the content at positions for good: records an event, then erases the keys of that content,
+   * here and in all forks. A block goes with all its deltas, a call with its input and outcome. The
+   * answer names the summaries that may repeat the content. Needs `encryption`.
    * @throws TurnlogError as {@link redactSession}; `COMMAND_REFUSED` while a turn runs, here or in a
    * session that shares events with this one
    */
@@ -169,23 +164,26 @@ export interface Session {
     what: RedactionTarget | readonly RedactionTarget[],
     options?: RedactOptions,
   ): Promise<Redacted>;
-  /** Events from a position (default 1) on: those that were, then live, without a gap. */
+  /** The events from a position (default 1): stored events, then live ones, without a gap. */
   events(options?: {
     readonly from?: number;
     readonly signal?: AbortSignal;
   }): AsyncIterable<SessionEvent>;
-  /** Waits until the session is idle: also for people who have a call to approve. */
+  /** Waits until the session is idle, also while calls wait for approval. */
   idle(): Promise<void>;
   /**
-   * Waits until nothing goes on by itself, and says how it stands: the session is idle, or all that its
-   * turn has left is calls that people are to approve or deny (`toolCalls` with the status
-   * `awaiting-approval`). What a server answers with, which cannot wait for people.
+   * Waits until the session is at rest and returns its view: it is idle, or all open calls of its turn
+   * wait for approval (`toolCalls` with the status `awaiting-approval`). For servers that answer
+   * before people do.
    * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
    */
   atRest(): Promise<SessionView>;
-  /** Ends the session for good; its log stays. Who waits for a message that waits is told that it has no turn. @throws TurnlogError `COMMAND_REFUSED` while a turn runs */
+  /**
+   * Ends the session for good; its log stays. Turns of messages that still wait reject.
+   * @throws TurnlogError `COMMAND_REFUSED` while a turn runs
+   */
   close(reason?: string): Promise<void>;
 }
 
-/** What came of a compaction. */
+/** The event that ends a compaction. */
 type CompactionEvent = SessionEvent<"context.compacted" | "context.compaction-rejected">;

@@ -5,7 +5,7 @@ import { nearestName } from "../validation/index.ts";
 import { type Agent, withReader } from "../agent/index.ts";
 import { type McpServers, namePrefix } from "../mcp/index.ts";
 
-/** The agent without policies for tools that it does not have: of MCP servers that are not asked here. */
+/** The agent without policies for tools that it does not have, such as those of MCP servers. */
 export function withKnownPolicies<Given extends Pick<Agent, "tools" | "toolPolicies" | "context">>(
   agent: Given,
 ): Given {
@@ -16,7 +16,7 @@ export function withKnownPolicies<Given extends Pick<Agent, "tools" | "toolPolic
 }
 
 /**
- * Refuses a policy for a tool that the agent does not have and no MCP server of the runtime may offer.
+ * Refuses a policy for a tool that neither the agent has nor an MCP server of the runtime may offer.
  * @throws TurnlogError `INVALID_INPUT`
  */
 export function checkPolicies(
