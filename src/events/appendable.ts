@@ -1,6 +1,6 @@
 /**
- * What a log takes from a program: an event that can be read again and that folds and prompts can take.
- * Every `EventLog` asks before it appends; who has checked its events already says so. Pure.
+ * Checks an event before a log appends it: the log must be able to read it again, and a prompt must be
+ * able to contain it. Every `EventLog` calls this, except for events that were checked before. Pure.
  */
 
 import { z } from "zod";
@@ -11,7 +11,7 @@ import { TurnlogError } from "./errors.ts";
 import type { AppendOptions } from "./event-log.ts";
 import { storedForm } from "./stored-form.ts";
 
-/** Checks what frames an event. A field beside these would be lost without a word. */
+/** The fields around the data. An unknown field is refused, since a row has no place for it. */
 const envelope = z.strictObject({
   position: z.unknown().optional(),
   time: z.number(),
@@ -20,7 +20,7 @@ const envelope = z.strictObject({
   id: z.string().optional(),
 });
 
-/** An event of a type that this release does not know, as it is kept. */
+/** An event of a type that this release does not know. */
 const unknownData = z.strictObject({
   type: z.string().refine((type) => type !== "" && !isKnownType(type), "it is a known type"),
   version: z.int().positive(),
@@ -30,10 +30,9 @@ const unknownData = z.strictObject({
 const codec = createCodec();
 
 /**
- * Whether a log may append an event: its envelope, its data by the schema of its type as they would be
- * read again, and that a prompt can contain it. Events of types that this release does not know pass
- * only where they are copied.
- * @throws TurnlogError `EVENT_INVALID`, which names the field
+ * Checks an event's fields, its data by the schema of its type, and whether a prompt can contain it.
+ * Events of unknown types pass only with the origin `copied`.
+ * @throws TurnlogError `EVENT_INVALID`; the message names the field
  */
 export function assertAppendable(
   session: string,
@@ -57,7 +56,7 @@ export function assertAppendable(
   );
 }
 
-/** Of an event that a later release wrote. Nothing else is asked of what was thrown, which may throw itself. */
+/** Whether a later release wrote the event. Reading a thrown value may throw itself. */
 function isTooNew(error: unknown): boolean {
   try {
     return TurnlogError.isInstance(error) && error.code === "EVENT_TOO_NEW";
@@ -66,7 +65,7 @@ function isTooNew(error: unknown): boolean {
   }
 }
 
-/** The id of an event, which may be none: it is asked for before the event is checked. */
+/** The id of an event that was not checked yet. */
 export function idOf(event: unknown): string | undefined {
   if (typeof event !== "object" || event === null || !("id" in event)) return undefined;
   return typeof event.id === "string" ? event.id : undefined;
@@ -90,11 +89,11 @@ function faultOf(
   if (!isKnownType(event.type)) return `there is no type ${JSON.stringify(event.type)}`;
   const asRead = readAgain(session, position, event);
   if (typeof asRead === "string") return asRead;
-  // A copy keeps what an earlier release wrote.
+  // Earlier releases accepted content that no prompt can contain; copies keep it.
   return isCopied ? undefined : contentFault(asRead);
 }
 
-/** The event as it will be read, or why it could not be. */
+/** The event as the log will read it, or the reason why it cannot. */
 function readAgain(session: string, position: number, event: NewEvent): SessionEvent | string {
   let row: string;
   try {

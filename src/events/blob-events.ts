@@ -1,4 +1,4 @@
-/** `blob.*`: large content that lies beside the log. */
+/** `blob.*`: large content that is stored outside of the log. */
 
 import { z } from "zod";
 import { blobMeasuresSchema, digestSchema, type BlobMeasures } from "./blob-reference.ts";
@@ -6,13 +6,13 @@ import type { FamilySchemas } from "./family.ts";
 
 export interface BlobFamily {
   /**
-   * A blob that the session has from here on: it was there, whole and synced, before this was
-   * written. Comes once a session, in the same append as the first event that refers to it.
+   * The session uses this blob from here on. The blob was durable before this event was written.
+   * Written once a session, in the append of the first event that refers to the blob.
    */
   "blob.stored": BlobMeasures & {
     /** Lower-case hexadecimal. */
     readonly sha256: string;
-    /** What its bytes are, by their own signature. */
+    /** The type that the bytes' own signature shows. */
     readonly mediaType: string;
   };
 }

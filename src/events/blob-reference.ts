@@ -1,19 +1,19 @@
-/** How an event says that content lies beside the log: `@blob:<sha256>` in the place of the bytes. */
+/** How an event refers to a blob: `@blob:<sha256>` in the place of the bytes. */
 
 import { z } from "zod";
 
 const PREFIX = "@blob:";
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** What is known of a blob where it is referred to, so that a prompt can be measured without it. */
+/** Measures of a blob, stored with each reference: a prompt can be measured without reading the blob. */
 export interface BlobMeasures {
   readonly bytes: number;
-  /** Of pictures, in pixels, as they are shown. */
+  /** Of pictures: pixels, after rotation. */
   readonly width?: number;
   readonly height?: number;
-  /** Of documents. */
+  /** Of documents: the number of pages. */
   readonly pages?: number;
-  /** Why it cannot be shown, where it is broken. */
+  /** Why the content cannot be shown, if it is broken. */
   readonly fault?: string;
 }
 
@@ -30,7 +30,6 @@ export const blobMeasuresSchema: z.ZodType<BlobMeasures> = z.looseObject(measure
 
 export const digestSchema: z.ZodType<string> = z.string().regex(DIGEST);
 
-/** The reference to a blob. */
 export function blobReference(sha256: string): string {
   return `${PREFIX}${sha256}`;
 }
@@ -42,12 +41,12 @@ export function referredBlob(text: string): string | undefined {
   return DIGEST.test(digest) ? digest : undefined;
 }
 
-/** Whether text looks as if it were a reference, complete or not. */
+/** Whether a text begins as a reference does. */
 export function resemblesReference(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
-/** What a part of a message says of the blob that it refers to, where it does. */
+/** The measures that a message part gives with its reference. */
 export function measuresIn(part: object): BlobMeasures | undefined {
   return "blob" in part && part.blob !== undefined
     ? blobMeasuresSchema.safeParse(part.blob).data

@@ -1,75 +1,75 @@
 /**
- * The port of what lies beside the log: large content, each once, under the SHA-256 of its bytes.
- * Callers: the runtime (put before an event that refers to it, get for a prompt), backup, export,
- * verify. An implementation knows no sessions: who collects says what is used.
+ * The port for large content: each blob is stored once, under the SHA-256 of its bytes. Called by the
+ * runtime (`put` before the event that refers to it, `get` for a prompt), backup, export and verify.
+ * An implementation knows no sessions: `collect` is told which blobs are used.
  */
 
-/** Bytes, whole or as they come. */
+/** Bytes, as a whole or as a stream. */
 export type BlobSource = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** A blob by its name. */
+/** A stored blob. */
 export interface BlobEntry {
   /** Lower-case hexadecimal SHA-256 of its bytes. */
   readonly sha256: string;
   readonly bytes: number;
 }
 
-/** A blob that was put. Until it is disposed of, no collection takes it: its event may be under way. */
+/** A blob that was put. No collection removes it before this is disposed of: its event may not be written yet. */
 export interface HeldBlob extends BlobEntry, Disposable {}
 
-/** How bytes are put. */
+/** Options of {@link BlobStore.put}. */
 export interface PutOptions {
-  /** More than so many bytes are refused. Default: no limit. */
+  /** Refuse more than this many bytes. Default: no limit. */
   readonly maxBytes?: number;
   readonly signal?: AbortSignal;
 }
 
-/** What a collection may take. */
+/** Options of {@link BlobStore.collect}. */
 export interface CollectOptions {
-  /** The only blobs that may go, by digest. Default: all. */
+  /** Digests of the only blobs that may be removed. Default: all. */
   readonly among?: Iterable<string>;
 }
 
-/** What a collection took away. */
+/** The result of a collection. */
 export interface CollectedBlobs {
   readonly removed: number;
-  /** Bytes of those. */
+  /** Bytes of the removed blobs. */
   readonly bytes: number;
 }
 
 /**
- * The port of what lies beside a log: bytes by their SHA-256. `folderBlobs` and `memoryBlobs` implement it;
- * `blobStoreContract` of `turnlog/testing` says whether another one does.
+ * A store of bytes by their SHA-256. `folderBlobs` and `memoryBlobs` implement it;
+ * `blobStoreContract` of `turnlog/testing` checks an implementation.
  */
 export interface BlobStore {
   /**
-   * Stores bytes and answers their name. Resolves when they are as durable as the store is meant to
-   * be; a process that dies before leaves the whole blob or nothing that anybody could take for it.
-   * Putting the same bytes again stores nothing, and mends a stored blob that was altered.
-   * @throws TurnlogError `BLOB_TOO_LARGE`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`; what the source
-   * throws; the signal's reason. Nothing is stored then.
+   * Stores bytes and returns their digest. Resolves when they are as durable as the store promises; if
+   * the process dies before, the store has the whole blob or none. Putting the same bytes again
+   * stores nothing, and repairs a stored blob that was altered.
+   * @throws TurnlogError `BLOB_TOO_LARGE`, `LOG_FULL`, `LOG_READ_ONLY`, `LOG_FAILED`; the error of the
+   * source; the signal's reason. Nothing is stored then.
    */
   put(source: BlobSource, options?: PutOptions): Promise<HeldBlob>;
 
   /**
-   * The bytes of a blob as they are read. Whether they are those that were put is known when all are
-   * read: who acts on them waits for that ({@link readBlob}).
+   * Reads the bytes of a blob. The digest is checked after the last bytes: use {@link readBlob} to
+   * act on checked bytes only.
    * @throws TurnlogError `BLOB_MISSING`, `BLOB_DAMAGED` (behind the last bytes), `INVALID_INPUT`, `LOG_FAILED`
    */
   get(sha256: string): AsyncIterable<Uint8Array>;
 
   /**
-   * Whether there is one, whatever its bytes are now. What is held from before it was asked is there
-   * as long as it is held. @throws TurnlogError `INVALID_INPUT`
+   * Whether the store has a blob; its bytes are not checked. A blob under a hold that began before this
+   * call stays for as long as the hold. @throws TurnlogError `INVALID_INPUT`
    */
   has(sha256: string): Promise<boolean>;
 
-  /** All blobs, in the order of their names. */
+  /** All blobs, by digest. */
   list(): AsyncIterable<BlobEntry>;
 
   /**
-   * Takes away the blobs that nobody uses. Which are used is asked after those that may go are known:
-   * what is put meanwhile, and what is still held, stays. Where `used` throws, nothing is taken.
+   * Removes unused blobs. The store lists its candidates first and calls `used` then, so blobs that are
+   * put meanwhile stay, and so do held ones. If `used` throws, nothing is removed.
    */
   collect(
     used: () => Promise<ReadonlySet<string>>,
@@ -77,13 +77,13 @@ export interface BlobStore {
   ): Promise<CollectedBlobs>;
 
   /**
-   * Until it is disposed of, collections take nothing, also those under way: for who copies. With
-   * `among`, nothing of these digests, of which there may be none yet: for who refers to what is there.
+   * Keeps running and later collections from removing anything until it is disposed of. With `among`,
+   * only these digests are kept; the store need not have them yet.
    */
   hold(among?: Iterable<string>): Disposable;
 }
 
-/** @throws TurnlogError as `BlobStore.get` */
+/** Reads a whole blob and checks its digest. @throws TurnlogError as `BlobStore.get` */
 export async function readBlob(
   blobs: Pick<BlobStore, "get">,
   sha256: string,

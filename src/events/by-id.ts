@@ -1,22 +1,20 @@
 /**
- * A record by id that grows by one entry at a time, in chunks: an entry costs a copy of its chunk, and
- * not of all that came before. Earlier states stay as they were. Plain JSON.
+ * Records by ids that come from outside, such as "constructor" and "__proto__". A {@link ChunkedRecord}
+ * grows one entry at a time: adding one copies its chunk instead of the whole record. Plain JSON.
  */
 
 import { z } from "zod";
 
-/** Oldest first; an id is in one of them. */
+/** Chunks, oldest first. Each id is in one chunk only. */
 export type ChunkedRecord<Value> = readonly Readonly<Record<string, Value>>[];
 
-/** Entries of a chunk. */
+/** Entries in one chunk. */
 const CHUNK = 256;
 
-/** The schema of a chunked record, as stored states have it. */
 export function chunkedSchema<Value>(value: z.ZodType<Value>): z.ZodType<ChunkedRecord<Value>> {
   return z.array(byIdSchema(value));
 }
 
-/** What is there under an id. */
 export function entryOf<Value>(chunks: ChunkedRecord<Value>, id: string): Value | undefined {
   for (let index = chunks.length - 1; index >= 0; index--) {
     const found = byId(chunks[index] ?? {}, id);
@@ -25,7 +23,7 @@ export function entryOf<Value>(chunks: ChunkedRecord<Value>, id: string): Value 
   return undefined;
 }
 
-/** With an entry, in the place of the one that has its id. */
+/** Adds an entry, or replaces the one with the same id. */
 export function withEntry<Value>(
   chunks: ChunkedRecord<Value>,
   id: string,
@@ -39,7 +37,6 @@ export function withEntry<Value>(
   return chunks.with(place, { ...chunks[place], [id]: value });
 }
 
-/** Without the entries of some ids. */
 export function withoutEntries<Value>(
   chunks: ChunkedRecord<Value>,
   ids: readonly string[],
@@ -58,7 +55,7 @@ export function entriesOf<Value>(
   return chunks.flatMap((chunk) => Object.entries(chunk));
 }
 
-/** What a record holds under an id. What every object has by birth is not in it. */
+/** The value under an id. Inherited properties do not count. */
 export function byId<Value>(
   record: Readonly<Record<string, Value>>,
   id: string,
@@ -66,7 +63,7 @@ export function byId<Value>(
   return Object.hasOwn(record, id) ? record[id] : undefined;
 }
 
-/** The schema of such a record: `z.record` would lose the id "__proto__". */
+/** The schema of a record by id: `z.record` would lose the id "__proto__". */
 export function byIdSchema<Value>(
   value: z.ZodType<Value>,
 ): z.ZodType<Readonly<Record<string, Value>>> {

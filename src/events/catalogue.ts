@@ -27,8 +27,8 @@ export interface EventMap
 }
 
 /**
- * The name of a kind of event, for instance `turn.started`; `unknown` for what a later release
- * wrote.
+ * The name of a kind of event, for instance `turn.started`; `unknown` for a type that only later
+ * releases know.
  */
 export type EventType = keyof EventMap;
 
@@ -41,24 +41,24 @@ export type SessionEvent<Type extends EventType = EventType> = {
     readonly time: number;
     readonly type: T;
     readonly data: EventMap[T];
-    /** Makes appending it again a no-op. Only events that come from outside carry one. */
+    /** Appending an event with the same id again does nothing. Only events from outside have one. */
     readonly id?: string;
   };
 }[Type];
 
-/** An event that has not been given its position yet. */
+/** An event that has no position yet. */
 export type NewEvent<Type extends EventType = EventType> = {
   [T in Type]: Omit<SessionEvent<T>, "position">;
 }[Type];
 
-/** What an event says, before it has a time and a position. */
+/** The type and the data of an event, without time and position. */
 export type EventBody<Type extends EventType = EventType> = {
   [T in Type]: { readonly type: T; readonly data: EventMap[T] };
 }[Type];
 
 type KnownType = Exclude<EventType, "unknown">;
 
-/** What the data of each type of event must be, in its current version. */
+/** The schema of the data of each type, in its current version. */
 export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Type]> } = {
   ...sessionSchemas,
   ...messageSchemas,
@@ -70,7 +70,7 @@ export const eventSchemas: { readonly [Type in KnownType]: z.ZodType<EventMap[Ty
   ...blobSchemas,
 };
 
-/** The schema version in which each type is written; 1 where it is not named. */
+/** The schema version in which each type is written. Default: 1. */
 export const eventVersions: Readonly<Partial<Record<KnownType, number>>> = { "message.queued": 2 };
 
 const knownTypes: ReadonlySet<string> = new Set(Object.keys(eventSchemas));
@@ -81,7 +81,7 @@ export function isKnownType(type: string): type is KnownType {
 
 export type DeltaType = "part.text-delta" | "part.reasoning-delta" | "part.tool-input-delta";
 
-/** Whether an event is a piece of what a model says. */
+/** Whether an event is a delta: a piece of text, reasoning or tool input. Most events of a log are. */
 export function isDelta<Event extends NewEvent>(
   event: Event,
 ): event is Extract<Event, { readonly type: DeltaType }> {

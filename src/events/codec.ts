@@ -1,7 +1,7 @@
 /**
- * One stored row: a checksum, then a JSON array `[type, version, time, data, id?]`. A row that took the
- * place of another one has a 1 at its end, behind `null` where there is no id.
- * Used by every log; the session and the position are the row's key and not repeated in it.
+ * Turns an event into one stored row and back: a checksum, then the JSON array `[type, version, time,
+ * data, id?]`. A row that replaced another one ends with a 1, after `null` if there is no id. Every log
+ * uses this. The session and the position are the row's key and not repeated in it.
  */
 
 import { crc32 } from "node:zlib";
@@ -19,7 +19,7 @@ import { remember, storedForm } from "./stored-form.ts";
 import { isSuccess } from "./tool-events.ts";
 import { upcasters as ownUpcasters, type Upcasters } from "./upcasters.ts";
 
-/** Where a row stands. The checksum covers it, so that a row in the wrong place is found. */
+/** The place of a row. The checksum covers it, so a row in the wrong place is found. */
 export interface RowKey {
   readonly session: string;
   readonly position: number;
@@ -27,7 +27,6 @@ export interface RowKey {
 
 /** Turns events into rows of text with a checksum, and back. */
 export interface Codec {
-  /** The row of an event. */
   encode(event: NewEvent, key: RowKey): string;
   /**
    * The event of a row, upcast to the current version.
@@ -35,18 +34,18 @@ export interface Codec {
    * schema), `EVENT_TOO_NEW` (written by a later release).
    */
   decode(row: string, key: RowKey): SessionEvent;
-  /** The event of a row that this codec has just made and nobody else has held: only its JSON is read. */
+  /** The event of a row that this codec has just encoded: neither checksum nor schema is checked. */
   decodeOwn(row: string, key: RowKey): SessionEvent;
-  /** The event of fields that stand in a row of another form; throws as `decode`. */
+  /** The event of fields that were read from a row of another form. Throws as `decode`. */
   readonly eventOf: FieldsReader;
 }
 
 export type FieldsReader = (fields: StoredFields, key: RowKey) => SessionEvent;
 
-/** Characters of the checksum that every row begins with. */
+/** Characters of the checksum at the beginning of every row. */
 export const CHECKSUM_LENGTH = 7;
 
-/** What a row says of its event. */
+/** The fields of an event in a row. */
 export type StoredFields = readonly [
   type: string,
   version: number,
@@ -56,7 +55,7 @@ export type StoredFields = readonly [
   replaced?: 1,
 ];
 
-/** By hand, since every event that is read comes by here: a schema costs half as much as all the rest. */
+/** Checked by hand for every event that is read: a schema would take half as long as all the rest. */
 export function isStoredFields(value: unknown): value is StoredFields {
   if (!Array.isArray(value) || value.length < 4 || value.length > 6) return false;
   const fields: readonly unknown[] = value;
@@ -76,17 +75,17 @@ export function checksum(json: string, { session, position }: RowKey): string {
   return seededChecksum(json, seedOf(session) + position);
 }
 
-/** The same over any text, begun with a number. */
+/** The checksum of any text, with a seed. */
 export function seededChecksum(json: string, seed: number): string {
   return sevenDigits(crc32(json, seed >>> 0));
 }
 
-/** Every two digits in base 36. */
+/** All pairs of base-36 digits. */
 const PAIRS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, pair) =>
   pair.toString(36).padStart(2, "0"),
 );
 
-/** Pair by pair: `toString(36)` of a number this large takes longer than its checksum. */
+/** `toString(36)` of a number this large would take longer than the checksum itself. */
 function sevenDigits(value: number): string {
   const upper = Math.floor(value / 36 ** 4);
   const lower = value - upper * 36 ** 4;
@@ -95,7 +94,7 @@ function sevenDigits(value: number): string {
   return `${digit}${PAIRS[upper - first * 36 ** 2]}${PAIRS[Math.floor(lower / 36 ** 2)]}${PAIRS[lower % 36 ** 2]}`;
 }
 
-/** Rows come by session: a name is not hashed again for each of them. */
+/** Consecutive rows mostly belong to one session: its name is hashed once. */
 const lastSeed = { session: "", seed: 0 };
 
 function seedOf(session: string): number {
@@ -106,7 +105,7 @@ function seedOf(session: string): number {
   return lastSeed.seed;
 }
 
-/** Whether an event's row is what was written at a position, without reading what it says. */
+/** Whether the checksum of a row matches its place. The JSON is not read. */
 export function isIntact(row: string, key: RowKey): boolean {
   return row.slice(0, CHECKSUM_LENGTH) === checksum(row.slice(CHECKSUM_LENGTH), key);
 }
@@ -133,7 +132,7 @@ function encode(event: NewEvent, key: RowKey): string {
 }
 
 /**
- * What a row says, once its checksum has been found to match.
+ * Checks the checksum of a row and parses its JSON.
  * @throws TurnlogError `LOG_DAMAGED`
  */
 export function intactJson(row: string, key: RowKey): unknown {
@@ -141,7 +140,7 @@ export function intactJson(row: string, key: RowKey): unknown {
   return ownJson(row);
 }
 
-/** What a row says that is known to be intact; undefined where it was sealed over something that is no JSON. */
+/** Parses the JSON of an intact row; undefined if the checksum was made over other text. */
 export function ownJson(row: string): unknown {
   try {
     return JSON.parse(row.slice(CHECKSUM_LENGTH));
@@ -160,8 +159,8 @@ function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): 
     const checked = schema.safeParse(data);
     if (!checked.success) throw invalid(key, type, checked.error);
   }
-  // The schemas only check. What was stored is handed out as it is, its keys in their order, so that
-  // it is the same to the byte whether it is read or was shown as it came.
+  // The stored data is returned as it is, not the schema's output: live and replayed data must be equal
+  // to the byte, the order of keys included.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const event = { ...envelope, type, data } as SessionEvent;
   if (version !== (eventVersions[type] ?? 1)) remember(event, { type, version, data: stored });
@@ -171,9 +170,9 @@ function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): 
 function ownEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): SessionEvent {
   const { envelope, type, version, stored } = named(fields, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
-  // It was upcast when it was read, and is written as it was before.
+  // An upcast event is written in its old version.
   if (version !== (eventVersions[type] ?? 1)) return checkedEvent(fields, key, upcasters);
-  // It was a `SessionEvent` when it was encoded, a moment ago.
+  // It was encoded from a `SessionEvent` a moment ago.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { ...envelope, type, data: stored } as SessionEvent;
 }
@@ -246,7 +245,7 @@ function invalid(key: RowKey, type: string, error: z.ZodError): TurnlogError {
   );
 }
 
-/** A row that is not what was written at its place. */
+/** The error for a row that is not the one that was written at its place. */
 export function damaged(key: RowKey, why: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",

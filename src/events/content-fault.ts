@@ -1,7 +1,7 @@
 /**
- * What a tool gives the model, by the AI SDK's own rules, as a log has it: files as base64, addresses as
- * text. The schemas of events take more, since logs of earlier releases hold more: what breaks these
- * rules is refused when it is recorded, and shown as a sentence where a log has it. Pure.
+ * Whether a prompt can contain the content of an event, by the AI SDK's rules. The schemas of the
+ * catalogue accept more, since logs of earlier releases hold more. A new event that breaks these rules
+ * is refused, `verify` reports an old one, and the folds show a sentence in its place. Pure.
  */
 
 import { z } from "zod";
@@ -64,9 +64,8 @@ const output = z.discriminatedUnion("type", [
 
 const known = new WeakMap<object, string | undefined>();
 
-/** Why no prompt can contain what a tool gives the model: its field and what is wrong; undefined where one can. */
+/** The field and the reason why no prompt can contain a tool's output; undefined if one can. */
 export function outputFault(given: unknown): string | undefined {
-  // An output is looked at once, however often it is shown.
   const isKept = typeof given === "object" && given !== null;
   if (isKept && known.has(given)) return known.get(given);
   const fault = faultOf(given);
@@ -81,7 +80,7 @@ function faultOf(given: unknown): string | undefined {
   return `${field === "" ? "" : `\`${field}\`: `}${issue.message}`;
 }
 
-/** The output itself; in the place of one that no prompt can contain, a sentence that says so. */
+/** The output itself, or a sentence in its place if no prompt can contain it. */
 export function sendableOutput(given: ModelOutput): ModelOutput {
   const fault = outputFault(given);
   if (fault === undefined) return given;
@@ -93,13 +92,13 @@ export function sendableOutput(given: ModelOutput): ModelOutput {
   return made;
 }
 
-/** One object for each, so that it is measured and hashed once. */
+/** One replacement for each output, so that it is measured and hashed once. */
 const replaced = new WeakMap<ModelOutput, ModelOutput>();
 
-/** Levels of an event's own fields around a value. */
+/** Levels that an event's own fields add around a value. */
 const OWN_LEVELS = 10;
 
-/** Why no prompt can contain what an event says, in words; undefined where one can. */
+/** The reason why no prompt can contain the content of an event; undefined if one can. */
 export function contentFault({ type, data }: EventBody): string | undefined {
   if (isNestedDeeper(data, MOST_LEVELS + OWN_LEVELS))
     return `its data is nested more than ${MOST_LEVELS} levels deep`;
@@ -125,14 +124,14 @@ export function contentFault({ type, data }: EventBody): string | undefined {
 const NO_OPTIONS = "its `providerOptions` are not all objects, by the provider's name";
 const NO_METADATA = "its `providerMetadata` are not all objects, by the provider's name";
 
-/** What goes back to providers, without entries that are no object: every prompt with one is refused. */
+/** Metadata without entries that are not objects: the SDK refuses every prompt that has one. */
 export function sendableMetadata(metadata: ProviderMetadata): ProviderMetadata {
   const entries = Object.entries(metadata);
   const sent = entries.filter(([, own]) => jsonObjectSchema.safeParse(own).success);
   return sent.length === entries.length ? metadata : Object.fromEntries(sent);
 }
 
-/** The same for what a user said. */
+/** User content whose provider options are all objects. */
 export function sendableContent(content: StoredUserContent): StoredUserContent {
   if (typeof content === "string") return content;
   const sent = content.map((part) => {

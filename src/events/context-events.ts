@@ -1,4 +1,4 @@
-/** `context.*`: what the model is no longer shown, and why. Nothing is removed from the log. */
+/** `context.*`: how the prompt was measured and made smaller. Nothing is removed from the log. */
 
 import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
@@ -6,18 +6,19 @@ import { storedErrorSchema, type StoredError } from "./json.ts";
 import { modelNameSchema, type ModelName } from "./session-events.ts";
 import { usageSchema, type TokenUsage } from "./step-events.ts";
 
-/** What a model that wrote a summary has cost; absent where no model was asked. */
+/** The cost of the model that wrote a summary; absent if no model was asked. */
 interface CompactionCost {
   readonly model?: ModelName;
   readonly usage?: TokenUsage;
 }
 
-/** What made a compaction begin. */
+/** Why a compaction began. */
 export type CompactionTrigger = "asked" | "limit" | "overflow";
 
 const rungs = ["whole", "capped", "newest"] as const;
 /**
- * What is shown to the model that summarises: everything; with long parts cut; of that, the newest.
+ * How much the summarising model is shown: everything; everything with long parts cut; the newest part
+ * of that.
  */
 export type SummaryRung = (typeof rungs)[number];
 
@@ -32,33 +33,33 @@ const problems = [
   "repeating",
   "too-long",
 ] as const;
-/** Why there is no summary: `no-room` and `overflow` by the request, `failed` by the call, the others by the reply. */
+/** Why there is no summary: `no-room` and `overflow` concern the request, `failed` the call, the others the reply. */
 export type SummaryProblem = (typeof problems)[number];
 
-/** A call whose result is cut, and how many characters (UTF-16 units) of it stay. */
+/** A call whose result is shown cut. Lengths are in UTF-16 units. */
 export interface CutCall {
   readonly step: number;
   readonly callId: string;
-  /** From the beginning. */
+  /** Characters that stay at the beginning. */
   readonly head: number;
-  /** From the end. */
+  /** Characters that stay at the end. */
   readonly tail: number;
 }
 
-/** Up to where media are left out, the oldest first. */
+/** Which media are left out: the oldest, up to a place in the history. */
 export interface OmittedMedia {
-  /** A position in the history: all media of what stands before it. */
+  /** All media before this position are left out. */
   readonly before: number;
-  /** Of what stands at it, how many of its first media: of a step, or of messages by their ids. */
+  /** At that position, how many of the first media of the step, or of each message by its id. */
   readonly there: readonly { readonly id?: string; readonly media: number }[];
 }
 
-/** A prompt whose size somebody was asked for who can count it: the provider, as a rule. */
+/** A prompt whose tokens a counter was asked for, mostly the provider. */
 interface CountedPrompt {
-  /** Who was asked. */
+  /** The name of the counter. */
   readonly counter: string;
   readonly model: ModelName;
-  /** What we had estimated. */
+  /** Our own estimate. */
   readonly estimatedTokens: number;
 }
 
@@ -68,58 +69,58 @@ export interface ContextFamily {
     /** Estimated tokens that the prompt lost. */
     readonly savedTokens: number;
   };
-  /** Results that are longer than their share are shown by their beginning and their end. */
+  /** Results that are longer than their share are shown by their beginning and end only. */
   "context.cut": {
     readonly calls: readonly CutCall[];
-    /** The tool by which the model reads what is left out; absent where it is offered none. */
+    /** The tool with which the model reads the rest; absent if it has none. */
     readonly reader?: string;
     /** Estimated tokens that the prompt lost. */
     readonly savedTokens: number;
   };
-  /** The oldest media are no longer shown, as the request would be larger than the model takes. */
+  /** The oldest media are no longer shown: the request would be too large for the model. */
   "context.media-omitted": OmittedMedia & {
-    /** How many that were shown are not any more. */
+    /** The number of media that this event hides. */
     readonly media: number;
-    /** Of the request, its files as base64. */
+    /** Bytes by which the request becomes smaller, files as base64. */
     readonly savedBytes: number;
   };
-  /** How large the prompt is that the next step would send, as it stands here. */
+  /** The counted size of the prompt that the next step would send. */
   "context.counted": CountedPrompt & { readonly tokens: number };
-  /** There was no count, or none that can be one: the estimate decides. */
+  /** Counting failed or gave no valid number: the estimate decides. */
   "context.count-failed": CountedPrompt & { readonly error: StoredError };
   "context.compaction-started": { readonly trigger: CompactionTrigger; readonly strategy: string };
   /** The messages of `covers` (positions, both included) are shown to the model as `summary`. */
   "context.compacted": CompactionCost & {
     readonly strategy: string;
     readonly covers: { readonly from: number; readonly to: number };
-    /** Empty where the strategy drops what it covers. */
+    /** Empty if the strategy shows nothing in place of what it covers. */
     readonly summary: string;
-    /** How the summary came about; absent where the strategy asks no model. `digest`: none was to be had. */
+    /** Which request gave the summary; `digest` if none did. Absent if the strategy asks no model. */
     readonly rung?: SummaryRung | "digest";
-    /** What the next prompt is estimated at before it and behind it, by the same scale. */
+    /** Estimated tokens of the next prompt before and after the compaction, by the same scale. */
     readonly beforeTokens: number;
     readonly afterTokens: number;
-    /** How many of those tokens there are for one of our own count, until a prompt is billed again. Default 1. */
+    /** Tokens for one token of our own count, until a prompt is billed again. Default 1. */
     readonly scale?: number;
   };
   "context.compaction-rejected": CompactionCost & {
     readonly strategy: string;
-    /** `not-needed`: the prompt has room without it, after a pruning or as it was counted. */
+    /** `not-needed`: the prompt fits without it, after a pruning or by a count. */
     readonly why: "nothing-to-gain" | "not-needed" | "failed" | "cancelled" | "recovered";
-    /** Estimated tokens of the prompt that stays as it is. */
+    /** Estimated tokens of the unchanged prompt. */
     readonly beforeTokens?: number;
     readonly error?: StoredError;
   };
-  /** A model was asked for a summary and gave none; the next rung is tried, at last a digest without a model. */
+  /** A model gave no usable summary. The next rung follows, and after the last one a digest without a model. */
   "context.summary-rejected": CompactionCost & {
     readonly strategy: string;
     readonly rung: SummaryRung;
     readonly why: SummaryProblem;
     readonly error?: StoredError;
   };
-  /** Undoes the pruning, cut, omission of media or compaction at `position`. */
+  /** Undoes the pruning, cut, omission or compaction at `position`. */
   "context.restored": { readonly position: number };
-  /** The provider refused the prompt of a step as too long, before it said anything. */
+  /** The provider refused the prompt of a step as too long, before any output. */
   "context.overflowed": { readonly step: number; readonly error?: StoredError };
 }
 

@@ -1,9 +1,9 @@
 /**
- * The one error class of turnlog. Every room throws it and nothing else of its own.
- * A code never changes its meaning; a message may be reworded at any time.
+ * The one error class of turnlog. Every module throws it and no other class. A code never changes its
+ * meaning; a message may be reworded at any time.
  */
 
-/** What went wrong, stable over releases: switch on this, never on the message. */
+/** The kind of error, stable over releases: switch on this, never on the message. */
 export type TurnlogErrorCode =
   | "INVALID_INPUT"
   | "COMMAND_REFUSED"
@@ -38,13 +38,13 @@ export type TurnlogErrorCode =
   | "BLOB_MISSING"
   | "BLOB_DAMAGED";
 
-/** Where it went wrong and what caused it. */
+/** Details of a {@link TurnlogError}. */
 export interface TurnlogErrorOptions {
-  /** The session concerned, where there is one. */
+  /** The session that the error concerns. */
   readonly session?: string;
-  /** The position (`seq`) concerned, where there is one. */
+  /** The position that the error concerns. */
   readonly position?: number;
-  /** Figures and names that a program may want, e.g. `{ pid }` of a store's owner. */
+  /** Figures and names for programs, for instance `{ pid }` of a store's owner. */
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
@@ -68,13 +68,13 @@ export class TurnlogError extends Error {
     Object.defineProperty(this, marker, { value: true });
   }
 
-  /** Tells a turnlog error apart, also one of another copy of this package. */
+  /** Whether a value is a turnlog error, also one of another copy of this package. */
   static isInstance(value: unknown): value is TurnlogError {
     return typeof value === "object" && value !== null && marker in value;
   }
 }
 
-/** Whether an error of the system has one of some codes, as `ENOENT`. */
+/** Whether a system error has one of these codes, for instance `ENOENT`. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
 }

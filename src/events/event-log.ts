@@ -1,6 +1,6 @@
 /**
- * The port that every log implements, and the contract suite in `turnlog/testing` checks.
- * Callers: the runtime (append, read, snapshots) and the command line (read, list).
+ * The port that every log implements, checked by the contract suite in `turnlog/testing`. Called by the
+ * runtime (append, read, snapshots), the operations on stored sessions and the command line.
  */
 
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
@@ -8,25 +8,25 @@ import type { JsonValue } from "./json.ts";
 import type { ForkPoint } from "./session-events.ts";
 
 /**
- * What the writer believes about the session's last position: a number, `none` (the session must
- * not exist), `exists` (it must) or `any`.
+ * The last position that the writer expects: a number, `none` (the session must not exist), `exists`
+ * (it must exist) or `any`.
  */
 export type ExpectedRevision = number | "any" | "none" | "exists";
 
-/** The first events of a fork's own: the first of them says where it branches off. */
+/** The first own events of a fork, beginning with the one that names the fork point. */
 export type ForkEvents = readonly [NewEvent<"session.forked">, ...NewEvent[]];
 
-/** Where an append ended up. */
+/** The result of an append. */
 export interface Appended {
   /** The position of the last event of this append in the session. */
   readonly revision: number;
-  /** The global position of the last event of this append, over all sessions of the store. */
+  /** The global position of that event, over all sessions of the store. */
   readonly position: number;
-  /** True when the events had been appended before (by their ids) and nothing was written. */
+  /** True if events with these ids were there already: nothing was written. */
   readonly repeated: boolean;
 }
 
-/** A part of a session's events. Both ends are included; without them it is the whole. */
+/** A part of a session's events, both ends included. Default: all. */
 export interface ReadRange {
   readonly from?: number;
   readonly to?: number;
@@ -35,22 +35,22 @@ export interface ReadRange {
   readonly limit?: number;
 }
 
-/** An event with its session and its place in the order over all sessions. */
+/** An event with its session and its global position. */
 export interface GlobalEvent {
   readonly position: number;
   readonly session: string;
   readonly event: SessionEvent;
 }
 
-/** What the list of sessions knows without reading events. */
+/** An entry of the list of sessions; no events are read for it. */
 export interface SessionEntry {
   readonly session: string;
   /** The last position. */
   readonly revision: number;
-  /** Epoch milliseconds of the first event, of a fork the first of its own, and of the last. */
+  /** Epoch milliseconds of the first event (of a fork: its first own event) and of the last. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Of a fork, where it branches off: its own events begin behind that position. */
+  /** Of a fork: the fork point. Its own events follow that position. */
   readonly forkedFrom?: ForkPoint;
 }
 
@@ -63,71 +63,71 @@ export interface Snapshot {
   readonly state: JsonValue;
 }
 
-/** What becomes of the forks of a session that is deleted. */
+/** Options of {@link EventLog.delete}. */
 export interface DeleteOptions {
   /**
-   * `refuse` (default) deletes nothing when there are any; `copy` gives each of them the events that
-   * it shares, as its own, and then deletes the session.
+   * `refuse` (default) deletes nothing if the session has forks. `copy` gives each fork its own copy of
+   * the shared events and then deletes the session.
    */
   readonly forks?: "refuse" | "copy";
 }
 
-/** What was deleted. */
+/** The result of a deletion. */
 export interface Deleted {
   readonly session: string;
-  /** The last position that it had. */
+  /** The last position of the session. */
   readonly revision: number;
-  /** Forks that have their own copy of the events now. */
+  /** Forks that got their own copy of the shared events. */
   readonly forks: readonly string[];
-  /** True when the session had been deleted before and nothing was done. */
+  /** True if the session had been deleted before: nothing was done. */
   readonly repeated: boolean;
   /**
-   * Whether its bytes are gone from the log's files already. False when somebody was in the middle of
-   * reading the log: then they go when that ends, or when the store is opened again.
+   * Whether the bytes are gone from the log's files. False if a read was in progress: then they go when
+   * it ends, or when the store is opened again.
    */
   readonly erased: boolean;
 }
 
-/** A session that was deleted: its name, and nothing of what it held. */
+/** A deleted session. Only its name and length are kept. */
 export interface DeletedSession {
   readonly session: string;
-  /** The last position that it had. */
+  /** The last position of the session. */
   readonly revision: number;
 }
 
-/** By whom events are appended. */
+/** Options of {@link EventLog.append}. */
 export interface AppendOptions {
   /**
-   * Any object that stands for who appends. When an append of a writer is refused, so is everything of
-   * it in that session that comes later, whatever it expects: one that hands over appends without
-   * waiting for each other would else have a gap in what it said, where somebody else wrote meanwhile.
+   * Any object that identifies the writer. After a refused append, all later appends of this writer to
+   * that session are refused too: a writer that does not wait for each append would otherwise leave a
+   * gap in its events.
    */
   readonly writer?: object;
   /**
-   * Where the events come from, if not from a program. `recorded`: from a session's recorder, which has
-   * checked each of them: the log does not check them again. `copied`: from another log or a file; they
-   * may be of types that this release does not know, or say what an earlier release let them say.
+   * The source of the events. Default: a program, and every event is checked. `recorded`: a session's
+   * recorder, which has checked them; the log does not check them again. `copied`: another log or a
+   * file; events of unknown types and the content of earlier releases pass.
    */
   readonly origin?: "recorded" | "copied";
 }
 
 /**
- * The port of the log: one stream of events for each session, appended to and never changed. `openLog` and
- * `openMemoryLog` implement it; `eventLogContract` of `turnlog/testing` says whether another one does.
+ * An append-only stream of events for each session. `openLog` and `openMemoryLog` implement it;
+ * `eventLogContract` of `turnlog/testing` checks an implementation.
  */
 export interface EventLog extends AsyncDisposable {
   /**
-   * Appends events to one session: all of them or none, in order, after everything appended to it
-   * before. Calls need not wait for each other. Resolves when the events are as durable as the
-   * store was opened for, and only then are subscribers told.
-   * Events with an `id` that the session has already are not written again; when only some of
-   * them are there, the append is refused.
-   * A write that fails, fails everything queued behind it too; an implementation may then refuse
-   * all further appends with the same code until its store is opened again. Reading goes on.
-   * Events are checked as `assertAppendable` does it, unless `origin` says that they were.
-   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `SESSION_DELETED`, `EVENT_INVALID` (an event
-   * that could not be read again, or that no prompt can contain), `INVALID_INPUT` (session id, no events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`,
-   * `LOG_FAILED`, `LOG_CLOSED`
+   * Appends events to one session: all or none, in order, after all earlier appends. Calls need not wait
+   * for each other. Resolves when the events are as durable as the store promises; subscribers get
+   * them only then.
+   * If the session has all events with these ids, nothing is written; if it has only some of them, the
+   * append is refused.
+   * If a write fails, the appends queued after it fail too. An implementation may refuse all further
+   * appends with the same code until its store is opened again; reading still works.
+   * Events are checked by `assertAppendable`, depending on `origin`.
+   * @throws TurnlogError `REVISION_CONFLICT`, `EVENT_ID_CONFLICT`, `SESSION_DELETED`, `EVENT_INVALID` (the
+   * log could not read the event again, or no prompt can contain it), `INVALID_INPUT` (session id, no
+   * events), `LOG_FULL`, `LOG_READ_ONLY`, `LOG_DAMAGED`, `LOG_FAILED`, `LOG_CLOSED`
    */
   append(
     session: string,
@@ -137,12 +137,12 @@ export interface EventLog extends AsyncDisposable {
   ): Promise<Appended>;
 
   /**
-   * Makes a new session of events that come in parts, however many: all of them or nothing. Before the last
-   * one is written nobody sees any of it, and of what a process that dies has written nothing is left
-   * once the store is opened again. Other appends wait behind it, so no part may wait for one.
-   * A log without it is given all events in one append.
-   * @throws TurnlogError `REVISION_CONFLICT` (there is a session of this name), what reading the parts
-   * throws, and as `append`
+   * Creates a session from events that come in parts: all or nothing. No reader sees any event before
+   * the last one is written. If the process dies before, the store drops them when it is opened again.
+   * Other appends wait until it ends, so reading a part must not wait for an append.
+   * Optional: {@link appendParts} appends all events at once to a log without it.
+   * @throws TurnlogError `REVISION_CONFLICT` (the session exists), the errors of reading the parts, and as
+   * `append`
    */
   appendParts?(
     session: string,
@@ -151,58 +151,56 @@ export interface EventLog extends AsyncDisposable {
   ): Promise<Appended>;
 
   /**
-   * Makes a new session whose events up to a position are those of another one, by reference: what
-   * is written is its own events alone, however long the other is. The first of them is
-   * `session.forked`; it says which session and which position, and stands behind it.
-   * From then on the fork is a session like any other: reading, subscriptions, revisions, event ids
-   * and snapshots count what it shares as its own. What is appended to the other one later is not
-   * in it. `readAll` has its own events only: those that it shares have their places already.
-   * The events up to the position must have been appended before. The other may be a fork itself,
-   * of any depth. Link and events are written together or not at all; appending the same events
-   * (by their ids) again writes nothing.
-   * Where an event that it shares is damaged, reading the fork says so with the fork's name, and
-   * `details.owner` is the session under whose name the event is stored.
-   * @throws TurnlogError `SESSION_NOT_FOUND` (there is nothing to fork), `INVALID_INPUT` (a position
-   * that there is not), `REVISION_CONFLICT` (there is a session of this name), and as `append`
+   * Creates a session that shares another session's events up to a position, by reference: only its own
+   * events are written. The first own event is `session.forked`; it names the source and the position
+   * and follows that position.
+   * Reading, subscriptions, revisions, event ids and snapshots treat shared events as the fork's own.
+   * Later events of the source are not part of the fork. `readAll` yields its own events only.
+   * The source must have the position, and may be a fork itself, of any depth. Link and events are
+   * written together or not at all; appending the same events (by their ids) again writes nothing.
+   * If a shared event is damaged, the error names the fork, and `details.owner` is the session that
+   * stores the event.
+   * @throws TurnlogError `SESSION_NOT_FOUND` (no such source), `INVALID_INPUT` (the source does not have
+   * the position), `REVISION_CONFLICT` (the session exists), and as `append`
    */
   fork(session: string, events: ForkEvents): Promise<Appended>;
 
   /**
-   * Events of a session in order, checked for checksum and gaps: those that were written when
-   * reading began. An unknown session has none.
+   * Events of a session in order, checked for checksum and gaps, up to the last one when reading began.
+   * An unknown session has no events.
    * @throws TurnlogError `LOG_DAMAGED`, `EVENT_INVALID`, `EVENT_TOO_NEW`, each with the position;
    * `LOG_FAILED`, `LOG_CLOSED`, `INVALID_INPUT`
    */
   read(session: string, range?: ReadRange): AsyncIterable<SessionEvent>;
 
   /**
-   * Single events of a session, checked as by {@link EventLog.read}, in the order in which their
-   * positions are given. What was not written when reading began is left out. For many of them
-   * that lie apart: one call takes a fraction of the time of as many reads.
+   * Single events of a session, in the order of the given positions, checked as by {@link EventLog.read}.
+   * Positions that were not written when reading began are left out. For many scattered positions, one
+   * call is much faster than as many reads.
    * @throws TurnlogError as `read`
    */
   readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]>;
 
-  /** Events of a session from a position (default 1) on: the past, then live, without a gap. Ends when the signal aborts or the log closes. */
+  /** Events of a session from a position (default 1): stored ones, then live ones, without a gap. Ends when the signal aborts or the log closes. */
   subscribe(
     session: string,
     options?: { readonly from?: number; readonly signal?: AbortSignal },
   ): AsyncIterable<SessionEvent>;
 
-  /** Events of all sessions in global order, from a global position (default 1) on, up to now. Of a fork, only its own. */
+  /** Events of all sessions in global order, from a global position (default 1) up to now. Of a fork: its own events only. */
   readAll(options?: { readonly from?: number }): AsyncIterable<GlobalEvent>;
 
   /**
-   * Events of all sessions in global order, from a global position (default 1) on: those that are
-   * there, then live. What is deleted before it is read is left out. Ends when the signal aborts or
-   * the log closes.
+   * Events of all sessions in global order, from a global position (default 1): stored ones, then live
+   * ones. Events that are deleted before they are read are left out. Ends when the signal aborts or the
+   * log closes.
    */
   subscribeAll(options?: {
     readonly from?: number;
     readonly signal?: AbortSignal;
   }): AsyncIterable<GlobalEvent>;
 
-  /** The last position of a session; 0 when there is none. */
+  /** The last position of a session; 0 if it does not exist. */
   revision(session: string): Promise<number>;
 
   /** All sessions by name, without reading their events. */
@@ -210,30 +208,29 @@ export interface EventLog extends AsyncDisposable {
 
   saveSnapshot(session: string, snapshot: Snapshot): Promise<void>;
   /**
-   * The stored snapshot of a projection, or undefined when there is none that can be read. A fork
-   * that has none of its own may be given one of a session that it shares its position with.
+   * The stored snapshot of a projection; undefined if there is none that can be read. A fork may get a
+   * snapshot of its source, if it shares the events up to that position.
    */
   loadSnapshot(session: string, projection: string): Promise<Snapshot | undefined>;
 
   /**
-   * Deletes a session for good: events, snapshots, ids and its place in the list, all of it or
-   * nothing. What was appended to it before goes with it. Its name is never used again: `append`,
-   * `fork` and `subscribe` refuse it, subscriptions end with that error, and reading finds nothing.
-   * The events of others keep their global positions; `readAll` leaves those of the session out.
-   * Deleting it again does nothing.
-   * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names those whose
-   * events it holds), and as `append`
+   * Deletes a session for good: events, snapshots, ids and list entry, all or nothing, including earlier
+   * appends that still wait. Its name is never used again: `append`, `fork` and `subscribe` refuse it,
+   * subscriptions end with that error, and reading finds nothing.
+   * Events of other sessions keep their global positions. Deleting the session again does nothing.
+   * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_HAS_FORKS` (`details.forks` names the forks that
+   * share its events), and as `append`
    */
   delete(session: string, options?: DeleteOptions): Promise<Deleted>;
 
-  /** Sessions that were deleted, by name. */
+  /** Deleted sessions, by name. */
   deleted(): AsyncIterable<DeletedSession>;
 
-  /** Waits for what was appended, then lets go of the store. Later calls throw `LOG_CLOSED`. */
+  /** Waits for all appends, then releases the store. Later calls throw `LOG_CLOSED`. */
   close(): Promise<void>;
 }
 
-/** A log that cannot take parts is given all events at once, which are all in memory then. */
+/** Appends a session that comes in parts to any log. A log without `appendParts` gets all events at once, from memory. */
 export async function appendParts(
   log: EventLog,
   session: string,

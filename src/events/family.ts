@@ -1,4 +1,4 @@
-/** The form in which each family of the catalogue states its events: a type map and its schemas. */
+/** The form of each family of the catalogue: a type map and its schemas. */
 
 import type { z } from "zod";
 

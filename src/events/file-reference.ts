@@ -1,12 +1,12 @@
-/** A file that lies with a provider, where somebody has uploaded it: named in an event, and not kept. */
+/** A file that was uploaded to a provider: an event has its name only. */
 
 import type { FileDataReference, ProviderReference } from "@ai-sdk/provider-utils";
 import { z } from "zod";
 
-/** In the place of content, as the AI SDK writes it: what each provider that has the file calls it. */
+/** A file's names by provider, in the place of its content, as the AI SDK writes it. */
 export type FileReference = FileDataReference;
 
-/** The names of a file, by provider: one at least. */
+/** Accepts the names of a file by provider, at least one. */
 export const providerReferenceSchema: z.ZodType<ProviderReference> = z.custom<ProviderReference>(
   isProviderReference,
   "is no reference to a file: a name for each provider that has it, and one at least",
@@ -19,20 +19,20 @@ export const fileReferenceSchema: z.ZodType<FileReference> = z.object({
 
 function isProviderReference(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  // Bytes are not looked through.
+  // `Object.values` of bytes would list each of them.
   if (Array.isArray(value) || ArrayBuffer.isView(value) || "type" in value) return false;
   const names: readonly unknown[] = Object.values(value);
   return names.length > 0 && names.every((name) => typeof name === "string" && name !== "");
 }
 
-/** What a part of a message or of a tool's answer says of a file that lies with a provider. */
+/** A file part of a message or of a tool's output that refers to an uploaded file. */
 export interface FileElsewhere {
   readonly reference: ProviderReference;
   readonly mediaType: string;
   readonly filename?: string;
 }
 
-/** Undefined for parts that have their content, or an address. In every form that the SDK takes, old ones too. */
+/** The uploaded file of a part, in any form that the SDK accepts; undefined if the part has its content or a URL. */
 export function fileElsewhere(part: object): FileElsewhere | undefined {
   const reference = referenceOf(part);
   if (reference === undefined) return undefined;
@@ -56,13 +56,13 @@ function referenceOf(part: object): ProviderReference | undefined {
   return "fileId" in part ? providerReferenceSchema.safeParse(part.fileId).data : undefined;
 }
 
-/** Parts of the older kinds have none: what the SDK takes them for. */
+/** Parts of older forms have no media type: the SDK's default. */
 function mediaTypeOf(part: object): string {
   if ("mediaType" in part && typeof part.mediaType === "string") return part.mediaType;
   return "type" in part && String(part.type).startsWith("image") ? "image" : "application";
 }
 
-/** Where a file lies, in words: `openai: file-123`. */
+/** The names of a file as text: `openai: file-123`. */
 export function placesOf(reference: ProviderReference): string {
   return Object.entries(reference)
     .map(([provider, name]) => `${provider}: ${name}`)

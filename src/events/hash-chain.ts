@@ -1,7 +1,7 @@
 /**
- * A chain of SHA-256 over a session's events. A link says the digest of all events since the link
- * before it, with that one and its digest among them, so that no event can be changed, left out or put in
- * without another digest for every link behind it. Written by the session, checked by `verify`. Pure.
+ * A chain of SHA-256 over a session's events. Each link has the digest of all events since the last
+ * link, that link and its digest included: changing, removing or inserting an event changes every
+ * later digest. Written by the session, checked by `verify`. Pure.
  */
 
 import { createHash, type Hash } from "node:crypto";
@@ -9,26 +9,26 @@ import { canonicalJson, jsonObjectSchema } from "./json.ts";
 import type { NewEvent, SessionEvent } from "./catalogue.ts";
 import { loggedForm } from "./stored-form.ts";
 
-/** An event that says a digest. The event that closes a session is its last link. */
+/** An event with a digest. `session.closed` is the last link. */
 export type ChainLink = SessionEvent<"session.chained" | "session.closed">;
 
-/** Where a chain ends, to be kept outside of the store and compared later. */
+/** The end of a chain, to be kept outside of the store and compared later. */
 export interface ChainEnd {
   readonly position: number;
   /** Hexadecimal SHA-256. */
   readonly digest: string;
 }
 
-/** Text that is hashed at once: an update for each delta costs more than hashing it. */
+/** Characters that are hashed at once: an update for each delta costs more than hashing it. */
 const PIECE = 16 * 1024;
 
-/** The digest that an event says, where it is a link. */
+/** The digest of an event that is a link. */
 export function digestIn(event: NewEvent): string | undefined {
   const { type, data } = event;
   return type === "session.chained" || type === "session.closed" ? data.digest : undefined;
 }
 
-/** Follows a session's events and says which digest the next link of its hash chain must have. */
+/** Follows a session's events and computes the digest of the next link. */
 export class HashChain {
   #hash: Hash = createHash("sha256");
   #text = "";
@@ -40,12 +40,12 @@ export class HashChain {
     return this.#end;
   }
 
-  /** How many events have come since the last link. */
+  /** The number of events since the last link. */
   get open(): number {
     return this.#open;
   }
 
-  /** The digest that a link has to say which comes next. What it says itself does not count. */
+  /** The digest that the next link must have. The link's own digest is not hashed. */
   digest(link: ChainLink): string {
     this.#update();
     return this.#hash
@@ -54,7 +54,7 @@ export class HashChain {
       .digest("hex");
   }
 
-  /** Goes on behind an event: the next one of the session. */
+  /** Takes the next event of the session. */
   take(event: SessionEvent): void {
     const digest = digestIn(event);
     if (digest === undefined) this.#open += 1;
@@ -74,7 +74,7 @@ export class HashChain {
   }
 }
 
-/** What is hashed of an event, and all of it: canonical JSON, then a line end. */
+/** The hashed text of an event: canonical JSON of all its fields, then a line end. */
 function lineOf(event: SessionEvent, data: unknown): string {
   const { position, time: at, id } = event;
   const { type, version } = loggedForm(event);

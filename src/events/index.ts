@@ -1,4 +1,4 @@
-/** The catalogue of events, the codec, upcasters, errors, and the ports of logs, blobs and keys. Pure. */
+/** What can happen in a session, how it is written, and the ports of logs and blobs. Pure; every other module imports this one. */
 
 export {
   appendParts,

@@ -2,7 +2,6 @@
 
 import { z } from "zod";
 
-/** What JSON can say. */
 export type JsonValue =
   | string
   | number
@@ -11,16 +10,14 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-/** An object of JSON. */
 export type JsonObject = Readonly<Record<string, JsonValue>>;
 
 /**
- * Levels of lists and objects that a value in an event may have. Every walk over a stored value may go
- * down by calling itself; a value that is nested more deeply is refused where it comes in.
+ * The most levels of lists and objects that a value in an event may have: functions may walk stored
+ * values by recursion. Deeper values are refused where they come in.
  */
 export const MOST_LEVELS = 500;
 
-/** Whether a value of JSON has more than so many levels of lists and objects. */
 export function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
@@ -28,23 +25,23 @@ export function isNestedDeeper(value: unknown, levels: number): boolean {
   return false;
 }
 
-/** Accepts what `JSON.parse` returned: a walk over it would only prove what the parser guarantees. */
+/** Accepts any result of `JSON.parse`: walking it would only prove what the parser guarantees. */
 export const jsonSchema: z.ZodType<JsonValue> = z.custom<JsonValue>((value) => value !== undefined);
 
-/** Accepts an object as `JSON.parse` returned it. */
+/** Accepts an object that `JSON.parse` returned. */
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
 
-/** What a provider adds to a part, by provider name. It goes back to that provider unchanged. */
+/** Data that providers add to a part, by provider name. It goes back to that provider unchanged. */
 export type ProviderMetadata = Readonly<Record<string, JsonObject>>;
 
-/** Accepts {@link ProviderMetadata} as `JSON.parse` returned it. */
+/** Accepts {@link ProviderMetadata} that `JSON.parse` returned. */
 export const providerMetadataSchema: z.ZodType<ProviderMetadata> = z.custom<ProviderMetadata>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
 
-/** An error as it is stored: name, message, stack, own fields and the chain of causes, all JSON. */
+/** An error as JSON: name, message, stack, own fields and the chain of causes. */
 export interface StoredError {
   readonly name: string;
   readonly message: string;
@@ -56,7 +53,7 @@ export const storedErrorSchema: z.ZodType<StoredError> = z
   .object({ name: z.string(), message: z.string() })
   .catchall(jsonSchema);
 
-/** What JSON cannot hold is what `JSON.stringify` makes of it. */
+/** Canonical JSON (RFC 8785): keys in the order of their code units. Other values become what `JSON.stringify` makes of them. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;

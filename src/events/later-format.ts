@@ -1,4 +1,4 @@
-/** Files and rows that name their format: what a later release wrote is refused before its form is read. */
+/** Refuses files and rows of a later format before their content is parsed. */
 
 import { z } from "zod";
 import { TurnlogError, type TurnlogErrorOptions } from "./errors.ts";
@@ -6,9 +6,8 @@ import { TurnlogError, type TurnlogErrorOptions } from "./errors.ts";
 const formatSchema = z.looseObject({ format: z.int().positive() });
 
 /**
- * A later release may have given everything but the format another form: without this check, what it
- * wrote would be taken for damage.
- * @param what - What was read, for the message.
+ * Without this check, a file of a later release would be reported as damaged.
+ * @param what - The name of the thing that was read, for the message.
  * @param known - The newest format that this release reads.
  * @throws TurnlogError `LOG_TOO_NEW`
  */

@@ -1,4 +1,4 @@
-/** `message.*`: what users say, from the moment it is accepted until the model is given it. */
+/** `message.*`: messages of users, from acceptance to delivery to the model. */
 
 import { z } from "zod";
 import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
@@ -9,30 +9,30 @@ import { fileReferenceSchema, type FileReference } from "./file-reference.ts";
 /** Content of a user message: the AI SDK's user content with binary data as base64 and URLs as text. */
 export type StoredUserContent = string | readonly StoredUserPart[];
 
-/** A part of what a user said, as it is stored: text, or a file. */
+/** A part of a stored user message: text, or a file. */
 export type StoredUserPart =
   | {
       readonly type: "text";
       readonly text: string;
-      /** Of text that is the content of a file. */
+      /** The file that the text is the content of. */
       readonly filename?: string;
       readonly providerOptions?: ProviderMetadata;
     }
   | {
       readonly type: "file";
       /**
-       * Base64, a `data:` URL, an `http(s):` URL, or a reference to a blob: `@blob:<sha256>`. Of a file
-       * that lies with a provider, what it is called there.
+       * Base64, a `data:` URL, an `http(s):` URL, or a reference to a blob: `@blob:<sha256>`. For an
+       * uploaded file, its names by provider.
        */
       readonly data: string | FileReference;
       readonly mediaType: string;
       readonly filename?: string;
-      /** Of a reference. */
+      /** Measures of the blob that `data` refers to. */
       readonly blob?: BlobMeasures;
       readonly providerOptions?: ProviderMetadata;
     };
 
-/** `steer` enters at the next step boundary, `follow-up` when the turn has ended. */
+/** `steer` is delivered at the next step boundary, `follow-up` when the turn has ended. */
 export type Delivery = "steer" | "follow-up";
 
 export interface MessageFamily {
@@ -41,13 +41,13 @@ export interface MessageFamily {
     readonly content: StoredUserContent;
     readonly delivery: Delivery;
   };
-  /** The messages leave the queue and take their place in the history: one fact, never two. */
+  /** The messages leave the queue and enter the history, in one event. */
   "message.delivered": {
     readonly ids: readonly string[];
     readonly turn: number;
     readonly boundary: "turn" | "step";
   };
-  /** Moves a waiting message to the other kind of delivery; its place among the waiting stays. */
+  /** Changes the delivery of a waiting message; its place in the queue stays. */
   "message.rescheduled": { readonly id: string; readonly delivery: Delivery };
   "message.withdrawn": { readonly ids: readonly string[]; readonly reason?: string };
 }

@@ -1,6 +1,6 @@
 /**
- * `part.*`: every stream part of the AI SDK, as it came. The step is the one that is running:
- * it is not repeated in each part, since deltas are most of a log.
+ * `part.*`: every stream part of the AI SDK, unchanged. A part belongs to the running step, whose
+ * number is not repeated: most events of a log are deltas.
  */
 
 import { z } from "zod";
@@ -23,7 +23,7 @@ interface Block {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-/** Reasoning that was taken out of the log later: the model is not shown it any more. */
+/** `dropped` marks reasoning that was trimmed later: the model is no longer shown it. */
 interface Droppable {
   readonly dropped?: true;
 }
@@ -43,7 +43,7 @@ interface File {
   /** Base64, or a reference to a blob: `@blob:<sha256>`. */
   readonly data: string;
   readonly mediaType: string;
-  /** Of a reference. */
+  /** Measures of the blob that `data` refers to. */
   readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
 }
@@ -66,9 +66,9 @@ export interface PartFamily {
   };
   "part.tool-input-delta": Block & { readonly delta: string };
   "part.tool-input-end": Block;
-  /** An invalid call carries the error; it is answered without running a tool. */
+  /** An invalid call has the error; it is answered without running a tool. */
   "part.tool-call": Call & { readonly invalid?: boolean; readonly error?: StoredError };
-  /** The result of a tool that the provider ran. Our own tools end with `tool.*`. */
+  /** The result of a tool that the provider ran. Results of our own tools are `tool.*` events. */
   "part.tool-result": Call & { readonly output: JsonValue; readonly preliminary?: boolean };
   "part.tool-error": Call & { readonly error: JsonValue };
   "part.tool-approval-request": {
@@ -79,7 +79,7 @@ export interface PartFamily {
     readonly isAutomatic?: boolean;
   };
   "part.source": JsonObject;
-  /** In what was imported, `data` may be the name of a file that lies with a provider. */
+  /** In imported sessions, `data` may name an uploaded file. */
   "part.file": Omit<File, "data"> & { readonly data: string | FileReference };
   "part.reasoning-file": File & Droppable;
   "part.custom": { readonly kind: string; readonly providerMetadata?: ProviderMetadata };

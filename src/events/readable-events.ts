@@ -1,17 +1,17 @@
 /**
- * Reading on past events whose data do not fit their type (`EVENT_INVALID`): one of them must not hide
- * the rest of its session, nor all other sessions. For who counts, lists or deletes; who folds a
- * session's state or tells its prompt must not leave anything out.
+ * Reads events and skips those whose data does not fit their type (`EVENT_INVALID`), so that one bad
+ * event hides neither the rest of its session nor other sessions. For counting, listing and deleting
+ * only: state and prompts must never skip an event.
  */
 
 import type { SessionEvent } from "./catalogue.ts";
 import { TurnlogError } from "./errors.ts";
 import type { EventLog, GlobalEvent } from "./event-log.ts";
 
-/** Told of each event that is left out; may throw to end the reading. */
+/** Called for each skipped event; may throw to end the reading. */
 export type Unreadable = (error: TurnlogError) => void;
 
-/** The events of a session, from a position (default 1) on. @throws TurnlogError as `EventLog.read`, but not `EVENT_INVALID` */
+/** The valid events of a session, from a position (default 1). @throws TurnlogError as `EventLog.read`, but not `EVENT_INVALID` */
 export async function* readableEvents(
   log: Pick<EventLog, "read">,
   session: string,
@@ -36,7 +36,7 @@ export async function* readableEvents(
   }
 }
 
-/** The events of all sessions, from a global position on. @throws TurnlogError as `EventLog.readAll`, but not `EVENT_INVALID` */
+/** The valid events of all sessions, from a global position. @throws TurnlogError as `EventLog.readAll`, but not `EVENT_INVALID` */
 export async function* allReadableEvents(
   log: Pick<EventLog, "readAll">,
   from: number,

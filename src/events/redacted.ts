@@ -1,14 +1,14 @@
-/** How an event reads whose content is gone: as one of its type, with placeholders. Pure. */
+/** The form of a redacted event: its type stays, placeholders replace its content. Pure. */
 
 import type { NewEvent } from "./catalogue.ts";
 
-/** What is read where a text was redacted. */
+/** The placeholder of a text. */
 export const REDACTED = "[redacted]";
 
-/** The field of an event's data that says so. */
+/** The field in the data of a redacted event. */
 export const REDACTED_FIELD = "redacted";
 
-/** Whether what an event said is gone, and it reads as if it had said nothing. */
+/** Whether an event was redacted. */
 export function isRedacted({ type, data }: NewEvent): boolean {
   const said: unknown = type === "unknown" ? data.data : data;
   return (

@@ -1,13 +1,13 @@
-/** Events of which some are left out, as a session of their own: without a gap, and what they point to is where it is. Pure. */
+/** Renumbers events after some were left out: positions have no gap, and positions in the data follow. Pure. */
 
 import type { SessionEvent } from "./catalogue.ts";
 import { isLandmark, saysNothing } from "./trimming.ts";
 
-/** @param events - All of a session, undefined in the place of one that is left out. */
+/** @param events - All events of a session; undefined in the place of one that is left out. */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
   const kept = events.filter((event) => event !== undefined);
   const places = new Map(kept.map(({ position }, index) => [position, index + 1]));
-  // A stretch whose last event is left out ends before it.
+  // The nearest earlier event that is kept.
   const place = (position: number): number => {
     for (let at = position; at > 0; at--) {
       const found = places.get(at);
@@ -60,21 +60,20 @@ function pointing(
 }
 
 /**
- * A session as it would be without its hash chain: its links say digests of times and ids, which are
- * not the same when it is told or done again.
+ * A session without its hash chain: digests cover times and ids, which differ when a session is copied
+ * or replayed.
  */
 export function unchained(events: readonly SessionEvent[]): readonly SessionEvent[] {
   return renumbered(events.map(withoutDigest));
 }
 
 /**
- * A session as it was run, as far as its log still tells, undefined in the place of what is left out:
- * the links of its hash chain, what is said of thinning, reasoning that was dropped, and deltas that
- * say nothing, as they do where their boundaries were: the AI SDK does not tell of all such. A fork
- * has them without a word of it, where what it shares was thinned.
+ * The events that a replay of a session can produce; undefined in the place of the others: links of the
+ * hash chain, `session.thinned`, dropped reasoning, and empty deltas. Trimming leaves empty deltas, also
+ * in forks that share trimmed events, and the AI SDK does not emit all of them.
  */
 export function asRun(events: readonly SessionEvent[]): readonly (SessionEvent | undefined)[] {
-  /** Blocks of reasoning that were dropped and go on. */
+  /** Open blocks of dropped reasoning. */
   const dropped = new Set<string>();
   return events.map((event) => {
     if (isLandmark(event)) dropped.clear();

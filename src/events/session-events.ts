@@ -5,43 +5,43 @@ import { byIdSchema } from "./by-id.ts";
 import type { FamilySchemas } from "./family.ts";
 import { jsonObjectSchema, type JsonObject } from "./json.ts";
 
-/** What the session was set up with, in a form that tells two set-ups apart. */
+/** The agent of a session, in a form by which two agents can be compared. */
 export interface AgentDescription {
   /** SHA-256 over model, instructions and tool definitions. */
   readonly digest: string;
   readonly model: ModelName;
   readonly tools: readonly string[];
-  /** SHA-256 of each of them, so that it can be told which one has changed. Earlier releases have none. */
+  /** SHA-256 of each part, to find the one that changed. Absent in logs of earlier releases. */
   readonly parts?: AgentParts;
-  /** What came over MCP, where servers were asked: whole, so that it can be replayed without them. */
+  /** The tools of MCP servers, whole: a replay needs no server. */
   readonly mcp?: McpOffer;
 }
 
-/** Digests of what an agent is made of beside its model. */
+/** Digests of an agent's parts, except its model. */
 interface AgentParts {
   readonly instructions: string;
-  /** Of description and input schema, by the tool's name. */
+  /** Digest of description and input schema, by tool name. */
   readonly tools: Readonly<Record<string, string>>;
 }
 
-/** What the MCP servers of a runtime have to offer. */
+/** The tools that the MCP servers of a runtime offer. */
 export interface McpOffer {
   readonly tools: readonly OfferedTool[];
-  /** Servers that could not be started, or never said what they have. */
+  /** Servers that did not start or did not list their tools. */
   readonly missing: readonly string[];
 }
 
-/** A tool of an MCP server, as the model is told of it. */
+/** A tool of an MCP server. */
 export interface OfferedTool {
-  /** The name under which the model calls it: that of its server and its own. */
+  /** The name for the model: the server's name and the tool's. */
   readonly name: string;
   readonly server: string;
-  /** What the server calls it. */
+  /** The server's name for it. */
   readonly tool: string;
   readonly description?: string;
   /** A JSON schema. */
   readonly inputSchema: JsonObject;
-  /** Running it again does nothing twice, as its server says. */
+  /** The server says that running it again has no further effect. */
   readonly idempotent?: boolean;
   /** Each call needs a person's approval. */
   readonly needsApproval?: boolean;
@@ -56,7 +56,7 @@ export interface ModelName {
   readonly modelId: string;
 }
 
-/** What a process that died had left unfinished. */
+/** Work that a dead process left unfinished. */
 export type InFlight =
   | { readonly kind: "nothing" }
   | { readonly kind: "boundary"; readonly turn: number }
@@ -65,57 +65,57 @@ export type InFlight =
       readonly kind: "tools";
       readonly turn: number;
       readonly step: number;
-      /** Calls whose tool had been started and had not ended. */
+      /** Calls whose tool was started and did not end. */
       readonly started: readonly string[];
-      /** Calls whose tool had not been started. */
+      /** Calls whose tool was not started. */
       readonly waiting: readonly string[];
     }
   | { readonly kind: "compacting" };
 
-/** `stop` ends the turn as interrupted; `continue` goes on with it by itself. */
+/** `stop` ends the turn as interrupted; `continue` continues it. */
 export type RecoveryPolicy = "stop" | "continue";
 
-/** Where a session branches off another one: its events up to `position` are that one's. */
+/** The session that a fork shares events with, and the last shared position. */
 export interface ForkPoint {
   readonly session: string;
   readonly position: number;
 }
 
-/** Positions, both ends included. */
+/** A range of positions, both ends included. */
 export interface PositionRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** What the rows of old steps may lose: where each delta began and ended, or all that was reasoning. */
+/** Content that trimming removes from old steps: the boundaries between deltas, or the reasoning. */
 export type TrimmedContent = "boundaries" | "reasoning";
 
 export interface SessionFamily {
   "session.created": { readonly agent: AgentDescription };
-  /** The first event of a fork's own. All before it are those of the session that it branches off. */
+  /** The first own event of a fork. All events before it are shared. */
   "session.forked": {
     readonly from: ForkPoint;
-    /** Who runs it from here on, where that is somebody else. */
+    /** The agent from here on, if it is another one. */
     readonly agent?: AgentDescription;
   };
   "session.configured": { readonly agent: AgentDescription };
   "session.recovered": { readonly inFlight: InFlight; readonly policy: RecoveryPolicy };
-  /** Waiting messages that a cancelled, failed or interrupted turn held back may go on. */
+  /** Releases messages that a cancelled, failed or interrupted turn held back. */
   "session.resumed": { readonly reason?: string };
   /**
-   * What the events of these spans, which lie before it, no longer hold; what that leaves of them is in
-   * `thinning.ts`. `shown`: prompts that come after it would have had some of it.
+   * Events of these earlier spans lost content; `trimming.ts` says which. `shown`: later prompts would
+   * have contained some of it.
    */
   "session.thinned": {
     readonly drop: TrimmedContent;
     readonly spans: readonly PositionRange[];
     readonly shown?: true;
   };
-  /** A link of the hash chain: what it says is in `hash-chain.ts`. */
+  /** A link of the hash chain (`hash-chain.ts`). */
   "session.chained": { readonly digest: string };
-  /** The content at these positions is gone for good: their keys are erased behind this event. */
+  /** The content at these positions is gone for good: its keys are erased after this event. */
   "session.redacted": { readonly ranges: readonly PositionRange[]; readonly reason?: string };
-  /** What was answered for good about a tool no longer holds: its next call that needs approval is asked about. */
+  /** A standing answer about a tool ends: its next call that needs approval is asked about. */
   "session.approval-forgotten": { readonly toolName: string };
   "session.closed": { readonly reason?: string; readonly digest?: string };
 }

@@ -1,6 +1,6 @@
 /**
- * A session as a file: a header line, then one event a line, all of them JSON. What the export writes
- * and the import reads; an event looks the same in both. Pure.
+ * The lines of an exported session: a header, then one event a line, all JSON. A blob has its own line,
+ * before the event that first refers to it. Export writes these lines and import reads them. Pure.
  */
 
 import { z } from "zod";
@@ -14,21 +14,21 @@ import { storedForm } from "./stored-form.ts";
 import { hash } from "node:crypto";
 import { digestSchema } from "./blob-reference.ts";
 
-/** The first line. A file that has fewer events than it says was cut off. */
+/** The first line. A file with fewer events than `events` was cut off. */
 export interface SessionFileHeader {
   readonly session: string;
   readonly events: number;
-  /** Where it branched off another one. The file has all of its events, also those that it shared. */
+  /** The fork point, if the session was a fork. The file has the shared events too. */
   readonly forkedFrom?: ForkPoint;
-  /** Present where it is not the session itself, but a fixture made of it. */
+  /** Present if the file is a fixture made from a session. */
   readonly fixture?: FixtureNote;
-  /** Present where its blobs are in the file, each a line in front of the event that brings it along. */
+  /** Present if the file has the session's blobs. */
   readonly blobs?: "inline";
 }
 
-/** What the header of a fixture says of it. */
+/** The note in the header of a fixture. */
 export interface FixtureNote {
-  /** The rules by which something was taken out, by name. */
+  /** Names of the redaction rules that removed something. */
   readonly redacted: readonly string[];
 }
 
@@ -69,7 +69,6 @@ const oldLineSchema = z
 
 const codec = createCodec();
 
-/** The header as a line, without its end. */
 export function headerLine(header: SessionFileHeader): string {
   return JSON.stringify({ turnlog: "session", format: FORMAT, ...header });
 }
@@ -93,7 +92,7 @@ function isSessionFile(said: unknown): boolean {
   return z.looseObject({ turnlog: z.literal("session") }).safeParse(said).success;
 }
 
-/** An event as a line, without its end: as it is stored, also where it was upcast or is unknown. */
+/** An event as a line, without line end, in its stored form: upcast and unknown events keep theirs. */
 export function eventLine(event: SessionEvent): string {
   const { position, time, id } = event;
   const { type, version, data } = storedForm(event);
@@ -136,11 +135,11 @@ export function parseEventLine(line: string, key: RowKey): SessionEvent {
   return codec.eventOf(id === undefined ? fields : [...fields, id], key);
 }
 
-/** Of what an earlier release wrote, which did not limit them: what every walk still comes to the end of. */
+/** Earlier releases had no limit; every function can still walk this many levels. */
 const MOST_IMPORTED_LEVELS = 4 * MOST_LEVELS;
 
 /**
- * A line that is no JSON is for the schemas to refuse: nothing they accept is undefined.
+ * Parses a line; undefined if it is not JSON, which every schema refuses.
  * @throws TurnlogError `INVALID_INPUT` for a value that is nested too deeply
  */
 function jsonOf(line: string): unknown {
@@ -159,24 +158,23 @@ function jsonOf(line: string): unknown {
 
 const blobLineSchema = z.strictObject({ blob: digestSchema, data: z.string() });
 
-/** A blob as it stands in the file of a session. */
+/** A blob in an exported file. */
 export interface FileBlob {
   readonly sha256: string;
   readonly content: Uint8Array;
 }
 
-/** A blob as a line, without its end. */
 export function blobLine({ sha256, content }: FileBlob): string {
   const data = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   return JSON.stringify({ blob: sha256, data: data.toString("base64") });
 }
 
-/** Told by its beginning: nothing is parsed for it. */
+/** Looks at the beginning of the line only. */
 export function isBlobLine(line: string): boolean {
   return line.startsWith('{"blob":');
 }
 
-/** @throws TurnlogError `INVALID_INPUT` for what is none, `BLOB_DAMAGED` where the bytes are others */
+/** @throws TurnlogError `INVALID_INPUT` (not a blob line), `BLOB_DAMAGED` (the bytes have another digest) */
 export function parseBlobLine(line: string): FileBlob {
   const parsed = blobLineSchema.safeParse(jsonOf(line));
   if (!parsed.success) {

@@ -1,4 +1,4 @@
-/** The names that sessions may have: safe in keys, file names, URLs and shells. */
+/** Valid session ids: safe in keys, file names, URLs and shells. */
 
 import { z } from "zod";
 import { TurnlogError } from "./errors.ts";

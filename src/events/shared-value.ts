@@ -1,10 +1,9 @@
 /**
- * Plain data that has more than one reader: frozen, so that nobody changes it for the others, or copied
- * for somebody who may change it. Everything that is not plain data (bytes, dates, functions, instances
- * of classes) stays as it is and is shared.
+ * Freezes plain data that is shared, or copies it for a caller who may change it. Other values (bytes,
+ * dates, functions, instances of classes) are neither frozen nor copied.
  */
 
-/** Freezes plain data with all that is in it, and returns it. What is frozen already is not looked at again. */
+/** Freezes plain data with all its content, and returns it. Frozen values are not walked again. */
 export function deepFreeze<Value>(value: Value): Value {
   const due: unknown[] = [value];
   while (due.length > 0) {
@@ -18,9 +17,9 @@ export function deepFreeze<Value>(value: Value): Value {
   return value;
 }
 
-/** A copy of plain data, with all that is in it, that its owner may change. */
+/** A deep copy of plain data. */
 export function ownCopy<Value>(value: Value): Value {
-  // A copy is of the type of what it is made of.
+  // The copy has the same type.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return copied(value) as Value;
 }

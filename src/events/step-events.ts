@@ -1,4 +1,4 @@
-/** `step.*`: one model call each, counted over the whole session from 1. */
+/** `step.*`: model calls, numbered over the whole session from 1. */
 
 import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
@@ -14,10 +14,10 @@ import { modelNameSchema, type ModelName } from "./session-events.ts";
 
 /**
  * Tokens of one model call. The parts are disjoint: uncached + cache read + cache write = input,
- * text + reasoning = output. A part that the provider did not tell is absent.
+ * text + reasoning = output. A part that the provider did not report is absent.
  */
 export interface TokenUsage {
-  /** Whether the provider billed these figures or we estimated them. */
+  /** `measured`: reported by the provider; `estimated`: by us. */
   readonly basis: "measured" | "estimated";
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -26,11 +26,11 @@ export interface TokenUsage {
   readonly cacheWriteTokens?: number;
   readonly textTokens?: number;
   readonly reasoningTokens?: number;
-  /** The provider's own figures, as they came. */
+  /** The provider's own figures, unchanged. */
   readonly raw?: JsonValue;
 }
 
-/** What a provider said of its response. */
+/** Metadata of a provider's response. */
 export interface ResponseMetadata {
   readonly id?: string;
   readonly modelId?: string;
@@ -48,21 +48,21 @@ export type FinishReason =
   | "other"
   | "interrupted";
 
-/** The size of a prompt before it is sent, in tokens, and how that figure came about. */
+/** The size of a prompt before it is sent. */
 export interface PromptEstimate {
   readonly tokens: number;
   /**
-   * `anchored`: what the provider billed or counted last, and an estimate of what changed since;
-   * `counted`: this very prompt was counted.
+   * `length`: an estimate of everything; `anchored`: the last billed or counted size plus an estimate of
+   * the changes since; `counted`: this prompt was counted.
    */
   readonly basis: "length" | "anchored" | "counted";
-  /** Tokens of text that were guessed, before `factor`: what a later calibration learns from. */
+  /** Estimated tokens of text before `factor`, for the calibration. */
   readonly guessedTokens?: number;
-  /** What `guessedTokens` was multiplied by. */
+  /** The factor that `guessedTokens` was multiplied by. */
   readonly factor?: number;
 }
 
-/** What went wrong with a model call, whoever the provider is. */
+/** The kind of failure of a model call, the same for all providers. */
 export type FailureKind =
   | "rate-limit"
   | "overloaded"
@@ -74,7 +74,7 @@ export type FailureKind =
   | "quota"
   | "content-filter"
   | "context-overflow"
-  /** What answered is no model: a page instead of a stream. */
+  /** The response is not a model's: for instance a page of a proxy. */
   | "not-a-model"
   | "unknown";
 
@@ -85,7 +85,7 @@ export interface StepFamily {
     readonly step: number;
     readonly attempt: number;
     readonly model: ModelName;
-    /** SHA-256 over instructions, tool definitions and messages, exactly as sent. */
+    /** SHA-256 over the sent instructions, tool definitions and messages. */
     readonly promptDigest: string;
     readonly estimate: PromptEstimate;
   };
@@ -96,7 +96,7 @@ export interface StepFamily {
     readonly delayMs: number;
     readonly kind?: FailureKind;
     readonly error: StoredError;
-    /** What the failed attempt has spent; absent where it was refused before it said anything. */
+    /** Usage of the failed attempt; absent if it failed before any output. */
     readonly usage?: TokenUsage;
   };
   "step.finished": {
@@ -159,7 +159,7 @@ const failureKindSchema: z.ZodType<FailureKind> = z.enum([
   "unknown",
 ]);
 
-/** The reasons that are known. */
+/** Parses {@link FinishReason}. */
 export const finishReasonSchema: z.ZodType<FinishReason> = z.enum([
   "stop",
   "length",

@@ -1,6 +1,7 @@
 /**
- * What an event was stored as. An event that was upcast when it was read remembers it, so that it is
- * written again as it was: what was hashed or exported before an upgrade is the same after it.
+ * The stored form of an event, if it differs from the one that was read: an event that was upcast, or
+ * whose content is encrypted in the log. It is kept in WeakMaps beside the event and not in a field: a
+ * copy with changed data, `{ ...event, data }`, must not carry the old bytes into an export.
  */
 
 import { eventVersions, type NewEvent } from "./catalogue.ts";
@@ -12,35 +13,34 @@ export interface StoredForm {
   readonly data: JsonValue | NewEvent["data"];
 }
 
-/** Of events that were upcast, and of no others: they are few. */
+/** The old form of upcast events. */
 const older = new WeakMap<NewEvent, StoredForm>();
 
-/** Notes of an event that it was upcast, and from what. Called by the codec alone. */
+/** Notes the form of an upcast event. Called by the codec only. */
 export function remember(event: NewEvent, form: StoredForm): void {
   older.set(event, form);
 }
 
-/** Type, version and data of an event as a log keeps them. */
+/** Type, version and data in which an event is written or exported: an upcast event keeps its old form. */
 export function storedForm(event: NewEvent): StoredForm {
   if (event.type === "unknown") return event.data;
   const { type, data } = event;
   return older.get(event) ?? { type, version: eventVersions[type] ?? 1, data };
 }
 
-/** Of events that are read in another form than they lie in the log: their content is encrypted there. */
+/** The logged form of events whose content is encrypted in the log. */
 const sealed = new WeakMap<NewEvent, StoredForm>();
 
-/** Notes of an event in what form the log has it. Called by the encryption alone. */
+/** Notes the logged form of a decrypted event. Called by the encryption only. */
 export function rememberEncrypted(event: NewEvent, form: StoredForm): void {
   sealed.set(event, form);
 }
 
-/** Type, version and data of an event as they lie in its log: what a hash chain is made over. */
+/** Type, version and data of an event in its log: the hash chain covers these. */
 export function loggedForm(event: NewEvent): StoredForm {
   return sealed.get(event) ?? storedForm(event);
 }
 
-/** Whether an event lies in its log in another form than it is read in. */
 export function isEncryptedInLog(event: NewEvent): boolean {
   return sealed.has(event);
 }

@@ -1,6 +1,6 @@
 /**
- * `tool.*`: what became of each call that is ours to run. A call is known by (step, call id),
- * since providers use the same call id again in later steps.
+ * `tool.*`: the life of each call to our own tools. Calls are keyed by (step, call id), since providers
+ * use call ids again in later steps.
  */
 
 import type { ToolResultOutput } from "@ai-sdk/provider-utils";
@@ -14,8 +14,8 @@ interface CallKey {
 }
 
 /**
- * A tool's answer in the form that the model is given, with binary content as base64 or as a reference
- * to a blob, beside which `blob` says what is known of it; a file that lies with a provider by its name there.
+ * A tool's output in the form that the model gets. Binary content is base64 or a reference to a blob,
+ * with `blob` as its measures; an uploaded file has its names by provider.
  */
 export type ModelOutput = ToolResultOutput;
 
@@ -24,7 +24,7 @@ export interface ToolFamily {
   "tool.approval-answered": CallKey & {
     readonly approved: boolean;
     readonly reason?: string;
-    /** The answer holds for every later call of this tool in the session. */
+    /** The answer also applies to all later calls of this tool in the session. */
     readonly always?: boolean;
     /** Who answered. */
     readonly by?: string;
@@ -33,26 +33,26 @@ export interface ToolFamily {
   "tool.started": CallKey & {
     readonly toolName: string;
     readonly attempt: number;
-    /** The same for every attempt at this call: a tool can use it to act only once. */
+    /** The same for every attempt at this call: an idempotency key for the tool. */
     readonly effectId: string;
   };
   "tool.progressed": CallKey & { readonly output: JsonValue };
   "tool.succeeded": CallKey & {
     readonly output: JsonValue;
-    /** What the model is given. Absent where it is the output itself, as text or as JSON. */
+    /** The output for the model. Default: `output` as text or as JSON. */
     readonly modelOutput?: ModelOutput;
   };
   "tool.failed": CallKey & {
     readonly error: StoredError;
-    /** What the model is given. Absent where it is the error's message. */
+    /** The output for the model. Default: the error's message. */
     readonly modelOutput?: ModelOutput;
   };
   "tool.denied": CallKey & { readonly reason?: string };
-  /** Never started. */
+  /** The tool was never started. */
   "tool.skipped": CallKey & {
     readonly reason: "cancelled" | "recovered" | "interrupted" | "timed-out";
   };
-  /** Started, and nobody saw how it ended. */
+  /** The tool was started and its end is not known. */
   "tool.unknown": CallKey & { readonly reason: "cancelled" | "recovered" | "timed-out" };
 }
 
@@ -65,7 +65,7 @@ const outputTypes: ReadonlySet<unknown> = new Set<ModelOutput["type"]>([
   "content",
 ]);
 
-/** The SDK's own shape, made by the SDK's rules when the tool ended: only its kind is checked here. */
+/** Checks the kind of output only: the SDK made it when the tool ended. */
 export const modelOutputSchema: z.ZodType<ModelOutput> = z.custom<ModelOutput>(isModelOutput);
 
 function isModelOutput(value: unknown): boolean {
@@ -77,8 +77,8 @@ function isModelOutput(value: unknown): boolean {
 const key = { step: z.int().positive(), callId: z.string() };
 
 /**
- * Whether data is surely what the schema of `tool.succeeded` takes, looked at by hand: opening a long
- * session reads hundreds of them, and the schema, which has not run before, takes 25 µs for each.
+ * Whether the schema of `tool.succeeded` would accept data, checked by hand: opening a long session
+ * reads hundreds of these events, and the cold schema takes 25 µs for each.
  */
 export function isSuccess(data: JsonValue): boolean {
   if (typeof data !== "object" || data === null || !("output" in data)) return false;

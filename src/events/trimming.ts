@@ -1,35 +1,33 @@
 /**
- * What is left of the events of old steps when boundaries or reasoning are dropped: as many events,
- * of the same types and at the same positions. Pure; the log writes it, and tests hold it against
- * what was before.
+ * Removes delta boundaries or reasoning from the events of old steps. Number, types and positions of
+ * the events stay. Called by the log, which stores the result, and by `verify`. Pure.
  */
 
 import { type NewEvent, type SessionEvent, isDelta, type DeltaType } from "./catalogue.ts";
 import type { ProviderMetadata } from "./json.ts";
 import type { PositionRange, SessionFamily } from "./session-events.ts";
 
-/** What is dropped, and of which positions. */
+/** The content to remove, and the positions. */
 export type TrimRule = Pick<SessionFamily["session.thinned"], "drop" | "spans">;
 
 type Delta = SessionEvent<DeltaType>;
 
 /**
- * Whether an event stays as it is whatever is dropped, and everything before it says at its position
- * what it said: no delta gives its text to one on the other side of it.
+ * Whether an event bounds trimming: it never changes, and no text moves across it. The folds at its
+ * position stay as they were.
  */
 export function isLandmark({ type }: NewEvent): boolean {
   return !type.startsWith("part.");
 }
 
-/** Whether a position lies in one of the ranges. */
 export function isIn(spans: readonly PositionRange[], position: number): boolean {
   return spans.some(({ from, to }) => from <= position && position <= to);
 }
 
 /**
- * The events as the rules leave them. What does not change is the same object; doing it again changes nothing.
- * @param events - In order, of a stretch without a gap that begins and ends at a landmark.
- * @param isCut - Whether a fork branches off behind a position: what it shares says there what it said.
+ * The events after trimming. Unchanged events are the same objects; trimming again changes nothing.
+ * @param events - In order, without a gap; the first and the last are landmarks.
+ * @param isCut - Whether a fork shares the events up to a position: no text moves across it either.
  */
 export function trimmed(
   events: readonly SessionEvent[],
@@ -50,7 +48,7 @@ function withoutReasoning(
   spans: readonly PositionRange[],
 ): readonly SessionEvent[] {
   if (spans.length === 0) return events;
-  /** Blocks whose beginning has been seen. */
+  /** Blocks that began. */
   const begun = new Set<string>();
   const left: SessionEvent[] = [];
   for (const event of events) {
@@ -92,11 +90,11 @@ function withoutThought(
   }
 }
 
-/** Deltas of a block whose text the first of them takes. */
+/** Deltas of one block, joined into the first of them. */
 interface Joined {
   readonly first: number;
   text: string;
-  /** The newest of theirs, as in the history. */
+  /** The newest metadata, as in the history. */
   metadata: ProviderMetadata | undefined;
 }
 
@@ -134,7 +132,7 @@ function withoutBoundaries(
   return left;
 }
 
-/** The block that an event belongs to, by kind and id. */
+/** The block of an event, by kind and id. */
 function blockOf({ type, data }: SessionEvent): string | undefined {
   switch (type) {
     case "part.text-start":
@@ -154,13 +152,13 @@ function blockOf({ type, data }: SessionEvent): string | undefined {
   }
 }
 
-/** Whether nothing is known of it but what can be joined: no id of its own, no mark, nothing of a later release. */
+/** Whether a delta has nothing but text and metadata, which can be joined. */
 function isBare({ id, data }: Delta): boolean {
   const known = data.providerMetadata === undefined ? 2 : 3;
   return id === undefined && Object.keys(data).length === known;
 }
 
-/** Whether it is a delta without a text, and without anything else. */
+/** Whether an event is a delta with an empty text and no other data. */
 export function saysNothing(event: SessionEvent): boolean {
   return isDelta(event) && isPlain(event) && textOf(event) === "";
 }
@@ -182,7 +180,7 @@ function withAll(event: Delta, { text, metadata }: Joined): Delta {
     : { ...event, data: { id, text, ...more } };
 }
 
-/** A delta that says nothing, at the time of the one before it where that is of its block. */
+/** The delta without text, at the time of the previous delta of its block. */
 function emptied(event: Delta, before: SessionEvent | undefined): Delta {
   const isNext = before !== undefined && isDelta(before) && blockOf(before) === blockOf(event);
   const at = isNext ? before.time : event.time;

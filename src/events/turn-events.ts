@@ -1,4 +1,4 @@
-/** `turn.*`: from the delivery of input until the session is idle again. */
+/** `turn.*`: from the delivery of user input until the session is idle again. */
 
 import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
@@ -13,19 +13,19 @@ export type TurnEndReason =
   | "cancelled"
   | "failed"
   | "interrupted"
-  /** The turn's time was up. */
+  /** The turn reached its time limit. */
   | "timed-out"
-  /** The model did or said the same again and again. */
+  /** The model repeated the same calls or texts. */
   | "repeating";
 
-/** `now` stops what runs; `after-tools` lets the step and its tools come to their end. */
+/** `now` stops the model and the tools; `after-tools` lets the step and its tools finish. */
 export type CancelMode = "now" | "after-tools";
 
-/** What a turn may not have more of. */
+/** The limit that a turn reached. */
 type TurnLimit = "time" | "repetition";
 
 export interface TurnFamily {
-  /** The limit on steps is in the event, so that the machine needs no configuration to replay. */
+  /** The event has the limit on steps, so that the machine replays without settings. */
   "turn.started": { readonly turn: number; readonly maxSteps: number };
   "turn.cancel-requested": {
     readonly turn: number;
@@ -33,7 +33,7 @@ export interface TurnFamily {
     readonly mode?: CancelMode;
     readonly reason?: string;
   };
-  /** With `lastStep`, one more step is granted, in which the model may conclude and call no tools. */
+  /** With `lastStep`, one more step follows, in which the model may conclude but call no tools. */
   "turn.limit-reached": {
     readonly turn: number;
     readonly limit: TurnLimit;

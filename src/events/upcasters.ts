@@ -1,4 +1,4 @@
-/** Brings data of an older schema version to the next one. Stored events are never rewritten. */
+/** Upcasts data of older schema versions when it is read. Stored events are never rewritten. */
 
 import { z } from "zod";
 import { jsonObjectSchema, type JsonValue } from "./json.ts";
@@ -10,7 +10,6 @@ export type Upcasters = Readonly<
 
 const queuedV1 = z.looseObject({ text: z.string() });
 
-/** How data of an earlier version becomes that of the next one, by type and version. */
 export const upcasters: Upcasters = {
   // Version 1 held bare text, before a message could have parts.
   "message.queued": {

@@ -1,8 +1,8 @@
-/** Waiting for a model that may not heed its abort signal: when the signal aborts, the wait is over. */
+/** Waits that end when a signal aborts, even if the awaited model or tool ignores the signal. */
 
 /**
- * The promise's value, or a rejection with the signal's reason as soon as it aborts. What comes too
- * late is released.
+ * The promise's value, or a rejection with the signal's reason as soon as it aborts. `release` gets a
+ * value that comes later.
  */
 export async function unlessAborted<Value>(
   promise: PromiseLike<Value>,
@@ -12,13 +12,13 @@ export async function unlessAborted<Value>(
   const aborted = Promise.withResolvers<never>();
   using _ = onAbort(signal, () => {
     aborted.reject(signal.reason);
-    // What fails too late has nothing to release, and nobody to tell.
+    // A late failure has nothing to release.
     promise.then(release, () => {});
   });
   return await Promise.race([promise, aborted.promise]);
 }
 
-/** The stream's parts; none come any more once the signal aborts. Costs nothing for each part. */
+/** The stream's parts until the signal aborts. No cost for each part. */
 export function untilAborted<Part>(
   stream: AsyncIterable<Part>,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export function untilAborted<Part>(
     try {
       await iterator.return?.();
     } catch (error) {
-      // A stream that fails while it is being closed has nothing more to say that would be kept.
+      // The failure of a stream that is being closed does not matter.
       void error;
     }
   };
@@ -43,7 +43,7 @@ export function defer(release: () => void): Disposable {
   return { [Symbol.dispose]: release };
 }
 
-/** Tells of a signal's abort, at once when it was aborted before; not any more once it is disposed of. */
+/** Calls `tell` when the signal aborts, or at once if it did; not after it was disposed of. */
 export function onAbort(signal: AbortSignal, tell: () => void): Disposable {
   if (signal.aborted) tell();
   else signal.addEventListener("abort", tell, { once: true });

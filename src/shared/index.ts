@@ -1,4 +1,4 @@
-/** Small helpers that several modules need and no library has: JSON, timers, aborts. */
+/** Small helpers of several modules that no library offers: JSON, timers, abort signals. */
 
 export { unlessAborted, untilAborted, defer, onAbort } from "./abort.ts";
 export { withFullStop } from "./full-stop.ts";

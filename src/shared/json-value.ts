@@ -1,6 +1,6 @@
 /**
- * Brings whatever a tool, a provider or an error holds into JSON, so that the log can keep it. A value
- * may throw when it is read: {@link toJson} says so with a typed error, {@link toStoredError} never throws.
+ * Converts values of tools, providers and errors to JSON for the log. Reading such a value may throw:
+ * {@link toJson} then throws a typed error, {@link toStoredError} never throws.
  */
 
 import { serializeError } from "serialize-error";
@@ -17,14 +17,14 @@ import {
 } from "../events/index.ts";
 import { plainJson } from "./plain-json.ts";
 
-// Property order is content to whoever reads a log; cycles and big integers must not throw.
+// The order of properties stays; cycles and big integers must not throw.
 const stringify = configure({ deterministic: false, bigint: false, circularValue: "[Circular]" });
 
 /**
- * The value as JSON would carry it: dates as text, `undefined` left out (alone: `null`),
- * big integers as decimal text, cycles as `"[Circular]"`.
- * @throws TurnlogError `INVALID_INPUT` for a value that throws when it is read, that is nested more than
- * {@link MOST_LEVELS} levels deep, or whose JSON is longer than a text can be
+ * The value as JSON: dates as text, `undefined` left out (alone: `null`), big integers as decimal text,
+ * cycles as `"[Circular]"`.
+ * @throws TurnlogError `INVALID_INPUT` if reading the value throws, it is nested more than
+ * {@link MOST_LEVELS} levels deep, or its JSON is longer than a string can be
  */
 export function toJson(value: unknown): JsonValue {
   if (typeof value === "string") return value;
@@ -51,12 +51,12 @@ function unkept(why: string): TurnlogError {
   return new TurnlogError("INVALID_INPUT", `The value cannot be kept as JSON: ${why}.`);
 }
 
-/** Nearly everything is JSON as it stands; what is not takes the slow way. */
+/** Fast, for nearly all values; the others take {@link stringifySafely}. */
 function stringifyQuickly(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {
-    // A cycle or a big integer; of all else the slow way says what is wrong.
+    // A cycle or a big integer; for other values the slow way throws.
     return undefined;
   }
 }
@@ -67,13 +67,13 @@ function stringifySafely(value: unknown): string | undefined {
   );
 }
 
-// The request that failed is in the log already, as the prompt of its step.
+// The failed request can be rebuilt from the log.
 const omitted = new Set(["requestBodyValues"]);
-/** Levels that are read of an error: its own form takes some more. */
+/** Levels of an error that are read; the form of a stored error adds some. */
 const ERROR_LEVELS = MOST_LEVELS - 10;
-/** Errors of a chain of causes that are kept. */
+/** The most causes of a chain that are stored. */
 const MOST_CAUSES = 20;
-/** Characters of a message and of a stack that are kept. */
+/** The most characters of a message and of a stack that are stored. */
 const MESSAGE_CHARACTERS = 100_000;
 
 function withoutRequests(value: JsonValue): JsonValue {
@@ -87,8 +87,8 @@ function withoutRequests(value: JsonValue): JsonValue {
 }
 
 /**
- * An error as it is stored: own fields and the chain of causes included. Anything thrown will do. Of an
- * error that throws when it is read, what can be read is kept; this function itself never throws.
+ * Any thrown value as a stored error, with own fields and the chain of causes. If reading it throws,
+ * the readable fields are stored. Never throws.
  */
 export function toStoredError(error: unknown): StoredError {
   try {
@@ -102,7 +102,7 @@ export function toStoredError(error: unknown): StoredError {
   }
 }
 
-/** The error itself; in the place of one that throws when it is read, one that says what can be read of it. */
+/** The error itself, or a plain error with its readable fields if reading it throws. */
 export function readableError(error: unknown): unknown {
   try {
     storedError(error);
@@ -123,7 +123,7 @@ function storedError(error: unknown): StoredError {
     {
       ...fields,
       name: typeof fields["name"] === "string" ? fields["name"] : "Error",
-      // Of an object that is no error, its content says more than "[object Object]".
+      // For an object that is not an error: more useful than "[object Object]".
       message: typeof fields["message"] === "string" ? fields["message"] : JSON.stringify(fields),
     },
     MOST_CAUSES,
@@ -151,7 +151,7 @@ function cutText(text: string): string {
   return `${text.slice(0, MESSAGE_CHARACTERS)}\n[${left} of ${text.length} characters left out.]`;
 }
 
-/** A text of a value that may throw when it is read. */
+/** A field of a value whose getters may throw. */
 function readText(value: unknown, key: "name" | "message"): string | undefined {
   try {
     const text: unknown = Reflect.get(Object(value), key);

@@ -1,16 +1,16 @@
-/** The prompt as a tool is shown it, by the AI SDK's rules: a copy of its own, made when it is looked at. */
+/** The prompt's messages for a tool's callback, as the AI SDK passes them: a copy, made on first access. */
 
 import type { ModelMessage } from "ai";
 import { ownCopy } from "../events/index.ts";
 
-/** Options of a tool's callback with the messages of the prompt. Most tools never look at them. */
+/** Adds the messages to the options of a callback. Most tools never read them. */
 export function withMessages<Options extends object>(
   options: Options,
   messages: readonly ModelMessage[],
 ): Options & { messages: ModelMessage[] } {
   let own: ModelMessage[] | undefined;
   return Object.defineProperty(
-    // The property follows at once.
+    // The property is defined here.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     options as Options & { messages: ModelMessage[] },
     "messages",

@@ -1,40 +1,40 @@
-/** The waits of a session: for how long, and for what. Whoever runs a session may count them otherwise. */
+/** The waits of a session. A program may pass its own timer, for instance for tests. */
 
 import { defer, onAbort } from "./abort.ts";
 
-/** What a wait is for. */
+/** The reason for a wait. */
 export type Wait =
-  /** The time of a turn (`timeLimits.turnMs`), or of the step that is granted after it. */
+  /** The time limit of a turn (`timeLimits.turnMs`), or of the last step after it. */
   | { readonly kind: "turn" }
-  /** Between two attempts at a model call, or at the call that writes a summary. */
+  /** Between two attempts at a model call, or at a call for a summary. */
   | { readonly kind: "retry" | "summary-retry" }
-  /** For the model, until one of its `timeLimits` is passed. */
+  /** One of the `timeLimits` of a model call. */
   | { readonly kind: "model"; readonly limit: ModelLimit }
-  /** For the answer of a `TokenCounter`. */
+  /** For a `TokenCounter`. */
   | { readonly kind: "count" }
-  /** For a tool, until it is told to stop. */
+  /** For a tool, until it is stopped. */
   | { readonly kind: "tool"; readonly callId: string }
-  /** For a tool that was told to stop. */
+  /** For a tool that was stopped. */
   | { readonly kind: "grace"; readonly callId: string };
 
-/** What of a model call was waited for. */
+/** The awaited part of a model call. */
 export type ModelLimit = "the first token" | "the next token" | "the whole call";
 
 /**
- * Calls `due` once after so many milliseconds, unless it is disposed of before. They may be more than
- * `setTimeout` can count (2^31 - 1), and `Infinity`: then `due` is never called.
+ * Calls `due` once after the given milliseconds, unless it is disposed of before. May be longer than
+ * `setTimeout` allows (2^31 - 1), or `Infinity`: then `due` is never called.
  */
 export type Timer = (milliseconds: number, due: () => void, wait: Wait) => Disposable;
 
-/** Milliseconds between telling a tool to stop and leaving it behind, where nothing else is said. */
+/** Default milliseconds between stopping a tool and no longer waiting for it. */
 export const DEFAULT_GRACE_MS: number = 1000;
 
-/** The most milliseconds that Node counts at once; it ends a longer wait after one. */
+/** The longest timeout of Node, in milliseconds; it ends a longer one after 1 ms. */
 export const LONGEST_TIMEOUT_MS: number = 2 ** 31 - 1;
 
 export const systemTimer: Timer = (milliseconds, due) => after(milliseconds, due);
 
-/** As `setTimeout`, of any length. @param holds - Whether the process stays for it. Default true. */
+/** As `setTimeout`, of any length. @param holds - Whether it keeps the process alive. Default true. */
 export function after(milliseconds: number, due: () => void, holds: boolean = true): Disposable {
   if (milliseconds === Number.POSITIVE_INFINITY) return defer(() => {});
   let timer: NodeJS.Timeout;
@@ -54,7 +54,7 @@ export function after(milliseconds: number, due: () => void, holds: boolean = tr
   });
 }
 
-/** Resolves when the time is up, with true; with false as soon as the signal aborts. */
+/** Resolves with true when the time is up, with false as soon as the signal aborts. */
 export async function waited(
   timer: Timer,
   milliseconds: number,

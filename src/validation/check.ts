@@ -1,13 +1,13 @@
 /**
- * Checks what a program hands over, before anything is done with it. Types do not bind a caller
- * without types, and do not know NaN. What fits is handed on as it was given.
+ * Checks the arguments of a public function before anything is done: callers may use plain JavaScript,
+ * and types do not exclude NaN. It only checks: valid arguments are used as they are.
  */
 
 import { z } from "zod";
 import { TurnlogError } from "../events/index.ts";
 import { closestMatch } from "leven";
 
-/** What the checked value belongs to. */
+/** What the error says about the value. */
 interface InputPlace {
   /** The name of the parameter. */
   readonly name?: string;
@@ -15,9 +15,9 @@ interface InputPlace {
 }
 
 /**
- * @param who The function that was called, such as `createRuntime`.
- * @throws TurnlogError `INVALID_INPUT`. The message names the first option that does not fit, `details.option`
- * has its path, and `details.nearest` the name that was probably meant.
+ * @param who The called function, for instance `createRuntime`.
+ * @throws TurnlogError `INVALID_INPUT`. The message names the first wrong option, `details.option` has
+ * its path, and `details.nearest` the nearest known name.
  */
 export function check(
   schema: z.ZodType,
@@ -29,7 +29,7 @@ export function check(
   try {
     ({ error } = schema.safeParse(given));
   } catch {
-    // A getter or a proxy of the caller threw, and its error may do so too.
+    // A getter or a proxy threw; reading its error may throw too.
     const option = name ?? "what it is given";
     throw new TurnlogError(
       "INVALID_INPUT",
@@ -92,7 +92,7 @@ function valueAt(given: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** Enough to recognise the value. The content of an object may be secret. */
+/** Enough to recognise the value. Objects are not shown: they may contain secrets. */
 function shown(value: unknown): string {
   switch (typeof value) {
     case "string":
@@ -107,7 +107,7 @@ function shown(value: unknown): string {
   }
 }
 
-/** The nearest of `names`; undefined if none of them is near. */
+/** The nearest of `names`; undefined if no name is near. */
 export function nearestName(unknown: string, names: readonly string[]): string | undefined {
   const written = plain(unknown);
   const known = new Map(names.map((name) => [plain(name), name]));
@@ -116,12 +116,12 @@ export function nearestName(unknown: string, names: readonly string[]): string |
   return near === undefined ? containing(written, known) : known.get(near);
 }
 
-/** `max_steps` and `maxsteps` are the same name to who writes them. */
+/** `max_steps` and `maxSteps` count as the same name. */
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
-/** `timeout` was meant to be `timeoutMs`: one name is a part of the other. */
+/** One name is part of the other, as `timeout` and `timeoutMs`. */
 function containing(written: string, known: ReadonlyMap<string, string>): string | undefined {
   if (written.length < 3) return undefined;
   for (const [name, as] of known) {

@@ -1,4 +1,4 @@
-/** Checks what users pass in: options, ids, positions. Names the field and the nearest right name. */
+/** Checks the arguments of programs. Errors name the field and the nearest known name. */
 
 export { check, nearestName } from "./check.ts";
 export {

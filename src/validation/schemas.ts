@@ -1,12 +1,12 @@
 /**
- * Schemas of single options. The message of each follows "must be". They only check: what is given may
- * be an instance of any class, and is handed on as it is.
+ * Schemas of single options. Each message follows the words "must be". They only check: a value may be
+ * an instance of any class and is used as it is.
  */
 
 import { z } from "zod";
 import { byId } from "../events/index.ts";
 
-/** A shape that is told by one question. */
+/** A schema of one condition. */
 export function thing<Value = unknown>(
   words: string,
   fits: (value: unknown) => boolean,
@@ -29,15 +29,15 @@ export const flag: z.ZodType<boolean> = thing(
 );
 export const list: z.ZodType = thing("a list", Array.isArray);
 export const code: z.ZodType = thing("a function", (value) => typeof value === "function");
-/** How many, where none makes no sense. */
+/** A count that may not be 0. */
 export const several: z.ZodType<number> = thing("a whole number from 1 on, or Infinity", (value) =>
   isNumber(value, (n) => n === Infinity || (Number.isSafeInteger(n) && n >= 1)),
 );
-/** How many, also none. */
+/** A count that may be 0. */
 export const many: z.ZodType<number> = thing("a whole number from 0 on, or Infinity", (value) =>
   isNumber(value, (n) => n === Infinity || (Number.isSafeInteger(n) && n >= 0)),
 );
-/** A number with a fraction, without an end: bytes, tokens. */
+/** A number that may have a fraction: bytes, tokens. */
 export const amount: z.ZodType<number> = thing("a number from 0 on, or Infinity", (value) =>
   isNumber(value, (n) => n >= 0),
 );
@@ -48,7 +48,7 @@ export const milliseconds: z.ZodType<number> = thing(
 export const time: z.ZodType<number> = thing("a number of epoch milliseconds", (value) =>
   isNumber(value, Number.isFinite),
 );
-/** Whether a session has it is for the session to say. */
+/** The session checks whether it has the position. */
 export const position: z.ZodType<number> = thing("a position, which is a whole number", (value) =>
   isNumber(value, Number.isSafeInteger),
 );
@@ -58,7 +58,7 @@ export function oneOf<const Value extends string>(...values: readonly Value[]): 
   return z.enum(values, words);
 }
 
-/** The keys that may be left out. */
+/** The optional keys. */
 type OptionalKey<Given> = {
   [Key in keyof Given]-?: object extends Pick<Given, Key> ? Key : never;
 }[keyof Given];
@@ -66,9 +66,9 @@ type Fields<Key extends PropertyKey> = Readonly<Record<Key, z.ZodType>>;
 type RequiredFields<Given> = Fields<Exclude<keyof Given, OptionalKey<Given>>>;
 
 /**
- * An object that has the keys of `Given` and no other key. A key without a value counts as left out.
- * @param settings.hints - What to do instead of giving some unknown keys, by their names.
- * @param settings.ignored - Keys that are not looked at.
+ * An object that has the keys of `Given` and no other key. `undefined` counts as absent.
+ * @param settings.hints - Advice for some unknown keys, by name.
+ * @param settings.ignored - Keys that are not checked.
  */
 export function optionsOf<Given extends object>(
   optional: Fields<OptionalKey<Given>>,
@@ -78,7 +78,7 @@ export function optionsOf<Given extends object>(
   const known = [...Object.keys(optional), ...Object.keys(required)];
   const fields = implementation(required, optional);
   return z.unknown().superRefine((value, context) => {
-    // First of all: an unknown key is often the reason why a required one is missing.
+    // First, since a misspelt key is often why a required one is missing.
     for (const [key, given] of enumerable(value)) {
       if (given === undefined || known.includes(key) || ignored?.test(key) === true) continue;
       const params = { unknown: key, known, hint: byId(hints, key) } satisfies UnknownKey;
@@ -88,13 +88,13 @@ export function optionsOf<Given extends object>(
   });
 }
 
-/** What becomes of keys that an object does not have. */
+/** How unknown keys are reported. */
 interface UnknownKeys {
   readonly hints?: Readonly<Record<string, string>>;
   readonly ignored?: RegExp;
 }
 
-/** What an issue says of a key that an object does not have. */
+/** The parameters of an issue about an unknown key. */
 interface UnknownKey {
   readonly unknown: string;
   readonly known: readonly string[];
@@ -109,13 +109,13 @@ function enumerable(value: unknown): readonly (readonly [string, unknown])[] {
   return found;
 }
 
-/** An object of the caller's own making: what is asked of it, whatever else it has. */
+/** An object of the caller with the required members; other members are allowed. */
 export function implementation(required: Fields<string>, optional: Fields<string> = {}): z.ZodType {
   const fields = Object.entries(optional).map(([key, field]) => [key, field.optional()]);
   return z.looseObject({ ...Object.fromEntries(fields), ...required }, "an object");
 }
 
-/** Any names, all with the same shape. */
+/** A record whose values all have the same shape. */
 export function named(shape: z.ZodType): z.ZodType {
   return z.looseObject({}, "an object").superRefine((value, context) => {
     for (const [key, one] of Object.entries(value)) {
@@ -124,7 +124,7 @@ export function named(shape: z.ZodType): z.ZodType {
   });
 }
 
-/** Switched off, or set up. */
+/** `false`, or the options. */
 export function off(shape: z.ZodType): z.ZodType {
   return z.unknown().superRefine((value, context) => {
     if (value !== false) report(shape, value, context, [], ", or false");
