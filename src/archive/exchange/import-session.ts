@@ -5,7 +5,7 @@ import { check, code, flag, implementation, name, optionsOf } from "../../valida
 import {
   asEncrypted,
   isEncrypted,
-  openedEvent,
+  decryptedEvent,
   type EncryptedLog,
   type LogWithBlobs,
 } from "../../store/encryption/index.ts";
@@ -143,7 +143,7 @@ async function checkLines(
     if (event.type === "blob.stored") blobs.push(event);
     onEvent(event);
     // What is encrypted is checked as if it had been redacted.
-    const told = isOpen ? event : (openedEvent(event, undefined) ?? event);
+    const told = isOpen ? event : (decryptedEvent(event, undefined) ?? event);
     if (verify) assertLawful(session, inspection.check(told));
   }
   if (header === undefined) throw invalid(session, "it is empty");
@@ -336,7 +336,7 @@ async function assertOpens(
   events: readonly SessionEvent[],
 ): Promise<void> {
   try {
-    await log?.assertOpens(session, events);
+    await log?.assertDecryptable(session, events);
   } catch (error) {
     if (!TurnlogError.isInstance(error) || error.code !== "KEY_WRONG") throw error;
     const { position } = error;

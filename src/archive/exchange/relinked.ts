@@ -33,7 +33,7 @@ export function relinkedPlain(log: EventLog): Relinking {
 
 /** For events that are to be appended to a log as a session of their own. */
 export async function relinkedFor(log: EventLog, session: string): Promise<Relinking> {
-  const seal = await asEncrypted(log)?.sealer(session);
+  const seal = await asEncrypted(log)?.encryptor(session);
   if (seal === undefined) return (event) => event;
   const chain = new HashChain();
   return (event) => {

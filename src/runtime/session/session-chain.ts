@@ -65,5 +65,5 @@ export async function openChain(
   }
   const chain = new HashChain();
   for await (const event of log.read(session, { from, to: position })) chain.take(event);
-  return new SessionChain(chain, await asEncrypted(log)?.sealer(session));
+  return new SessionChain(chain, await asEncrypted(log)?.encryptor(session));
 }

@@ -6,7 +6,7 @@
 import type { HeldBlob } from "../../events/index.ts";
 
 /** A collection, and the blobs that it must not remove. */
-export interface Spared extends Disposable {
+export interface BlobCollection extends Disposable {
   /** Runs a removal, unless the blob is held. A later put of the blob waits for it. */
   remove(sha256: string, removal: () => Promise<void>): Promise<boolean>;
 }
@@ -28,8 +28,8 @@ export class BlobHolds {
     readonly sha256: string;
     readonly bytes: number;
   }): Promise<HeldBlob> {
-    const hold = this.named([sha256]);
-    await this.removalOf(sha256);
+    const hold = this.holdNamed([sha256]);
+    await this.afterRemoval(sha256);
     return {
       sha256,
       bytes,
@@ -40,7 +40,7 @@ export class BlobHolds {
   }
 
   /** Holds blobs by digest, present or not. Does not wait for removals. */
-  named(digests: Iterable<string>): Disposable {
+  holdNamed(digests: Iterable<string>): Disposable {
     const held = [...new Set(digests)];
     for (const sha256 of held) {
       this.#held.set(sha256, (this.#held.get(sha256) ?? 0) + 1);
@@ -58,12 +58,12 @@ export class BlobHolds {
   }
 
   /** Resolves when no removal of the blob is under way. */
-  async removalOf(sha256: string): Promise<void> {
+  async afterRemoval(sha256: string): Promise<void> {
     await this.#leaving.get(sha256);
   }
 
   /** Prevents all removals until it is disposed. */
-  all(): Disposable {
+  holdAll(): Disposable {
     this.#copies += 1;
     let isHeld = true;
     return {
@@ -75,7 +75,7 @@ export class BlobHolds {
   }
 
   /** Begins a collection. It spares every blob that is held now or later. */
-  collection(): Spared {
+  collection(): BlobCollection {
     const spared = new Set(this.#held.keys());
     this.#collections.add(spared);
     return {

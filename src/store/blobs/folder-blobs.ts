@@ -96,7 +96,7 @@ class FolderBlobs implements BlobStore {
 
   async has(sha256: string): Promise<boolean> {
     assertDigest(sha256);
-    await this.#holds.removalOf(sha256);
+    await this.#holds.afterRemoval(sha256);
     return (await this.#sizeOf(sha256)) !== undefined;
   }
 
@@ -138,7 +138,7 @@ class FolderBlobs implements BlobStore {
   }
 
   hold(among?: Iterable<string>): Disposable {
-    return among === undefined ? this.#holds.all() : this.#holds.named(among);
+    return among === undefined ? this.#holds.holdAll() : this.#holds.holdNamed(among);
   }
 
   /** Holds a blob that exists already, if all its bytes are given: nothing is written then. */

@@ -72,7 +72,7 @@ export function memoryBlobs(): BlobStore {
       return { removed, bytes };
     },
 
-    hold: (among) => (among === undefined ? holds.all() : holds.named(among)),
+    hold: (among) => (among === undefined ? holds.holdAll() : holds.holdNamed(among)),
   };
 }
 

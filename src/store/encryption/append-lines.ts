@@ -16,7 +16,7 @@ import {
   type ExpectedRevision,
 } from "../../events/index.ts";
 import type { KeyRing } from "./key-ring.ts";
-import { inForm } from "./encrypted-event.ts";
+import { withForm } from "./encrypted-event.ts";
 import type { EventEncryption } from "./event-encryption.ts";
 import type { SessionKey } from "./session-key.ts";
 
@@ -120,7 +120,7 @@ export class AppendLines {
   }
 
   /** Waits for the appends in a session's line. */
-  async turn(session: string): Promise<void> {
+  async waitFor(session: string): Promise<void> {
     await this.#lines.get(session)?.end;
   }
 
@@ -175,7 +175,7 @@ export class AppendLines {
       const position = at + 1 + index;
       assertAppendable(key.session, position, event, options);
       try {
-        return inForm(event, this.#encryption.formOf(key, position, event));
+        return withForm(event, this.#encryption.formOf(key, position, event));
       } catch (error) {
         if (TurnlogError.isInstance(error)) throw error;
         throw notJson(key.session, position, event, error);

@@ -6,32 +6,32 @@
 import type { SessionEvent, EventLog } from "../../events/index.ts";
 import { keyMissing, keyWrong } from "./key-errors.ts";
 import { withoutKey, type KeyRing, type KeyStretch } from "./key-ring.ts";
-import { isEncrypted, openedEvent } from "./encrypted-event.ts";
+import { isEncrypted, decryptedEvent } from "./encrypted-event.ts";
 
 /** What to do with an encrypted event without a key. */
 export type WithoutKey = "refuse" | "redact";
 
-export interface OpeningOptions {
+export interface DecryptOptions {
   readonly log: EventLog;
   readonly ring: KeyRing | undefined;
   readonly withoutKey: WithoutKey;
 }
 
 /** Decrypts the events of one read. It keeps the keys that it has found. */
-export class Opener {
-  readonly #options: OpeningOptions;
+export class EventDecrypter {
+  readonly #options: DecryptOptions;
   readonly #stretches = new Map<string, KeyStretch>();
 
-  constructor(options: OpeningOptions) {
+  constructor(options: DecryptOptions) {
     this.#options = options;
   }
 
   /** @throws TurnlogError `KEY_MISSING`, `KEY_WRONG`, `SESSION_DELETED` */
-  open(session: string, event: SessionEvent): SessionEvent | Promise<SessionEvent> {
+  decrypt(session: string, event: SessionEvent): SessionEvent | Promise<SessionEvent> {
     if (!isEncrypted(event)) return event;
     const known = this.#stretches.get(session);
     if (known !== undefined && known.from <= event.position && event.position <= known.to)
-      return openWith(known, session, event);
+      return decryptWith(known, session, event);
     return this.#look(session, event);
   }
 
@@ -40,16 +40,16 @@ export class Opener {
     const stretch = await ring?.stretch(session, event.position);
     if (stretch !== undefined) {
       this.#stretches.set(session, stretch);
-      return openWith(stretch, session, event);
+      return decryptWith(stretch, session, event);
     }
-    if (policy === "redact") return openedEvent(event, undefined) ?? event;
+    if (policy === "redact") return decryptedEvent(event, undefined) ?? event;
     if (ring === undefined) throw keyMissing(session, event.position);
     throw await withoutKey(log, session, event.position);
   }
 }
 
-function openWith({ key }: KeyStretch, session: string, event: SessionEvent): SessionEvent {
-  const opened = openedEvent(event, key.contentKey(event.position));
+function decryptWith({ key }: KeyStretch, session: string, event: SessionEvent): SessionEvent {
+  const opened = decryptedEvent(event, key.contentKey(event.position));
   if (opened !== undefined) return opened;
   const whose = key.session === session ? "" : `, which wrote it for ${session}`;
   throw keyWrong(

@@ -20,7 +20,7 @@ export function encryptedContent(key: Buffer, kind: string, content: Buffer): st
 }
 
 /** The content; undefined if the key is wrong or the text was changed. */
-export function openedContent(key: Buffer, kind: string, sealed: string): Buffer | undefined {
+export function decryptedContent(key: Buffer, kind: string, sealed: string): Buffer | undefined {
   const bytes = Buffer.from(sealed, "base64url");
   if (bytes.length < VECTOR_BYTES) return undefined;
   const { cipher, mac } = keysOf(key);

@@ -18,12 +18,12 @@ import {
   REDACTED_FIELD,
 } from "../../events/index.ts";
 import { ruleOf } from "./content-fields.ts";
-import { openedContent, encryptedContent } from "./encrypted-content.ts";
+import { decryptedContent, encryptedContent } from "./encrypted-content.ts";
 
 /** The stored field with the content of an encrypted event. */
-const SEALED = "turnlog.sealed";
+const ENCRYPTED = "turnlog.sealed";
 /** Marks an encrypted delta in its block id: a third field would keep it out of a run. */
-const SEALED_BLOCK = "turnlog.sealed/";
+const ENCRYPTED_BLOCK = "turnlog.sealed/";
 
 /** Begins a text that is no valid UTF-8, as with half a surrogate pair; UTF-8 never begins so. */
 const RAW = 0xff;
@@ -31,9 +31,9 @@ const RAW = 0xff;
 /** Whether the content of an event is encrypted. */
 export function isEncrypted({ type, data }: NewEvent): boolean {
   const id = type.endsWith("-delta") && "id" in data ? data.id : undefined;
-  if (typeof id === "string" && id.startsWith(SEALED_BLOCK)) return true;
+  if (typeof id === "string" && id.startsWith(ENCRYPTED_BLOCK)) return true;
   const said: unknown = type === "unknown" ? data.data : data;
-  return typeof said === "object" && said !== null && SEALED in said;
+  return typeof said === "object" && said !== null && ENCRYPTED in said;
 }
 
 /** Whether an event has content that can be redacted. */
@@ -46,7 +46,7 @@ export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   if (event.type === "unknown") {
     const { type, version, data } = event.data;
     const sealed = encryptedContent(key(), type, Buffer.from(JSON.stringify(data)));
-    return { type, version, data: { [SEALED]: sealed } };
+    return { type, version, data: { [ENCRYPTED]: sealed } };
   }
   const { type } = event;
   const version = eventVersions[type] ?? 1;
@@ -54,7 +54,7 @@ export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   const delta = plainDelta(type, data);
   if (delta !== undefined) {
     const sealed = encryptedContent(key(), type, bytesOf(delta.text));
-    return { type, version, data: { id: SEALED_BLOCK + delta.id, [delta.field]: sealed } };
+    return { type, version, data: { id: ENCRYPTED_BLOCK + delta.id, [delta.field]: sealed } };
   }
   const stored: [string, JsonValue][] = [];
   const content: [string, JsonValue][] = [];
@@ -70,11 +70,11 @@ export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   if (!hasContent) return storedForm(event);
   const said = JSON.stringify(Object.fromEntries(content));
   const sealed = encryptedContent(key(), type, Buffer.from(said));
-  return { type, version, data: Object.fromEntries([...stored, [SEALED, sealed]]) };
+  return { type, version, data: Object.fromEntries([...stored, [ENCRYPTED, sealed]]) };
 }
 
 /** The event in its encrypted form. */
-export function inForm(event: NewEvent, { type, version, data }: StoredForm): NewEvent {
+export function withForm(event: NewEvent, { type, version, data }: StoredForm): NewEvent {
   const said = event.type === "unknown" ? { type, version, data } : data;
   // All required fields are there: structure unchanged, content by the table.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
@@ -82,11 +82,11 @@ export function inForm(event: NewEvent, { type, version, data }: StoredForm): Ne
 }
 
 /** Decrypts an event, or redacts it if its key is gone; undefined if the key is wrong. */
-export function openedEvent(
+export function decryptedEvent(
   event: SessionEvent,
   key: Buffer | undefined,
 ): SessionEvent | undefined {
-  const data = key === undefined ? redactedData(event) : openedData(event, key);
+  const data = key === undefined ? redactedData(event) : decryptedData(event, key);
   if (data === undefined) return undefined;
   const said = event.type === "unknown" ? { ...event.data, data } : data;
   // It was an event of this type before encryption, or is one by the table.
@@ -96,16 +96,16 @@ export function openedEvent(
   return opened;
 }
 
-function openedData(event: SessionEvent, key: Buffer): JsonValue | undefined {
+function decryptedData(event: SessionEvent, key: Buffer): JsonValue | undefined {
   const { type, data } = storedForm(event);
   const fields = jsonObjectSchema.parse(data);
   const delta = encryptedDelta(type, fields);
   if (delta !== undefined) {
-    const content = openedContent(key, type, delta.text);
+    const content = decryptedContent(key, type, delta.text);
     return content && { id: delta.id, [delta.field]: textOf(content) };
   }
-  const sealed = fields[SEALED];
-  const content = typeof sealed === "string" ? openedContent(key, type, sealed) : undefined;
+  const sealed = fields[ENCRYPTED];
+  const content = typeof sealed === "string" ? decryptedContent(key, type, sealed) : undefined;
   if (content === undefined) return undefined;
   const said = jsonSchema.parse(JSON.parse(content.toString()));
   if (event.type === "unknown") return said;
@@ -123,7 +123,7 @@ function redactedData(event: SessionEvent): JsonValue {
   const delta = encryptedDelta(type, fields);
   // The block is marked as redacted once, not each of its deltas.
   if (delta !== undefined) return { id: delta.id, [delta.field]: "", [REDACTED_FIELD]: true };
-  const { [SEALED]: _, ...rest } = fields;
+  const { [ENCRYPTED]: _, ...rest } = fields;
   return { ...rest, [REDACTED_FIELD]: true };
 }
 
@@ -143,8 +143,8 @@ function plainDelta(type: string, data: JsonObject): DeltaText | undefined {
 
 function encryptedDelta(type: string, data: JsonObject): DeltaText | undefined {
   const delta = plainDelta(type, data);
-  if (delta === undefined || !delta.id.startsWith(SEALED_BLOCK)) return undefined;
-  return { ...delta, id: delta.id.slice(SEALED_BLOCK.length) };
+  if (delta === undefined || !delta.id.startsWith(ENCRYPTED_BLOCK)) return undefined;
+  return { ...delta, id: delta.id.slice(ENCRYPTED_BLOCK.length) };
 }
 
 function bytesOf(text: string): Buffer {

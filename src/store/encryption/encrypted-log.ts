@@ -45,9 +45,9 @@ export interface EncryptedLog extends EventLog {
    * without a key.
    * @throws TurnlogError `KEY_WRONG`
    */
-  assertOpens(session: string, events: readonly SessionEvent[]): Promise<void>;
+  assertDecryptable(session: string, events: readonly SessionEvent[]): Promise<void>;
   /** Encrypts events before they are appended at their positions, so that their stored form has a digest. */
-  sealer(session: string): Promise<(event: SessionEvent) => void>;
+  encryptor(session: string): Promise<(event: SessionEvent) => void>;
 }
 
 /** A log that may have blobs. */

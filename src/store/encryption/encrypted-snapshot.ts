@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { type Snapshot, jsonSchema, type JsonValue } from "../../events/index.ts";
-import { openedContent, encryptedContent } from "./encrypted-content.ts";
+import { decryptedContent, encryptedContent } from "./encrypted-content.ts";
 
 const encryptedSchema = z.strictObject({ "turnlog.sealed": z.string(), by: z.string() });
 
@@ -22,9 +22,9 @@ export function keyNameOf({ state }: Snapshot): string | undefined {
 }
 
 /** The snapshot as it was saved; undefined if its key is gone. */
-export function openedSnapshot(snapshot: Snapshot, key: Buffer): Snapshot | undefined {
+export function decryptedSnapshot(snapshot: Snapshot, key: Buffer): Snapshot | undefined {
   const sealed = encryptedSchema.parse(snapshot.state)["turnlog.sealed"];
-  const content = openedContent(key, kindOf(snapshot), sealed);
+  const content = decryptedContent(key, kindOf(snapshot), sealed);
   if (content === undefined) return undefined;
   const state: JsonValue = jsonSchema.parse(JSON.parse(content.toString()));
   return { ...snapshot, state };

@@ -30,14 +30,14 @@ import {
 import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
 import { keyMissing } from "./key-errors.ts";
-import { ForksUnderWay } from "./pending-forks.ts";
+import { PendingForks } from "./pending-forks.ts";
 import { assertKeysOutside } from "./keys-outside.ts";
 import { KeyRing } from "./key-ring.ts";
 import { unsavedKeys, type KeyStore } from "./key-store.ts";
 import type { SessionKey } from "./session-key.ts";
-import { mapped, Opener, type OpeningOptions, type WithoutKey } from "./decrypted-events.ts";
-import { inForm } from "./encrypted-event.ts";
-import { openedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
+import { mapped, EventDecrypter, type DecryptOptions, type WithoutKey } from "./decrypted-events.ts";
+import { withForm } from "./encrypted-event.ts";
+import { decryptedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
 import { EventEncryption } from "./event-encryption.ts";
 
 /** The encrypted log, if this log is one. */
@@ -69,10 +69,10 @@ class EncryptingLog implements EncryptedLog {
   readonly stored: EventLog;
   readonly blobs: BlobStore | undefined;
   readonly #ring: KeyRing | undefined;
-  readonly #reading: OpeningOptions;
+  readonly #reading: DecryptOptions;
   readonly #encryption = new EventEncryption();
   readonly #lines: AppendLines | undefined;
-  readonly #forks = new ForksUnderWay();
+  readonly #forks = new PendingForks();
   #closed: Promise<void> | undefined;
 
   constructor(log: LogWithBlobs, keys: KeyStore | undefined, withoutKey: WithoutKey) {
@@ -126,11 +126,11 @@ class EncryptingLog implements EncryptedLog {
     if (lines === undefined || ring === undefined || !isFork)
       return await this.stored.fork(session, events);
     parseSessionId(session);
-    return await this.#forks.making(from.session, lines, () =>
+    return await this.#forks.create(from.session, lines, () =>
       lines.alone(session, async () => {
         const key = await ring.forWriting(session);
         const seal = (event: NewEvent, index: number): NewEvent =>
-          inForm(event, this.#encryption.formOf(key, from.position + 1 + index, event));
+          withForm(event, this.#encryption.formOf(key, from.position + 1 + index, event));
         try {
           for (const [index, event] of rest.entries())
             assertAppendable(session, from.position + 2 + index, event, { origin: "copied" });
@@ -149,16 +149,16 @@ class EncryptingLog implements EncryptedLog {
   }
 
   read(session: string, range: ReadRange = {}): AsyncIterable<SessionEvent> {
-    const opener = new Opener(this.#reading);
-    return mapped(this.stored.read(session, range), (event) => opener.open(session, event));
+    const opener = new EventDecrypter(this.#reading);
+    return mapped(this.stored.read(session, range), (event) => opener.decrypt(session, event));
   }
 
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
-    const opener = new Opener(this.#reading);
+    const opener = new EventDecrypter(this.#reading);
     const events: SessionEvent[] = [];
     // One by one: the first event of a stretch finds the key for all of it.
     for (const event of await this.stored.readAt(session, positions))
-      events.push(await opener.open(session, event));
+      events.push(await opener.decrypt(session, event));
     return events;
   }
 
@@ -166,9 +166,9 @@ class EncryptingLog implements EncryptedLog {
     session: string,
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},
   ): AsyncIterableIterator<SessionEvent> {
-    const opener = new Opener(this.#reading);
+    const opener = new EventDecrypter(this.#reading);
     const events = this.stored.subscribe(session, options);
-    return mapped(events, (event) => opener.open(session, event));
+    return mapped(events, (event) => opener.decrypt(session, event));
   }
 
   readAll(options: { readonly from?: number } = {}): AsyncIterable<GlobalEvent> {
@@ -211,7 +211,7 @@ class EncryptingLog implements EncryptedLog {
     const by = snapshot && keyNameOf(snapshot);
     if (snapshot === undefined || by === undefined) return snapshot;
     const key = await this.#ring?.snapshotKey(session, by);
-    return key && openedSnapshot(snapshot, key);
+    return key && decryptedSnapshot(snapshot, key);
   }
 
   async delete(session: string, options: DeleteOptions = {}): Promise<Deleted> {
@@ -224,7 +224,7 @@ class EncryptingLog implements EncryptedLog {
     }
     parseSessionId(session);
     return await lines.alone(session, () =>
-      this.#forks.leaving(session, async () => {
+      this.#forks.deleteParent(session, async () => {
         try {
           return await ring.erasing(session, async () => {
             if (options.forks === "copy") await this.#leave(ring, session);
@@ -264,10 +264,10 @@ class EncryptingLog implements EncryptedLog {
   ): Promise<Appended> {
     const { session } = key;
     const { ranges } = erasure;
-    key.begin({ position: revision + 1, ranges });
+    key.noteErasing({ position: revision + 1, ranges });
     await ring.save(key);
     const said = { type: "session.redacted", time: at, data: erasure } as const;
-    const sealed = inForm(said, this.#encryption.formOf(key, revision + 1, said));
+    const sealed = withForm(said, this.#encryption.formOf(key, revision + 1, said));
     let appended: Appended;
     try {
       appended = await this.stored.append(session, revision, [sealed], { origin: "recorded" });
@@ -282,12 +282,12 @@ class EncryptingLog implements EncryptedLog {
     await this.#ring?.settled();
   }
 
-  async assertOpens(session: string, events: readonly SessionEvent[]): Promise<void> {
-    const opener = new Opener({ ...this.#reading, withoutKey: "redact" });
-    for (const event of events) await opener.open(session, event);
+  async assertDecryptable(session: string, events: readonly SessionEvent[]): Promise<void> {
+    const opener = new EventDecrypter({ ...this.#reading, withoutKey: "redact" });
+    for (const event of events) await opener.decrypt(session, event);
   }
 
-  async sealer(session: string): Promise<(event: SessionEvent) => void> {
+  async encryptor(session: string): Promise<(event: SessionEvent) => void> {
     const ring = this.#ring;
     if (ring === undefined) return () => {};
     const key = await ring.forWriting(parseSessionId(session));
@@ -310,11 +310,11 @@ class EncryptingLog implements EncryptedLog {
 
   /** Leaves out events of a session that is deleted during the read. */
   #globally(): (global: GlobalEvent) => Promise<GlobalEvent | undefined> {
-    const opener = new Opener(this.#reading);
+    const opener = new EventDecrypter(this.#reading);
     return async (global) => {
       const { session, event } = global;
       try {
-        const opened = opener.open(session, event);
+        const opened = opener.decrypt(session, event);
         if (opened === event) return global;
         return { ...global, event: await opened };
       } catch (error) {
@@ -338,10 +338,10 @@ class EncryptingLog implements EncryptedLog {
   }
 
   async #assertPlain(session: string): Promise<void> {
-    const opener = new Opener({ ...this.#reading, withoutKey: "refuse" });
+    const opener = new EventDecrypter({ ...this.#reading, withoutKey: "refuse" });
     // An unreadable event is no encrypted one, and is deleted as well.
     const events = readableEvents(this.stored, session, {}, () => {});
-    for await (const event of events) await opener.open(session, event);
+    for await (const event of events) await opener.decrypt(session, event);
   }
 
   #assertOpen(): void {

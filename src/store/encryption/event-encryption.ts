@@ -23,7 +23,7 @@ export class EventEncryption {
   formOf(key: SessionKey, position: number, event: NewEvent): StoredForm {
     const made = this.#made.get(event);
     if (made?.session === key.session && made.position === position) return made.form;
-    return encryptedForm(event, () => key.sealingKey(position));
+    return encryptedForm(event, () => key.encryptionKey(position));
   }
 
   /** Encrypts an event before its append at its position, so that its digest can be computed. */

@@ -1,6 +1,6 @@
 /** An event log that encrypts the content of another log, and its keys. */
 
-export { hasContent, isEncrypted, openedEvent } from "./encrypted-event.ts";
+export { hasContent, isEncrypted, decryptedEvent } from "./encrypted-event.ts";
 export type { EncryptedLog, LogWithBlobs } from "./encrypted-log.ts";
 export { asEncrypted, encryptedLog } from "./encrypting-log.ts";
 export { folderKeys } from "./folder-keys.ts";

@@ -100,7 +100,7 @@ export class KeyRing {
   async forWriting(session: string): Promise<SessionKey> {
     const known = await this.of(session);
     if (known !== undefined) return known;
-    if (await this.isSealed(session)) throw keyMissing(session);
+    if (await this.hasEncryptedEvents(session)) throw keyMissing(session);
     const made = SessionKey.create(session);
     await this.save(made);
     this.#loaded.set(session, Promise.resolve(made));
@@ -134,7 +134,7 @@ export class KeyRing {
   }
 
   /** Whether a session owns encrypted events. */
-  async isSealed(session: string): Promise<boolean> {
+  async hasEncryptedEvents(session: string): Promise<boolean> {
     const link = await this.linkOf(session);
     for await (const event of this.#log.read(session, { from: (link?.position ?? 0) + 1 }))
       if (isEncrypted(event)) return true;
@@ -195,7 +195,7 @@ export class KeyRing {
       ({ type, data }) => type === "session.redacted" && isDeepStrictEqual(data.ranges, ranges),
     );
     if (isSaid) return await this.eraseNoted(key);
-    key.forgo();
+    key.cancelErasing();
     await this.save(key);
   }
 

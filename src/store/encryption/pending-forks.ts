@@ -5,17 +5,17 @@
 
 import type { AppendLines } from "./append-lines.ts";
 
-export class ForksUnderWay {
+export class PendingForks {
   readonly #leaving = new Map<string, Promise<unknown>>();
   readonly #making = new Map<string, Set<Promise<unknown>>>();
 
   /** Creates a fork, after the parent's waiting appends and not during its deletion. */
-  async making<Result>(
+  async create<Result>(
     from: string,
     lines: AppendLines,
     make: () => Promise<Result>,
   ): Promise<Result> {
-    await lines.turn(from);
+    await lines.waitFor(from);
     for (let gone = this.#leaving.get(from); gone !== undefined; gone = this.#leaving.get(from))
       await gone;
     const made = make();
@@ -31,7 +31,7 @@ export class ForksUnderWay {
   }
 
   /** Deletes a session, once its forks under way are created. */
-  async leaving<Result>(session: string, act: () => Promise<Result>): Promise<Result> {
+  async deleteParent<Result>(session: string, act: () => Promise<Result>): Promise<Result> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#leaving.set(session, promise);
     try {

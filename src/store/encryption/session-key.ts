@@ -137,7 +137,7 @@ export class SessionKey {
   }
 
   /** The key for a new event. */
-  sealingKey(position: number): Buffer {
+  encryptionKey(position: number): Buffer {
     const key = this.#own.positions.key(position);
     if (key === undefined)
       throw keyWrong(
@@ -149,12 +149,12 @@ export class SessionKey {
   }
 
   /** Notes what to erase. */
-  begin(erasing: Erasing): void {
+  noteErasing(erasing: Erasing): void {
     this.#erasing = erasing;
   }
 
   /** Cancels the noted erasure. */
-  forgo(): void {
+  cancelErasing(): void {
     this.#erasing = undefined;
   }
 

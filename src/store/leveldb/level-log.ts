@@ -48,7 +48,7 @@ import {
   readGlobal,
   ScannedDatabase,
   listSessions,
-  assertWhole,
+  assertPositions,
   Reading,
   SnapshotReader,
   snapshotRow,
@@ -119,7 +119,7 @@ export class LevelLog implements StoreLog {
       checked,
       index: this.#index,
       assertOwned,
-      onWritten: () => this.#following.wake(),
+      onWritten: () => this.#following.notify(),
       onFailed: () => this.#forget(),
     });
     this.#appender = new Appender({
@@ -197,7 +197,7 @@ export class LevelLog implements StoreLog {
   }
 
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
-    return await this.#reading.at(session, positions);
+    return await this.#reading.readAt(session, positions);
   }
 
   subscribe(
@@ -208,7 +208,7 @@ export class LevelLog implements StoreLog {
     check(followSchema, options, "subscribe", { name: "options", session });
     const { from = 1, signal } = options;
     parseSessionId(session);
-    assertWhole(session, [from]);
+    assertPositions(session, [from]);
     return this.#following.session(session, Math.max(from, 1), signal);
   }
 
@@ -230,7 +230,7 @@ export class LevelLog implements StoreLog {
     this.#assertOpen();
     check(followSchema, options, "subscribeAll", { name: "options" });
     const { from = 1, signal } = options;
-    assertWhole("all sessions", [from]);
+    assertPositions("all sessions", [from]);
     return this.#following.all(Math.max(from, 1), signal);
   }
 
@@ -249,9 +249,9 @@ export class LevelLog implements StoreLog {
   async saveSnapshot(session: string, snapshot: Snapshot): Promise<void> {
     this.#assertWritable();
     const { key, row } = snapshotRow(parseSessionId(session), snapshot);
-    let head = this.#heads.staying(session);
-    for (; head === undefined; head = this.#heads.staying(session)) {
-      await this.#heads.settled(session);
+    let head = this.#heads.unlocked(session);
+    for (; head === undefined; head = this.#heads.unlocked(session)) {
+      await this.#heads.whenUnlocked(session);
       this.#assertOpen();
     }
     if (head.isDeleted) throw deletedError(session);

@@ -20,7 +20,7 @@ import {
   type Ownership,
   newStore,
   readStoreFile,
-  isUnused,
+  needsNewLog,
   namesIn,
   type StorePaths,
   isUnfinished,
@@ -33,7 +33,7 @@ export async function openForReading(paths: StorePaths, ownership: Ownership): P
   await removeCopy();
   const store = readStoreFile(paths) ?? newStore;
   const source = { ...paths, log: logToRead(paths) };
-  const isNew = isUnfinished(paths, store) || isUnused(source, store);
+  const isNew = isUnfinished(paths, store) || needsNewLog(source, store);
   try {
     if (isNew) makePrivateFolder(paths.reading);
     else {

@@ -28,11 +28,11 @@ import {
   liveFiles,
   guardLog,
   inheritedGuard,
-  settle,
+  finishInterrupted,
   ownStore,
   type Ownership,
-  claim,
-  disclaim,
+  draftOwner,
+  removeOwner,
   type Durability,
   type JsonDraft,
   FORMAT,
@@ -40,9 +40,9 @@ import {
   readStoreFile,
   writeStoreFile,
   type StoreFile,
-  assertOurs,
-  assertThere,
-  isUnused,
+  assertIsStore,
+  assertExists,
+  needsNewLog,
   storePaths,
   type StorePaths,
   beginLog,
@@ -106,12 +106,12 @@ const schema = optionsOf<OpenLogOptions>(
 export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
   check(schema, options, "openLog");
   const { dir, readOnly = false, durability = "sync", create = !readOnly, takeOver } = options;
-  assertMeant(options);
+  assertEffective(options);
   let ownership: Ownership | undefined;
   try {
     const given = storePaths(dir);
-    assertOurs(given);
-    if (!create) assertThere(given);
+    assertIsStore(given);
+    if (!create) assertExists(given);
     const made = readOnly ? undefined : makePrivateFolder(dir);
     // LevelDB opens files by name all the time: a link that changes later must not lead elsewhere.
     const paths = storePaths(realpathSync.native(dir));
@@ -129,7 +129,7 @@ export async function openLog(options: OpenLogOptions): Promise<StoreLog> {
 }
 
 /** @throws TurnlogError `INVALID_INPUT` for options that have no effect on a read-only store */
-function assertMeant({ readOnly, durability, create }: OpenLogOptions): void {
+function assertEffective({ readOnly, durability, create }: OpenLogOptions): void {
   if (readOnly !== true || (durability === undefined && create === undefined)) return;
   const what = durability === undefined ? "create" : "durability";
   throw new TurnlogError(
@@ -173,9 +173,9 @@ function eraserOf(database: LevelDb): Eraser {
 
 async function openOwned(paths: StorePaths, { durability, above }: Writing): Promise<Opened> {
   // Written to disk while the files are checked, and renamed into place once the log is open.
-  const claimed = claim(paths, durability);
+  const claimed = draftOwner(paths, durability);
   try {
-    await settle(paths);
+    await finishInterrupted(paths);
     return await openClaimed(paths, claimed, above);
   } catch (error) {
     await claimed.discard();
@@ -189,7 +189,7 @@ async function openClaimed(paths: StorePaths, claimed: JsonDraft, above: string)
   let database: LevelDb | undefined;
   let opened: Opened;
   if (isUnfinished(paths, store)) await rm(paths.log, { recursive: true, force: true });
-  const unused = isUnused(paths, store);
+  const unused = needsNewLog(paths, store);
   try {
     if (unused) await beginLog(paths, above);
     else {
@@ -254,7 +254,7 @@ function closer(
         await writeStoreFile(paths, { format: FORMAT, generation, reached: written, tables });
       }
       // The file may belong to another owner by now.
-      if (isHeld) await disclaim(paths);
+      if (isHeld) await removeOwner(paths);
     } catch (error) {
       throw storeFailure(error, paths.dir, "closed");
     } finally {

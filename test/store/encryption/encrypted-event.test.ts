@@ -5,13 +5,13 @@ import { describe, expect, it } from "vitest";
 import { ruleOf } from "../../../src/store/encryption/content-fields.ts";
 import {
   hmac,
-  openedContent,
+  decryptedContent,
   encryptedContent,
 } from "../../../src/store/encryption/encrypted-content.ts";
 import {
-  inForm,
+  withForm,
   isEncrypted,
-  openedEvent,
+  decryptedEvent,
   encryptedForm,
 } from "../../../src/store/encryption/encrypted-event.ts";
 import {
@@ -32,7 +32,7 @@ const place = { session: "s", position: 3 };
 function logged(event: NewEvent): SessionEvent {
   return codec.decode(
     codec.encode(
-      inForm(
+      withForm(
         event,
         encryptedForm(event, () => key),
       ),
@@ -47,7 +47,7 @@ it("is sealed as a legal event of its type, and opened as it was, the order of i
     fc.property(newEvent, (event) => {
       const stored = logged(event);
       expect([stored.type, stored.time, stored.id]).toEqual([event.type, event.time, event.id]);
-      const opened = isEncrypted(stored) ? openedEvent(stored, key) : stored;
+      const opened = isEncrypted(stored) ? decryptedEvent(stored, key) : stored;
       expect(JSON.stringify(opened?.data)).toBe(JSON.stringify(event.data));
     }),
     { numRuns: 1000 },
@@ -73,7 +73,7 @@ it("reads as a legal event when its key is gone, the same in all that is not con
   fc.assert(
     fc.property(sealed, (event) => {
       const stored = logged(event);
-      const read = openedEvent(stored, undefined) ?? stored;
+      const read = decryptedEvent(stored, undefined) ?? stored;
       expect(isRedacted(read)).toBe(true);
       expect(loggedForm(read).data).toEqual(loggedForm(stored).data);
       const row = codec.encode(read, place);
@@ -116,7 +116,7 @@ it("says nothing of its content that is not under the key", () => {
   ];
   for (const event of events) {
     expect(JSON.stringify(logged(event)), event.type).not.toContain(planted);
-    const read = openedEvent(logged(event), undefined);
+    const read = decryptedEvent(logged(event), undefined);
     expect(JSON.stringify(read), event.type).not.toContain(planted);
   }
 });
@@ -125,13 +125,13 @@ it("keeps a field that this release does not know under the key", () => {
   const data = { turn: 1, maxSteps: 2, later: "planted-8" };
   const event: NewEvent = { type: "turn.started", time: 1, data };
   expect(JSON.stringify(logged(event))).not.toContain("planted-8");
-  expect(openedEvent(logged(event), key)?.data).toEqual(data);
+  expect(decryptedEvent(logged(event), key)?.data).toEqual(data);
 });
 
 it("keeps halves of surrogate pairs, which a delta may end with", () => {
   for (const text of ["\ud83d", "\ude00 on", "ÿ", "", "💥"]) {
     const stored = logged({ type: "part.text-delta", time: 1, data: { id: "0", text } });
-    expect(openedEvent(stored, key)?.data).toEqual({ id: "0", text });
+    expect(decryptedEvent(stored, key)?.data).toEqual({ id: "0", text });
   }
 });
 
@@ -142,13 +142,13 @@ describe("sealed content", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 50 }), fc.nat(), (bytes, at) => {
         const sealed = encryptedContent(key, "kind", Buffer.from(bytes));
-        expect(openedContent(key, "kind", sealed)).toEqual(Buffer.from(bytes));
-        expect(openedContent(other, "kind", sealed)).toBeUndefined();
-        expect(openedContent(key, "other", sealed)).toBeUndefined();
+        expect(decryptedContent(key, "kind", sealed)).toEqual(Buffer.from(bytes));
+        expect(decryptedContent(other, "kind", sealed)).toBeUndefined();
+        expect(decryptedContent(key, "other", sealed)).toBeUndefined();
         const changed = Buffer.from(sealed, "base64url");
         const place = at % changed.length;
         changed[place] = (changed[place] ?? 0) ^ 1;
-        expect(openedContent(key, "kind", changed.toString("base64url"))).toBeUndefined();
+        expect(decryptedContent(key, "kind", changed.toString("base64url"))).toBeUndefined();
       }),
     );
   });

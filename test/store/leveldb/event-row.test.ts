@@ -9,7 +9,7 @@ import {
   eventRows,
   eventsIn,
   isMergedRow,
-  ownEvents,
+  queuedEvents,
   replacingRows,
 } from "../../../src/store/leveldb/rows/event-row.ts";
 import { numbered, numberedUpTo, stored, take } from "../../../src/testing/index.ts";
@@ -51,7 +51,7 @@ describe("the rows of an append", () => {
         expect(
           rows.flatMap(({ row, position }) => decodeRow(codec, row, { session: "s", position })),
         ).toEqual(expected);
-        expect(rows.flatMap((row) => ownEvents(codec, "s", row))).toEqual(expected);
+        expect(rows.flatMap((row) => queuedEvents(codec, "s", row))).toEqual(expected);
         expect(rows.map(({ row }) => eventsIn(row))).toEqual(rows.map((row) => row.events.length));
       }),
     );

@@ -29,7 +29,7 @@ const OWN: ReadonlySet<string> = new Set(["lock", "backup.unfinished", "owner.so
 const NOTE = "This backup was not finished. Delete this folder and make the backup again.\n";
 
 /** @throws TurnlogError `INVALID_INPUT` when there is anything in the folder, `LOG_LOCKED` */
-export async function claimFolder(paths: StorePaths): Promise<BackupFolder> {
+export async function claimBackupFolder(paths: StorePaths): Promise<BackupFolder> {
   const { dir, unfinished } = paths;
   const made = madeFolder(dir);
   const [first] = namesIn(dir);

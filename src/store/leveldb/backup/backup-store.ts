@@ -27,7 +27,7 @@ import {
   type StorePaths,
   sumTables,
 } from "../files/index.ts";
-import { claimFolder } from "./backup-folder.ts";
+import { claimBackupFolder } from "./backup-folder.ts";
 import { RowCheck } from "./row-check.ts";
 
 /** Options of a backup. */
@@ -71,7 +71,7 @@ export async function backupStore(
   const paths = storePaths(dir);
   try {
     options.signal?.throwIfAborted();
-    const folder = await claimFolder(paths);
+    const folder = await claimBackupFolder(paths);
     try {
       const { check, used } = await writeCopy(source, paths, options);
       // After the events: a blob is stored before the event that refers to it.

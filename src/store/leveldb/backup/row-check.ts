@@ -20,7 +20,7 @@ import {
   checkedRow,
   SinceMark,
 } from "../rows/index.ts";
-import { placeSchema, ownFrom } from "../heads/index.ts";
+import { positionsSchema, ownFrom } from "../heads/index.ts";
 import { snapshotIn } from "../read/index.ts";
 
 /** The positions in a session's rows, both ends included. */
@@ -78,7 +78,7 @@ export class RowCheck {
         this.#events(key, row);
         return row;
       case "i/":
-        if (checkedRow(key, row, placeSchema) !== undefined) return row;
+        if (checkedRow(key, row, positionsSchema) !== undefined) return row;
         throw damagedAt(rest.slice(0, rest.indexOf("/")), 0, "the row of an event id is altered");
       case "s/":
         return this.#index(rest, row);

@@ -5,9 +5,9 @@ export { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 export type { JsonDraft } from "./json-file.ts";
 export { type LevelDb, flush, levelAt } from "./level.ts";
 export { type LogFile, bytesOf, filesOf, linkFolder, liveFiles } from "./log-folder.ts";
-export { guardLog, inheritedGuard, putRepaired, settle, takeBack } from "./open-guard.ts";
+export { guardLog, inheritedGuard, putRepaired, finishInterrupted, restoreBeforeOpen } from "./open-guard.ts";
 export { type OwnOptions, type Ownership, ownStore } from "./own-store.ts";
-export { type Durability, claim, disclaim } from "./owner.ts";
+export { type Durability, draftOwner, removeOwner } from "./owner.ts";
 export {
   FORMAT,
   type StoreFile,
@@ -18,12 +18,12 @@ export {
 } from "./store-file.ts";
 export {
   assertFinished,
-  assertOurs,
-  assertThere,
+  assertIsStore,
+  assertExists,
   foreign,
   hasEvents,
-  isUnused,
-  logGone,
+  needsNewLog,
+  logMissing,
 } from "./store-files.ts";
 export { type StorePaths, namesIn, storePaths } from "./store-paths.ts";
 export { type TableSums, sumTables } from "./table-sums.ts";

@@ -17,7 +17,7 @@ export interface OpenGuard {
 }
 
 /** Finishes what a process left that died while it opened or repaired the store. Needs the lock. */
-export async function settle(paths: StorePaths): Promise<void> {
+export async function finishInterrupted(paths: StorePaths): Promise<void> {
   const names = new Set(namesIn(paths.dir));
   for (const name of ["log.discard", "log.linking", "log.repairing", "log.reading"]) {
     if (names.has(name)) await rm(join(paths.dir, name), { recursive: true, force: true });
@@ -36,7 +36,7 @@ export async function putRepaired(paths: StorePaths, hasLog: boolean): Promise<s
 }
 
 /** Restores the log from before an interrupted opening; keeps the present one aside. */
-export async function takeBack(paths: StorePaths): Promise<void> {
+export async function restoreBeforeOpen(paths: StorePaths): Promise<void> {
   if (namesIn(paths.beforeOpen).length === 0) return;
   await rename(paths.log, nextDamaged(paths));
   await rename(paths.beforeOpen, paths.log);
@@ -55,7 +55,7 @@ export function guardLog(paths: StorePaths, files: LiveFiles): OpenGuard {
 /** The links of an interrupted opening: LevelDB may have changed the log since. */
 export function inheritedGuard(paths: StorePaths): OpenGuard | undefined {
   if (namesIn(paths.beforeOpen).length === 0) return undefined;
-  return guardOver(paths, () => takeBack(paths));
+  return guardOver(paths, () => restoreBeforeOpen(paths));
 }
 
 function guardOver(paths: StorePaths, restore: () => Promise<void>): OpenGuard {

@@ -35,7 +35,7 @@ const ownerSchema: z.ZodType<Owner> = z.object({
  * Begins to write the owner. Other machines read the draft too. In place, it also tells how the
  * process wrote, in case it dies.
  */
-export function claim({ owner }: StorePaths, durability: Durability): JsonDraft {
+export function draftOwner({ owner }: StorePaths, durability: Durability): JsonDraft {
   const now: Owner = {
     pid: process.pid,
     startedAt: new Date().toISOString(),
@@ -52,7 +52,7 @@ export function diedAs({ owner }: StorePaths): Durability | "unknown" | undefine
   return found === "unreadable" ? "unknown" : found.durability;
 }
 
-export async function disclaim({ owner }: StorePaths): Promise<void> {
+export async function removeOwner({ owner }: StorePaths): Promise<void> {
   await rm(owner, { force: true });
 }
 

@@ -7,7 +7,7 @@ import type { StoreFile } from "./store-file.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
 
 /** @throws TurnlogError `LOG_FOREIGN` when the folder contains something else than a store */
-export function assertOurs(paths: StorePaths): void {
+export function assertIsStore(paths: StorePaths): void {
   const { dir } = paths;
   if (kindOf(dir) === "other") throw foreign(dir, "it is a file");
   const names = namesIn(dir);
@@ -39,7 +39,7 @@ export function assertFinished({ dir, unfinished }: StorePaths, names: readonly 
  * Parts of a store count as one, and so do other databases; later checks report what is wrong.
  * @throws TurnlogError `LOG_NOT_FOUND` when the folder contains no store
  */
-export function assertThere({ dir }: StorePaths): void {
+export function assertExists({ dir }: StorePaths): void {
   const names = namesIn(dir);
   if (["store.json", "log", "CURRENT"].some((name) => names.includes(name))) return;
   throw new TurnlogError(
@@ -63,7 +63,7 @@ export function hasEvents({ log, beforeOpen, repaired }: StorePaths): boolean {
  * The error for a store without its log, the same for opening and repair.
  * @param store - Left out if `store.json` cannot be read.
  */
-export function logGone({ dir, log }: StorePaths, store?: StoreFile): TurnlogError {
+export function logMissing({ dir, log }: StorePaths, store?: StoreFile): TurnlogError {
   const had = store === undefined ? "" : ` (it had ${store.reached.position})`;
   return new TurnlogError(
     "LOG_DAMAGED",
@@ -76,11 +76,11 @@ export function logGone({ dir, log }: StorePaths, store?: StoreFile): TurnlogErr
  * Whether LevelDB has to create the log.
  * @throws TurnlogError `LOG_DAMAGED` where LevelDB would take the rest of a log for a new one
  */
-export function isUnused(paths: StorePaths, store: StoreFile): boolean {
+export function needsNewLog(paths: StorePaths, store: StoreFile): boolean {
   const { log } = paths;
   const { reached } = store;
   const names = namesIn(log);
-  if (reached.position > 0 && !hasEvents(paths)) throw logGone(paths, store);
+  if (reached.position > 0 && !hasEvents(paths)) throw logMissing(paths, store);
   const used = reached.position > 0 || names.some((name) => DATA.test(name));
   if (names.includes("CURRENT")) {
     const manifest = readFileSync(join(log, "CURRENT"), "utf8").trim();

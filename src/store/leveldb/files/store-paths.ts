@@ -29,7 +29,7 @@ export interface StorePaths {
   readonly unfinished: string;
   readonly lock: string;
   readonly log: string;
-  readonly young: string;
+  readonly newLog: string;
   readonly reading: string;
   readonly blobs: string;
   readonly damagedBlobs: string;
@@ -49,7 +49,7 @@ export function storePaths(dir: string): StorePaths {
     unfinished: join(dir, "backup.unfinished"),
     lock: join(dir, "lock"),
     log: join(dir, "log"),
-    young: join(dir, "log.new"),
+    newLog: join(dir, "log.new"),
     reading: join(dir, "log.reading"),
     blobs: join(dir, "blobs"),
     damagedBlobs: join(dir, "blobs.damaged"),

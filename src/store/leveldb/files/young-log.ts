@@ -10,20 +10,20 @@ import type { StoreFile } from "./store-file.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
 
 /** Whether the log was never finished. A log with tables has been in use, despite the mark. */
-export function isUnfinished({ young, log }: StorePaths, { reached }: StoreFile): boolean {
+export function isUnfinished({ newLog: young, log }: StorePaths, { reached }: StoreFile): boolean {
   if (reached.position > 0 || !existsSync(young)) return false;
   return !namesIn(log).some((name) => name.endsWith(".ldb"));
 }
 
 /** Runs before LevelDB creates the log, and after `store.json` is in place. */
 export async function beginLog(paths: StorePaths, above: string): Promise<void> {
-  writeFileSync(paths.young, "", { mode: PRIVATE_FILE });
+  writeFileSync(paths.newLog, "", { mode: PRIVATE_FILE });
   await Promise.all([syncFolder(paths.dir), syncAbove(paths.dir, above)]);
 }
 
 /** Runs before anything in the log is acknowledged. */
 export async function finishLog(paths: StorePaths): Promise<void> {
   await syncFolder(paths.log);
-  rmSync(paths.young);
+  rmSync(paths.newLog);
   await syncFolder(paths.dir);
 }

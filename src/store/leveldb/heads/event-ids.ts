@@ -12,7 +12,7 @@ import type { Head, PendingBatch } from "./head.ts";
 import type { Lineage } from "./lineage.ts";
 import { z } from "zod";
 
-export const placeSchema: z.ZodType<readonly [position: number, globalPosition: number]> = z.tuple([
+export const positionsSchema: z.ZodType<readonly [position: number, globalPosition: number]> = z.tuple([
   z.int().positive(),
   z.int().positive(),
 ]);
@@ -42,7 +42,7 @@ export async function findIds(
   const ids = events.flatMap((event) => idOf(event) ?? []);
   if (ids.length === 0) return undefined;
   if (new Set(ids).size < ids.length)
-    throw conflict(head, "one id is used for several events", ids);
+    throw idConflict(head, "one id is used for several events", ids);
   const found = await Promise.all(
     ids.map(async (id) => head.ids.get(id) ?? find(source, head, id, head.link ?? link)),
   );
@@ -50,7 +50,7 @@ export async function findIds(
   if (places.length === 0) return undefined;
   // The events that a new fork will share cannot have created it.
   if (places.length < ids.length || head.revision === 0)
-    throw conflict(head, "some of its events are in the session already, some are not", ids);
+    throw idConflict(head, "some of its events are in the session already, some are not", ids);
   const last = places.reduce((one, other) => (other.position > one.position ? other : one));
   const appended: Appended = {
     revision: last.position,
@@ -85,13 +85,13 @@ async function stored(database: Database, session: string, id: string): Promise<
     throw readFailure(error, session, 0);
   }
   if (row === undefined) return undefined;
-  const place = checkedRow(key, row, placeSchema);
+  const place = checkedRow(key, row, positionsSchema);
   if (place === undefined)
     throw damagedAt(session, 0, `the row of event id ${JSON.stringify(id)} is altered`);
   return { position: place[0], globalPosition: place[1] };
 }
 
-export function conflict(head: Head, why: string, ids: readonly string[]): TurnlogError {
+export function idConflict(head: Head, why: string, ids: readonly string[]): TurnlogError {
   return new TurnlogError(
     "EVENT_ID_CONFLICT",
     `An append to ${head.session} was refused: ${why}. Append exactly the events of the first attempt, or give new ones new ids.`,

@@ -42,7 +42,7 @@ export interface Head {
   /** The session was deleted: its name cannot be used again. */
   isDeleted: boolean;
   /** A deletion or a trimming has the session to itself: other changes wait for the end of `line`. */
-  isLeaving: boolean;
+  isLocked: boolean;
   /** The last position, including queued events. */
   revision: number;
   /** The last written position. */

@@ -61,15 +61,15 @@ export class Heads {
   }
 
   /** The head, if it is loaded and no deletion or trimming has the session to itself. */
-  staying(session: string): Head | undefined {
+  unlocked(session: string): Head | undefined {
     const head = this.known(session);
-    return head?.isLeaving === true ? undefined : head;
+    return head?.isLocked === true ? undefined : head;
   }
 
   /** Resolves when the head is loaded and no deletion or trimming has the session to itself. */
-  async settled(session: string): Promise<void> {
+  async whenUnlocked(session: string): Promise<void> {
     const head = await this.load(session);
-    if (head.isLeaving) await head.line;
+    if (head.isLocked) await head.line;
   }
 
   /** Removes the tail of a session that has no more subscribers. */
@@ -101,7 +101,7 @@ export class Heads {
       }),
       ready: false,
       isDeleted: false,
-      isLeaving: false,
+      isLocked: false,
       revision: 0,
       committed: 0,
       createdAt: 0,

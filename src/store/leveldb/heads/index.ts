@@ -1,7 +1,7 @@
 /** The newest state of each session in memory: last position, lineage, rows that are not merged yet. */
 
 export { Batch } from "./batch.ts";
-export { conflict, findIds, placeSchema } from "./event-ids.ts";
+export { idConflict, findIds, positionsSchema } from "./event-ids.ts";
 export type { BatchShare, Head } from "./head.ts";
 export { Heads } from "./heads.ts";
 export { IndexRows } from "./index-rows.ts";

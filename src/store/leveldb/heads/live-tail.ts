@@ -58,7 +58,7 @@ export class LiveTail {
   advance(committed: number): void {
     if (committed <= this.#committed) return;
     this.#committed = committed;
-    this.wake();
+    this.notify();
   }
 
   /** Drops all rows, since they may not match the store. */
@@ -70,17 +70,17 @@ export class LiveTail {
   fail(error: TurnlogError): void {
     this.failure = error;
     this.#rows.length = 0;
-    this.wake();
+    this.notify();
   }
 
   /** Lets all subscribers look again. */
-  wake(): void {
+  notify(): void {
     this.#wake.resolve();
     this.#wake = Promise.withResolvers();
   }
 
   /** Resolves at the next `wake`. */
-  get woken(): Promise<void> {
+  get changed(): Promise<void> {
     return this.#wake.promise;
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { SessionEvent, Codec, GlobalEvent } from "../../../events/index.ts";
-import { ownEvents, deletedError } from "../rows/index.ts";
+import { queuedEvents, deletedError } from "../rows/index.ts";
 import { globalSubscription, type GlobalSource } from "./global-subscription.ts";
 import { type Heads, LiveTail } from "../heads/index.ts";
 import { subscription, type Source } from "./subscription.ts";
@@ -51,7 +51,7 @@ export class Following {
   }
 
   /** Wakes the subscribers of all sessions. */
-  wake(): void {
+  notify(): void {
     this.#more.resolve();
     this.#more = Promise.withResolvers();
   }
@@ -92,6 +92,6 @@ export class Following {
 
   #newTail(session: string): LiveTail {
     const { codec } = this.#options;
-    return new LiveTail((row) => ownEvents(codec, session, row));
+    return new LiveTail((row) => queuedEvents(codec, session, row));
   }
 }

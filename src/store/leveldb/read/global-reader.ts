@@ -78,7 +78,7 @@ class RowReader {
       try {
         last = { row, events: decodeRow(this.#codec, row, { session, position }) };
       } catch (error) {
-        throw placed(error, globalPosition - from);
+        throw withGlobalPosition(error, globalPosition - from);
       }
     }
     if (to < position) this.#last.set(session, last);
@@ -92,7 +92,7 @@ class RowReader {
 }
 
 /** Adds the event's global position to a failure, so that a reader can continue behind it. */
-function placed(error: unknown, offset: number): unknown {
+function withGlobalPosition(error: unknown, offset: number): unknown {
   if (!TurnlogError.isInstance(error) || error.position === undefined) return error;
   const { code, message, session, position, cause } = error;
   const details = { ...error.details, globalPosition: position + offset };

@@ -3,7 +3,7 @@
 export { type CheckedChain, checkChain, lastChecked } from "./chain-check.ts";
 export { Following } from "./following.ts";
 export { readGlobal } from "./global-reader.ts";
-export { Reading, assertWhole } from "./reading.ts";
+export { Reading, assertPositions } from "./reading.ts";
 export { ScannedDatabase } from "./scans.ts";
 export { listSessions } from "./session-list.ts";
 export { type SharedSource, readShared } from "./shared-reader.ts";

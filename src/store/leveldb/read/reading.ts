@@ -27,7 +27,7 @@ export class Reading {
   async *read(session: string, range: ReadRange): AsyncGenerator<SessionEvent> {
     const { source, heads, assertOpen } = this.#options;
     assertOpen();
-    assertWhole(session, [range.from, range.to, range.limit]);
+    assertPositions(session, [range.from, range.to, range.limit]);
     const head = await heads.load(session);
     const { committed } = head;
     const { from = 1, to = committed, backwards = false, limit = Number.POSITIVE_INFINITY } = range;
@@ -55,10 +55,10 @@ export class Reading {
   }
 
   /** @throws TurnlogError as `EventLog.readAt` */
-  async at(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
+  async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
     const { source, heads, assertOpen } = this.#options;
     assertOpen();
-    assertWhole(session, positions);
+    assertPositions(session, positions);
     try {
       return await readPositions(source, await heads.load(session), positions);
     } catch (error) {
@@ -76,7 +76,7 @@ export class Reading {
 }
 
 /** Throws for a position that is not a whole number: it has no key. */
-export function assertWhole(session: string, values: readonly (number | undefined)[]): void {
+export function assertPositions(session: string, values: readonly (number | undefined)[]): void {
   for (const value of values) {
     if (value === undefined || Number.isInteger(value) || value === Number.POSITIVE_INFINITY)
       continue;

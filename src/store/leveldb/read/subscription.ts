@@ -101,7 +101,7 @@ async function* follow(
 ): AsyncGenerator<readonly SessionEvent[], undefined> {
   if (end.aborted) return;
   const { tail, ready, closing, read, release } = open();
-  const wake = (): void => tail.wake();
+  const wake = (): void => tail.notify();
   end.addEventListener("abort", wake, { once: true });
   closing.addEventListener("abort", wake, { once: true });
   try {
@@ -121,7 +121,7 @@ async function* follow(
           if (end.aborted || closing.aborted) return;
         }
       } else {
-        await tail.woken;
+        await tail.changed;
       }
     }
   } catch (error) {

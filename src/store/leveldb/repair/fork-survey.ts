@@ -5,7 +5,7 @@
 
 import type { ForkPoint } from "../../../events/index.ts";
 import { rowAt, type Database, firstLink, readIndex, sessionKey } from "../rows/index.ts";
-import { ownEvents, type SessionSurvey } from "./session-survey.ts";
+import { ownEventCount, type SessionSurvey } from "./session-survey.ts";
 
 /**
  * The link of a session whose first row is not at position 1. Its index row tells whether it is a
@@ -37,11 +37,11 @@ export function dropOrphans(
       findings.push(
         `${orphan} is a fork of ${parent} at position ${position}, and ${parent} is good up to ${sessions.get(parent)?.kept ?? 0}`,
       );
-      survey.after += ownEvents(survey);
+      survey.after += ownEventCount(survey);
       survey.shared = position;
       survey.kept = 0;
       survey.link = undefined;
-      survey.seals.clear();
+      survey.checksums.clear();
       survey.ids.length = 0;
     }
   }

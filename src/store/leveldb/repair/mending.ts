@@ -88,7 +88,7 @@ async function writeCommits(
     indexes = new Map();
   };
   for (const { session, from, count } of order) {
-    const seals = sessions.get(session)?.seals;
+    const seals = sessions.get(session)?.checksums;
     let events = 0;
     for (let position = from; position < from + count; position++) {
       events++;

@@ -22,22 +22,22 @@ import {
   linkFolder,
   liveFiles,
   putRepaired,
-  settle,
-  takeBack,
+  finishInterrupted,
+  restoreBeforeOpen,
   FORMAT,
   newStore,
   readStoreFile,
   writeStoreFile,
   type StoreFile,
   assertFinished,
-  assertThere,
+  assertExists,
   foreign,
   hasEvents,
-  logGone,
+  logMissing,
   ownStore,
   type OwnOptions,
   type Ownership,
-  claim,
+  draftOwner,
   namesIn,
   storePaths,
   type StorePaths,
@@ -73,10 +73,10 @@ export async function repairLog(options: RepairOptions): Promise<RepairReport> {
   const hadLock = namesIn(paths.lock).length > 0;
   const ownership = await owned(paths, { takeOver });
   // Tells other machines that a repair is at work.
-  const claimed = claim(paths, "sync");
+  const claimed = draftOwner(paths, "sync");
   try {
-    await settle(paths);
-    await takeBack(paths);
+    await finishInterrupted(paths);
+    await restoreBeforeOpen(paths);
     return await repairLocked(paths);
   } catch (error) {
     throw storeFailure(error, dir, "repaired");
@@ -103,13 +103,13 @@ async function assertLog(paths: StorePaths): Promise<void> {
   if (isUnfinished(paths, newStore)) throw neverUsed(paths);
   if (names.includes("store.json") && !hasEvents(paths)) {
     const store = await storeOf(paths, []);
-    if (store === undefined || store.reached.position > 0) throw logGone(paths, store);
+    if (store === undefined || store.reached.position > 0) throw logMissing(paths, store);
     if (namesIn(paths.log).length === 0) throw neverUsed(paths);
   }
   for (const folder of [paths.log, paths.beforeOpen, paths.repaired]) {
     if (namesIn(folder).length > 0) return;
   }
-  assertThere(paths);
+  assertExists(paths);
   throw foreign(paths.dir, "there is no log in it");
 }
 

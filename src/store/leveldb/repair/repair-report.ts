@@ -2,7 +2,7 @@
 
 import { readTombstone } from "../rows/index.ts";
 import type { BlobSurvey, LostBlob } from "./blob-survey.ts";
-import { ownEvents } from "./session-survey.ts";
+import { ownEventCount } from "./session-survey.ts";
 import type { Survey } from "./survey.ts";
 
 /** A session that lost something. */
@@ -75,7 +75,7 @@ export function reportOf(
     findings,
     lost,
     sessions: left.length,
-    events: left.reduce((sum, one) => sum + ownEvents(one), 0),
+    events: left.reduce((sum, one) => sum + ownEventCount(one), 0),
     quarantined: [...sessions.values()].reduce((sum, { after }) => sum + after, strays.length),
     missing: lost.reduce((sum, { missing }) => sum + missing, 0),
     unaccounted: Math.max(0, reached - accounted(survey)),

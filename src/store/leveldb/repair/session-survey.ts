@@ -13,9 +13,9 @@ export interface SessionSurvey {
   /** The last good position. */
   kept: number;
   /** Checksums of the kept rows, by their last positions. */
-  readonly seals: Map<number, string>;
+  readonly checksums: Map<number, string>;
   /** The positions of kept merged rows, both ends included, in order. */
-  readonly sealed: { readonly from: number; readonly to: number }[];
+  readonly merged: { readonly from: number; readonly to: number }[];
   readonly ids: { readonly position: number; readonly id: string }[];
   createdAt: number;
   updatedAt: number;
@@ -28,12 +28,12 @@ export interface SessionSurvey {
 }
 
 /** The number of kept events that the session owns. */
-export function ownEvents({ kept, link }: SessionSurvey): number {
+export function ownEventCount({ kept, link }: SessionSurvey): number {
   return kept - (link?.position ?? 0);
 }
 
 /** The survey of a session, created at its first row. */
-export function surveyed(sessions: Map<string, SessionSurvey>, session: string): SessionSurvey {
+export function surveyOf(sessions: Map<string, SessionSurvey>, session: string): SessionSurvey {
   let survey = sessions.get(session);
   if (survey === undefined) {
     survey = {
@@ -41,8 +41,8 @@ export function surveyed(sessions: Map<string, SessionSurvey>, session: string):
       shared: 0,
       copied: 0,
       kept: 0,
-      seals: new Map(),
-      sealed: [],
+      checksums: new Map(),
+      merged: [],
       ids: [],
       createdAt: 0,
       updatedAt: 0,

@@ -3,7 +3,7 @@
 import {
   chainStart,
   readCommit,
-  sumOf,
+  sumOfChecksums,
   allRows,
   rowAt,
   type Database,
@@ -15,8 +15,8 @@ import {
   checkedRow,
   type SinceMark,
 } from "../rows/index.ts";
-import { placeSchema } from "../heads/index.ts";
-import { surveyed, type SessionSurvey } from "./session-survey.ts";
+import { positionsSchema } from "../heads/index.ts";
+import { surveyOf, type SessionSurvey } from "./session-survey.ts";
 
 /** Successive events of one session in the global order. */
 export interface OrderedRun {
@@ -64,7 +64,7 @@ export async function surveyOrder(
         isSealed = true;
         continue;
       }
-      const survey = surveyed(sessions, session);
+      const survey = surveyOf(sessions, session);
       const last = from + count - 1;
       survey.known = Math.max(survey.known, last);
       if (!placed.has(session)) survey.copied = await copiedBefore(database, session, from, survey);
@@ -73,12 +73,12 @@ export async function surveyOrder(
       if (from !== done + 1 || end !== last) broken++;
       isSealed ||= touchesMerged(survey, from, end);
       for (let position = from; position <= end; position++)
-        seals.push(survey.seals.get(position) ?? "");
+        seals.push(survey.checksums.get(position) ?? "");
       if (end <= done) continue;
       order.push({ session, from: done + 1, count: end - done });
       placed.set(session, end);
     }
-    if (!isSealed && sumOf(seals) !== record.sums) broken++;
+    if (!isSealed && sumOfChecksums(seals) !== record.sums) broken++;
   }
   for (const [session, survey] of sessions) {
     const { kept } = survey;
@@ -113,14 +113,14 @@ async function copiedBefore(
 }
 
 /** Whether some of the events are in a merged row. */
-function touchesMerged({ sealed }: SessionSurvey, from: number, to: number): boolean {
+function touchesMerged({ merged: sealed }: SessionSurvey, from: number, to: number): boolean {
   const before = lowerBound(sealed, from);
   const row = sealed[before];
   return row !== undefined && row.from <= to;
 }
 
 /** The index of the first row that ends at or behind a position. */
-function lowerBound(rows: SessionSurvey["sealed"], position: number): number {
+function lowerBound(rows: SessionSurvey["merged"], position: number): number {
   let low = 0;
   let high = rows.length;
   while (low < high) {
@@ -170,7 +170,7 @@ export async function surveyIds(
   let wrong = 0;
   for await (const [key, row] of allRows(database, under("i/"))) {
     const expected = places.get(key);
-    const stored = checkedRow(key, row, placeSchema);
+    const stored = checkedRow(key, row, positionsSchema);
     const [position, globalPosition] = expected?.place ?? [];
     const isRight = expected?.isCopied === true || stored?.[1] === globalPosition;
     if (stored === undefined || stored[0] !== position || !isRight) wrong++;

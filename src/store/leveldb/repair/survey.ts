@@ -21,7 +21,7 @@ import {
 } from "../rows/index.ts";
 import { dropOrphans, linkOf } from "./fork-survey.ts";
 import { ownFrom } from "../heads/index.ts";
-import { surveyed, type SessionSurvey } from "./session-survey.ts";
+import { surveyOf, type SessionSurvey } from "./session-survey.ts";
 import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
 
 export interface Survey {
@@ -80,7 +80,7 @@ async function surveyEvents(
       continue;
     }
     const { session, position } = place;
-    const survey = surveyed(sessions, session);
+    const survey = surveyOf(sessions, session);
     const events = envelopesIn(row, place);
     // An altered key may name any session and position: it proves nothing.
     if (events.length > 0) survey.known = Math.max(survey.known, position);
@@ -92,8 +92,8 @@ async function surveyEvents(
       survey.after += Math.max(1, events.length);
       continue;
     }
-    survey.seals.set(position, checksumOf(row));
-    if (isMergedRow(row)) survey.sealed.push({ from: survey.kept + 1, to: position });
+    survey.checksums.set(position, checksumOf(row));
+    if (isMergedRow(row)) survey.merged.push({ from: survey.kept + 1, to: position });
     for (const { at, id } of events) {
       survey.kept++;
       if (survey.kept === ownFrom(survey.link)) survey.createdAt = at;
@@ -140,7 +140,7 @@ async function surveyIndex(
       findings.push(`${session} was deleted, and its index row is still there`);
       continue;
     }
-    const survey = surveyed(sessions, session);
+    const survey = surveyOf(sessions, session);
     const entry = readIndex(session, row);
     if (entry === undefined) continue;
     survey.known = Math.max(survey.known, entry.revision);

@@ -149,7 +149,7 @@ export interface FinishedCommit {
 }
 
 /** The checksum over the checksums of a commit's rows in global order. */
-export function sumOf(seals: readonly string[]): number {
+export function sumOfChecksums(seals: readonly string[]): number {
   return crc32(seals.join(""));
 }
 

@@ -1,7 +1,7 @@
 /** Fetches the event rows that a commit record names, in global order, and checks them against it. */
 
 import { isIntact, type TurnlogError } from "../../../events/index.ts";
-import { sumOf, type CommitRecord } from "./commit-record.ts";
+import { sumOfChecksums, type CommitRecord } from "./commit-record.ts";
 import { allRows, type Database } from "./database.ts";
 import { LONGEST_RUN } from "./delta-run.ts";
 import { damagedAt, readFailure } from "./failures.ts";
@@ -68,7 +68,7 @@ export async function commitRows(
   // The sum does not cover rows that were merged or deleted later; each row has its own checksum.
   const sealed = placed.some(({ row }) => isMergedRow(row));
   const isWhole = record.runs.every(({ session }) => !gone.has(session));
-  if (!sealed && isWhole && sumOf(placed.map(({ row }) => checksumOf(row))) !== record.sums)
+  if (!sealed && isWhole && sumOfChecksums(placed.map(({ row }) => checksumOf(row))) !== record.sums)
     throw altered(record, placed);
   return placed;
 }

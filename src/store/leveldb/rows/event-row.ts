@@ -153,7 +153,7 @@ export function firstLink(row: string, key: RowKey): ForkPoint | undefined {
  * The events of a row that this process made, as reading would return them. Deltas of a run read
  * the same, so their JSON need not be parsed.
  */
-export function ownEvents(
+export function queuedEvents(
   codec: Codec,
   session: string,
   { position, row, events }: EventRow,

@@ -10,7 +10,7 @@ export {
   chainStart,
   markSchema,
   readCommit,
-  sumOf,
+  sumOfChecksums,
 } from "./commit-record.ts";
 export { type PlacedRow, commitRows } from "./commit-rows.ts";
 export {
@@ -33,7 +33,7 @@ export {
   eventsIn,
   firstLink,
   isMergedRow,
-  ownEvents,
+  queuedEvents,
   replacingRows,
   mergedRow,
 } from "./event-row.ts";

@@ -50,11 +50,11 @@ export class Deletion {
       if (head.isDeleted)
         return { revision: await this.#revisionOf(session), forks: [], repeated: true };
       if (head.revision === 0) throw notFound(session);
-      head.isLeaving = true;
+      head.isLocked = true;
       try {
         return await this.#deleteAlone(head, forks);
       } finally {
-        head.isLeaving = false;
+        head.isLocked = false;
       }
     });
     return { session, ...done, erased: await erasure.erase(session) };

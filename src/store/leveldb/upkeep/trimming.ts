@@ -80,11 +80,11 @@ export class Trimming {
     const done = await appender.alone(head, async () => {
       checkHead(head, options.expected);
       // No fork begins and no snapshot is saved while rows change.
-      head.isLeaving = true;
+      head.isLocked = true;
       try {
         return await this.#thinAlone(head, options);
       } finally {
-        head.isLeaving = false;
+        head.isLocked = false;
       }
     });
     // A dry run drops nothing, so nothing has left the files.

@@ -29,7 +29,7 @@ import {
   stagedRow,
   type StagedMark,
 } from "../rows/index.ts";
-import { conflict, findIds, type Head, type Heads, type Lineage } from "../heads/index.ts";
+import { idConflict, findIds, type Head, type Heads, type Lineage } from "../heads/index.ts";
 
 export interface AppenderOptions {
   readonly database: Database;
@@ -106,8 +106,8 @@ export class Appender {
       if (repeated !== undefined) return repeated;
       let parent: Head | undefined;
       // No await after the last check: the session cannot be deleted before the fork is queued.
-      for (; parent === undefined; parent = heads.staying(link.session)) {
-        await heads.settled(link.session);
+      for (; parent === undefined; parent = heads.unlocked(link.session)) {
+        await heads.whenUnlocked(link.session);
         await this.staged();
       }
       if (head.isDeleted) throw deletedError(session);
@@ -170,7 +170,7 @@ export class Appender {
       let appended: Appended | undefined;
       for await (const part of parts) {
         if (await findIds(this.#options, head, part))
-          throw conflict(head, "they are in it twice", []);
+          throw idConflict(head, "they are in it twice", []);
         appended = await this.#queue(head, "any", part, options);
       }
       if (appended === undefined) throw nothingToAppend(head);

@@ -31,7 +31,7 @@ import {
   withChecksum,
   checkedRow,
 } from "../rows/index.ts";
-import { placeSchema, type Head, type Stretch } from "../heads/index.ts";
+import { positionsSchema, type Head, type Stretch } from "../heads/index.ts";
 import { type SharedSource, snapshotIn, snapshotRow } from "../read/index.ts";
 
 type KeyedRow = readonly [key: string, row: string];
@@ -133,7 +133,7 @@ async function idRow(
 ): Promise<KeyedRow> {
   const stored = await rowAt(database, idKey(owner, id));
   const place =
-    stored === undefined ? undefined : checkedRow(idKey(owner, id), stored, placeSchema);
+    stored === undefined ? undefined : checkedRow(idKey(owner, id), stored, positionsSchema);
   if (place === undefined) throw unreadable(session, position, owner);
   const key = idKey(session, id);
   return [key, withChecksum(key, place)];
