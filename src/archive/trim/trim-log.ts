@@ -99,7 +99,7 @@ export async function trimLog(
   const done = await log.trim(session, {
     expected: state.position,
     dryRun,
-    ...(spans.length === 0 ? {} : { say }),
+    ...(spans.length === 0 ? {} : { event: say }),
   });
   if (!dryRun && drop === "reasoning" && done.events > 0)
     await keepSummary(log, session, done.revision, state);

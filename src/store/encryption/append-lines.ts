@@ -25,7 +25,7 @@ interface Line {
   /** Settles when nothing is in line. */
   end: Promise<unknown>;
   /** Settles when everything that was passed on is written. */
-  handed: Promise<unknown>;
+  passedOn: Promise<unknown>;
   /** The position of the last event passed on; undefined after a failure. */
   revision: number | undefined;
 }
@@ -52,19 +52,19 @@ export class AppendLines {
     const key = this.#ring.known(session);
     const ids = events.some((event) => idOf(event) !== undefined);
     if (line.waiting === 0 && line.revision !== undefined && key !== undefined && !ids)
-      return this.#hand(line, key, expected, events, options);
+      return this.#passOn(line, key, expected, events, options);
     const inLine = this.alone(session, async (revision) => {
       const made = await this.#ring.forWriting(session);
       line.revision = revision;
-      const handed = this.#hand(line, made, expected, events, options);
+      const passedOn = this.#passOn(line, made, expected, events, options);
       // Only events with ids can be a repetition, which does not move the position.
       if (ids) {
-        await handed.catch(() => {});
+        await passedOn.catch(() => {});
         line.revision = undefined;
       }
-      return { handed };
+      return { passedOn };
     });
-    return inLine.then(({ handed }) => handed);
+    return inLine.then(({ passedOn }) => passedOn);
   }
 
   /** As `EventLog.appendParts`, with each event encrypted when its part arrives. */
@@ -76,8 +76,8 @@ export class AppendLines {
     return await this.alone(session, async () => {
       const key = await this.#ring.forWriting(session);
       try {
-        const sealed = this.#sealedParts(key, parts, options);
-        return await appendParts(this.#log, session, sealed, { ...options, origin: "recorded" });
+        const encrypted = this.#encryptedParts(key, parts, options);
+        return await appendParts(this.#log, session, encrypted, { ...options, origin: "recorded" });
       } catch (error) {
         if (isGone(error)) await this.#ring.erase(session);
         throw error;
@@ -87,14 +87,14 @@ export class AppendLines {
     });
   }
 
-  async *#sealedParts(
+  async *#encryptedParts(
     key: SessionKey,
     parts: AsyncIterable<readonly NewEvent[]>,
     options: AppendOptions | undefined,
   ): AsyncGenerator<readonly NewEvent[]> {
     let revision = 0;
     for await (const part of parts) {
-      yield this.#sealed(key, revision, part, options);
+      yield this.#encrypted(key, revision, part, options);
       revision += part.length;
     }
   }
@@ -107,7 +107,7 @@ export class AppendLines {
     const line = this.#line(session);
     line.waiting++;
     const acting = line.end.then(async () => {
-      if (line.revision === undefined) await line.handed;
+      if (line.revision === undefined) await line.passedOn;
       return await act(line.revision ?? (await this.#log.revision(session)));
     });
     line.end = acting.catch(() => {}).then(() => (line.waiting--, undefined));
@@ -132,14 +132,14 @@ export class AppendLines {
   #line(session: string): Line {
     const known = this.#lines.get(session);
     if (known !== undefined) return known;
-    const [end, handed] = [Promise.resolve(), Promise.resolve()];
-    const line: Line = { waiting: 0, end, handed, revision: undefined };
+    const [end, passedOn] = [Promise.resolve(), Promise.resolve()];
+    const line: Line = { waiting: 0, end, passedOn, revision: undefined };
     this.#lines.set(session, line);
     return line;
   }
 
   /** From here on the events have their positions. */
-  #hand(
+  #passOn(
     line: Line,
     key: SessionKey,
     expected: ExpectedRevision,
@@ -147,32 +147,32 @@ export class AppendLines {
     options: AppendOptions | undefined,
   ): Promise<Appended> {
     const revision = line.revision ?? 0;
-    const at = typeof expected === "number" ? expected : expected === "none" ? 0 : revision;
-    let sealed: readonly NewEvent[];
+    const start = typeof expected === "number" ? expected : expected === "none" ? 0 : revision;
+    let encrypted: readonly NewEvent[];
     try {
-      sealed = this.#sealed(key, at, events, options);
+      encrypted = this.#encrypted(key, start, events, options);
     } catch (error) {
       return rejected(error);
     }
     // The log refuses an append that does not fit, with its own error.
     const fits = events.length > 0 && isAt(revision, expected);
-    const asked = fits && expected !== "none" ? revision : expected;
-    const handed = this.#append(key.session, asked, sealed, options);
+    const checkedRevision = fits && expected !== "none" ? revision : expected;
+    const passedOn = this.#append(key.session, checkedRevision, encrypted, options);
     if (fits) line.revision = revision + events.length;
-    line.handed = handed.catch(() => {
+    line.passedOn = passedOn.catch(() => {
       line.revision = undefined;
     });
-    return handed;
+    return passedOn;
   }
 
-  #sealed(
+  #encrypted(
     key: SessionKey,
-    at: number,
+    revision: number,
     events: readonly NewEvent[],
     options: AppendOptions | undefined,
   ): readonly NewEvent[] {
     return events.map((event, index) => {
-      const position = at + 1 + index;
+      const position = revision + 1 + index;
       assertAppendable(key.session, position, event, options);
       try {
         return withForm(event, this.#encryption.formOf(key, position, event));
@@ -186,12 +186,15 @@ export class AppendLines {
   async #append(
     session: string,
     expected: ExpectedRevision,
-    sealed: readonly NewEvent[],
+    encrypted: readonly NewEvent[],
     options: AppendOptions | undefined,
   ): Promise<Appended> {
     try {
       // Checked before encryption.
-      return await this.#log.append(session, expected, sealed, { ...options, origin: "recorded" });
+      return await this.#log.append(session, expected, encrypted, {
+        ...options,
+        origin: "recorded",
+      });
     } catch (error) {
       if (isGone(error)) await this.#ring.erase(session);
       throw error;

@@ -20,8 +20,8 @@ export function encryptedContent(key: Buffer, kind: string, content: Buffer): st
 }
 
 /** The content; undefined if the key is wrong or the text was changed. */
-export function decryptedContent(key: Buffer, kind: string, sealed: string): Buffer | undefined {
-  const bytes = Buffer.from(sealed, "base64url");
+export function decryptedContent(key: Buffer, kind: string, encrypted: string): Buffer | undefined {
+  const bytes = Buffer.from(encrypted, "base64url");
   if (bytes.length < VECTOR_BYTES) return undefined;
   const { cipher, mac } = keysOf(key);
   const vector = bytes.subarray(0, VECTOR_BYTES);
@@ -44,18 +44,18 @@ function blockOf(vector: Buffer): Buffer {
 }
 
 function vectorOf(mac: Buffer, kind: string, content: Buffer): Buffer {
-  const said = Buffer.concat([Buffer.from(`${kind}\n`), content]);
-  return hmac(mac, said).subarray(0, VECTOR_BYTES);
+  const message = Buffer.concat([Buffer.from(`${kind}\n`), content]);
+  return hmac(mac, message).subarray(0, VECTOR_BYTES);
 }
 
 /** HMAC-SHA-256 (RFC 2104) by two one-shot hashes: `createHmac` takes four times as long for a delta. */
-export function hmac(key: Buffer, said: Buffer): Buffer {
+export function hmac(key: Buffer, message: Buffer): Buffer {
   const inner = Buffer.alloc(BLOCK_BYTES, 0x36);
   const outer = Buffer.alloc(BLOCK_BYTES, 0x5c);
-  for (const [at, byte] of key.entries()) {
-    inner[at] = byte ^ 0x36;
-    outer[at] = byte ^ 0x5c;
+  for (const [index, byte] of key.entries()) {
+    inner[index] = byte ^ 0x36;
+    outer[index] = byte ^ 0x5c;
   }
-  const within = hash("sha256", Buffer.concat([inner, said]), "buffer");
+  const within = hash("sha256", Buffer.concat([inner, message]), "buffer");
   return hash("sha256", Buffer.concat([outer, within]), "buffer");
 }

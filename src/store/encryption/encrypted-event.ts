@@ -32,8 +32,8 @@ const RAW = 0xff;
 export function isEncrypted({ type, data }: NewEvent): boolean {
   const id = type.endsWith("-delta") && "id" in data ? data.id : undefined;
   if (typeof id === "string" && id.startsWith(ENCRYPTED_BLOCK)) return true;
-  const said: unknown = type === "unknown" ? data.data : data;
-  return typeof said === "object" && said !== null && ENCRYPTED in said;
+  const content: unknown = type === "unknown" ? data.data : data;
+  return typeof content === "object" && content !== null && ENCRYPTED in content;
 }
 
 /** Whether an event has content that can be redacted. */
@@ -45,16 +45,16 @@ export function hasContent({ type, data }: NewEvent): boolean {
 export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   if (event.type === "unknown") {
     const { type, version, data } = event.data;
-    const sealed = encryptedContent(key(), type, Buffer.from(JSON.stringify(data)));
-    return { type, version, data: { [ENCRYPTED]: sealed } };
+    const encrypted = encryptedContent(key(), type, Buffer.from(JSON.stringify(data)));
+    return { type, version, data: { [ENCRYPTED]: encrypted } };
   }
   const { type } = event;
   const version = eventVersions[type] ?? 1;
   const data = jsonObjectSchema.parse(event.data);
   const delta = plainDelta(type, data);
   if (delta !== undefined) {
-    const sealed = encryptedContent(key(), type, bytesOf(delta.text));
-    return { type, version, data: { id: ENCRYPTED_BLOCK + delta.id, [delta.field]: sealed } };
+    const encrypted = encryptedContent(key(), type, bytesOf(delta.text));
+    return { type, version, data: { id: ENCRYPTED_BLOCK + delta.id, [delta.field]: encrypted } };
   }
   const stored: [string, JsonValue][] = [];
   const content: [string, JsonValue][] = [];
@@ -68,17 +68,17 @@ export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
     if (typeof rule === "function") stored.push([field, rule(value)]);
   }
   if (!hasContent) return storedForm(event);
-  const said = JSON.stringify(Object.fromEntries(content));
-  const sealed = encryptedContent(key(), type, Buffer.from(said));
-  return { type, version, data: Object.fromEntries([...stored, [ENCRYPTED, sealed]]) };
+  const text = JSON.stringify(Object.fromEntries(content));
+  const encrypted = encryptedContent(key(), type, Buffer.from(text));
+  return { type, version, data: Object.fromEntries([...stored, [ENCRYPTED, encrypted]]) };
 }
 
 /** The event in its encrypted form. */
 export function withForm(event: NewEvent, { type, version, data }: StoredForm): NewEvent {
-  const said = event.type === "unknown" ? { type, version, data } : data;
+  const stored = event.type === "unknown" ? { type, version, data } : data;
   // All required fields are there: structure unchanged, content by the table.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return { ...event, data: said } as NewEvent;
+  return { ...event, data: stored } as NewEvent;
 }
 
 /** Decrypts an event, or redacts it if its key is gone; undefined if the key is wrong. */
@@ -88,12 +88,12 @@ export function decryptedEvent(
 ): SessionEvent | undefined {
   const data = key === undefined ? redactedData(event) : decryptedData(event, key);
   if (data === undefined) return undefined;
-  const said = event.type === "unknown" ? { ...event.data, data } : data;
+  const read = event.type === "unknown" ? { ...event.data, data } : data;
   // It was an event of this type before encryption, or is one by the table.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  const opened = { ...event, data: said } as SessionEvent;
-  rememberEncrypted(opened, storedForm(event));
-  return opened;
+  const decrypted = { ...event, data: read } as SessionEvent;
+  rememberEncrypted(decrypted, storedForm(event));
+  return decrypted;
 }
 
 function decryptedData(event: SessionEvent, key: Buffer): JsonValue | undefined {
@@ -104,15 +104,16 @@ function decryptedData(event: SessionEvent, key: Buffer): JsonValue | undefined 
     const content = decryptedContent(key, type, delta.text);
     return content && { id: delta.id, [delta.field]: textOf(content) };
   }
-  const sealed = fields[ENCRYPTED];
-  const content = typeof sealed === "string" ? decryptedContent(key, type, sealed) : undefined;
+  const encrypted = fields[ENCRYPTED];
+  const content =
+    typeof encrypted === "string" ? decryptedContent(key, type, encrypted) : undefined;
   if (content === undefined) return undefined;
-  const said = jsonSchema.parse(JSON.parse(content.toString()));
-  if (event.type === "unknown") return said;
+  const value = jsonSchema.parse(JSON.parse(content.toString()));
+  if (event.type === "unknown") return value;
   return Object.fromEntries(
-    Object.entries(jsonObjectSchema.parse(said)).map(([field, value]) => [
+    Object.entries(jsonObjectSchema.parse(value)).map(([field, content]) => [
       field,
-      Array.isArray(value) ? value[0] : fields[field],
+      Array.isArray(content) ? content[0] : fields[field],
     ]),
   );
 }

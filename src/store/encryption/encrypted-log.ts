@@ -34,10 +34,10 @@ export interface EncryptedLog extends EventLog {
    * the content, in the session or its forks, in the log or a copy of it. If the process dies in
    * between, the next use of the session's key finishes the erasure. `redactSession` finds out what
    * belongs together, and calls this.
-   * @param at - Epoch milliseconds.
+   * @param time - Epoch milliseconds.
    * @throws TurnlogError `KEY_MISSING`, and as `append`
    */
-  erase(session: string, erasure: Erasure, at: number): Promise<Appended>;
+  erase(session: string, erasure: Erasure, time: number): Promise<Appended>;
   /** Finishes erasures of earlier processes before anything is read. The first use of a key does it too. */
   settled(): Promise<void>;
   /**

@@ -12,8 +12,8 @@ const encryptedSchema = z.strictObject({ "turnlog.sealed": z.string(), by: z.str
 /** @param by - The session under whose name it is saved. */
 export function encryptedSnapshot(snapshot: Snapshot, by: string, key: Buffer): Snapshot {
   const content = Buffer.from(JSON.stringify(snapshot.state));
-  const sealed = encryptedContent(key, kindOf(snapshot), content);
-  return { ...snapshot, state: { "turnlog.sealed": sealed, by } };
+  const encrypted = encryptedContent(key, kindOf(snapshot), content);
+  return { ...snapshot, state: { "turnlog.sealed": encrypted, by } };
 }
 
 /** The session whose key it needs; undefined if it is not encrypted. */
@@ -23,8 +23,8 @@ export function keyNameOf({ state }: Snapshot): string | undefined {
 
 /** The snapshot as it was saved; undefined if its key is gone. */
 export function decryptedSnapshot(snapshot: Snapshot, key: Buffer): Snapshot | undefined {
-  const sealed = encryptedSchema.parse(snapshot.state)["turnlog.sealed"];
-  const content = decryptedContent(key, kindOf(snapshot), sealed);
+  const encrypted = encryptedSchema.parse(snapshot.state)["turnlog.sealed"];
+  const content = decryptedContent(key, kindOf(snapshot), encrypted);
   if (content === undefined) return undefined;
   const state: JsonValue = jsonSchema.parse(JSON.parse(content.toString()));
   return { ...snapshot, state };

@@ -35,7 +35,12 @@ import { assertKeysOutside } from "./keys-outside.ts";
 import { KeyRing } from "./key-ring.ts";
 import { unsavedKeys, type KeyStore } from "./key-store.ts";
 import type { SessionKey } from "./session-key.ts";
-import { mapped, EventDecrypter, type DecryptOptions, type WithoutKey } from "./decrypted-events.ts";
+import {
+  mapped,
+  EventDecrypter,
+  type DecryptOptions,
+  type WithoutKey,
+} from "./decrypted-events.ts";
 import { withForm } from "./encrypted-event.ts";
 import { decryptedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
 import { EventEncryption } from "./event-encryption.ts";
@@ -48,7 +53,8 @@ export function asEncrypted(log: EventLog): EncryptedLog | undefined {
 const schema = optionsOf<EncryptedLogOptions>({ withoutKey: oneOf("refuse", "redact") }, {});
 
 /**
- * | @param log - Closed together with the result. Nothing else may write to it meanwhile.
+ * Encrypts the content of a log's sessions.
+ * @param log - Closed together with the result. Nothing else may write to it meanwhile.
  * @param keys - Without keys, encrypted sessions cannot be written, and are read by `withoutKey`.
  * @throws TurnlogError `INVALID_INPUT` for keys inside the log's store
  */
@@ -129,13 +135,13 @@ class EncryptingLog implements EncryptedLog {
     return await this.#forks.create(from.session, lines, () =>
       lines.alone(session, async () => {
         const key = await ring.forWriting(session);
-        const seal = (event: NewEvent, index: number): NewEvent =>
+        const encrypt = (event: NewEvent, index: number): NewEvent =>
           withForm(event, this.#encryption.formOf(key, from.position + 1 + index, event));
         try {
           for (const [index, event] of rest.entries())
             assertAppendable(session, from.position + 2 + index, event, { origin: "copied" });
-          const sealed = rest.map((event, index) => seal(event, index + 1));
-          return await this.stored.fork(session, [first, ...sealed]);
+          const encrypted = rest.map((event, index) => encrypt(event, index + 1));
+          return await this.stored.fork(session, [first, ...encrypted]);
         } catch (error) {
           if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")
             await ring.erase(session);
@@ -244,14 +250,14 @@ class EncryptingLog implements EncryptedLog {
     return this.stored.deleted();
   }
 
-  async erase(session: string, erasure: Erasure, at: number): Promise<Appended> {
+  async erase(session: string, erasure: Erasure, time: number): Promise<Appended> {
     this.#assertOpen();
     const [ring, lines] = [this.#ring, this.#lines];
     if (ring === undefined || lines === undefined) throw keyMissing(session);
     return await lines.alone(session, async (revision) => {
       const key = await ring.of(session);
       if (key === undefined) throw keyMissing(session);
-      return await ring.erasing(session, () => this.#erase(ring, key, revision, erasure, at));
+      return await ring.erasing(session, () => this.#erase(ring, key, revision, erasure, time));
     });
   }
 
@@ -260,17 +266,17 @@ class EncryptingLog implements EncryptedLog {
     key: SessionKey,
     revision: number,
     erasure: Erasure,
-    at: number,
+    time: number,
   ): Promise<Appended> {
     const { session } = key;
     const { ranges } = erasure;
     key.noteErasing({ position: revision + 1, ranges });
     await ring.save(key);
-    const said = { type: "session.redacted", time: at, data: erasure } as const;
-    const sealed = withForm(said, this.#encryption.formOf(key, revision + 1, said));
+    const event = { type: "session.redacted", time, data: erasure } as const;
+    const encrypted = withForm(event, this.#encryption.formOf(key, revision + 1, event));
     let appended: Appended;
     try {
-      appended = await this.stored.append(session, revision, [sealed], { origin: "recorded" });
+      appended = await this.stored.append(session, revision, [encrypted], { origin: "recorded" });
     } finally {
       this.#lines?.forget(session);
     }

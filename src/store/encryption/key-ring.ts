@@ -155,11 +155,11 @@ export class KeyRing {
    * shares events with.
    */
   async snapshotKey(session: string, by: string): Promise<Buffer | undefined> {
-    for (let at: string | undefined = session; at !== undefined;) {
-      const key = await this.of(at);
-      const secret = at === by ? key?.snapshots : key?.snapshotsOf(by);
-      if (secret !== undefined) return await this.#withLineage(secret, at);
-      at = (await this.linkOf(at))?.session;
+    for (let owner: string | undefined = session; owner !== undefined;) {
+      const key = await this.of(owner);
+      const secret = owner === by ? key?.snapshots : key?.snapshotsOf(by);
+      if (secret !== undefined) return await this.#withLineage(secret, owner);
+      owner = (await this.linkOf(owner))?.session;
     }
     return undefined;
   }
@@ -190,11 +190,11 @@ export class KeyRing {
     const { session, erasing } = key;
     if (erasing === undefined) return;
     const { position, ranges } = erasing;
-    const said = await Array.fromAsync(this.#log.read(session, { from: position, to: position }));
-    const isSaid = said.some(
+    const events = await Array.fromAsync(this.#log.read(session, { from: position, to: position }));
+    const isRecorded = events.some(
       ({ type, data }) => type === "session.redacted" && isDeepStrictEqual(data.ranges, ranges),
     );
-    if (isSaid) return await this.eraseNoted(key);
+    if (isRecorded) return await this.eraseNoted(key);
     key.cancelErasing();
     await this.save(key);
   }
@@ -210,16 +210,16 @@ export class KeyRing {
 
   async #find(session: string, position: number): Promise<KeyStretch | undefined> {
     let to = Number.POSITIVE_INFINITY;
-    for (let at = session; ;) {
-      const key = await this.of(at);
-      const left = key?.inherited(position);
-      if (key !== undefined && left !== undefined)
-        return { key, from: left.from, to: Math.min(to, left.to) };
-      const link = await this.linkOf(at);
+    for (let owner = session; ;) {
+      const key = await this.of(owner);
+      const part = key?.inherited(position);
+      if (key !== undefined && part !== undefined)
+        return { key, from: part.from, to: Math.min(to, part.to) };
+      const link = await this.linkOf(owner);
       if (link === undefined || position > link.position)
         return key && { key, from: (link?.position ?? 0) + 1, to };
       to = Math.min(to, link.position);
-      at = link.session;
+      owner = link.session;
     }
   }
 

@@ -5,7 +5,7 @@ import { isWithin } from "../folder/index.ts";
 import type { KeyStore } from "./key-store.ts";
 
 /**
- * | @param dir - The folder of the store; undefined if it has none.
+ * @param dir - The folder of the store; undefined if it has none.
  * @throws TurnlogError `INVALID_INPUT`
  */
 export function assertKeysOutside({ folder }: KeyStore, dir: string | undefined): void {

@@ -70,9 +70,9 @@ export class SessionKey {
 
   /** @throws TurnlogError `KEY_WRONG` where the text is no key of this session, `LOG_TOO_NEW` */
   static parse(session: string, text: string): SessionKey {
-    const said = jsonOf(text);
-    assertKnownFormat(`The key of session ${session}`, said, FORMAT, { session });
-    const read = schema.safeParse(said).data;
+    const stored = jsonOf(text);
+    assertKnownFormat(`The key of session ${session}`, stored, FORMAT, { session });
+    const read = schema.safeParse(stored).data;
     if (read === undefined || read.session !== session)
       throw keyWrong(
         session,

@@ -27,9 +27,9 @@ export class UnfinishedErasures {
   async load(): Promise<readonly string[]> {
     const text = await this.#keys.load(UNFINISHED);
     if (text === undefined) return [];
-    const said = jsonOf(text);
-    assertKnownFormat("The list of unfinished erasures among the keys", said, FORMAT);
-    const read = schema.safeParse(said);
+    const stored = jsonOf(text);
+    assertKnownFormat("The list of unfinished erasures among the keys", stored, FORMAT);
+    const read = schema.safeParse(stored);
     if (!read.success)
       throw keyWrong(UNFINISHED, undefined, "what is noted of unfinished erasures cannot be read");
     for (const session of read.data.sessions) this.#sessions.set(session, 1);

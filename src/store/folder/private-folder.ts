@@ -62,13 +62,13 @@ export async function syncFolder(path: string): Promise<void> {
  * @param highest - The last of them, if several were created. Default: the next one.
  */
 export async function syncAbove(folder: string, highest: string = dirname(folder)): Promise<void> {
-  for (let at = dirname(folder); at.length >= highest.length; at = dirname(at)) {
+  for (let parent = dirname(folder); parent.length >= highest.length; parent = dirname(parent)) {
     try {
-      await syncFolder(at);
+      await syncFolder(parent);
     } catch (error) {
       // This user may not read the folder above.
       if (!hasCode(error, "EPERM", "EACCES")) throw error;
     }
-    if (dirname(at) === at) return;
+    if (dirname(parent) === parent) return;
   }
 }

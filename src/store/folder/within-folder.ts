@@ -21,9 +21,9 @@ function realPath(path: string, links = LINKS): string {
     // Unreadable paths are taken literally.
     if (!hasCode(error, "ENOENT", "ENOTDIR") || dirname(path) === path) return path;
   }
-  const at = join(realPath(dirname(path), links), basename(path));
-  const target = links === 0 ? undefined : targetOf(at);
-  return target === undefined ? at : realPath(resolve(dirname(at), target), links - 1);
+  const resolved = join(realPath(dirname(path), links), basename(path));
+  const target = links === 0 ? undefined : targetOf(resolved);
+  return target === undefined ? resolved : realPath(resolve(dirname(resolved), target), links - 1);
 }
 
 function targetOf(path: string): string | undefined {

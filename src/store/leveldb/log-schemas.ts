@@ -37,6 +37,6 @@ export const deleteSchema: z.ZodType = optionsOf<DeleteOptions>(
   {},
 );
 export const trimSchema: z.ZodType = optionsOf<TrimOptions>(
-  { say: anything, dryRun: flag },
+  { event: anything, dryRun: flag },
   { expected: anything },
 );

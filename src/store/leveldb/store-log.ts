@@ -24,7 +24,7 @@ export interface StoreLog extends EventLog {
    */
   backup(dir: string, options?: BackupOptions): Promise<Backup>;
   /**
-   * Drops the content that a session's `session.thinned` events name. Records `say`, one more of
+   * Drops the content that a session's `session.thinned` events name. Records `event`, one more of
    * these events, first. The session's own events keep their positions and types; appends, forks
    * and snapshots wait. After an interruption each block is either complete or trimmed, and another
    * call finishes the work. A reader that pages meanwhile (`subscribe`, `readAll`) may see one

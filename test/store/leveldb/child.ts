@@ -109,7 +109,7 @@ async function thinAll(log: StoreLog): Promise<void> {
     for (const drop of ["reasoning", "boundaries"] as const) {
       const expected = await log.revision(name);
       const data = { drop, spans: [{ from: 1, to: events.length }] };
-      await log.trim(name, { expected, say: { type: "session.thinned", time: 1, data } });
+      await log.trim(name, { expected, event: { type: "session.thinned", time: 1, data } });
     }
     print(name);
   }

@@ -93,7 +93,7 @@ describe("the rows of an append", () => {
       const key = { session: "s", position: 10 };
       const row = checksum(json, key) + json;
       expect(decodeRow(codec, row, key)).toEqual(all);
-      expect(envelopesIn(row, key)).toEqual([{ at: 5 }, { at: 5 }, { at: 2 }, { at: 2 }]);
+      expect(envelopesIn(row, key)).toEqual([{ time: 5 }, { time: 5 }, { time: 2 }, { time: 2 }]);
       expect(eventsIn(row)).toBe(4);
       expect(isMergedRow(row)).toBe(json.endsWith(",1]"));
     }

@@ -35,7 +35,7 @@ async function thin(
 ) {
   const expected = await log.revision(session);
   const data = { drop, spans: [{ from: 1, to: expected, ...span }] };
-  return await log.trim(session, { expected, say: { type: "session.thinned", time: 7, data } });
+  return await log.trim(session, { expected, event: { type: "session.thinned", time: 7, data } });
 }
 
 /** Appended one by one, as they come from a provider; or together. */
@@ -97,7 +97,7 @@ describe("a session that was thinned", () => {
     await log.append("other", "none", [numbered(1)], { origin: "copied" });
     const told = await thin(log, "s", "boundaries");
     const after = await Array.fromAsync(log.read("s"));
-    expect(told).toMatchObject({ said: true, erased: true, revision: before.length + 1 });
+    expect(told).toMatchObject({ recorded: true, erased: true, revision: before.length + 1 });
     expect(after.slice(0, -1).map(({ type, position }) => [position, type])).toEqual(
       before.map(({ type, position }) => [position, type]),
     );
@@ -126,8 +126,8 @@ describe("a session that was thinned", () => {
     }
     const rowsBefore = await rows.iterator().all();
     const expected = before.length + 2;
-    expect(await log.trim("s", { expected })).toMatchObject({ events: 0, said: false });
-    expect(await thin(log, "s", "boundaries", span)).toMatchObject({ events: 0, said: false });
+    expect(await log.trim("s", { expected })).toMatchObject({ events: 0, recorded: false });
+    expect(await thin(log, "s", "boundaries", span)).toMatchObject({ events: 0, recorded: false });
     expect(await rows.iterator().all()).toEqual(rowsBefore);
   });
 
@@ -137,9 +137,9 @@ describe("a session that was thinned", () => {
     const before = await rows.iterator().all();
     const data = { drop: "boundaries", spans: [{ from: 1, to: events.length }] } as const;
     const say = { type: "session.thinned", time: 7, data } as const;
-    const would = await log.trim("s", { expected: events.length, say, dryRun: true });
+    const would = await log.trim("s", { expected: events.length, event: say, dryRun: true });
     expect(await rows.iterator().all()).toEqual(before);
-    const done = await log.trim("s", { expected: events.length, say });
+    const done = await log.trim("s", { expected: events.length, event: say });
     // Nothing has left the files, as nothing was dropped.
     expect(would).toEqual({ ...done, revision: events.length, erased: false });
   });
@@ -243,7 +243,7 @@ describe("thinning is refused", () => {
     const error = await fails("SESSION_HAS_FORKS", () => thin(log, "p", "reasoning"));
     expect(error.details).toEqual({ forks: ["f", "g"] });
     expect(await Array.fromAsync(log.read("p"))).toEqual(events);
-    expect(await thin(log, "p", "reasoning", { from: 101 })).toMatchObject({ said: true });
+    expect(await thin(log, "p", "reasoning", { from: 101 })).toMatchObject({ recorded: true });
     await thin(log, "f", "reasoning");
     expect(texts(await Array.fromAsync(log.read("f"))).join(" ")).toContain("secret");
   });
@@ -257,7 +257,7 @@ describe("thinning is refused", () => {
     await log.append("f", "any", [link], { origin: "copied" });
     const shared = await fails("COMMAND_REFUSED", () => thin(log, "p", "boundaries"));
     expect(shared.details).toEqual({ chained: "f" });
-    expect(await thin(log, "p", "boundaries", { from: 501 })).toMatchObject({ said: true });
+    expect(await thin(log, "p", "boundaries", { from: 501 })).toMatchObject({ recorded: true });
     await log.append("q", "none", [...events, link], { origin: "copied" });
     await fails("COMMAND_REFUSED", () => thin(log, "q", "boundaries"));
   });

@@ -130,7 +130,7 @@ export class RowCheck {
     const count = eventsIn(row);
     const from = position - count + 1;
     const isLast = this.#since.of(session)?.to === position;
-    const updatedAt = isLast ? envelopesIn(row, place).at(-1)?.at : undefined;
+    const updatedAt = isLast ? envelopesIn(row, place).at(-1)?.time : undefined;
     const held = this.#held.get(session);
     if (held === undefined) {
       this.#held.set(session, { from, to: position, updatedAt });

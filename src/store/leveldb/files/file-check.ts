@@ -28,10 +28,10 @@ export async function checkFiles(
   if (died === "sync") {
     for (const { path } of logs) assertGood(path, damageInLog(await bytesOf(path)));
   }
-  let left = died === undefined ? BYTES_AFTER_CLOSE : BYTES_AFTER_DEATH;
+  let budget = died === undefined ? BYTES_AFTER_CLOSE : BYTES_AFTER_DEATH;
   for (const { path, size } of tables) {
-    left -= size;
-    if (left < 0) return;
+    budget -= size;
+    if (budget < 0) return;
     const bytes = await bytesOf(path);
     if (!isAsClosed(path, bytes, sums)) assertGood(path, damageInTable(bytes));
   }

@@ -32,9 +32,9 @@ export async function readFormat(
   dir: string,
 ): Promise<Format | "none" | "foreign"> {
   const row = await rowAt(database, formatKey);
-  const said = row === undefined ? undefined : rowContent(formatKey, row);
-  assertStoreFormat(said, dir);
-  const format = formatSchema.safeParse(said, { jitless: true }).data;
+  const stored = row === undefined ? undefined : rowContent(formatKey, row);
+  assertStoreFormat(stored, dir);
+  const format = formatSchema.safeParse(stored, { jitless: true }).data;
   if (format !== undefined) return format;
   return (await firstOf(database.keys({ limit: 1 }))) === undefined ? "none" : "foreign";
 }

@@ -5,7 +5,13 @@ export { formatDamage, readFormat, writeFormat } from "./format-row.ts";
 export type { JsonDraft } from "./json-file.ts";
 export { type LevelDb, flush, levelAt } from "./level.ts";
 export { type LogFile, bytesOf, filesOf, linkFolder, liveFiles } from "./log-folder.ts";
-export { guardLog, inheritedGuard, putRepaired, finishInterrupted, restoreBeforeOpen } from "./open-guard.ts";
+export {
+  guardLog,
+  inheritedGuard,
+  putRepaired,
+  finishInterrupted,
+  restoreBeforeOpen,
+} from "./open-guard.ts";
 export { type OwnOptions, type Ownership, ownStore } from "./own-store.ts";
 export { type Durability, draftOwner, removeOwner } from "./owner.ts";
 export {

@@ -39,7 +39,7 @@ export interface Ownership {
 }
 
 /**
- * | @param paths - With the real path of an existing folder.
+ * @param paths - With the real path of an existing folder.
  * @throws TurnlogError `LOG_LOCKED`, `LOG_READ_ONLY`, `LOG_FULL`, `LOG_FAILED`
  */
 export async function ownStore(

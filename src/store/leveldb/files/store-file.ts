@@ -41,8 +41,8 @@ export function readStoreFile({ store, dir }: StorePaths): StoreFile | undefined
 }
 
 /** @throws TurnlogError `LOG_TOO_NEW` where `store.json` or the first row names a later format */
-export function assertStoreFormat(said: unknown, dir: string): void {
-  assertKnownFormat(`The store in ${dir}`, said, FORMAT);
+export function assertStoreFormat(stored: unknown, dir: string): void {
+  assertKnownFormat(`The store in ${dir}`, stored, FORMAT);
 }
 
 /**

@@ -12,10 +12,8 @@ import type { Head, PendingBatch } from "./head.ts";
 import type { Lineage } from "./lineage.ts";
 import { z } from "zod";
 
-export const positionsSchema: z.ZodType<readonly [position: number, globalPosition: number]> = z.tuple([
-  z.int().positive(),
-  z.int().positive(),
-]);
+export const positionsSchema: z.ZodType<readonly [position: number, globalPosition: number]> =
+  z.tuple([z.int().positive(), z.int().positive()]);
 
 interface Found {
   readonly position: number;

@@ -18,7 +18,7 @@ interface Loose {
 export interface MergedCommits {
   readonly key: string;
   readonly row: string;
-  readonly gone: readonly string[];
+  readonly replaced: readonly string[];
 }
 
 export class LooseCommits {
@@ -52,6 +52,6 @@ export class LooseCommits {
     const indexes = new Map<string, number>();
     for (const { record } of loose) merged.addAll(record, indexes);
     const { key, row } = merged.finish(first.finished.previous, last.finished.mark.seal);
-    return { key, row, gone: loose.slice(1).map(({ finished }) => finished.key) };
+    return { key, row, replaced: loose.slice(1).map(({ finished }) => finished.key) };
   }
 }

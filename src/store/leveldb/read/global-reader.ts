@@ -39,11 +39,11 @@ export async function* readGlobal(
   // A record that was merged meanwhile may repeat events that were read already.
   let next = from;
   const read = new RowReader(codec, to);
-  const gone = new Set<string>();
+  const deleted = new Set<string>();
   try {
     for await (const record of commits(database, from, to)) {
       const rows = ahead;
-      ahead = commitRows(database, record, gone);
+      ahead = commitRows(database, record, deleted);
       // The loop reports the error; if nobody awaits it, reading has ended.
       ahead.catch(() => undefined);
       if (rows === undefined) continue;

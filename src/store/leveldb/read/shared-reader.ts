@@ -35,7 +35,7 @@ async function* readLine(
   link: ForkPoint | undefined,
   span: Span,
 ): AsyncGenerator<SessionEvent> {
-  const gone = new Set<string>();
+  const deleted = new Set<string>();
   let rest = span;
   let from = link;
   for (;;) {
@@ -48,9 +48,9 @@ async function* readLine(
       return;
     } catch (error) {
       const owner = ownerIn(error);
-      if (owner === undefined || gone.has(owner)) throw error;
+      if (owner === undefined || deleted.has(owner)) throw error;
       if (!(await isDeleted(source.database, owner))) throw error;
-      gone.add(owner);
+      deleted.add(owner);
       from = await source.lineage.linkOf(session);
     }
   }

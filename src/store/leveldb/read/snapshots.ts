@@ -29,14 +29,14 @@ export function snapshotIn(
 }
 
 /** A pending look-up. */
-interface Asked extends PromiseWithResolvers<string | undefined> {
+interface LookUp extends PromiseWithResolvers<string | undefined> {
   readonly key: string;
 }
 
 /** Reads snapshots that are requested at the same time in one look-up: a state has some twenty. */
 export class SnapshotReader {
   readonly #database: Database;
-  #asked: Asked[] = [];
+  #pending: LookUp[] = [];
 
   constructor(database: Database) {
     this.#database = database;
@@ -56,21 +56,21 @@ export class SnapshotReader {
   }
 
   #row(key: string): Promise<string | undefined> {
-    const asked: Asked = { key, ...Promise.withResolvers<string | undefined>() };
+    const lookUp: LookUp = { key, ...Promise.withResolvers<string | undefined>() };
     // The microtask runs after all simultaneous requests are made.
-    if (this.#asked.length === 0) queueMicrotask(() => void this.#lookUp());
-    this.#asked.push(asked);
-    return asked.promise;
+    if (this.#pending.length === 0) queueMicrotask(() => void this.#lookUp());
+    this.#pending.push(lookUp);
+    return lookUp.promise;
   }
 
   async #lookUp(): Promise<void> {
-    const asked = this.#asked;
-    this.#asked = [];
+    const lookUps = this.#pending;
+    this.#pending = [];
     try {
-      const rows = await this.#database.getMany(asked.map(({ key }) => key));
-      for (const [index, one] of asked.entries()) one.resolve(rows[index]);
+      const rows = await this.#database.getMany(lookUps.map(({ key }) => key));
+      for (const [index, lookUp] of lookUps.entries()) lookUp.resolve(rows[index]);
     } catch (error) {
-      for (const one of asked) one.reject(error);
+      for (const lookUp of lookUps) lookUp.reject(error);
     }
   }
 }

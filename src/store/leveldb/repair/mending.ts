@@ -88,15 +88,15 @@ async function writeCommits(
     indexes = new Map();
   };
   for (const { session, from, count } of order) {
-    const seals = sessions.get(session)?.checksums;
+    const checksums = sessions.get(session)?.checksums;
     let events = 0;
     for (let position = from; position < from + count; position++) {
       events++;
-      const sealed = seals?.get(position);
-      if (sealed === undefined) continue;
+      const checksum = checksums?.get(position);
+      if (checksum === undefined) continue;
       const index = indexes.get(session) ?? builder.enter(session, position - events + 1);
       indexes.set(session, index);
-      builder.add(index, events, sealed);
+      builder.add(index, events, checksum);
       events = 0;
       if (builder.count >= EVENTS_PER_COMMIT) await finish();
     }

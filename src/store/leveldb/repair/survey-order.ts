@@ -54,14 +54,14 @@ export async function surveyOrder(
     since.add(record);
     expected = record.position + record.count;
     previous = record.seal;
-    const seals: string[] = [];
+    const checksums: string[] = [];
     // The record's sum does not cover rows that were merged or deleted later.
-    let isSealed = false;
+    let isMerged = false;
     for (const { session, from, count } of record.runs) {
       if (deleted.has(session)) {
         // Events of other sessions keep their global positions.
         order.push({ session, from, count });
-        isSealed = true;
+        isMerged = true;
         continue;
       }
       const survey = surveyOf(sessions, session);
@@ -71,14 +71,14 @@ export async function surveyOrder(
       const done = placed.get(session) ?? firstPlaced(survey);
       const end = Math.min(last, survey.kept);
       if (from !== done + 1 || end !== last) broken++;
-      isSealed ||= touchesMerged(survey, from, end);
+      isMerged ||= touchesMerged(survey, from, end);
       for (let position = from; position <= end; position++)
-        seals.push(survey.checksums.get(position) ?? "");
+        checksums.push(survey.checksums.get(position) ?? "");
       if (end <= done) continue;
       order.push({ session, from: done + 1, count: end - done });
       placed.set(session, end);
     }
-    if (!isSealed && sumOfChecksums(seals) !== record.sums) broken++;
+    if (!isMerged && sumOfChecksums(checksums) !== record.sums) broken++;
   }
   for (const [session, survey] of sessions) {
     const { kept } = survey;
@@ -113,9 +113,9 @@ async function copiedBefore(
 }
 
 /** Whether some of the events are in a merged row. */
-function touchesMerged({ merged: sealed }: SessionSurvey, from: number, to: number): boolean {
-  const before = lowerBound(sealed, from);
-  const row = sealed[before];
+function touchesMerged({ merged }: SessionSurvey, from: number, to: number): boolean {
+  const before = lowerBound(merged, from);
+  const row = merged[before];
   return row !== undefined && row.from <= to;
 }
 

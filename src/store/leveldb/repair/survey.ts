@@ -94,10 +94,10 @@ async function surveyEvents(
     }
     survey.checksums.set(position, checksumOf(row));
     if (isMergedRow(row)) survey.merged.push({ from: survey.kept + 1, to: position });
-    for (const { at, id } of events) {
+    for (const { time, id } of events) {
       survey.kept++;
-      if (survey.kept === ownFrom(survey.link)) survey.createdAt = at;
-      survey.updatedAt = at;
+      if (survey.kept === ownFrom(survey.link)) survey.createdAt = time;
+      survey.updatedAt = time;
       if (id !== undefined) survey.ids.push({ position: survey.kept, id });
     }
   }

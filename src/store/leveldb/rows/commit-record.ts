@@ -90,7 +90,7 @@ export class CommitBuilder {
   /** The global position of the first event. */
   readonly position: number;
   #count = 0;
-  #seals = "";
+  #checksums = "";
   readonly #sessions: [session: string, from: number][] = [];
   readonly #runs: number[] = [];
 
@@ -108,9 +108,9 @@ export class CommitBuilder {
   }
 
   /** Adds the events of a row by the row's checksum. */
-  add(session: number, events: number, sealed: string): void {
+  add(session: number, events: number, checksum: string): void {
     this.#count += events;
-    this.#seals += sealed;
+    this.#checksums += checksum;
     const runs = this.#runs;
     const last = runs.length - 1;
     if (runs[last - 1] === session) runs[last] = (runs[last] ?? 0) + events;
@@ -124,16 +124,16 @@ export class CommitBuilder {
       known.set(session, index);
       return index;
     });
-    for (let at = 0; at + 1 < next.#runs.length; at += 2) {
-      this.add(indexes[next.#runs[at] ?? 0] ?? 0, next.#runs[at + 1] ?? 0, "");
+    for (let offset = 0; offset + 1 < next.#runs.length; offset += 2) {
+      this.add(indexes[next.#runs[offset] ?? 0] ?? 0, next.#runs[offset + 1] ?? 0, "");
     }
-    this.#seals += next.#seals;
+    this.#checksums += next.#checksums;
   }
 
   /** The record's key and row, and the new end of the chain: its own checksum, or the given one. */
   finish(previous: string, end?: string): FinishedCommit {
     const key = commitKey(this.position);
-    const stored: Stored = [previous, crc32(this.#seals), this.#sessions, this.#runs];
+    const stored: Stored = [previous, crc32(this.#checksums), this.#sessions, this.#runs];
     const row = withChecksum(key, end === undefined ? stored : [...stored, end]);
     const position = this.position + this.#count - 1;
     return { key, row, previous, mark: { position, seal: end ?? checksumOf(row) } };
@@ -149,8 +149,8 @@ export interface FinishedCommit {
 }
 
 /** The checksum over the checksums of a commit's rows in global order. */
-export function sumOfChecksums(seals: readonly string[]): number {
-  return crc32(seals.join(""));
+export function sumOfChecksums(checksums: readonly string[]): number {
+  return crc32(checksums.join(""));
 }
 
 /** The record of a row; undefined if the row is damaged. */
@@ -161,9 +161,9 @@ export function readCommit(position: number, row: string): CommitRecord | undefi
   const next = sessions.map(([, from]) => from);
   const runs: Run[] = [];
   let count = 0;
-  for (let at = 0; at + 1 < pairs.length; at += 2) {
-    const index = pairs[at] ?? 0;
-    const length = pairs[at + 1] ?? 0;
+  for (let offset = 0; offset + 1 < pairs.length; offset += 2) {
+    const index = pairs[offset] ?? 0;
+    const length = pairs[offset + 1] ?? 0;
     const session = sessions[index]?.[0];
     const from = next[index];
     if (session === undefined || from === undefined) return undefined;

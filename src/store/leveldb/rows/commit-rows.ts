@@ -30,20 +30,20 @@ type Rows = readonly (readonly [position: number, row: string])[];
 const SCAN_FROM = 8;
 
 /**
- * Leaves out deleted sessions; `gone` contains those that are known to be deleted.
+ * Leaves out deleted sessions; `deleted` contains those that are known to be.
  * @throws TurnlogError `LOG_DAMAGED` when the rows are not those that the batch wrote
  */
 export async function commitRows(
   database: Database,
   record: CommitRecord,
-  gone: Set<string>,
+  deleted: Set<string>,
 ): Promise<PlacedRow[]> {
-  const rows = await rowsBySession(database, record, gone);
+  const rows = await rowsBySession(database, record, deleted);
   const indexes = new Map<string, number>();
   const placed: PlacedRow[] = [];
   let { position: globalPosition } = record;
   for (const { session, from, count } of record.runs) {
-    if (gone.has(session)) {
+    if (deleted.has(session)) {
       globalPosition += count;
       continue;
     }
@@ -54,8 +54,8 @@ export async function commitRows(
       const [position, row] = own[index] ?? [0, ""];
       if (position < next || position - eventsIn(row) + 1 > next) {
         if (!(await isDeleted(database, session))) throw missing(session, next);
-        gone.add(session);
-        return await commitRows(database, record, gone);
+        deleted.add(session);
+        return await commitRows(database, record, deleted);
       }
       const to = Math.min(position, from + count - 1);
       placed.push({ globalPosition, session, from: next, to, position, row });
@@ -66,9 +66,13 @@ export async function commitRows(
     indexes.set(session, index);
   }
   // The sum does not cover rows that were merged or deleted later; each row has its own checksum.
-  const sealed = placed.some(({ row }) => isMergedRow(row));
-  const isWhole = record.runs.every(({ session }) => !gone.has(session));
-  if (!sealed && isWhole && sumOfChecksums(placed.map(({ row }) => checksumOf(row))) !== record.sums)
+  const isMerged = placed.some(({ row }) => isMergedRow(row));
+  const isWhole = record.runs.every(({ session }) => !deleted.has(session));
+  if (
+    !isMerged &&
+    isWhole &&
+    sumOfChecksums(placed.map(({ row }) => checksumOf(row))) !== record.sums
+  )
     throw altered(record, placed);
   return placed;
 }
@@ -80,11 +84,11 @@ function missing(session: string, position: number): TurnlogError {
 async function rowsBySession(
   database: Database,
   record: CommitRecord,
-  gone: ReadonlySet<string>,
+  deleted: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, Rows>> {
   const spans = new Map<string, { from: number; to: number }>();
   for (const { session, from, count } of record.runs) {
-    if (gone.has(session)) continue;
+    if (deleted.has(session)) continue;
     const span = spans.get(session);
     if (span === undefined) spans.set(session, { from, to: from + count - 1 });
     else span.to = from + count - 1;

@@ -125,24 +125,24 @@ export function encodeRun(
   deltas: readonly Delta[],
   first: Delta,
   key: RowKey,
-  sealed = false,
+  merged = false,
 ): string {
   let text = "";
   const lengths: number[] = [];
   const gaps: number[] = [];
-  let { time: at } = first;
+  let { time } = first;
   for (const delta of deltas) {
-    const said = textOf(delta);
-    text += said;
-    lengths.push(said.length);
-    gaps.push(delta.time - at);
-    at = delta.time;
+    const deltaText = textOf(delta);
+    text += deltaText;
+    lengths.push(deltaText.length);
+    gaps.push(delta.time - time);
+    time = delta.time;
   }
   const { type, data } = first;
   const version = eventVersions[type] ?? 1;
   const columns = [text, numberColumn(lengths), numberColumn(gaps)];
   const run = [deltas.length, type, version, first.time, data.id, ...columns];
-  const json = JSON.stringify(sealed ? [...run, 1] : run);
+  const json = JSON.stringify(merged ? [...run, 1] : run);
   return checksum(json, key) + json;
 }
 
@@ -163,10 +163,10 @@ export function decodeRun(stored: unknown, key: RowKey, eventOf: FieldsReader): 
   const run = runSchema.safeParse(stored).data;
   if (run === undefined) throw damaged(key, "it is not a run of deltas");
   const { count, type, version, id, texts } = run;
-  return timesOf(run).map((at, index) => {
+  return timesOf(run).map((time, index) => {
     const position = key.position - count + 1 + index;
     const data = { id, [textField[type]]: texts[index] ?? "" };
-    return eventOf([type, version, at, data], { session: key.session, position });
+    return eventOf([type, version, time, data], { session: key.session, position });
   });
 }
 
@@ -177,6 +177,6 @@ export function runTimes(stored: unknown): readonly number[] {
 }
 
 function timesOf({ count, firstAt, gaps }: Run): readonly number[] {
-  let at = firstAt;
-  return Array.from({ length: count }, (_, index) => (at += gaps[index] ?? 0));
+  let time = firstAt;
+  return Array.from({ length: count }, (_, index) => (time += gaps[index] ?? 0));
 }

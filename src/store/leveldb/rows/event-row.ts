@@ -109,8 +109,8 @@ export function* eventRows(
 /** The deltas from an index on that can share a row; empty if there is no delta. */
 function runFrom(events: readonly NewEvent[], from: number): readonly Delta[] {
   const run: Delta[] = [];
-  for (let at = from; at < events.length && run.length < LONGEST_RUN; at++) {
-    const event = events[at];
+  for (let index = from; index < events.length && run.length < LONGEST_RUN; index++) {
+    const event = events[index];
     if (event === undefined || !isPlainDelta(event)) break;
     if (run[0] !== undefined && !continues(run[0], event)) break;
     run.push(event);
@@ -132,12 +132,12 @@ export function decodeRow(codec: Codec, row: string, key: RowKey): SessionEvent[
 export function envelopesIn(
   row: string,
   key: RowKey,
-): readonly { readonly at: number; readonly id?: string | undefined }[] {
+): readonly { readonly time: number; readonly id?: string | undefined }[] {
   if (!isIntact(row, key)) return [];
   const stored = ownJson(row);
-  if (!isStoredFields(stored)) return runTimes(stored).map((at) => ({ at }));
-  const [, , at, , id] = stored;
-  return [{ at, id: id ?? undefined }];
+  if (!isStoredFields(stored)) return runTimes(stored).map((time) => ({ time }));
+  const [, , time, , id] = stored;
+  return [{ time, id: id ?? undefined }];
 }
 
 /** The link in a fork's first row; undefined for any other row. */

@@ -101,16 +101,16 @@ export class Erasure {
 
 /** Erases what an earlier process could not, before anything reads the database. */
 export async function eraseLeft(database: Database, eraser: Eraser): Promise<void> {
-  const left = (await Array.fromAsync(allRows(database, under("x/")))).map(([key]) => key);
-  if (left.length === 0) return;
-  const spans = left.flatMap((key) => spansOf(key.slice(erasureKey("").length)));
+  const notes = (await Array.fromAsync(allRows(database, under("x/")))).map(([key]) => key);
+  if (notes.length === 0) return;
+  const spans = notes.flatMap((key) => spansOf(key.slice(erasureKey("").length)));
   await eraser([]);
   const touched = database.batch();
   touch(touched, spans);
   await touched.write({ sync: true });
   await eraser(spans);
   const erased = database.batch();
-  for (const key of left) erased.del(key);
+  for (const key of notes) erased.del(key);
   await erased.write({ sync: true });
 }
 

@@ -55,7 +55,7 @@ async function caughtUp(
     const last = await rowAt(database, eventKey(session, revision));
     const end = envelopesIn(last ?? "", { session, position: revision }).at(-1);
     // If the event is missing, reading the session finds out: the row counts it.
-    return indexRow(session, since.caughtUp(session, entry, end?.at));
+    return indexRow(session, since.caughtUp(session, entry, end?.time));
   } catch (error) {
     const failure = readFailure(error, session, revision);
     if (TurnlogError.isInstance(failure) && failure.code === "LOG_DAMAGED") return undefined;

@@ -22,7 +22,7 @@ import {
 /** A part that can be written alone: a reader finds each block of it complete or trimmed. */
 export interface TrimmedRows {
   /** Keys of rows that were replaced. */
-  readonly gone: readonly string[];
+  readonly replaced: readonly string[];
   readonly rows: readonly (readonly [key: string, row: string])[];
   /** The number of changed events. */
   readonly events: number;
@@ -92,7 +92,7 @@ function changedRows(
   rules: readonly TrimRule[],
   isCut: (position: number) => boolean,
 ): TrimmedRows | undefined {
-  const left = trimmed(
+  const rest = trimmed(
     old.flatMap(({ events }) => events),
     rules,
     isCut,
@@ -100,7 +100,7 @@ function changedRows(
   const change = new RowChange(codec, session);
   let index = 0;
   for (const row of old) {
-    change.take(row, left.slice(index, index + row.events.length));
+    change.take(row, rest.slice(index, index + row.events.length));
     index += row.events.length;
   }
   return change.finish();
@@ -110,7 +110,7 @@ function changedRows(
 class RowChange {
   readonly #codec: Codec;
   readonly #session: string;
-  readonly #gone = new Set<string>();
+  readonly #replaced = new Set<string>();
   readonly #rows: [key: string, row: string][] = [];
   #run: SessionEvent[] = [];
   #events = 0;
@@ -122,20 +122,20 @@ class RowChange {
     this.#session = session;
   }
 
-  take({ key, row, events }: OldRow, left: readonly SessionEvent[]): void {
-    const changed = left.filter((event, at) => event !== events[at]).length;
+  take({ key, row, events }: OldRow, rest: readonly SessionEvent[]): void {
+    const changed = rest.filter((event, index) => event !== events[index]).length;
     if (changed === 0) return this.#write();
     this.#events += changed;
-    this.#gone.add(key);
+    this.#replaced.add(key);
     this.#before += key.length + Buffer.byteLength(row);
-    this.#run.push(...left);
+    this.#run.push(...rest);
   }
 
   finish(): TrimmedRows | undefined {
     this.#write();
     if (this.#events === 0) return undefined;
     return {
-      gone: [...this.#gone],
+      replaced: [...this.#replaced],
       rows: this.#rows,
       events: this.#events,
       before: this.#before,
@@ -149,7 +149,7 @@ class RowChange {
     const rows = replacingRows(this.#codec, this.#session, first.position - 1, this.#run);
     for (const { position, row } of rows) {
       const key = eventKey(this.#session, position);
-      this.#gone.delete(key);
+      this.#replaced.delete(key);
       this.#rows.push([key, row]);
       this.#after += key.length + Buffer.byteLength(row);
     }

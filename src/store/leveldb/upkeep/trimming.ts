@@ -22,7 +22,7 @@ export interface TrimOptions {
   /** The session's last position when the caller chose what to drop. */
   readonly expected: number;
   /** One more event with rules to apply. Left out: only the recorded rules are applied. */
-  readonly say?: NewEvent<"session.thinned">;
+  readonly event?: NewEvent<"session.thinned">;
   /** Computes the result without changing anything. */
   readonly dryRun?: boolean;
 }
@@ -32,8 +32,8 @@ export interface TrimmedSession {
   readonly session: string;
   /** The session's last position now. */
   readonly revision: number;
-  /** Whether `say` was recorded. It is not if it would change nothing. */
-  readonly said: boolean;
+  /** Whether `event` was recorded. It is not if it would change nothing. */
+  readonly recorded: boolean;
   /** The number of changed events. */
   readonly events: number;
   /** Bytes of their rows before and after, uncompressed. */
@@ -82,7 +82,7 @@ export class Trimming {
       // No fork begins and no snapshot is saved while rows change.
       head.isLocked = true;
       try {
-        return await this.#thinAlone(head, options);
+        return await this.#trimAlone(head, options);
       } finally {
         head.isLocked = false;
       }
@@ -92,14 +92,14 @@ export class Trimming {
     return { ...done, session, erased: await erasure.erase(session) };
   }
 
-  async #thinAlone(
+  async #trimAlone(
     head: Head,
-    { say, dryRun = false }: TrimOptions,
+    { event: added, dryRun = false }: TrimOptions,
   ): Promise<Omit<TrimmedSession, "session" | "erased">> {
     const { committer } = this.#options;
     await committer.flushed();
-    const { said, links } = await this.#read(head);
-    const rules = say === undefined ? said : [...said, say.data];
+    const { recorded, links } = await this.#read(head);
+    const rules = added === undefined ? recorded : [...recorded, added.data];
     const spans = rules.flatMap((rule) => rule.spans);
     const first = Math.min(...spans.map(({ from }) => from));
     const sharing = await this.#sharing(head.session);
@@ -109,29 +109,30 @@ export class Trimming {
     const place = { session, from: ownFrom(head.link), to: revision };
     const isCut = (position: number): boolean => cuts.has(position);
     const sum = await this.#measure({ place, rules, isCut });
-    const before = say === undefined ? sum : await this.#measure({ place, rules: said, isCut });
-    const adds = say !== undefined && sum.events > before.events;
+    const before =
+      added === undefined ? sum : await this.#measure({ place, rules: recorded, isCut });
+    const adds = added !== undefined && sum.events > before.events;
     if (!dryRun) {
       if (adds)
         await committer.append(head, [
-          ...eventRows(this.#options.source.codec, session, revision, [say]),
+          ...eventRows(this.#options.source.codec, session, revision, [added]),
         ]);
       if (sum.events > 0) await this.#write(head, { place, rules, isCut });
     }
-    return { revision: head.revision, ...sum, said: adds };
+    return { revision: head.revision, ...sum, recorded: adds };
   }
 
   /** Reads the session's rules, and where its hash chain has links. */
   async #read(
     head: Head,
-  ): Promise<{ readonly said: readonly TrimRule[]; readonly links: readonly number[] }> {
-    const said: TrimRule[] = [];
+  ): Promise<{ readonly recorded: readonly TrimRule[]; readonly links: readonly number[] }> {
+    const recorded: TrimRule[] = [];
     const links: number[] = [];
     for await (const event of this.#events(head, ownFrom(head.link))) {
-      if (event.type === "session.thinned") said.push(event.data);
+      if (event.type === "session.thinned") recorded.push(event.data);
       if (digestIn(event) !== undefined) links.push(event.position);
     }
-    return { said, links };
+    return { recorded, links };
   }
 
   #events(
@@ -213,7 +214,7 @@ export class Trimming {
       [due, bytes] = [[], 0];
       await committer.write((rows) => {
         for (const change of changes) {
-          for (const key of change.gone) rows.del(key);
+          for (const key of change.replaced) rows.del(key);
           for (const [key, row] of change.rows) rows.put(key, row);
         }
       });

@@ -105,38 +105,38 @@ export class Committer {
     const share = batch.share(head);
     for (const written of rows) {
       const { position, row, events } = written;
-      this.#seal(head, head.loose.take(written), batch);
+      this.#mergeRows(head, head.loose.take(written), batch);
       batch.put(head.prefix + fixedWidth(position), row);
       batch.record.add(share.index, events.length, checksumOf(row));
       head.tail?.push(written);
-      for (const event of events) this.#place(event, head, share, batch);
+      for (const event of events) this.#addEvent(event, head, share, batch);
     }
     share.revision = head.revision;
     return batch.promise({ revision: head.revision, position: this.#position, repeated: false });
   }
 
   /** Replaces several rows of a block, written or queued, by one merged row. */
-  #seal(head: Head, loose: readonly EventRow[], batch: Batch): void {
-    const sealed = mergedRow(head.session, loose);
-    if (sealed === undefined) return;
+  #mergeRows(head: Head, loose: readonly EventRow[], batch: Batch): void {
+    const merged = mergedRow(head.session, loose);
+    if (merged === undefined) return;
     let from = "";
     let bytes = 0;
     for (const { position, row } of loose) {
       const key = head.prefix + fixedWidth(position);
-      if (position !== sealed.position) batch.del(key);
+      if (position !== merged.position) batch.del(key);
       if (from === "") from = key;
       bytes += key.length + row.length;
     }
-    const key = head.prefix + fixedWidth(sealed.position);
-    batch.put(key, sealed.row);
+    const key = head.prefix + fixedWidth(merged.position);
+    batch.put(key, merged.row);
     this.#spare.note(head.session, { from, to: key }, bytes);
   }
 
-  #place({ time: at, id }: NewEvent, head: Head, share: BatchShare, batch: Batch): void {
+  #addEvent({ time, id }: NewEvent, head: Head, share: BatchShare, batch: Batch): void {
     const position = ++head.revision;
     const globalPosition = ++this.#position;
-    share.updatedAt = at;
-    if (position === ownFrom(head.link)) head.createdAt = at;
+    share.updatedAt = time;
+    if (position === ownFrom(head.link)) head.createdAt = time;
     if (id === undefined) return;
     const key = idKey(head.session, id);
     batch.put(key, withChecksum(key, [position, globalPosition]));
@@ -296,12 +296,12 @@ export class Committer {
   /** Merges the collected commit records, in a batch that follows all of them. */
   #mergeCommits(batch: Pick<WriteBatch, "put" | "del">): void {
     const merged = this.#loose.merge();
-    const to = merged?.gone.at(-1);
+    const to = merged?.replaced.at(-1);
     if (merged === undefined || to === undefined) return;
     batch.put(merged.key, merged.row);
-    for (const key of merged.gone) batch.del(key);
-    const { key: from, row, gone } = merged;
-    this.#spare.note(commits, { from, to }, gone.length * (from.length + row.length));
+    for (const key of merged.replaced) batch.del(key);
+    const { key: from, row, replaced } = merged;
+    this.#spare.note(commits, { from, to }, replaced.length * (from.length + row.length));
   }
 
   /** Key ranges in which rows became spare since the store was opened. */

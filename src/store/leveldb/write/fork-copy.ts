@@ -61,7 +61,7 @@ export async function forkCopy(
     const events = envelopesIn(row, { session, position });
     // As in reading: nothing behind a gap is used.
     if (position !== next + events.length - 1) throw unreadable(session, next, stretch.owner);
-    if (next === stretch.from) createdAt = events[0]?.at ?? createdAt;
+    if (next === stretch.from) createdAt = events[0]?.time ?? createdAt;
     rows.push([eventKey(session, position), row]);
     for (const { id } of events) {
       if (id !== undefined)
