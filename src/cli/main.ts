@@ -1,6 +1,6 @@
 /**
- * Where the command line starts: `npm start` runs this file and `bin/turnlog.cjs` its built form.
- * Imports nothing itself, so that what it loads comes from Node's compile cache from the second run on.
+ * Entry of the command line: `npm start` runs this file, `bin/turnlog.cjs` runs its built form.
+ * It has no static imports, so that Node's compile cache covers every module of the program.
  */
 
 import { enableCompileCache } from "node:module";

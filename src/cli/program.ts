@@ -1,7 +1,7 @@
 /**
- * The command line: what all commands take (they are in `commands/`), and how a run ends. Each
- * command's code is loaded when it is called: `--help` loads commander and nothing else, `show` and
- * `sessions` no AI SDK and no prompts.
+ * The command line: the options that all commands share, and the exit code of a run. Each command
+ * (see `commands/`) is loaded when it is called: `--help` loads only commander, `show` and
+ * `sessions` load no AI SDK.
  */
 
 import { readFileSync } from "node:fs";
@@ -32,20 +32,20 @@ export async function run(
   output: Output = interleaved(processOutput()),
 ): Promise<ExitCode> {
   let code: ExitCode = DONE;
-  const program = commandLine(output, (ended) => {
-    code = ended;
+  const program = commandLine(output, (exitCode) => {
+    code = exitCode;
   });
   program.hook("preAction", (_, acting) => refuseMistyped(program, acting, args));
   try {
     await program.parseAsync([...args], { from: "user" });
     return code;
   } catch (error) {
-    return await ending(error, output, program.opts()["debug"] === true);
+    return await exitCodeOf(error, output, program.opts()["debug"] === true);
   }
 }
 
-async function ending(error: unknown, output: Output, debug: boolean): Promise<ExitCode> {
-  // Commander has written its message by itself.
+async function exitCodeOf(error: unknown, output: Output, debug: boolean): Promise<ExitCode> {
+  // Commander has already written its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : USED_WRONGLY;
   try {
     return isReaderGone(error) ? DONE : await reportError(output.progress, error, debug);
@@ -55,7 +55,7 @@ async function ending(error: unknown, output: Output, debug: boolean): Promise<E
   }
 }
 
-/** Every command with its options. @param end - Called with how a command ended. */
+/** All commands with their options. @param end - Receives the exit code of a command. */
 export function commandLine(output: Output, end: (code: ExitCode) => void): Command {
   const program = new Command("turnlog")
     .description(
@@ -67,17 +67,17 @@ export function commandLine(output: Output, end: (code: ExitCode) => void): Comm
     .addOption(
       new Option(
         "--keys <folder>",
-        "encrypt what sessions say, with keys in this folder, and read what is encrypted",
+        "encrypt sessions with keys in this folder, and read encrypted sessions",
       ).env("TURNLOG_KEYS"),
     )
     .option(
       "--take-over",
-      "open a store that was left open on another machine: make sure that nothing there has it",
+      "open a store that was left open on another machine: first check that nothing there uses it",
     )
     .option("--json", "print data as JSON, one value a line")
     .option("--debug", "print the stack of an error")
     .configureHelp({ showGlobalOptions: true })
-    // Its messages repeat what was typed, which a script may have from anywhere.
+    // Commander's messages quote the arguments, which may hold control characters.
     .configureOutput({
       outputError: (text, write) =>
         write(
@@ -104,13 +104,13 @@ const examples = `
 Examples:
   turnlog                                   chat in this folder
   turnlog "which files mention zod?"        one question, one answer
-  turnlog --session <id>                    go on with a session
+  turnlog --session <id>                    continue a session
   turnlog sessions
   turnlog show <id> --view events --json
 
 'turnlog chat --help' has the options of the chat.`;
 
-/** By hand: a schema would cost more than all the rest of `--version`. */
+/** Parses by hand: loading zod would take longer than the rest of `--version`. */
 function packageVersion(): string {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   const found: unknown = JSON.parse(text);

@@ -292,7 +292,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     const request = 'write "yes please" to a.txt';
     const terminal = startInTerminal(["--allow-write", request], { cwd: folder.path });
     await terminal.until(/Run write_file/);
-    terminal.type("y");
+    terminal.type(`y${ENTER}`);
     await terminal.until(/✓ write_file/);
     expect((await terminal.ended).code).toBe(0);
   });

@@ -95,10 +95,10 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     await run(["--session", "one", "hello"], { cwd });
     for (const [keys, code, left] of [
       ["\r", 130, 1],
-      ["n", 130, 1],
+      ["n\r", 130, 1],
       ["\u0003", 130, 1],
       ["\u0004", 130, 1],
-      ["y", 0, 0],
+      ["y\r", 0, 0],
     ] as const) {
       const asking = startInTerminal(["delete", "one"], { cwd });
       await asking.until(/Delete session one with its \d+ events for good\?/);

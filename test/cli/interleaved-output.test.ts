@@ -43,9 +43,9 @@ describe("a turn on a screen of which stdout is a pipe to another process", () =
     const terminal = terminalWithTee();
     const writer = new TurnWriter(interleaved(terminal.output, terminal.passOn));
     await writer.note("→ count");
-    const said = writer.say({ kind: "text", id: "1" }, "word4");
+    const said = writer.writeText({ kind: "text", id: "1" }, "word4");
     await Promise.all([said, writer.note("tokens: 886 in")]);
-    await writer.say({ kind: "text", id: "2" }, "bye");
+    await writer.writeText({ kind: "text", id: "2" }, "bye");
     await writer.endBlock();
     await terminal.passOn();
     expect(terminal.screen).toBe("→ count\nword4\ntokens: 886 in\n\nbye\n");

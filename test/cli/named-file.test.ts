@@ -88,7 +88,7 @@ describe.skipIf(process.platform === "win32")("a file that is named to be writte
     await mkdir(folder.at("some"));
     const into = await run(["export", "one", "--out", "some"], at);
     expect(into).toMatchObject({ code: 2, stdout: "" });
-    expect(into.stderr).toMatch(/^error: some is a folder: name the file in it/);
+    expect(into.stderr).toMatch(/^error: some is a folder: name a file in it/);
     const nowhere = await run(["export", "one", "--fixture", "none/a.jsonl"], at);
     expect(nowhere).toMatchObject({ code: 2, stdout: "" });
     expect(nowhere.stderr).toMatch(/^error: none\/a\.jsonl cannot be written: there is no folder/);

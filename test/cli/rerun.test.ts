@@ -12,7 +12,7 @@ it("runs the last turn again in a fork, shows what is new of it, and leaves the 
   const again = await run(["rerun", "one", "--as", "two"], { cwd });
   expect(again).toMatchObject({ code: 0 });
   expect(again.stdout).toContain("a.txt");
-  expect(again.stderr).toMatch(/Session two goes its own way from position \d+ of one/);
+  expect(again.stderr).toMatch(/Session two is a fork of one at position \d+/);
   expect((await run(["show", "one", "--view", "events", "--json"], { cwd })).stdout).toBe(
     before.stdout,
   );

@@ -87,7 +87,7 @@ describe.skipIf(!hasTerminals)("in a terminal", () => {
     const command = ["trim", "one", "--drop", "boundaries", "--keep-steps", "0"];
     for (const [keys, code, left] of [
       ["\r", 130, true],
-      ["y", 0, false],
+      ["y\r", 0, false],
     ] as const) {
       const asking = startInTerminal(command, { cwd });
       await asking.until(/Drop the boundaries of 2 steps of session one for good/);

@@ -201,7 +201,7 @@ describe("what does not go straight", () => {
       cancelAt: "tool.started",
     });
     expect(progress).toMatch(/^\? hang · outcome unknown: it did not stop in time/m);
-    expect(progress).toMatch(/Kept in the session: your message\. Of 1 call nobody knows/);
+    expect(progress).toMatch(/Kept in the session: your message\. 1 call with an unknown outcome/);
   });
 
   it("tells a tool that took too long as one whose outcome is unknown", async () => {

@@ -1,4 +1,4 @@
-/** Hands a person's answer about a call to its session. */
+/** Passes a person's answer about a call to its session. */
 
 import { TurnlogError, type TurnlogErrorCode } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
@@ -10,16 +10,16 @@ const tooLate: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
 ]);
 
 /**
- * Whether the answer still counted: a call may have been cancelled, or answered elsewhere.
- * @param asked - The position of the question. Call ids come again: the answer is never to another question.
+ * Answers a question. False if it is no longer open: the call was cancelled, or answered elsewhere.
+ * @param asked - The position of the question: a call id may be used again, a position is not.
  */
 export async function settle(
   session: Session,
   asked: number,
   { approved, always, reason }: Answer,
 ): Promise<boolean> {
-  const told = reason ?? (approved ? undefined : "the user said no");
-  const options = { always, ...(told === undefined ? {} : { reason: told }) };
+  const why = reason ?? (approved ? undefined : "the user said no");
+  const options = { always, ...(why === undefined ? {} : { reason: why }) };
   const { approvals } = await session.view();
   const approval = approvals.find(({ position }) => position === asked);
   if (approval === undefined) return false;

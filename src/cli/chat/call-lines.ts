@@ -1,4 +1,4 @@
-/** The line that an event of a tool call is told with. Remembers the calls of the step; writes nothing. */
+/** Turns the events of tool calls into lines. Remembers the calls of the step; writes nothing. */
 
 import { jsonObjectSchema, type JsonValue, type SessionEvent } from "../../events/index.ts";
 import type { Style } from "../output/index.ts";
@@ -35,7 +35,7 @@ const styles: Readonly<Record<Mark, Style>> = {
   "?": "yellow",
 };
 
-/** Characters of a call, where the terminal has room for them. */
+/** The most characters of a call. */
 const CALL_LENGTH = 100;
 const OUTCOME_LENGTH = 160;
 
@@ -44,31 +44,31 @@ export class CallLines {
   #calls: Map<string, Call>;
 
   /**
-   * @param columns - Characters in a line, where that is known.
-   * @param open - Calls whose step has been shown by somebody else.
+   * @param columns - Characters in a line; undefined without a terminal.
+   * @param open - Calls of a step that another screen has shown.
    */
   constructor(columns: () => number | undefined, open: readonly OpenCall[] = []) {
     this.#columns = columns;
     this.#calls = new Map(open.map(({ callId, toolName, input }) => [callId, { toolName, input }]));
   }
 
-  /** A call in words, for a question about it. */
-  describe(callId: string): { readonly call: string; readonly toolName: string } {
+  /** A call as text, for a question about it. */
+  describe(callId: string): string {
     const { toolName, input } = this.#calls.get(callId) ?? { toolName: "call", input: {} };
-    return { call: callLabel(toolName, input, 400), toolName };
+    return callLabel(toolName, input, 400);
   }
 
-  /** The line for an event; undefined where there is nothing to say. */
+  /** The line for an event; undefined for events that have none. */
   take(event: SessionEvent): CallLine | undefined {
     switch (event.type) {
       case "step.started":
-        // Providers use the same call id again in later steps.
+        // Providers reuse call ids in later steps.
         this.#calls = new Map();
         return undefined;
       case "part.tool-call": {
         const { toolCallId, toolName, input, providerExecuted } = event.data;
         this.#calls.set(toolCallId, { toolName, input: input ?? {} });
-        // A tool of our own is told when it is started, which is later.
+        // Calls of our own tools are shown when they start.
         return providerExecuted === true
           ? this.#started(toolCallId, toolName, event.time)
           : undefined;
@@ -114,12 +114,12 @@ export class CallLines {
     return { text: `→ ${this.#label(call)}`, style: "cyan" };
   }
 
-  #ended(callId: string, at: number, mark: Mark, outcome: string): CallLine {
+  #ended(callId: string, time: number, mark: Mark, outcome: string): CallLine {
     const call: Call = this.#calls.get(callId) ?? { toolName: "call", input: {} };
-    const alike = [...this.#calls.values()].filter(({ toolName }) => toolName === call.toolName);
-    // The input tells calls of one tool apart; where there is but one, it has just been read.
-    const what = alike.length > 1 ? this.#label(call) : call.toolName;
-    const took = call.startedAt === undefined ? "" : ` · ${duration(at - call.startedAt)}`;
+    const sameTool = [...this.#calls.values()].filter(({ toolName }) => toolName === call.toolName);
+    // The input distinguishes several calls of one tool.
+    const what = sameTool.length > 1 ? this.#label(call) : call.toolName;
+    const took = call.startedAt === undefined ? "" : ` · ${duration(time - call.startedAt)}`;
     return { text: `${mark} ${what} · ${outcome}${took}`, style: styles[mark] };
   }
 
@@ -132,7 +132,7 @@ export class CallLines {
 const QUESTION_LINES = 12;
 const LINE_LENGTH = 400;
 
-/** A call that waits for an answer, in full: nobody should have to agree to what is not shown. */
+/** A call that waits for an answer, with its whole input: a person must see what they approve. */
 export function questionLines({ toolName, input, reason }: OpenCall): readonly string[] {
   const why = reason === undefined ? "" : ` ${excerpt(reason, LINE_LENGTH)}`;
   const fields = jsonObjectSchema.safeParse(input);
@@ -156,7 +156,7 @@ function fieldLines(name: string, value: JsonValue): readonly string[] {
   ];
 }
 
-/** Not `excerpt`: spaces are part of what is to be written. */
+/** Unlike `excerpt`, keeps spaces: they may be part of a file's text. */
 function cut(line: string): string {
   const left = line.length - LINE_LENGTH;
   return left > 0 ? `${line.slice(0, LINE_LENGTH)}… ${amount(left, "character")} more` : line;

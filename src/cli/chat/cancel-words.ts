@@ -1,21 +1,24 @@
-/** What a press of Esc or Ctrl-C asks for, and what is said of a cancel besides what the screen has told. Pure. */
+/** What a press of Esc or Ctrl-C cancels, and the sentences about a cancel. Pure. */
 
 import type { CancelMode } from "../../events/index.ts";
 import type { Cancelled } from "../../runtime/index.ts";
 import { amount } from "../wording/index.ts";
 import { runningCalls, type ConversationState } from "./conversation-state.ts";
 
-/** What the next press asks for: tools that run may end first, unless it is pressed again. */
+/**
+ * The mode of the next press: the first waits for running tools, the second does not.
+ * @param requested - The mode of the last press, whose event may not have arrived.
+ */
 export function nextCancel(
   state: ConversationState,
-  asked: CancelMode | undefined,
+  requested: CancelMode | undefined,
 ): CancelMode | undefined {
-  const known = asked ?? state.stopping;
-  if (known === "now") return undefined;
-  return known === undefined && runningCalls(state).length > 0 ? "after-tools" : "now";
+  const mode = requested ?? state.stopping;
+  if (mode === "now") return undefined;
+  return mode === undefined && runningCalls(state).length > 0 ? "after-tools" : "now";
 }
 
-/** Sentences about the turn that was to stop and the messages that wait. The turn's own end is told by its event. */
+/** Sentences about what a cancel found and about waiting messages. The screen shows the turn's end itself. */
 export function cancelSentences(
   { was, turn, ended, withdrawn }: Cancelled,
   waiting: number,
@@ -24,7 +27,7 @@ export function cancelSentences(
     ...(turn === undefined && was === "idle" ? ["Nothing is running."] : []),
     ...(ended === undefined || ended === "cancelled"
       ? []
-      : [`The turn came to its own end first: ${ended}.`]),
+      : [`The turn ended before the cancel: ${ended}.`]),
     ...(withdrawn.length === 0 ? [] : [`${amount(withdrawn.length, "message")} taken back.`]),
     ...(waiting === 0
       ? []

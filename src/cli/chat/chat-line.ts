@@ -45,7 +45,8 @@ export type ChatLine =
   | { readonly kind: "nothing" }
   | { readonly kind: "wrong"; readonly why: string };
 
-const ANSWERS = "a call waits for your answer: y, n, n <why>, a (always) or v (never)";
+/** The answers to a question about a call. */
+export const ANSWERS = "y, n, n <why>, a (always) or v (never)";
 
 /** @param isAsked - Whether a call waits for an answer. */
 export function readLine(typed: string, isAsked: boolean): ChatLine {
@@ -58,11 +59,14 @@ export function readLine(typed: string, isAsked: boolean): ChatLine {
   if (!isAsked) return { kind: "message", text };
   const answer = readAnswer(text);
   if (answer !== undefined) return { kind: "answer", answer };
-  return { kind: "wrong", why: `Not sent: ${ANSWERS}. Tab sends what you have typed.` };
+  return {
+    kind: "wrong",
+    why: `Not sent: a call waits for your answer: ${ANSWERS}. Tab sends what you have typed.`,
+  };
 }
 
 /** The words `yes`, `no`, `always` and `never`, their letters, and a reason after a no. */
-function readAnswer(text: string): Answer | undefined {
+export function readAnswer(text: string): Answer | undefined {
   const [, word = "", rest] = /^(\p{L}+)(?:[\s:,.]+(\S.*))?$/su.exec(text.trim()) ?? [];
   const reason = rest === undefined ? {} : { reason: rest };
   switch (word.toLowerCase()) {

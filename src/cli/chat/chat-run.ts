@@ -11,6 +11,7 @@ import { DEFAULT_DIR, meantName } from "../output/index.ts";
 import { chatAgent } from "./chat-agent.ts";
 import { contextWarning } from "../wording/index.ts";
 import {
+  askLine,
   reportError,
   DONE,
   INTERRUPTED,
@@ -18,7 +19,9 @@ import {
   type ExitCode,
   writeLine,
   type Output,
+  visibleName,
 } from "../output/index.ts";
+import { ANSWERS, readAnswer } from "./chat-line.ts";
 import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { mentionOf } from "./mentioned-files.ts";
@@ -211,11 +214,15 @@ async function talk(
 }
 
 function asker({ canAsk }: ChatRun): AskApproval | undefined {
-  return canAsk ? askWhenNeeded : undefined;
+  return canAsk ? askApproval : undefined;
 }
 
-/** The prompts are loaded when there is something to ask. */
-const askWhenNeeded: AskApproval = async (question, signal) => {
-  const { askApproval } = await import("./chat-prompt.ts");
-  return await askApproval(question, signal);
+/** Repeats the question until the line is an answer. An empty line is a no. */
+const askApproval: AskApproval = async (call, signal) => {
+  for (;;) {
+    const line = await askLine(`Run ${visibleName(call)}? (${ANSWERS})`, signal);
+    if (line === undefined) return { kind: "left" };
+    const answer = readAnswer(line.trim() === "" ? "no" : line);
+    if (answer !== undefined) return { kind: "answered", answer };
+  }
 };

@@ -37,8 +37,8 @@ export class ChatScreen {
     const above = writingBy(output.progress, (text) => this.#live.write(text));
     this.#above = { data: above, progress: above };
     this.#turn = new TurnScreen(this.#above, {
-      tellsActivity: false,
-      tellsCommands: true,
+      showsActivity: false,
+      namesCommands: true,
       open: state.calls,
     });
     this.#copy = output.data.isTerminal ? undefined : new ReplyCopy(output.data);
@@ -114,7 +114,7 @@ export class ChatScreen {
   }
 
   async tellError(error: unknown): Promise<void> {
-    await this.#turn.rest();
+    await this.#turn.endLine();
     await reportError(this.#above.progress, error, this.#options.debug);
   }
 
@@ -128,7 +128,7 @@ export class ChatScreen {
 
   /** Leaves the screen with what was told on it. */
   async close(): Promise<void> {
-    await this.#turn.rest();
+    await this.#turn.endLine();
     await this.#live.close();
     await this.#copy?.close();
   }

@@ -30,7 +30,7 @@ export class ReplyCopy {
 
   /** The chat has left the screen. */
   async close(): Promise<void> {
-    await this.#turn.rest();
+    await this.#turn.endLine();
     if (this.#kept !== "") await this.#data.write(this.#kept);
     this.#kept = "";
   }

@@ -1,4 +1,4 @@
-/** Runs one turn: sends the message, shows the events as they are logged, asks where a call waits for it. */
+/** Runs one turn without the chat's screen: sends the message, shows its events, asks for approvals. */
 
 import type { SessionEvent, TurnEndReason } from "../../events/index.ts";
 import { forkSession } from "../../archive/index.ts";
@@ -10,7 +10,7 @@ import { settle } from "./approval-settlement.ts";
 import type { Interrupts } from "./interrupts.ts";
 import type { TurnView } from "./turn-view.ts";
 
-/** A call that is asked about, and where in the log. */
+/** A question about a call, and its position in the log. */
 type Question = Pick<Approval, "position" | "callId">;
 
 /** @throws TurnlogError as `session.send` and `turn.result` do */
@@ -20,7 +20,7 @@ export async function runTurn(
   view: TurnView,
   interrupts: Interrupts,
 ): Promise<TurnResult> {
-  return await watched(session, view, interrupts, async (answerAfter) => {
+  return await withCancel(session, view, interrupts, async (answerAfter) => {
     const turn = await session.send(message);
     for await (const event of turn) await answerAfter(event);
     return await turn.result;
@@ -34,7 +34,8 @@ export interface RerunRequest extends RerunPlace {
 }
 
 /**
- * The session itself is not woken up: nothing is written to it. The runtime goes on with turns.
+ * Runs a turn again, live, in a fork, for `turnlog rerun`. The original session is not activated. The
+ * runtime must continue interrupted turns.
  * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT`, `REVISION_CONFLICT`, and what the turn throws
  */
 export async function rerunTurn(
@@ -47,22 +48,22 @@ export async function rerunTurn(
   await forkSession(runtime.log, session, { as, at });
   await writeLine(
     progress,
-    progress.style("dim", `Session ${as} goes its own way from position ${at} of ${session}.`),
+    progress.style("dim", `Session ${as} is a fork of ${session} at position ${at}.`),
   );
   const fork = await runtime.session(as);
-  const { finishReason } = await goOnWith(fork, messageId, at, view, interrupts);
+  const { finishReason } = await continueTurn(fork, messageId, at, view, interrupts);
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
 }
 
-/** Shows what comes of a turn behind a position, which goes on by itself. @throws TurnlogError as `turn.result` does */
-async function goOnWith(
+/** Shows the events after a position of a turn that the runtime continues. @throws TurnlogError as `turn.result` does */
+async function continueTurn(
   session: Session,
   messageId: string,
   from: number,
   view: TurnView,
   interrupts: Interrupts,
 ): Promise<TurnResult> {
-  return await watched(session, view, interrupts, async (answerAfter) => {
+  return await withCancel(session, view, interrupts, async (answerAfter) => {
     const turn = await session.turn(messageId);
     for await (const event of turn) if (event.position > from) await answerAfter(event);
     return await turn.result;
@@ -70,8 +71,8 @@ async function goOnWith(
 }
 
 /**
- * Shows the rest of a turn that a former process has left because its calls wait for an answer, and
- * asks for the answers. Answers why it ended; undefined where the process is told to end before.
+ * Continues a turn of an earlier process whose calls wait for answers: asks for them and shows the rest.
+ * @returns why the turn ended; undefined if the process is told to end before
  */
 export async function finishTurn(
   session: Session,
@@ -79,7 +80,7 @@ export async function finishTurn(
   interrupts: Interrupts,
 ): Promise<TurnEndReason | undefined> {
   const { position, approvals } = await session.view();
-  return await watched(session, view, interrupts, async (answerAfter, ask) => {
+  return await withCancel(session, view, interrupts, async (answerAfter, ask) => {
     for (const approval of approvals) if (approval.status === "waiting") await ask(approval);
     for await (const event of session.events({ from: position + 1, signal: interrupts.ending })) {
       await answerAfter(event);
@@ -89,8 +90,8 @@ export async function finishTurn(
   });
 }
 
-/** Cancels what runs at the first Ctrl-C, and leaves at the second. */
-async function watched<Done>(
+/** Runs `work`. The first Ctrl-C cancels the turn, the second leaves. */
+async function withCancel<Done>(
   session: Session,
   view: TurnView,
   interrupts: Interrupts,
@@ -105,16 +106,16 @@ async function watched<Done>(
     if (stop.signal.aborted) return "leave";
     stop.abort();
     const done = Promise.all([view.cancelling(), session.cancel({ reason: "Ctrl-C" })]);
-    // Kept until the turn has been shown: an error is then thrown there, not into nowhere.
+    // Awaited after the turn, so that a failure is thrown there and not unhandled.
     cancelled = done.catch((error: unknown) => error);
     return "taken";
   };
   const unwanted = AbortSignal.any([stop.signal, interrupts.ending]);
   const ask = async ({ position, callId }: Question): Promise<void> => {
-    // An answer for good may have settled it already.
-    if (unwanted.aborted || !(await waits(session, position))) return;
+    // An `always` or `never` may have answered it.
+    if (unwanted.aborted || !(await isOpen(session, position))) return;
     const asked = await view.approve?.(callId, unwanted);
-    if (asked === undefined) await settle(session, position, nobodyThere);
+    if (asked === undefined) await settle(session, position, noTerminal);
     else if (asked.kind === "answered") await settle(session, position, asked.answer);
     else if (!unwanted.aborted) interrupts.press();
   };
@@ -131,12 +132,12 @@ async function watched<Done>(
   });
 }
 
-async function waits(session: Session, asked: number): Promise<boolean> {
+async function isOpen(session: Session, asked: number): Promise<boolean> {
   const { approvals } = await session.view();
   return approvals.some(({ position, status }) => position === asked && status === "waiting");
 }
 
-const nobodyThere = {
+const noTerminal = {
   approved: false,
   always: false,
   reason: "nobody is at a terminal to answer",

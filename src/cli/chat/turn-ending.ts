@@ -1,4 +1,4 @@
-/** What is said at the end of a turn: why it ended, what was kept, what it cost. Pure. */
+/** The lines at the end of a turn: why it ended, what is kept, what it cost. Folds the figures; pure. */
 
 import type { SessionEvent, TokenUsage, TurnEndReason } from "../../events/index.ts";
 import { addUsage, noUsage } from "../../projections/index.ts";
@@ -8,12 +8,12 @@ export interface TurnTally {
   /** Epoch milliseconds of the first event. */
   readonly startedAt: number | undefined;
   readonly steps: number;
-  /** Characters that the model has said, and those that it has thought. */
+  /** Characters of the reply, and of reasoning. */
   readonly text: number;
   readonly reasoning: number;
-  /** Calls whose result is known. */
+  /** Calls that succeeded or failed. */
   readonly results: number;
-  /** Calls that were not started, and those whose end nobody saw. */
+  /** Calls that were not started, and calls with an unknown outcome. */
   readonly skipped: number;
   readonly unknown: number;
   readonly usage: TokenUsage;
@@ -59,7 +59,7 @@ export function tally(state: TurnTally, event: SessionEvent): TurnTally {
   }
 }
 
-/** Why, where it is not the usual end. */
+/** Why the turn ended; undefined for the usual end. */
 export function endingSentence(reason: TurnEndReason, tally: TurnTally): string | undefined {
   switch (reason) {
     case "stop":
@@ -69,17 +69,17 @@ export function endingSentence(reason: TurnEndReason, tally: TurnTally): string 
     case "content-filter":
       return "The provider's content filter has ended the reply.";
     case "max-steps":
-      return "The turn ends here: it has taken as many steps as it may.";
+      return "The turn ends here: it has reached its limit of steps.";
     case "timed-out":
       return `The turn's time was up. ${keptOf(tally)}`;
     case "repeating":
-      return `The turn was ended: the model did or said the same again and again. ${keptOf(tally)}`;
+      return `The turn was ended: the model repeated itself. ${keptOf(tally)}`;
     case "cancelled":
       return `Cancelled. ${keptOf(tally)}`;
     case "failed":
       return `The turn failed. ${keptOf(tally)}`;
     case "interrupted":
-      return `The turn was cut off. ${keptOf(tally)}`;
+      return `The turn was interrupted. ${keptOf(tally)}`;
   }
 }
 
@@ -104,7 +104,7 @@ function keptOf({ text, reasoning, results, skipped, unknown }: TurnTally): stri
     ...(skipped === 0 ? [] : [`${amount(skipped, "call")} not started.`]),
     ...(unknown === 0
       ? []
-      : [`Of ${amount(unknown, "call")} nobody knows the outcome; the model will be told so.`]),
+      : [`${amount(unknown, "call")} with an unknown outcome; the model will be told.`]),
   ];
   return sentences.join(" ");
 }

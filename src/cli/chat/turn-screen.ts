@@ -1,4 +1,4 @@
-/** A turn as it is told in a terminal, from its events and nothing else. */
+/** Writes a turn as text, from its events and nothing else. */
 
 import type { SessionEvent } from "../../events/index.ts";
 import { CallLines } from "./call-lines.ts";
@@ -15,10 +15,10 @@ import { TurnWriter } from "./turn-writer.ts";
 import { costLine, emptyTally, endingSentence, tally, type TurnTally } from "./turn-ending.ts";
 
 export interface TurnScreenOptions {
-  /** Whether a word on what is waited for stands where the next line will. Default true. */
-  readonly tellsActivity?: boolean;
-  /** Whether commands of a chat are named where they are of use. Default false. */
-  readonly tellsCommands?: boolean;
+  /** Whether to show what the turn waits for, in place of the next line. Default: true. */
+  readonly showsActivity?: boolean;
+  /** Whether notes name slash commands that help. Default: false. */
+  readonly namesCommands?: boolean;
   /** Calls of a step that began before this screen. */
   readonly open?: readonly OpenCall[];
 }
@@ -26,26 +26,26 @@ export interface TurnScreenOptions {
 export class TurnScreen {
   readonly #writer: TurnWriter;
   readonly #calls: CallLines;
-  readonly #tellsActivity: boolean;
-  readonly #tellsCommands: boolean;
+  readonly #showsActivity: boolean;
+  readonly #namesCommands: boolean;
   readonly #notices = new ContextNotices();
   #tally: TurnTally = emptyTally;
 
   constructor(output: Output, options: TurnScreenOptions = {}) {
-    const { tellsActivity = true, tellsCommands = false, open = [] } = options;
+    const { showsActivity = true, namesCommands = false, open = [] } = options;
     this.#writer = new TurnWriter(output);
-    this.#tellsCommands = tellsCommands;
-    this.#tellsActivity = tellsActivity;
+    this.#namesCommands = namesCommands;
+    this.#showsActivity = showsActivity;
     this.#calls = new CallLines(() => output.progress.columns, open);
   }
 
-  /** A call, for a question about it. */
-  describeCall(callId: string): { readonly call: string; readonly toolName: string } {
+  /** A call as text, for a question about it. */
+  describeCall(callId: string): string {
     return this.#calls.describe(callId);
   }
 
-  /** Brings the cursor to the start of a line, so that something else can be written. */
-  async rest(): Promise<void> {
+  /** Moves the cursor to the start of a line, so that other text can follow. */
+  async endLine(): Promise<void> {
     await this.#writer.endBlock();
   }
 
@@ -55,48 +55,51 @@ export class TurnScreen {
 
   async show(event: SessionEvent): Promise<void> {
     this.#tally = tally(event.type === "turn.started" ? emptyTally : this.#tally, event);
-    for (const notice of this.#notices.take(event)) await this.#tell(notice);
+    for (const notice of this.#notices.take(event)) await this.#writeNotice(notice);
     const line = this.#calls.take(event);
     if (line !== undefined) return await this.#writer.note(line.text, line.style);
     switch (event.type) {
       case "step.started":
-        if (!this.#tellsActivity) return;
+        if (!this.#showsActivity) return;
         return await this.#writer.status(`${event.data.model.modelId} …`);
       case "step.retrying":
         return await this.#writer.note(retrySentence(event), "yellow");
       case "turn.limit-reached":
-        return await this.#say(limitSentence(event));
+        return await this.#warn(limitSentence(event));
       case "part.start-step":
         for (const warning of event.data.warnings) {
           await this.#writer.note(`warning: ${jsonExcerpt(warning, 200)}`, "yellow");
         }
         return;
       case "part.text-delta":
-        return await this.#writer.say({ kind: "text", id: event.data.id }, event.data.text);
+        return await this.#writer.writeText({ kind: "text", id: event.data.id }, event.data.text);
       case "part.reasoning-delta":
-        return await this.#writer.say({ kind: "reasoning", id: event.data.id }, event.data.text);
+        return await this.#writer.writeText(
+          { kind: "reasoning", id: event.data.id },
+          event.data.text,
+        );
       case "part.text-end":
       case "part.reasoning-end":
         return await this.#writer.endBlock();
       case "part.source":
         return await this.#writer.note(`source: ${jsonExcerpt(event.data, 160)}`);
       case "turn.ended": {
-        await this.#say(endingSentence(event.data.reason, this.#tally));
+        await this.#warn(endingSentence(event.data.reason, this.#tally));
         return await this.#writer.note(costLine(event, this.#tally));
       }
       default:
     }
   }
 
-  async #tell({ event, text, isTrouble }: ContextNotice): Promise<void> {
+  async #writeNotice({ event, text, isTrouble }: ContextNotice): Promise<void> {
     const isUndoable = ["context.pruned", "context.media-omitted", "context.compacted"].includes(
       event.type,
     );
-    const undo = isUndoable && this.#tellsCommands ? ` /restore ${event.position} undoes it.` : "";
+    const undo = isUndoable && this.#namesCommands ? ` /restore ${event.position} undoes it.` : "";
     await this.#writer.note(`${text}${undo}`, isTrouble ? "yellow" : "dim");
   }
 
-  async #say(sentence: string | undefined): Promise<void> {
+  async #warn(sentence: string | undefined): Promise<void> {
     if (sentence !== undefined) await this.#writer.note(sentence, "yellow");
   }
 }

@@ -1,4 +1,4 @@
-/** How a turn is shown: as text on a terminal or in a pipe, or as its events, one JSON value a line. */
+/** Shows a turn as text on a terminal or in a pipe, or as its events, one JSON value a line. */
 
 import type { SessionEvent } from "../../events/index.ts";
 import type { Answer } from "./chat-line.ts";
@@ -8,30 +8,23 @@ import { TurnScreen } from "./turn-screen.ts";
 
 export interface TurnView {
   show(event: SessionEvent): Promise<void>;
-  /** Told when Ctrl-C has asked for the end of the turn. */
+  /** Called when Ctrl-C has cancelled the turn. */
   cancelling(): Promise<void>;
-  /** Asks whether a call may run, until the signal takes the question back; absent where nobody is there. */
+  /** Asks whether a call may run, until the signal aborts. Absent if nobody can answer. */
   approve?(callId: string, signal: AbortSignal): Promise<Asked>;
 }
 
-/** What was answered, or that the person wants out (Ctrl-C, Ctrl-D). */
+/** The answer, or that the person leaves with Ctrl-C or Ctrl-D. */
 export type Asked =
   | { readonly kind: "answered"; readonly answer: Answer }
   | { readonly kind: "left" };
 
-/** Asks whether a call may run. */
-export type AskApproval = (
-  question: {
-    /** In words. */
-    readonly call: string;
-    readonly toolName: string;
-  },
-  signal: AbortSignal,
-) => Promise<Asked>;
+/** Asks whether a call may run. @param call - Its tool and input as text. */
+export type AskApproval = (call: string, signal: AbortSignal) => Promise<Asked>;
 
 const CANCELLING = "Cancelling. Ctrl-C again leaves at once.";
 
-/** @param open - Calls of a step that began before. */
+/** @param open - Calls of a step that began before this view. */
 export function textView(
   output: Output,
   ask: AskApproval | undefined,
@@ -43,8 +36,8 @@ export function textView(
     cancelling: () => screen.note(CANCELLING),
     ...(ask !== undefined && {
       async approve(callId: string, signal: AbortSignal) {
-        await screen.rest();
-        // The question is drawn by somebody else: it waits its turn here.
+        await screen.endLine();
+        // The question bypasses this channel: wait until earlier text is out.
         await output.progress.write("");
         return await ask(screen.describeCall(callId), signal);
       },
@@ -52,7 +45,7 @@ export function textView(
   };
 }
 
-/** Nothing but events of the session on stdout: for programs, which cannot be asked. */
+/** Only events of the session on stdout. It asks nothing: programs read JSON. */
 export function jsonView({ data, progress }: Output, session: string): TurnView {
   return {
     show: (event) => writeLine(data, jsonText({ session, ...event })),

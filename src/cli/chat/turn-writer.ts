@@ -1,11 +1,11 @@
 /**
- * Writes a turn on the two streams so that they read well together on one terminal: the model's
- * text to stdout, all else to stderr, every block and every note on lines of its own. Knows nothing
- * of events. What a call writes is decided before it waits, so calls come out in their order.
+ * Writes a turn to the two streams: the model's text to stdout, everything else to stderr, each block
+ * and note on separate lines, so that both read well on one terminal. It knows no events. Each method
+ * decides what to write before it awaits, so concurrent calls keep their order.
  */
 
 import {
-  spoken,
+  replyText,
   type Channel,
   type Output,
   type Style,
@@ -13,7 +13,7 @@ import {
   visibleText,
 } from "../output/index.ts";
 
-/** What the model says is in blocks; several can be open side by side. */
+/** A block of text or reasoning. A model may stream several at a time. */
 export interface Block {
   readonly kind: "text" | "reasoning";
   readonly id: string;
@@ -36,8 +36,8 @@ export class TurnWriter {
     this.#output = output;
   }
 
-  /** A piece of a block. A piece of another one begins a new paragraph. */
-  async say({ kind, id }: Block, text: string): Promise<void> {
+  /** Writes a piece of a block. A piece of another block begins a new paragraph. */
+  async writeText({ kind, id }: Block, text: string): Promise<void> {
     if (text === "") return;
     const writes: Promise<void>[] = [];
     if (this.#open?.kind !== kind || this.#open.id !== id) {
@@ -47,28 +47,28 @@ export class TurnWriter {
     this.#hasWritten = true;
     if (kind === "text") {
       this.#hasText = true;
-      writes.push(this.#output.data.write(spoken(this.#output.data, text)));
+      writes.push(this.#output.data.write(replyText(this.#output.data, text)));
     } else {
       writes.push(this.#progress(this.#styled("dim", text)));
     }
     await Promise.all(writes);
   }
 
-  /** Brings the cursor to the start of a line. */
+  /** Moves the cursor to the start of a line. */
   async endBlock(): Promise<void> {
     await Promise.all(this.#endBlock());
   }
 
-  /** A line beside what the model says. */
+  /** Writes a note on a line between the model's blocks. */
   async note(line: string, style: Style = "dim"): Promise<void> {
     const writes = this.#endBlock();
     this.#hasWritten = true;
-    // What it repeats may have lines, which would pass for ours at the beginning of one.
+    // The note may quote several lines: unindented, they would pass for notes of ours.
     const text = line.replaceAll(/\r?\n(?=[^])/g, "\n  ");
     await Promise.all([...writes, this.#progress(`${this.#styled(style, text)}\n`)]);
   }
 
-  /** A word on what is being waited for; gone with the next thing that is written. Terminals only. */
+  /** Shows what the turn waits for, until the next write. Terminals only. */
   async status(text: string): Promise<void> {
     if (!this.#output.progress.isTerminal) return;
     const writes = [...this.#endBlock(), this.#progress(this.#styled("dim", visibleName(text)))];
@@ -76,7 +76,7 @@ export class TurnWriter {
     await Promise.all(writes);
   }
 
-  /** Stdout and stderr are one screen. */
+  /** Whether stdout and stderr are the same screen. */
   get #isOneScreen(): boolean {
     return this.#output.data.isTerminal && this.#output.progress.isTerminal;
   }
@@ -97,7 +97,7 @@ export class TurnWriter {
     return writes;
   }
 
-  /** An empty line before a text: between two texts, and on a screen before any but the first. */
+  /** An empty line between two texts; on one screen, before a text that follows anything. */
   #paragraph(kind: Block["kind"]): Promise<void>[] {
     if (kind !== "text") return [];
     if (this.#isOneScreen) return this.#hasWritten ? [this.#progress("\n")] : [];

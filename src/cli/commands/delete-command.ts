@@ -11,6 +11,7 @@ import {
   writeLine,
   type Output,
   UsageError,
+  isConfirmed,
   jsonText,
 } from "../output/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
@@ -75,7 +76,6 @@ export async function deleteSession(
 async function isMeant(log: EventLog, session: string): Promise<boolean> {
   const events = await log.revision(session);
   if (events === 0) throw notFound(session);
-  const { isConfirmed } = await import("../settings/confirmation.ts");
   return await isConfirmed(
     `Delete session ${session} with its ${amount(events, "event")} for good? Nothing brings it back.`,
   );

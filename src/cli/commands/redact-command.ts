@@ -10,6 +10,7 @@ import {
   writeLine,
   type Output,
   UsageError,
+  isConfirmed,
   jsonText,
 } from "../output/index.ts";
 import { openSessions, sessionOptions } from "../settings/index.ts";
@@ -69,7 +70,6 @@ function told({ from, to }: PositionRange): string {
 }
 
 async function isMeant(session: string, positions: readonly PositionRange[]): Promise<boolean> {
-  const { isConfirmed } = await import("../settings/confirmation.ts");
   return await isConfirmed(
     `Redact what session ${session} says at ${positions.map(told).join(", ")} for good? Nothing brings it back.`,
   );

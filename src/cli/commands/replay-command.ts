@@ -116,7 +116,7 @@ async function toldAsChat(
 ): Promise<(event: SessionEvent) => Promise<void>> {
   const { TurnScreen } = await import("../chat/turn-screen.ts");
   const { replayLine } = await import("../chat/replay-line.ts");
-  const screen = new TurnScreen(output, { tellsActivity: pace !== "at-once" });
+  const screen = new TurnScreen(output, { showsActivity: pace !== "at-once" });
   return async (event) => {
     const line = replayLine(event);
     if (line === undefined) await screen.show(event);

@@ -10,6 +10,7 @@ import {
   writeLines,
   type Output,
   UsageError,
+  isConfirmed,
   jsonText,
 } from "../output/index.ts";
 import { openStore, storeOptions } from "../settings/index.ts";
@@ -72,7 +73,6 @@ export async function trimStoredLog(
 }
 
 async function isMeant({ session, drop, steps, before, after }: TrimmedLog): Promise<boolean> {
-  const { isConfirmed } = await import("../settings/confirmation.ts");
   return await isConfirmed(
     `Drop the ${drop} of ${amount(steps, "step")} of session ${session} for good, ${figure(before)} bytes to ${figure(after)}? Nothing brings them back.`,
   );

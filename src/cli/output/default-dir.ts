@@ -1,3 +1,3 @@
-/** Where the store is when --dir does not say: in the folder the user is in. */
+/** The folder of the store without `--dir`, relative to the current folder. */
 
 export const DEFAULT_DIR = ".turnlog";

@@ -1,19 +1,18 @@
 /**
- * Which of some names a word is meant for that is one slip of a finger away from it. Strict, since
- * people also begin messages with words that are like names: `how` and `what` are no `show` and `chat`.
- * Pure.
+ * Finds the name that a mistyped word means: one edit away. The match is strict, because messages
+ * begin with words that resemble commands: `how` is not `show`, `what` is not `chat`. Pure.
  */
 
-/** Shorter words are close to too much: `go` is no `gc`. */
+/** Shorter words resemble too many names: `go` is not `gc`. */
 const SHORTEST = 3;
 
-/** The name that was meant; undefined where the word is none of them, or one of them as it stands. */
+/** The name that the word means; undefined if it is exactly a name or resembles none. */
 export function meantName(word: string, names: readonly string[]): string | undefined {
   if (word.length < SHORTEST || names.includes(word)) return undefined;
   return names.find((name) => isOneSlipAway(word, name));
 }
 
-/** A letter too many, too few or wrong behind the first one, or two that changed places anywhere. */
+/** One letter added, missing or wrong after the first letter, or two neighbours swapped anywhere. */
 function isOneSlipAway(word: string, name: string): boolean {
   let start = 0;
   while (start < word.length && word[start] === name[start]) start++;

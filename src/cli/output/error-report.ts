@@ -1,10 +1,10 @@
-/** How an error reaches the person at the terminal: what happened in one or two lines, and an exit code. */
+/** Reports an error on the terminal in one or two lines, and maps it to an exit code. */
 
 import { inspect } from "node:util";
 import { writeLine, type Channel } from "./output.ts";
 import { visibleText } from "./visible-text.ts";
 
-/** 0 done, 1 an error, 2 used wrongly, 130 interrupted by Ctrl-C, 143 ended by SIGTERM or SIGHUP. */
+/** 0 done, 1 error, 2 wrong usage, 130 interrupted by Ctrl-C, 143 ended by SIGTERM or SIGHUP. */
 export type ExitCode = 0 | 1 | 2 | 130 | 143;
 
 export const DONE: ExitCode = 0;
@@ -13,19 +13,19 @@ export const USED_WRONGLY: ExitCode = 2;
 export const INTERRUPTED: ExitCode = 130;
 export const TERMINATED: ExitCode = 143;
 
-/** Ends the process with exit code 2 and its message. */
+/** Wrong usage that shows before the store is opened: the process ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** @param debug - Whether the stack and the causes are told too. */
+/** @param debug - Whether to print the stack and the causes too. */
 export async function reportError(
   progress: Channel,
   error: unknown,
   debug: boolean,
 ): Promise<ExitCode> {
   if (isSuppressed(error)) {
-    // Something failed, and then closing the store did: both are news, in their order.
+    // The command failed, and then closing the store failed too: report both, in order.
     await reportError(progress, error.suppressed, debug);
     return await reportError(progress, error.error, debug);
   }
@@ -33,17 +33,17 @@ export async function reportError(
   const message = error instanceof Error ? error.message : String(error);
   const label = progress.style("red", "error:");
   const suffix = code === undefined ? "" : ` ${progress.style("dim", `[${code}]`)}`;
-  await writeLine(progress, `${label} ${indentedMore(message)}${suffix}`);
+  await writeLine(progress, `${label} ${withIndent(message)}${suffix}`);
   if (debug) {
     await writeLine(progress, visibleText(inspect(error, { depth: 4 })));
   } else if (code === undefined && !(error instanceof UsageError)) {
-    await writeLine(progress, "This should not have happened; --debug tells where it did.");
+    await writeLine(progress, "This error is unexpected; --debug prints its stack.");
   }
   return error instanceof UsageError ? USED_WRONGLY : FAILED;
 }
 
-/** Further lines are seen to be of the message, and not of another one. */
-function indentedMore(message: string): string {
+/** Indents all lines but the first, so that they visibly belong to the message. */
+function withIndent(message: string): string {
   return visibleText(message).replaceAll("\n", "\n  ");
 }
 
@@ -52,12 +52,12 @@ interface Suppressed {
   readonly suppressed: unknown;
 }
 
-/** By its name: not every Node that runs us has the class. */
+/** Checks the name, because not every supported Node has the class. */
 function isSuppressed(error: unknown): error is Suppressed {
   return error instanceof Error && error.name === "SuppressedError" && "suppressed" in error;
 }
 
-/** The stable code of a `TurnlogError`, or the system's of a failed call. */
+/** The stable code of a `TurnlogError`, or the code of a system error. */
 function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;

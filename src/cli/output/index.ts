@@ -1,4 +1,4 @@
-/** All output of the command line: safe texts, errors, exit codes. */
+/** Output of the command line: safe texts, questions, errors, exit codes. */
 
 export {
   DONE,
@@ -18,11 +18,12 @@ export {
   isReaderGone,
   processOutput,
   questionScreen,
-  spoken,
+  replyText,
   writeData,
   writeLine,
   writeLines,
 } from "./output.ts";
+export { askLine, isConfirmed } from "./question.ts";
 export { jsonText, visibleName, visibleText } from "./visible-text.ts";
 export { DEFAULT_DIR } from "./default-dir.ts";
 export { meantName } from "./did-you-mean.ts";

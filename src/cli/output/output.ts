@@ -1,6 +1,7 @@
 /**
- * Where a command's words go: data to stdout, everything else to stderr. Nothing else in `cli`
- * writes to either, and lines are made safe here, whoever put them together. Colours only where a terminal shows them and NO_COLOR does not forbid them.
+ * The two output streams of a command: data goes to stdout, everything else to stderr. No other file
+ * of `cli` writes to them. Every line is made safe here. Colours appear only on a terminal, and never
+ * with NO_COLOR.
  */
 
 import { fstatSync } from "node:fs";
@@ -12,27 +13,27 @@ export type Style = Parameters<typeof styleText>[0];
 
 /** One of the two streams. */
 export interface Channel {
-  /** Whether a terminal shows what is written. */
+  /** Whether the stream is a terminal. */
   readonly isTerminal: boolean;
-  /** Whether another process reads what is written, which may show it on a terminal too. */
+  /** Whether another process reads the stream. It may show it on a terminal. */
   readonly isPipe: boolean;
-  /** Characters in a line of the terminal; undefined where there is none. */
+  /** Characters in a line of the terminal; undefined without a terminal. */
   readonly columns: number | undefined;
-  /** Lines of the terminal. */
+  /** Lines of the terminal; undefined without a terminal. */
   readonly rows: number | undefined;
   style(style: Style, text: string): string;
-  /** Resolves when the text has been taken; rejects when whoever read it has gone (`EPIPE`). */
+  /** Resolves when the text is written; rejects with `EPIPE` when the reader has gone. */
   write(text: string): Promise<void>;
 }
 
 export interface Output {
-  /** What was asked for. */
+  /** Stdout: the result of the command. */
   readonly data: Channel;
-  /** What is told beside it. */
+  /** Stderr: progress, notes, questions, errors. */
   readonly progress: Channel;
 }
 
-// Node lets FORCE_COLOR win; whoever sets NO_COLOR wants no colour.
+// Node prefers FORCE_COLOR to NO_COLOR; here NO_COLOR wins.
 const isPlain = (process.env["NO_COLOR"] ?? "") !== "";
 
 export function processOutput(): Output {
@@ -41,7 +42,7 @@ export function processOutput(): Output {
 
 function channel(stream: NodeJS.WriteStream, descriptor: 1 | 2): Channel {
   const isTerminal = isatty(descriptor);
-  // Every write tells its own error; without a listener the stream would throw it a second time.
+  // Each write reports its own error; without a listener the stream would throw it again.
   if (stream.listenerCount("error") === 0) stream.on("error", () => {});
   return {
     isTerminal,
@@ -69,21 +70,21 @@ function isPipe(descriptor: number): boolean {
 }
 
 /**
- * What a model says, which is the answer that was asked for: a file has it as it is. Who reads a pipe
- * may show it on a terminal, which obeys some characters.
+ * The text of a reply as a channel may get it: unchanged into a file, visible elsewhere. The reader of
+ * a pipe may show it on a terminal, and a terminal obeys control characters.
  */
-export function spoken({ isTerminal, isPipe }: Channel, text: string): string {
+export function replyText({ isTerminal, isPipe }: Channel, text: string): string {
   return isTerminal || isPipe ? visibleText(text) : text;
 }
 
-/** What our own styles are made of; nothing else may steer a terminal. */
+/** The escape sequences of our own styles; a line may hold no others. */
 // oxlint-disable-next-line no-control-regex
-const look = /(\u001B\[(?:0|1|2|22|3[1-6]|39)m)/;
+const ownStyle = /(\u001B\[(?:0|1|2|22|3[1-6]|39)m)/;
 
-/** Lines that were made of names and contents, whoever put them together. */
+/** Makes a line safe that may quote names and contents. */
 function safeLine(line: string): string {
   return line
-    .split(look)
+    .split(ownStyle)
     .map((part, index) => (index % 2 === 1 ? part : visibleText(part)))
     .join("");
 }
@@ -94,7 +95,7 @@ export async function writeLine(channel: Channel, line: string): Promise<void> {
 
 const CHUNK = 65_536;
 
-/** Writes many lines, as fast as they are read and no faster. */
+/** Writes many lines in chunks, and waits for the reader after each. */
 export async function writeLines(
   channel: Channel,
   lines: Iterable<string> | AsyncIterable<string>,
@@ -102,7 +103,7 @@ export async function writeLines(
   await writeChunks(channel, lines, safeLine);
 }
 
-/** Lines of JSON that are asked for as data: exact, but on a terminal, where they are the same values. */
+/** Writes lines of JSON: unchanged, but on a terminal with unsafe characters escaped. */
 export async function writeData(
   channel: Channel,
   lines: Iterable<string> | AsyncIterable<string>,
@@ -125,10 +126,10 @@ async function writeChunks(
   if (chunk !== "") await channel.write(chunk);
 }
 
-/** The screen that questions are drawn on, by who draws them; what they show is made visible before. */
+/** The stream that questions and the chat are drawn on. Callers make their text visible first. */
 export const questionScreen: NodeJS.WriteStream = process.stderr;
 
-/** Whether an error says that whoever read our output has gone, as `head` does when it has enough. */
+/** Whether an error says that the reader of our output has gone, as after `| head`. */
 export function isReaderGone(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EPIPE";
 }

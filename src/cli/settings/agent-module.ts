@@ -1,4 +1,4 @@
-/** A user's own agent, from the module that has it. The only place that loads what only run time knows. */
+/** Loads a user's agent from a module. No other file loads a module whose name is known only at run time. */
 
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Agent } from "../../agent/index.ts";
 import { UsageError } from "../output/index.ts";
 
-/** As far as it can be told from outside; what is wrong inside, the replay says. */
+/** Checks for a model only; the replay reports other errors in the agent. */
 const agentSchema: z.ZodType<Agent> = z.custom<Agent>(
   (value) => typeof value === "object" && value !== null && "model" in value,
 );
@@ -15,12 +15,12 @@ const moduleSchema = z.union([
   z.looseObject({ default: agentSchema }).transform((module) => module.default),
 ]);
 
-/** @throws UsageError where the file has no agent, and what the module throws */
+/** @throws UsageError if the module exports no agent, and what the module throws */
 export async function agentOf(file: string): Promise<Agent> {
   const loaded: unknown = await import(pathToFileURL(resolve(file)).href);
   const parsed = moduleSchema.safeParse(loaded);
   if (parsed.success) return parsed.data;
   throw new UsageError(
-    `${file} has no agent: it must export one as "agent" or by default, an object with a model.`,
+    `${file} has no agent: export one as "agent" or as default, an object with a model.`,
   );
 }

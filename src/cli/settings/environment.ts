@@ -1,4 +1,4 @@
-/** What the command line reads from the environment. Parsed here and nowhere else. */
+/** The environment variables of the command line. No other file reads them. */
 
 import { z } from "zod";
 import { UsageError } from "../output/index.ts";
@@ -7,22 +7,22 @@ export interface Environment {
   readonly openaiKey?: string | undefined;
   readonly openaiBaseUrl?: string | undefined;
   readonly googleKey?: string | undefined;
-  /** Which model answers, as `--model` says it. */
+  /** The model, in the form of `--model`. */
   readonly model?: string | undefined;
-  /** What the agent is told, in the place of the usual. */
+  /** Instructions that replace those of the chat's agent. */
   readonly instructions?: string | undefined;
-  /** When the conversation is compacted; undefined for as it is usual. */
+  /** When to compact; undefined for the default. */
   readonly compaction?: ContextStrategy | undefined;
-  /** How this process was started, in the words with which it can be started again. */
+  /** The command that started this process, to name in hints. */
   readonly startedBy: "turnlog" | "npx turnlog" | "npm start --";
 }
 
-/** When a conversation is compacted. */
+/** When to compact a conversation. */
 export type ContextStrategy =
   | { readonly when: "threshold"; readonly share: number }
   | { readonly when: "overflow" | "manual" };
 
-// Set to nothing is not set: that is how a shell takes a variable back for one command.
+// An empty variable counts as unset: `NAME= command` is how a shell unsets it for one command.
 const text = z
   .string()
   .optional()
@@ -45,7 +45,7 @@ const share = text.pipe(
     .optional(),
 );
 
-/** A share alone says enough; beside another strategy it has no say. */
+/** A share alone means `threshold`; other strategies ignore it. */
 function compactionOf(
   asked: (typeof strategies)[number] | undefined,
   given: number | undefined,
@@ -56,7 +56,7 @@ function compactionOf(
   return { when: when === "dummy" ? "manual" : when };
 }
 
-/** npm says by which of its commands it runs us. */
+/** npm names the command that runs this process in `npm_lifecycle_event`. */
 function startedBy(command: string | undefined): Environment["startedBy"] {
   if (command === "start") return "npm start --";
   return command === "npx" ? "npx turnlog" : "turnlog";
@@ -83,12 +83,12 @@ const schema: z.ZodType<Environment> = z
     startedBy: startedBy(variables.npm_lifecycle_event),
   }));
 
-/** @throws UsageError when a variable makes no sense */
+/** @throws UsageError for a variable that cannot be used */
 export function readEnvironment(variables: NodeJS.ProcessEnv): Environment {
   const parsed = schema.safeParse(variables);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new UsageError(
-    `The environment variable ${issue?.path.join(".")} is not usable: ${issue?.message}.`,
+    `The environment variable ${issue?.path.join(".")} cannot be used: ${issue?.message}.`,
   );
 }

@@ -1,8 +1,8 @@
-/** Ctrl-C while a command shows or checks something: it ends what runs, and the command says so. */
+/** Ctrl-C in a command that reads or checks: it stops the work, and the exit code says so. */
 
 import { type ExitCode, INTERRUPTED } from "../output/index.ts";
 
-/** What the work comes to, or 130 as soon as Ctrl-C is pressed; the signal tells the work. */
+/** The exit code of the work, or 130 as soon as Ctrl-C is pressed. The signal stops the work. */
 export async function unlessInterrupted(
   work: (signal: AbortSignal) => Promise<ExitCode>,
 ): Promise<ExitCode> {
@@ -14,7 +14,7 @@ export async function unlessInterrupted(
   };
   process.on("SIGINT", press);
   const working = work(stop.signal);
-  // What it still has to say when it was interrupted, nobody listens to.
+  // After an interrupt nobody awaits the work: its errors must not become unhandled rejections.
   working.catch(() => {});
   try {
     return await Promise.race([working, interrupted.promise]);

@@ -1,4 +1,4 @@
-/** MCP servers as the command line is told of them: `--mcp` with a command or an address, `--mcp-config` with a file. */
+/** Reads MCP servers from the command line: `--mcp` has a command or an address, `--mcp-config` a file. */
 
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -7,14 +7,14 @@ import type { McpServer, McpServers } from "../../mcp/index.ts";
 import { UsageError } from "../output/index.ts";
 
 export interface McpAsked {
-  /** Commands and addresses. */
+  /** Commands and addresses of `--mcp`. */
   readonly commands: readonly string[];
-  /** A file in the shape that other tools use. */
+  /** A file with `mcpServers`, the format of other tools. */
   readonly file: string | undefined;
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** The servers by name. @throws UsageError where something is wrong with how they are named */
+/** The servers by name. @throws UsageError for a command or a file that cannot be used */
 export async function mcpServers({ commands, file, environment }: McpAsked): Promise<McpServers> {
   const servers = new Map<string, McpServer>(
     file === undefined ? [] : Object.entries(await configured(file, environment)),
@@ -27,7 +27,7 @@ export async function mcpServers({ commands, file, environment }: McpAsked): Pro
   return Object.fromEntries(servers);
 }
 
-/** The words of a command line, as a shell would part them: quotes keep spaces, a backslash the next character. */
+/** Splits a command like a shell: quotes keep spaces, a backslash keeps the next character. */
 function words(line: string): readonly string[] {
   const found = line.matchAll(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+|["'\\]/gs);
   return [...found].map(([word]) => {
@@ -47,7 +47,7 @@ function serverOf(line: string): McpServer {
   return { command, args };
 }
 
-/** What a server is called that was given no name: its package, its script or its host. */
+/** Names a server after its package, its script or its host. */
 function nameOf(server: McpServer): string {
   if (server.url !== undefined) return new URL(server.url).hostname;
   const { command, args = [] } = server;
@@ -69,7 +69,7 @@ function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
 const texts = z.record(z.string(), z.string());
 const timeout = z.int().positive().exactOptional();
 
-/** What other tools have besides is theirs. */
+/** Ignores further fields: they belong to other tools. */
 const serverSchema: z.ZodType<McpServer> = z.union(
   [
     z.object({
@@ -110,14 +110,14 @@ async function configured(file: string, environment: NodeJS.ProcessEnv): Promise
   if (parsed.success) return parsed.data.mcpServers;
   const [issue] = parsed.error.issues;
   throw new UsageError(
-    `--mcp-config ${file} is not usable: ${issue?.path.join(".")}: ${issue?.message}. It looks like { "mcpServers": { "name": { "command": "npx", "args": ["…"] } } }.`,
+    `--mcp-config ${file} cannot be used: ${issue?.path.join(".")}: ${issue?.message}. The format is { "mcpServers": { "name": { "command": "npx", "args": ["…"] } } }.`,
   );
 }
 
 const anyFileSchema = z.looseObject({ mcpServers: z.record(z.string(), z.unknown()) });
 const disabledSchema = z.looseObject({ disabled: z.literal(true) });
 
-/** As other tools have it, which leave such a server in the file: nothing else of it is looked at. */
+/** Removes servers with `disabled: true` before they are checked, as other tools do. */
 function withoutDisabled(value: unknown): unknown {
   const parsed = anyFileSchema.safeParse(value);
   if (!parsed.success) return value;
@@ -127,7 +127,7 @@ function withoutDisabled(value: unknown): unknown {
   return { ...parsed.data, mcpServers: Object.fromEntries(enabled) };
 }
 
-/** `${NAME}` and `${NAME:-otherwise}` in any text, from the environment: so that no secret stands in the file. */
+/** Replaces `${NAME}` and `${NAME:-default}` from the environment, so that the file needs no secrets. */
 function expanded(value: unknown, environment: NodeJS.ProcessEnv, file: string): unknown {
   if (typeof value === "string") {
     return value.replaceAll(/\$\{(\w+)(?::-([^}]*))?\}/g, (_, name: string, otherwise?: string) => {

@@ -1,7 +1,7 @@
 /**
- * A file that the user names to be written. A regular one is replaced as a whole, where its links
- * lead to and with the mode that it had; a new one is for its owner alone; into anything else (a pipe, a device) it is written straight:
- * a file in its place would destroy it.
+ * Writes to a file that the user names. A regular file is replaced as a whole, at the end of its links
+ * and with its mode; a new file is readable by its owner only. Pipes and devices are written directly:
+ * replacing them would destroy them.
  */
 
 import { hasCode } from "../../events/index.ts";
@@ -15,17 +15,17 @@ export interface NamedFile {
   write(lines: Iterable<string> | AsyncIterable<string>): Promise<void>;
 }
 
-/** As the system follows at most. */
-const LINKS = 40;
+/** The most links that the system follows. */
+const MAX_LINKS = 40;
 
-/** @throws UsageError for what no file can be written to, before anything is opened for it */
+/** @throws UsageError, before anything is opened, for a path that cannot be written */
 export async function namedFile(named: string, output: Output): Promise<NamedFile> {
   const path = await followed(resolve(named));
   const channel = channelAt(path, output);
   if (channel !== undefined) return { write: (lines) => writeData(channel, lines) };
   const found = await statusOf(path);
   if (found?.isDirectory() === true)
-    throw new UsageError(`${named} is a folder: name the file in it that is to be written.`);
+    throw new UsageError(`${named} is a folder: name a file in it.`);
   if (found !== undefined && (!found.isFile() || descriptor(path) !== undefined))
     return { write: (lines) => writeStraight(path, lines) };
   if (found === undefined && (await statusOf(dirname(path)))?.isDirectory() !== true)
@@ -33,34 +33,34 @@ export async function namedFile(named: string, output: Output): Promise<NamedFil
   return { write: (lines) => replace(path, lines, found) };
 }
 
-/** Where links lead to, also when nothing is there yet. What a process has open is left by its name there. */
+/** The end of the links, even if nothing is there yet. Stops at paths of open descriptors. */
 async function followed(path: string): Promise<string> {
-  let at = path;
-  for (let links = 0; links < LINKS && descriptor(at) === undefined; links++) {
-    const target = await targetOf(at);
-    if (target === undefined) return at;
-    at = resolve(dirname(at), target);
+  let current = path;
+  for (let links = 0; links < MAX_LINKS && descriptor(current) === undefined; links++) {
+    const target = await targetOf(current);
+    if (target === undefined) return current;
+    current = resolve(dirname(current), target);
   }
-  return at;
+  return current;
 }
 
 async function targetOf(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
   } catch (error) {
-    // No link, or nothing there.
+    // The path is no link, or does not exist.
     if (hasCode(error, "EINVAL", "ENOENT", "ENOTDIR", "UNKNOWN")) return undefined;
     throw error;
   }
 }
 
-/** The number of an open file that a path stands for, as /dev/fd/1 does. */
+/** The descriptor number of a path like /dev/fd/1. */
 function descriptor(path: string): number | undefined {
   const [, number] = /^(?:\/dev|\/proc\/[^/]+)\/fd\/(\d+)$/.exec(path) ?? [];
   return number === undefined ? undefined : Number(number);
 }
 
-/** Opened anew, what stdout goes to would be written from its beginning. */
+/** Our own stream for /dev/fd/1 and the like: opening the path again would overwrite from the start. */
 function channelAt(path: string, { data, progress }: Output): Output["data"] | undefined {
   const isOwn = ["/dev/fd/", "/proc/self/fd/", `/proc/${process.pid}/fd/`].some((folder) =>
     path.startsWith(folder),
@@ -85,12 +85,12 @@ async function writeStraight(
   path: string,
   lines: Iterable<string> | AsyncIterable<string>,
 ): Promise<void> {
-  // Never made: it was there when it was looked at.
+  // Without O_CREAT: the path existed when it was checked.
   const file = await open(path, constants.O_WRONLY | constants.O_APPEND);
   await pipeline(ended(lines), file.createWriteStream());
 }
 
-/** The file is there when all of it is: a writing that ends early leaves what was there before. */
+/** Writes beside the file and renames at the end: a failed write leaves the old file. */
 async function replace(
   path: string,
   lines: Iterable<string> | AsyncIterable<string>,
@@ -108,11 +108,11 @@ async function replace(
   }
 }
 
-/** Whoever could read the file before can read it, and nobody else. */
+/** Gives a file the owner and mode of another one. */
 async function makeAlike(path: string, { mode, uid, gid }: Status): Promise<void> {
-  // Only root may give a file away, and only root writes into those of others unasked.
+  // Only root may change the owner, and only root can have replaced another user's file.
   if (process.geteuid?.() === 0) await chown(path, Number(uid), Number(gid));
-  // What it was opened with, the umask has narrowed.
+  // The umask has narrowed the mode that the file was opened with.
   await chmod(path, Number(mode) & 0o7777);
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a command is given to read: a file by its path, or stdin as `-`. Read as often as is asked for;
- * what can be read once only (stdin, a pipe) is kept in a file without a name.
+ * The input of a command: a file by its path, or stdin as `-`. It can be read several times: stdin and
+ * pipes are spooled into a temporary file.
  */
 
 import { createReadStream } from "node:fs";
@@ -9,21 +9,21 @@ import { resolve } from "node:path";
 import { Spool } from "../../archive/exchange/index.ts";
 
 export interface ReadSource {
-  /** As it is told to a person. */
+  /** The name for messages. */
   readonly name: string;
-  /** Without a byte order mark. */
+  /** The lines, without a byte order mark. */
   lines(): AsyncIterable<string>;
 }
 
 export async function readSource(file: string): Promise<ReadSource> {
-  if (file === "-") return { name: "stdin", lines: kept(process.stdin.setEncoding("utf8")) };
+  if (file === "-") return { name: "stdin", lines: spooled(process.stdin.setEncoding("utf8")) };
   const path = resolve(file);
   const read = (): AsyncIterable<string> => createReadStream(path, "utf8");
   if ((await stat(path)).isFile()) return { name: path, lines: () => textLines(unmarked(read())) };
-  return { name: path, lines: kept(read()) };
+  return { name: path, lines: spooled(read()) };
 }
 
-function kept(pieces: AsyncIterable<string>): () => AsyncIterable<string> {
+function spooled(pieces: AsyncIterable<string>): () => AsyncIterable<string> {
   let spool: Promise<Spool> | undefined;
   return async function* () {
     spool ??= Spool.open();
@@ -42,21 +42,21 @@ async function* unmarked(pieces: AsyncIterable<string>): AsyncGenerator<string> 
 }
 
 /**
- * The lines of a text that comes in pieces. Ended by `\n` alone: Node's `readline` also breaks at
- * U+2028 and U+2029, which JSON leaves in strings as they are.
+ * The lines of a text that arrives in pieces. Only `\n` ends a line: Node's `readline` also breaks at
+ * U+2028 and U+2029, which JSON allows in strings.
  */
 async function* textLines(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  let begun: string[] = [];
+  let open: string[] = [];
   for await (const piece of pieces) {
     const [first = "", ...lines] = piece.split("\n");
-    begun.push(first);
+    open.push(first);
     const next = lines.pop();
     if (next === undefined) continue;
-    // Put together once, however many pieces a long line comes in.
-    yield begun.join("");
+    // Joined once: a long line may arrive in many pieces.
+    yield open.join("");
     yield* lines;
-    begun = [next];
+    open = [next];
   }
-  const rest = begun.join("");
+  const rest = open.join("");
   if (rest !== "") yield rest;
 }

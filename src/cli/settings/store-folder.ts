@@ -1,4 +1,4 @@
-/** The store that a command opens. Never makes one: a command that only looks changes nothing. */
+/** Opens the store for a command. Never creates a store: a command that reads must change nothing. */
 
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -13,13 +13,13 @@ import { openLog, type StoreLog } from "../../store/leveldb/index.ts";
 import { isWithin } from "../../store/folder/index.ts";
 import { UsageError } from "../output/index.ts";
 
-/** The options of every command that opens a store. */
+/** Options of every command that opens a store. */
 export const storeOptions: {
   readonly dir: z.ZodString;
   readonly takeOver: z.ZodDefault<z.ZodBoolean>;
 } = { dir: z.string(), takeOver: z.boolean().default(false) };
 
-/** The same, where it reads or writes what sessions say. */
+/** Options of commands that read or write the contents of sessions. */
 export const sessionOptions: typeof storeOptions & {
   readonly keys: z.ZodOptional<z.ZodString>;
 } = { ...storeOptions, keys: z.string().optional() };
@@ -27,7 +27,7 @@ export const sessionOptions: typeof storeOptions & {
 export interface StoreFolder {
   /** The folder of the store. */
   readonly dir: string;
-  /** Whether it is opened although it was left open on another machine. */
+  /** Whether to open a store that was left open on another machine. */
   readonly takeOver: boolean;
 }
 
@@ -37,14 +37,14 @@ export interface SessionsFolder extends StoreFolder {
 }
 
 export interface StoreUse {
-  /** Whether the command leaves the store as it is. */
+  /** Whether the command changes nothing. */
   readonly readOnly: boolean;
-  /** What to do where another process has the store, beside closing it there. */
+  /** Advice for the error message when another process has the store open. */
   readonly elsewhere?: string;
 }
 
 export interface SessionsUse extends StoreUse {
-  /** What is read of an encrypted session where its key is not at hand. Default `refuse`. */
+  /** How to read an encrypted session without its key. Default: `refuse`. */
   readonly withoutKey?: "refuse" | "redact";
 }
 
@@ -65,26 +65,26 @@ export async function openStore(
 }
 
 /**
- * The same, for a command that reads or writes what sessions say.
- * @throws UsageError, and as {@link openStore}
+ * Opens the store for a command that reads or writes the contents of sessions.
+ * @throws UsageError, and what {@link openStore} throws
  */
 export async function openSessions(
   folder: SessionsFolder,
   { withoutKey = "refuse", ...use }: SessionsUse,
 ): Promise<EncryptedLog> {
-  const kept = keysIn(folder.keys, folder.dir);
-  const log = encryptedLog(await openStore(folder, use), kept, { withoutKey });
+  const keys = keysIn(folder.keys, folder.dir);
+  const log = encryptedLog(await openStore(folder, use), keys, { withoutKey });
   await log.settled();
   return log;
 }
 
-/** Undefined where none is named; a variable that is set to nothing names none. @throws UsageError */
+/** The key store in the folder of `--keys` or TURNLOG_KEYS; undefined if unset or empty. @throws UsageError */
 export function keysIn(folder: string | undefined, dir: string): KeyStore | undefined {
   if (folder === undefined || folder.trim() === "") return undefined;
   const keys = resolve(folder);
   if (isWithin(dir, keys))
     throw new UsageError(
-      `The keys must not lie in the store (${dir}): whoever copies it would copy them too. Name another folder by --keys.`,
+      `The keys must not be in the store (${dir}): a copy of the store would include them. Name another folder with --keys.`,
     );
   return folderKeys(keys);
 }

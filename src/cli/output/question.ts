@@ -1,0 +1,31 @@
+/** Asks the person at the terminal one question, which a typed line answers. */
+
+import { createInterface } from "node:readline/promises";
+import { questionScreen } from "./output.ts";
+import { visibleText } from "./visible-text.ts";
+
+/**
+ * The typed line; undefined if the person leaves with Ctrl-C or Ctrl-D, or the signal aborts.
+ * @param question - Made visible here.
+ */
+export async function askLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
+  const left = new AbortController();
+  const reader = createInterface({ input: process.stdin, output: questionScreen });
+  reader.on("SIGINT", () => left.abort()).on("close", () => left.abort());
+  const unanswered = AbortSignal.any([left.signal, ...(signal === undefined ? [] : [signal])]);
+  try {
+    return await reader.question(`${visibleText(question)} `, { signal: unanswered });
+  } catch (error) {
+    if (!unanswered.aborted) throw error;
+    questionScreen.write("\n");
+    return undefined;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Whether the answer is yes. Any other answer, and leaving, is a no. */
+export async function isConfirmed(question: string): Promise<boolean> {
+  const answer = await askLine(`${question} (y/N)`);
+  return /^y(es)?$/i.test(answer?.trim() ?? "");
+}
