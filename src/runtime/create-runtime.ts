@@ -146,13 +146,10 @@ class OpenRuntime implements Runtime {
       log: this.log,
       newId: () => this.#newId(),
       attachments: this.#options.attachments ?? {},
-      ready: () => this.#agents.of(session).catalogue.ready(),
+      live: liveSessions,
       redact: (name, what, options) => this.redact(name, what, options),
-      equip: liveSessions.equip(session),
       fork: (from, fork, recovery) =>
         liveSessions.working(from, () => forkLive(from, fork, this.#forkHost(), recovery)),
-      actor: async (name) => (await liveSessions.activate(name)).actor,
-      watch: (look) => liveSessions.watch(session, look),
     });
     return checkedSession(opened);
   }

@@ -45,7 +45,7 @@ export class LiveSessions {
     this.#host = {
       ...host,
       sessionAgent: async (session, goesOn) =>
-        goesOn && mcp !== undefined ? await this.#equipped(session, mcp) : agents.of(session),
+        goesOn && mcp !== undefined ? await this.#agentWithOffer(session, mcp) : agents.of(session),
       // Until the servers have answered, their offer is not known and the agent is not complete.
       isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
       onFailure: (actor) => {
@@ -169,15 +169,26 @@ export class LiveSessions {
     }
   }
 
-  /** Gives a session at rest the tools that MCP servers offer now. Undefined without servers. */
-  equip(session: string): ((actor: SessionActor) => Promise<void>) | undefined {
-    const mcp = this.#mcp;
-    if (mcp === undefined) return undefined;
-    return async (actor) => {
-      if (!isAtRest(actor.state)) return;
-      const { prepared } = await this.#equipped(session, mcp);
+  /** The live actor of a session, activated from the log if necessary. */
+  async actor(session: string): Promise<SessionActor> {
+    return (await this.activate(session)).actor;
+  }
+
+  /** Loads what a step of the session needs. */
+  async ready(session: string): Promise<void> {
+    await this.#agents.of(session).catalogue.ready();
+  }
+
+  /** The actor with the tools that MCP servers offer now, if it is at rest. */
+  async equipped(actor: SessionActor): Promise<SessionActor> {
+    const { session } = actor;
+    if (this.#mcp === undefined) return actor;
+    if (isAtRest(actor.state)) {
+      const { prepared } = await this.#agentWithOffer(session, this.#mcp);
       if (isAtRest(actor.state)) actor.adopt(prepared);
-    };
+    }
+    // The session may have been passivated while servers were started.
+    return await this.actor(session);
   }
 
   /** Cancels running turns, and resolves when all events and snapshots are stored. */
@@ -195,7 +206,7 @@ export class LiveSessions {
     await Promise.all(this.#saving);
   }
 
-  async #equipped(session: string, mcp: OpenMcpServers): Promise<SessionAgent> {
+  async #agentWithOffer(session: string, mcp: OpenMcpServers): Promise<SessionAgent> {
     return await this.#agents.equip(session, await mcp.offer(), mcp.call);
   }
 

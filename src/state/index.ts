@@ -9,6 +9,7 @@ export {
   effectIdOf,
   inFlight,
   isAtRest,
+  isIdle,
   isInTurn,
   settlement,
   waitsForPerson,

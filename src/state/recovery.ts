@@ -20,7 +20,7 @@ export function isAtRest(state: SessionState): boolean {
     const { calls } = machine.context;
     return entriesOf(calls).every(([id, call]) => call === "ended" || isAwaited(state, id));
   }
-  return machine.matches({ idle: "waiting" }) || machine.matches("closed");
+  return isIdle(state);
 }
 
 /** Whether a call of the running step waits for an answer that a person can still give. */
@@ -29,6 +29,11 @@ export function isAwaited(state: SessionState, callId: string): boolean {
   // In a turn that stops nobody is asked any more: those calls are about to be skipped.
   if (skipCalls || stopping !== undefined) return false;
   return entryOf(calls, callId) === "awaiting-approval" && waitsForPerson(state, callId);
+}
+
+/** Whether no turn and no compaction runs or is about to begin. */
+export function isIdle({ machine }: SessionState): boolean {
+  return machine.matches({ idle: "waiting" }) || machine.matches("closed");
 }
 
 export function isInTurn(machine: SessionState["machine"]): boolean {

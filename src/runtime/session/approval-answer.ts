@@ -1,47 +1,77 @@
-/** A person's answer to an approval, put into the log: once, whoever says it how often. Pure. */
+/**
+ * Answering an approval as a decider: the event of the answer, nothing if the same answer is recorded
+ * already, or a refusal. Pure.
+ */
 
 import { TurnlogError, type EventBody } from "../../events/index.ts";
 import type { ApprovalDecision } from "../../projections/index.ts";
-import { waitingApprovals, type Approval, type SessionState } from "../../state/index.ts";
+import { approvalOfId, waitingApprovals, type Approval } from "../../state/index.ts";
+import { refusal, type CommandTarget } from "./commands.ts";
 
-/** What is said beside yes or no. */
+/** Details of an answer. */
 export interface ApprovalAnswer {
   readonly reason?: string;
-  /** Holds for every later call of the same tool in this session, and for those that wait now. */
+  /** Applies to every later call of the same tool in this session, and to those that wait now. */
   readonly always?: boolean;
   /** Who answers: recorded with the answer. */
   readonly by?: string;
 }
 
-/** What came of an answer. */
+/** The outcome of an answer. */
 export interface ApprovalRecorded {
-  /** `already-answered`: the same had been answered before, and nothing was done. */
+  /** `already-answered`: the same answer was recorded before, and nothing changed. */
   readonly status: "recorded" | "already-answered";
-  /** With the answer that holds. */
+  /** The approval with its recorded answer. */
   readonly approval: Approval;
 }
 
-/** The event of an answer to an approval that waits. */
-export function answerEvent(
-  { step, callId }: Approval,
-  approved: boolean,
-  { reason, always = false, by }: ApprovalAnswer,
-): EventBody<"tool.approval-answered"> {
-  return {
-    type: "tool.approval-answered",
-    data: {
-      step,
-      callId,
-      approved,
-      ...(reason === undefined ? {} : { reason }),
-      ...(always ? { always } : {}),
-      ...(by === undefined ? {} : { by }),
-    },
-  };
+type Answered = Extract<Approval, { readonly answer: unknown }>;
+
+export function isAnswered(approval: Approval | undefined): approval is Answered {
+  return approval !== undefined && "answer" in approval;
 }
 
-/** Whether all that an answer says was answered before, by whomever. */
-export function addsNothing(
+/** A decided answer. Without an event if the approval has the same answer already. */
+interface AnswerDecision {
+  readonly approval: Approval;
+  readonly event?: EventBody<"tool.approval-answered">;
+}
+
+/**
+ * Decides on an answer to an approval.
+ * @throws TurnlogError `APPROVAL_ANSWERED`, `COMMAND_REFUSED`
+ */
+export function answerApproval(
+  target: CommandTarget,
+  approvalId: string,
+  approved: boolean,
+  answer: ApprovalAnswer,
+): AnswerDecision {
+  const { session, state } = target;
+  const approval = approvalOfId(session, state, approvalId);
+  if (isAnswered(approval)) {
+    if (isSameAnswer(approval.answer, approved, answer)) return { approval };
+    throw answeredOtherwise(session, approval);
+  }
+  if (approval?.status !== "waiting") {
+    const why = notWaiting(target, approvalId, approval);
+    throw refusal(target, approved ? "approve" : "deny", why);
+  }
+  const { step, callId } = approval;
+  const { reason, always = false, by } = answer;
+  const data = {
+    step,
+    callId,
+    approved,
+    ...(reason === undefined ? {} : { reason }),
+    ...(always ? { always } : {}),
+    ...(by === undefined ? {} : { by }),
+  };
+  return { approval, event: { type: "tool.approval-answered", data } };
+}
+
+/** The person (`by`) may be another one. */
+function isSameAnswer(
   decision: ApprovalDecision,
   approved: boolean,
   { reason, always = false }: ApprovalAnswer,
@@ -53,12 +83,11 @@ export function addsNothing(
   );
 }
 
-/** Why another answer is refused. */
-export function answeredOtherwise(
+function answeredOtherwise(
   session: string,
-  { approvalId, toolName }: Approval,
-  { approved, always, reason, by, position }: ApprovalDecision,
+  { approvalId, toolName, answer }: Answered,
 ): TurnlogError {
+  const { approved, always, reason, by, position } = answer;
   const who = by === undefined ? "" : ` by ${by}`;
   const how = `${approved ? "approved" : "denied"}${always === true ? " for good" : ""}`;
   const why = reason === undefined ? "" : `: ${JSON.stringify(reason)}`;
@@ -69,15 +98,14 @@ export function answeredOtherwise(
   );
 }
 
-/** Why an id cannot be answered, and which can. */
-export function notWaiting(
-  session: string,
-  state: SessionState,
+/** Why an approval cannot be answered, and which ones can. */
+function notWaiting(
+  { session, state }: CommandTarget,
   approvalId: string,
   found: Approval | undefined,
 ): string {
   const waiting = waitingApprovals(session, state);
-  const told =
+  const others =
     waiting.length === 0
       ? "None waits here"
       : `These wait: ${waiting.map((one) => `${one.approvalId} (${one.toolName})`).join(", ")}`;
@@ -85,5 +113,5 @@ export function notWaiting(
     found === undefined
       ? `it has no approval ${JSON.stringify(approvalId)}. An approval is answered by its \`approvalId\`, which \`view().approvals\` has`
       : `the call of approval ${approvalId} (${found.toolName}) no longer waits, since it ended before an answer`;
-  return `${why}. ${told}`;
+  return `${why}. ${others}`;
 }

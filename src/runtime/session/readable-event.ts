@@ -1,13 +1,13 @@
 /**
- * The last line of defence of a log: what is recorded is what reading accepts. Borders parse what comes
- * in, in better words; this is asked of every event, so deltas, which are most of them, take a short way.
+ * Checks each event before it is recorded: the log must accept it when it is read. Input is validated
+ * earlier, with better messages. Deltas, most of all events, take a short path.
  */
 
 import { z } from "zod";
 import { eventSchemas, TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
 
-/** @throws TurnlogError `EVENT_INVALID` where the event could not be read again */
+/** @throws TurnlogError `EVENT_INVALID` if the event could not be read again */
 export function assertReadable(session: string, { position, type, data }: SessionEvent): void {
   switch (type) {
     case "unknown":
@@ -23,7 +23,7 @@ export function assertReadable(session: string, { position, type, data }: Sessio
   }
   const schema: z.ZodType = eventSchemas[type];
   if (schema.safeParse(data).success) return;
-  // JSON leaves out what is undefined.
+  // JSON drops undefined fields.
   const stored = schema.safeParse(toJson(data));
   if (stored.success) return;
   throw new TurnlogError(

@@ -1,10 +1,10 @@
 /**
- * One live session: its state, and the one door through which everything is recorded. It is the only
- * writer of its events, and has done what they ask for (`session-effects.ts`). Created by the runtime
- * from the log and thrown away at any time; what is not in the log does not exist.
+ * A live session: its state, and `record`, the only function that adds an event to it. After each event
+ * it runs the effects that the machine asks for (`session-effects.ts`). The runtime creates it from the
+ * log and may discard it at any time: what is not in the log does not exist.
  */
 
-import type { CompactionStrategy, ModelCatalogue } from "../../context/index.ts";
+import type { ModelCatalogue } from "../../context/index.ts";
 import {
   TurnlogError,
   type EventBody,
@@ -21,6 +21,7 @@ import {
   type Ending,
   type ReplayGate,
   inFlight,
+  isIdle,
   isInTurn,
   type SessionRecorder,
   foldSession,
@@ -38,7 +39,7 @@ export interface SessionActorOptions {
   readonly source: StepSource;
   readonly catalogue: ModelCatalogue;
   readonly recovery: RecoveryPolicy;
-  /** How often one turn may be gone on with after the process died. */
+  /** How often a turn may continue after its process died. */
   readonly maxRecoveries: number;
   readonly graceMs: number;
   readonly clock: () => number;
@@ -46,11 +47,11 @@ export interface SessionActorOptions {
   readonly random: () => number;
   readonly replayGate: ReplayGate | undefined;
   readonly blobs: SessionBlobs;
-  /** Where one is kept. */
+  /** Undefined if the session has no hash chain. */
   readonly chain: SessionChain | undefined;
-  /** Told once when the log no longer accepts what happens here. The actor is of no use afterwards. */
+  /** Called once when the log refuses an event. The actor cannot be used afterwards. */
   readonly onFailure: (error: TurnlogError) => void;
-  /** Told after each event has been recorded and its effects are under way. */
+  /** Called after each recorded event, once its effects have begun. */
   readonly onRecorded: (event: SessionEvent) => void;
 }
 
@@ -59,7 +60,7 @@ export class SessionActor implements SessionRecorder {
   readonly #options: Omit<SessionActorOptions, "prepared">;
   #state: SessionState;
   #failure: TurnlogError | undefined;
-  #retired: TurnlogError | undefined;
+  #passivated: TurnlogError | undefined;
   readonly #writer: SessionWriter;
   readonly #effects: SessionEffects;
   readonly #due: { readonly effect: Effect; readonly event: SessionEvent }[] = [];
@@ -81,7 +82,6 @@ export class SessionActor implements SessionRecorder {
     this.#effects = new SessionEffects(prepared, {
       ...options,
       recorder: this,
-      stopped: () => this.refusal("go on", "its turn was stopped"),
       onFailure,
     });
   }
@@ -90,7 +90,7 @@ export class SessionActor implements SessionRecorder {
     return this.#state;
   }
 
-  /** What lies beside its log. */
+  /** The blobs of the session. */
   get blobs(): Pick<SessionBlobs, "input" | "assertRoomFor"> {
     return this.#options.blobs;
   }
@@ -99,22 +99,21 @@ export class SessionActor implements SessionRecorder {
     return this.#failure;
   }
 
-  /** Why nothing can be recorded here any more: it has failed, or was put away. */
+  /** Why the actor records nothing any more: it failed or was passivated. */
   get ended(): TurnlogError | undefined {
-    return this.#failure ?? this.#retired;
+    return this.#failure ?? this.#passivated;
   }
 
   get isIdle(): boolean {
-    const { machine } = this.#state;
-    return machine.matches({ idle: "waiting" }) || machine.matches("closed");
+    return isIdle(this.#state);
   }
 
-  /** Whether the log has everything that was recorded. */
+  /** Whether the log has all recorded events. */
   get isWritten(): boolean {
     return this.#writer.isDone;
   }
 
-  /** Resolves when nothing of it can still come into the log, whatever became of it. */
+  /** Resolves when no append of this actor is on its way to the log. */
   async settled(): Promise<void> {
     await this.#writer.settled();
   }
@@ -123,31 +122,31 @@ export class SessionActor implements SessionRecorder {
     if (this.ended !== undefined) throw this.ended;
     const { clock, chain } = this.#options;
     const position = this.#state.position + 1;
-    // Field by field, as a spread takes twice as long; type and data are of one body, and belong together.
+    // Field by field: a spread takes twice as long. Type and data come from one body.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const said = { position, time: clock(), type: body.type, data: body.data } as SessionEvent;
-    const event = chain === undefined ? said : chain.linked(said);
+    const unlinked = { position, time: clock(), type: body.type, data: body.data } as SessionEvent;
+    const event = chain === undefined ? unlinked : chain.linked(unlinked);
     assertReadable(this.session, event);
-    // First, as what cannot be folded now could not be when it is read.
+    // Folded before it is written: an event that cannot be folded must not reach the log.
     const { state, effects } = foldSession(this.#state, event);
     this.#writer.write(event);
     this.#state = state;
     for (const effect of effects) this.#due.push({ effect, event });
     this.#options.onRecorded(event);
-    // What follows from the event comes behind the link.
+    // The link precedes all events that effects record.
     if (chain?.take(event) === true) this.#link();
     this.#runEffects();
   }
 
-  /** Has a link of the hash chain cover what none covers yet; answers whether there was anything. */
+  /** Records a link for the events that no link covers. Returns false if there are none. */
   closeChain(): boolean {
-    // A closed session is covered by its last event.
+    // The last event of a closed session is its link.
     if (this.#options.chain?.isOpen !== true) return false;
     this.#link();
     return true;
   }
 
-  /** The digest is known when the link has its place and time. */
+  /** The chain computes the digest from the link's own position and time. */
   #link(): void {
     this.record({ type: "session.chained", data: { digest: "" } });
   }
@@ -168,7 +167,7 @@ export class SessionActor implements SessionRecorder {
     return this.#options.replayGate?.(ending);
   }
 
-  /** Has it run by the same agent with other tools of MCP servers: between steps, while it is at rest. */
+  /** Changes the tools of MCP servers. Called only while the session is at rest. */
   adopt(prepared: PreparedAgent): void {
     if (!this.#effects.adopt(prepared)) return;
     const { description: agent } = prepared;
@@ -176,7 +175,7 @@ export class SessionActor implements SessionRecorder {
     this.record({ type: "session.configured", data: { agent } });
   }
 
-  /** Goes on from a log that another process left behind, or does nothing when it left nothing. */
+  /** Recovers an unfinished turn of a process that died. Does nothing if none is unfinished. */
   recover(): void {
     const { recovery, maxRecoveries } = this.#options;
     const { machine } = this.#state;
@@ -184,56 +183,23 @@ export class SessionActor implements SessionRecorder {
     if (isInTurn(machine)) this.#effects.countTurn(turn);
     const unfinished = inFlight(this.#state);
     if (unfinished === undefined) return;
-    // A turn that kills its process each time must not be tried for ever.
+    // A turn that kills its process each time must not continue for ever.
     const policy = recoveries >= maxRecoveries ? "stop" : recovery;
     this.record({ type: "session.recovered", data: { inFlight: unfinished, policy } });
   }
 
-  /** It is put away, and the log is all that is left of it: whoever still has it is refused, and nothing wakes it up. */
+  /** Passivates this actor. Later calls to `record` throw `why`. */
   passivate(why: TurnlogError): void {
-    this.#retired = why;
+    this.#passivated = why;
     this.#effects[Symbol.dispose]();
   }
 
-  /** What is known of the session's prompts, and what might be done about them. */
-  get prompts(): Pick<SessionPrompts, "figures" | "preview"> {
+  /** The prompts of the session: figures, previews, and compactions on request. */
+  get prompts(): Pick<SessionPrompts, "figures" | "preview" | "ask"> {
     return this.#effects.prompts;
   }
 
-  /** Undoes the pruning, the cut, the omission of media or the compaction at a position, or the newest; refused unless the session is idle. */
-  restore(asked?: number): void {
-    if (!this.isIdle) throw this.refusal("restore", "it is running a turn; cancel it or wait");
-    const { compactions, prunings, cuts, omissions } = this.#state.view;
-    const kept = cuts.filter(({ undone }) => undone !== true);
-    const changes = [...compactions, ...prunings, ...kept, ...omissions];
-    const known = changes.map((one) => one.position);
-    const position = asked ?? Math.max(0, ...known);
-    if (!known.includes(position)) {
-      throw this.refusal(
-        "restore",
-        asked === undefined
-          ? "nothing is pruned, cut, left out or compacted"
-          : `nothing was pruned, cut, left out or compacted at position ${position}, or it was undone before`,
-      );
-    }
-    this.record({ type: "context.restored", data: { position } });
-  }
-
-  /** Begins a compaction; refused unless the session is idle. */
-  compact(how?: CompactionStrategy): void {
-    if (!this.isIdle) throw this.refusal("compact", "it is running a turn; cancel it or wait");
-    this.#effects.prompts.ask(how);
-  }
-
-  refusal(command: string, why: string): TurnlogError {
-    return new TurnlogError(
-      this.#state.machine.matches("closed") ? "SESSION_CLOSED" : "COMMAND_REFUSED",
-      `Session ${this.session} cannot ${command}: ${why}.`,
-      { session: this.session, position: this.#state.position },
-    );
-  }
-
-  /** Effects run after the event that asked for them, never inside the recording of another one. */
+  /** Runs effects after the event that asked for them, never inside `record` of another one. */
   #runEffects(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -242,7 +208,7 @@ export class SessionActor implements SessionRecorder {
         this.#effects.run(next.effect, next.event);
       }
     } catch (error) {
-      // The machine waits for what this one did not come to say.
+      // The machine waits for an event that this effect did not record.
       this.#fail(error);
       throw this.#failure ?? error;
     } finally {
@@ -250,7 +216,7 @@ export class SessionActor implements SessionRecorder {
     }
   }
 
-  /** The log did not take what had happened: this actor's state is ahead of it and must go. */
+  /** The state of this actor is ahead of the log, so the actor ends. */
   #fail(error: unknown): void {
     if (this.#failure !== undefined) return;
     const { written } = this.#writer;

@@ -1,10 +1,10 @@
-/** The hash chain of a live session: when a link is due, and where it goes on after a restart. */
+/** The hash chain of a live session: when a link is due, and how the chain continues after a restart. */
 
 import { asEncrypted } from "../../store/encryption/index.ts";
 import { digestIn, HashChain, type EventLog, type SessionEvent } from "../../events/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** Behind these a link stands: at the end of each attempt at a step and of each turn. */
+/** A link follows these: the ends of attempts at a step, and of turns. */
 const linked: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>([
   "step.finished",
   "step.failed",
@@ -12,46 +12,43 @@ const linked: ReadonlySet<SessionEvent["type"]> = new Set<SessionEvent["type"]>(
   "turn.ended",
 ]);
 
-/** Makes the form in which an event is stored, which is what is hashed, where its content is encrypted. */
-type EventForm = (event: SessionEvent) => void;
+/** Encrypts an event, if the store is encrypted: the chain hashes the stored form. */
+type Encrypt = (event: SessionEvent) => void;
 
 export class SessionChain {
   readonly #chain: HashChain;
-  readonly #seal: EventForm;
+  readonly #encrypt: Encrypt;
 
-  constructor(chain: HashChain, seal: EventForm = () => {}) {
+  constructor(chain: HashChain, encrypt: Encrypt = () => {}) {
     this.#chain = chain;
-    this.#seal = seal;
+    this.#encrypt = encrypt;
   }
 
-  /** Whether events have come that no link covers yet. */
+  /** Whether there are events that no link covers. */
   get isOpen(): boolean {
     return this.#chain.open > 0;
   }
 
-  /** The event with its digest, where it is a link; any other as it is. */
+  /** A link with its digest; any other event unchanged. */
   linked(event: SessionEvent): SessionEvent {
     if (event.type === "session.chained") {
       return { ...event, data: { ...event.data, digest: this.#chain.digest(event) } };
     }
     if (event.type !== "session.closed") return event;
     const link = { ...event, data: { ...event.data, digest: "" } };
-    this.#seal(link);
+    this.#encrypt(link);
     return { ...event, data: { ...event.data, digest: this.#chain.digest(link) } };
   }
 
-  /** Goes on behind an event; answers whether a link is due behind it. */
+  /** Adds an event to the chain. Returns whether a link must follow it. */
   take(event: SessionEvent): boolean {
-    this.#seal(event);
+    this.#encrypt(event);
     this.#chain.take(event);
     return linked.has(event.type);
   }
 }
 
-/**
- * Reads what no link covers yet: as a rule nothing; all of a session that had no chain so far. Of a
- * closed one nothing is needed, as nothing follows.
- */
+/** Reads the events that no link covers: few, or all events of a session without a chain. */
 export async function openChain(
   log: EventLog,
   session: string,

@@ -1,7 +1,7 @@
 /**
- * What the machine asks for, done: turns and steps are begun, the model and the tools are called, room
- * is made. What comes of it is recorded through the session's door, never kept here; what is kept lasts
- * for a step, and after a restart is read from the history again. Used by the session's actor alone.
+ * Runs the effects that the machine asks for: begins turns and steps, calls the model and the tools,
+ * frees context. Outcomes are recorded through the {@link SessionRecorder}. Fields hold data of the
+ * current step only; after a restart the history has it. Used by the session's actor alone.
  */
 
 import type { ModelMessage } from "ai";
@@ -22,6 +22,7 @@ import { runModelStep } from "../model/index.ts";
 import { settlement, type SessionRecorder } from "../../state/index.ts";
 import { waited, type Timer, toStoredError } from "../../shared/index.ts";
 import { ToolRunner } from "../tools/index.ts";
+import { refusal } from "./commands.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
 export interface SessionEffectsOptions {
@@ -33,17 +34,15 @@ export interface SessionEffectsOptions {
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
-  /** Why what runs for a step is stopped when its turn is. */
-  readonly stopped: () => Error;
-  /** Told of what can be put on record no more. */
+  /** Called with an error that can no longer be recorded as an event. */
   readonly onFailure: (error: unknown) => void;
 }
 
 export class SessionEffects implements Disposable {
   readonly #options: SessionEffectsOptions;
-  /** Who runs it: as it was given, until it is told otherwise. */
+  /** The agent as the runtime passed it. */
   #given: PreparedAgent;
-  /** The same, whose prompts are counted as they are sent. */
+  /** The same agent, whose estimator expands blobs as a request does. */
   #prepared: PreparedAgent;
   #prompts: SessionPrompts;
   readonly #clock: TurnClock;
@@ -52,7 +51,7 @@ export class SessionEffects implements Disposable {
   #messages: readonly ModelMessage[] = [];
   #inputs = new Map<string, unknown>();
   #tools: ToolRunner | undefined;
-  /** Why the step that is begun fails before its model is called. */
+  /** Fails the step that begins next before its model is called. */
   #fault: StoredError | undefined;
 
   constructor(prepared: PreparedAgent, options: SessionEffectsOptions) {
@@ -67,7 +66,7 @@ export class SessionEffects implements Disposable {
     return this.#prompts;
   }
 
-  /** Has steps run by the same agent with other tools of MCP servers; answers whether they are others. */
+  /** Changes the tools of MCP servers for later steps. Returns whether they differ. */
   adopt(prepared: PreparedAgent): boolean {
     if (prepared === this.#given) return false;
     this.#given = prepared;
@@ -76,12 +75,12 @@ export class SessionEffects implements Disposable {
     return true;
   }
 
-  /** Counts the time of a turn that was begun before. */
+  /** Starts the clock of a turn that began in another process. */
   countTurn(turn: number): void {
     this.#clock.begin(turn);
   }
 
-  /** Ends what runs: nothing more can be recorded. */
+  /** Ends all running work. Nothing can be recorded any more. */
   abort(why: Error): void {
     this[Symbol.dispose]();
     this.#stop.abort(why);
@@ -96,7 +95,7 @@ export class SessionEffects implements Disposable {
     return new SessionPrompts({ recorder, source, clock, timer, random }, { prepared, catalogue });
   }
 
-  /** Begins an effect of an event that was recorded. */
+  /** Begins an effect of a recorded event. */
   run(effect: Effect, event: SessionEvent): void {
     switch (effect.type) {
       case "startTurn":
@@ -118,7 +117,7 @@ export class SessionEffects implements Disposable {
           this.#freeContext();
         });
       case "abort":
-        return this.#stop.abort(this.#options.stopped());
+        return this.#stop.abort(refusal(this.#options.recorder, "go on", "its turn was stopped"));
       case "settle":
         for (const body of settlement(this.#options.recorder.state, this.#prepared.agent))
           this.#record(body);
@@ -218,7 +217,7 @@ export class SessionEffects implements Disposable {
   #runTools(): void {
     const { recorder, blobs, graceMs, timer, onFailure } = this.#options;
     if (this.#messages.length === 0) {
-      // After a restart: what the calls answered is read from the history again.
+      // After a restart the prompt is made from the history again.
       const { open: _, ...before } = this.#options.recorder.state.history;
       this.#messages = promptMessages(before, this.#options.recorder.state.view);
     }
@@ -272,7 +271,7 @@ export class SessionEffects implements Disposable {
     }
   }
 
-  /** A function of the user's fails the step that needs it. A step that has not begun is begun for that. */
+  /** An error of a user's function fails the step that calls it. Before a step, it begins one and fails that. */
   #failStep(error: unknown): void {
     const { recorder } = this.#options;
     const { machine } = recorder.state;

@@ -1,39 +1,38 @@
 /**
- * Hands what a session records to the log, in order and without waiting: deltas that come without a
- * pause together, everything else at once. Knows how far the log has come. Used by the session actor,
- * which is its only caller; it decides nothing about what is recorded.
+ * Appends a session's events to the log, in order and without waiting: consecutive deltas in one append,
+ * every other event at once. Knows which position the log has reached. Used by the session actor alone;
+ * it never changes or drops an event.
  */
 
 import { setImmediate } from "node:timers/promises";
 import { isDelta, type EventLog, type SessionEvent } from "../../events/index.ts";
 
 /**
- * Parts that may be recorded before the event loop is given a turn, so that the log can write: two or
- * three milliseconds of the fastest stream. Each turn costs a write of its own. A stream that comes
- * over a network has turns of its own.
+ * Parts that may be recorded before the event loop gets a turn, so that the log can write: two or three
+ * milliseconds of the fastest stream. Each turn costs one write.
  */
 const PARTS_PER_TURN = 256;
-/** Events that may be recorded and not yet in the log: what a millisecond's fsync leaves behind. */
+/** Recorded events that the log may lack: about as many as arrive during an fsync of one millisecond. */
 const MOST_UNWRITTEN = 256;
 
 export interface SessionWriterOptions {
   readonly session: string;
   readonly log: Pick<EventLog, "append">;
-  /** The position up to which the log has everything. */
+  /** The last position in the log. */
   readonly position: number;
-  /** Told of an append that failed; what comes after it fails too. */
+  /** Called with the error of a failed append. All later appends fail too. */
   readonly onFailure: (error: unknown) => void;
 }
 
 export class SessionWriter {
   readonly #options: SessionWriterOptions;
-  /** Deltas that are recorded and not handed to the log yet. */
+  /** Recorded deltas that are not appended yet. */
   #deltas: SessionEvent[] = [];
-  /** Blobs that were recorded, and wait for the event that refers to them. */
+  /** Recorded `blob.stored` events that wait for the event that refers to them. */
   readonly #blobs: SessionEvent[] = [];
   #recorded: number;
   #written: number;
-  /** Appends that the log has not answered yet; it may answer a refused one before those that came before it. */
+  /** Pending appends. The log may reject one before it resolves earlier ones. */
   readonly #appending = new Set<Promise<void>>();
   #lastAppend: Promise<void> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
@@ -45,21 +44,21 @@ export class SessionWriter {
     this.#written = options.position;
   }
 
-  /** The position up to which the log has everything. */
+  /** The last position in the log. */
   get written(): number {
     return this.#written;
   }
 
-  /** Whether the log has everything that was recorded. */
+  /** Whether the log has all recorded events. */
   get isDone(): boolean {
     return this.#written === this.#recorded;
   }
 
-  /** Takes the event that follows the last one. */
+  /** Appends the next event, or keeps it for the next append. */
   write(event: SessionEvent): void {
     if (isDelta(event)) this.#gather(event);
     else if (event.type === "blob.stored") {
-      // Goes to the log with the event that refers to it, which follows and is no delta.
+      // Appended with the event that refers to it, which follows and is not a delta.
       this.#blobs.push(event);
     } else {
       this.#appendDeltas();
@@ -68,21 +67,21 @@ export class SessionWriter {
     this.#recorded = event.position;
   }
 
-  /** Resolves when everything is in the log. @throws why the log refused the first append that it did */
+  /** Resolves when all events are in the log. @throws the error of the first failed append */
   async durable(): Promise<void> {
     this.#appendDeltas();
-    // The event loop has a turn meanwhile.
+    // The wait gives the event loop its turn.
     this.#paced = 0;
     await this.#lastAppend;
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** Resolves when nothing that was handed to the log can still come into it. */
+  /** Resolves when no append is pending. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#appending);
   }
 
-  /** Something to wait for, where the log needs a turn of the event loop or has fallen behind. */
+  /** A wait, if the log has fallen behind or needs a turn of the event loop. */
   pace(): Promise<void> | undefined {
     if (this.#recorded - this.#written > MOST_UNWRITTEN) return this.durable();
     this.#paced += 1;
@@ -91,7 +90,7 @@ export class SessionWriter {
     return setImmediate();
   }
 
-  /** Deltas that come without a pause go to the log together: an append each costs more than all the rest of them. */
+  /** One append per delta would cost more than all other work on it. */
   #gather(delta: SessionEvent): void {
     if (this.#deltas.push(delta) > 1) return;
     process.nextTick(() => {
@@ -107,7 +106,7 @@ export class SessionWriter {
   }
 
   #append(events: readonly SessionEvent[]): void {
-    // What comes behind a refused append has lost its ground.
+    // After a failed append the log has a gap.
     if (this.#failure !== undefined) return;
     const { session, log, onFailure } = this.#options;
     const last = events.at(-1)?.position ?? this.#recorded;

@@ -1,7 +1,7 @@
 /**
- * Stores what a live session has come to beside its log, one thing after the other: a summary for
- * the list of sessions, and the state where opening would otherwise become slow. A cache: what
- * cannot be stored is told, and the session goes on.
+ * Stores snapshots of a live session, one after the other: its summary for the list of sessions, and its
+ * state when opening would become slow. Used by {@link LiveSessions}. Snapshots are a cache: a failed
+ * write is a warning and never ends the session.
  */
 
 import { TurnlogError } from "../../events/index.ts";
@@ -17,15 +17,15 @@ import {
 import { toJson } from "../../shared/index.ts";
 import type { SessionActor } from "./session-actor.ts";
 
-/** When there may be something to store. `forked`: a list of sessions would have to read all that it shares. */
+/** When a snapshot may be due. A new fork needs a summary, or a list would read its shared history. */
 export type KeepingMoment = "step.started" | "turn.ended" | "forked";
 
 export interface SnapshotWriterOptions {
   readonly log: SnapshotStore;
   readonly actor: Pick<SessionActor, "session" | "state" | "durable" | "failure">;
-  /** The state that was last stored. */
+  /** The last stored state. */
   readonly kept: KeptState;
-  /** Later ones that it came by while it was folded, and that are to be stored, oldest first. */
+  /** Later states to store, oldest first: the activation folded past them. */
   readonly due: readonly SessionState[];
   readonly onWarning: (error: TurnlogError) => void;
 }
@@ -33,7 +33,7 @@ export interface SnapshotWriterOptions {
 export class SnapshotWriter {
   readonly #options: SnapshotWriterOptions;
   #kept: KeptState;
-  /** The position of the state that is stored, or is about to be. */
+  /** The position of the last state that is stored or being stored. */
   #position: number;
   #done: Promise<void> = Promise.resolve();
 
@@ -43,18 +43,18 @@ export class SnapshotWriter {
     const { log, actor, kept, due } = options;
     this.#position = (due.at(-1) ?? kept.state).position;
     if (due.length === 0) return;
-    // Behind the opening, which does not wait for it.
+    // The activation does not wait for this.
     this.#store(async () => {
       this.#kept = await keepStates(log, actor.session, due, kept);
     });
   }
 
-  /** Resolves when what is to be stored so far is stored, or could not be; never rejects. */
+  /** Resolves when all snapshots so far are stored or have failed. Never rejects. */
   get stored(): Promise<void> {
     return this.#done;
   }
 
-  /** Stores what is due. */
+  /** Stores the snapshots that are due. */
   keep(moment: KeepingMoment): void {
     const { log, actor } = this.#options;
     const { session, state } = actor;
@@ -74,7 +74,7 @@ export class SnapshotWriter {
   #store(store: () => Promise<void>): void {
     const { actor } = this.#options;
     this.#done = this.#done.then(store).catch((error: unknown) => {
-      // Of a session that has failed there is nothing to keep, and its failure has been told.
+      // The failure of a session is reported already.
       if (actor.failure === undefined) this.#warn(error);
     });
   }

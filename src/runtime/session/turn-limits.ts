@@ -1,4 +1,4 @@
-/** What a turn may not have more of: time, and repetition. */
+/** Limits of a turn: its time, and repetition. */
 
 import { DEFAULT_LOOP_LIMITS, isLooping } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
@@ -9,11 +9,11 @@ import type { Timer } from "../../shared/index.ts";
 export interface TurnClockOptions {
   readonly recorder: SessionRecorder;
   readonly timer: Timer;
-  /** Told of what goes wrong when the time is up, as nobody waits for it. */
+  /** Called with errors of the timer's callback, which nobody awaits. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Counts the time of a turn while its session is awake, and says in the log when it is up. */
+/** Counts the time of a turn while its session is live, and records when it is up. */
 export class TurnClock implements Disposable {
   readonly #options: TurnClockOptions;
   readonly #agent: Agent;
@@ -24,7 +24,7 @@ export class TurnClock implements Disposable {
     this.#agent = agent;
   }
 
-  /** Begins to count for a turn; with a step granted after the time is up, once more for that step. */
+  /** Starts the time of a turn. A step that is granted after it gets the same time again. */
   begin(turn: number): void {
     const { turnMs, lastStep = false } = this.#agent.timeLimits ?? {};
     if (turnMs === undefined) return;
@@ -45,7 +45,7 @@ export class TurnClock implements Disposable {
     const { machine } = recorder.state;
     const { context } = machine;
     if (context.turn !== turn || !isInTurn(machine)) return;
-    // It is stopping, and nothing runs any more that it could be waiting for.
+    // The turn is stopping already, and its calls are skipped.
     if (context.stopping !== undefined && context.skipCalls) return;
     const grant = lastStep && context.stopping === undefined && context.lastStep === undefined;
     recorder.record({
@@ -60,13 +60,13 @@ export class TurnClock implements Disposable {
   }
 }
 
-/** What is said of a turn that goes in circles, before it takes another step. Pure. */
+/** The event that stops a turn which repeats itself, before its next step. Pure. */
 export function repetition(
   { history, machine }: SessionState,
   { loopGuard = DEFAULT_LOOP_LIMITS }: Agent,
 ): EventBody | undefined {
   const { turn, lastStep } = machine.context;
-  // A step that was granted to conclude in is taken.
+  // A granted last step is always taken.
   if (loopGuard === false || lastStep !== undefined || !isLooping(history, loopGuard)) {
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** How the turn ended that a message was delivered to, read from the session's state. Pure. */
+/** The start, the rest and the end of a message's turn, read from the session's state. Pure. */
 
 import {
   deepFreeze,
@@ -16,9 +16,9 @@ import {
   type ToolCall,
   type TurnEndItem,
 } from "../../projections/index.ts";
-import type { SessionState } from "../../state/index.ts";
+import { isAtRest, waitingApprovals, type Approval, type SessionState } from "../../state/index.ts";
 
-/** How a turn ended, and what it said and cost. */
+/** How a turn ended: its text, reason and usage. */
 export interface TurnResult {
   readonly turn: number;
   /** The text of the turn's last step. */
@@ -34,15 +34,15 @@ export type TurnOutcome =
   | { readonly kind: "withdrawn" };
 
 /**
- * Finds the outcome for a message, or undefined while it waits or its turn runs. It remembers which
- * turn took the message up: a look after each event costs the same in a session of any length.
+ * Finds the outcome for a message: undefined while the message waits or its turn runs. Remembers the
+ * turn, so that a look after each event has the same cost in a session of any length.
  */
 export function outcomeOf(messageId: string): (state: SessionState) => TurnOutcome | undefined {
   let turn: number | undefined;
   return (state) => {
     const { history, queue, usage } = state;
     const isClosed = state.machine.matches("closed");
-    // In a closed session nothing is delivered any more.
+    // A closed session delivers nothing.
     if (!isClosed && waitingMessage(history, messageId) !== undefined) return undefined;
     const accepted = acceptedAt(queue, messageId);
     if (accepted === undefined) return undefined;
@@ -60,7 +60,48 @@ export function outcomeOf(messageId: string): (state: SessionState) => TurnOutco
   };
 }
 
-/** The turn that a message was delivered to, which was accepted at a position. */
+/** Where a message was delivered. */
+export interface TurnStart {
+  /** The position of its `message.delivered`. */
+  readonly position: number;
+  readonly turn: number;
+}
+
+/** Finds the delivery of a message: undefined while the message waits. */
+export function startOf(
+  messageId: string,
+): (state: SessionState) => TurnStart | "withdrawn" | undefined {
+  const outcomeIn = outcomeOf(messageId);
+  return (state) => {
+    const { history } = state;
+    const isClosed = state.machine.matches("closed");
+    if (!isClosed && waitingMessage(history, messageId) !== undefined) return undefined;
+    const message = history.items.findLast((item) => item.kind === "user" && item.id === messageId);
+    if (message !== undefined) return { position: message.position, turn: message.turn };
+    return outcomeIn(state)?.kind === "withdrawn" ? "withdrawn" : undefined;
+  };
+}
+
+type Rest =
+  | TurnOutcome
+  | { readonly kind: "waiting"; readonly approvals: readonly Approval[] }
+  | { readonly kind: "held" };
+
+/** Finds how the turn of a message rests: undefined while the turn continues by itself. */
+export function restOf(
+  session: string,
+  messageId: string,
+): (state: SessionState) => Rest | undefined {
+  const outcomeIn = outcomeOf(messageId);
+  return (state) => {
+    const outcome = outcomeIn(state);
+    if (outcome !== undefined || !isAtRest(state)) return outcome;
+    const approvals = waitingApprovals(session, state);
+    return approvals.length > 0 ? { kind: "waiting", approvals } : { kind: "held" };
+  };
+}
+
+/** The turn that delivered a message, which was accepted at a position. */
 function turnOf({ items }: HistoryState, id: string, accepted: number): number | undefined {
   for (let index = items.length - 1; index >= 0; index--) {
     const item = items[index];
@@ -70,19 +111,19 @@ function turnOf({ items }: HistoryState, id: string, accepted: number): number |
   return undefined;
 }
 
-/** The end of a turn, which is the last that it has. */
+/** The end of a turn is its last item. */
 function endOf({ items }: HistoryState, turn: number): TurnEndItem | undefined {
   const last = items[lastIndexOf(items, turn)];
   return last?.kind === "turn-end" ? last : undefined;
 }
 
-/** The index of the last item of a turn; -1 where it has none. */
+/** The index of the last item of a turn, or -1. */
 function lastIndexOf(items: readonly HistoryItem[], turn: number): number {
   const last = items.findLastIndex((item) => item.turn <= turn);
   return items[last]?.turn === turn ? last : -1;
 }
 
-/** What is kept of a turn that was stopped; nothing of no turn. */
+/** What is kept of a cancelled turn. */
 export function turnRemains(
   { history, toolCalls }: SessionState,
   turn: number | undefined,

@@ -1,4 +1,4 @@
-/** What `send` answers: the events of the turn that delivers the message, where it stands, and how it ended. */
+/** The turn that `send` returns: its events, past and live, its state at rest, and its result. */
 
 import {
   TurnlogError,
@@ -9,14 +9,13 @@ import {
 import { isTooLarge, overflowOf } from "../../projections/index.ts";
 import type { Approval } from "../../state/index.ts";
 import { withFullStop } from "../../shared/index.ts";
-import type { TurnOutcome, TurnResult } from "./turn-outcome.ts";
-import type { TurnStart } from "./turn-rest.ts";
+import type { TurnOutcome, TurnResult, TurnStart } from "./turn-outcome.ts";
 
-/** How a message and its turn stand when nothing goes on by itself. */
+/** How a turn rests: it has ended, waits for approvals, or its message is held. */
 export type TurnRest =
   /** The turn has ended. */
   | { readonly kind: "ended"; readonly result: TurnResult }
-  /** A turn of the session waits for the answers to these: `session.approve(approvalId)`, `session.deny(approvalId)`. */
+  /** A turn of the session waits for these approvals: answer by `session.approve(approvalId)` or `deny`. */
   | { readonly kind: "waiting"; readonly approvals: readonly Approval[] }
   /** The message waits behind a cancelled, failed or interrupted turn, until `session.resume()`. */
   | { readonly kind: "held" };
@@ -25,31 +24,31 @@ export type TurnRest =
 export interface Turn extends AsyncIterable<SessionEvent> {
   /** The id of the message. */
   readonly messageId: string;
-  /** Whether the message had to wait because the session was running. */
+  /** Whether the message was queued behind a running turn. */
   readonly queued: boolean;
   /** The position of the message's `message.queued`. */
   readonly queuePosition: number;
   /**
-   * Resolves when the message is delivered: with the position of its `message.delivered`, and the turn's number.
-   * @throws TurnlogError `COMMAND_REFUSED` when the message was withdrawn, `SESSION_FAILED`, `RUNTIME_CLOSED`
+   * Resolves when the message is delivered, with the position of its `message.delivered` and the turn's number.
+   * @throws TurnlogError `COMMAND_REFUSED` if the message was withdrawn, `SESSION_FAILED`, `RUNTIME_CLOSED`
    */
   readonly started: Promise<TurnStart>;
   /**
-   * How the turn ended. Cancelled and interrupted turns have a result too. No rejection of it is
-   * reported as unhandled: whoever does not await it does not want to know.
-   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `COMMAND_REFUSED`
-   * when the message was withdrawn, `SESSION_FAILED` when the log gave up.
+   * How the turn ended. Cancelled and interrupted turns have a result too. A rejection that nobody
+   * awaits is not reported as unhandled.
+   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `COMMAND_REFUSED` if the
+   * message was withdrawn, `SESSION_FAILED` if the log refused an event
    */
   readonly result: Promise<TurnResult>;
   /**
-   * Resolves when nothing goes on by itself: the turn has ended, or people have to answer first. A
-   * server that cannot wait for people answers with this.
+   * Resolves when the turn is at rest: it has ended, or waits for people. For servers that answer
+   * before people do.
    * @throws TurnlogError as `result`
    */
   untilRest(): Promise<TurnRest>;
   /**
    * The events from the delivery of the message to the end of its turn: past, then live.
-   * @throws TurnlogError `SESSION_FAILED` when the log gave up before that end.
+   * @throws TurnlogError `SESSION_FAILED` if the log refused an event before that end
    */
   [Symbol.asyncIterator](): AsyncIterator<SessionEvent>;
 }
@@ -60,7 +59,7 @@ export interface TurnOptions {
   readonly queued: boolean;
   readonly queuePosition: number;
   readonly log: EventLog;
-  /** Each resolves when there is something to say; rejects with the session's failure. */
+  /** Each of the following rejects with the session's failure. */
   readonly outcome: () => Promise<TurnOutcome>;
   readonly start: () => Promise<TurnStart | "withdrawn">;
   readonly rest: () => Promise<TurnOutcome | Exclude<TurnRest, { readonly kind: "ended" }>>;
@@ -83,7 +82,7 @@ export function createTurn(options: TurnOptions): Turn {
   };
 }
 
-/** The same promise. Its rejection is told to whoever awaits it, and ends no process. */
+/** The same promise, whose rejection is never reported as unhandled. */
 function quiet<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {});
   return promise;
@@ -138,16 +137,19 @@ async function* turnEvents({
   log,
   outcome,
 }: TurnOptions): AsyncGenerator<SessionEvent> {
-  // A log that has given up tells its subscribers nothing more; the session knows that it has.
-  const over = new AbortController();
+  // A failed log sends its subscribers nothing more, so the session's failure ends the iteration.
+  const failed = new AbortController();
   const ended = outcome();
   ended.catch(() => {
-    over.abort();
+    failed.abort();
   });
   let turn: number | undefined;
-  // A turn's start comes before the delivery that tells whether it is ours.
+  // `turn.started` precedes the delivery that identifies the turn.
   let start: SessionEvent<"turn.started"> | undefined;
-  for await (const event of log.subscribe(session, { from: queuePosition, signal: over.signal })) {
+  for await (const event of log.subscribe(session, {
+    from: queuePosition,
+    signal: failed.signal,
+  })) {
     if (turn !== undefined) {
       yield event;
       if (event.type === "turn.ended" && event.data.turn === turn) return;
@@ -162,5 +164,5 @@ async function* turnEvents({
       return;
     }
   }
-  if (over.signal.aborted) await ended;
+  if (failed.signal.aborted) await ended;
 }

@@ -1,9 +1,9 @@
-/** An actor with those who wait for it: told after every event, once that event is in the log. */
+/** Callers that wait for a state of an actor. They look after every event, and resolve once it is in the log. */
 
 import type { TurnlogError } from "../../events/index.ts";
 import type { SessionActor } from "./session-actor.ts";
 
-/** Looks again after every event; true when it has found what it waits for and is done. */
+/** `look` returns true when the watcher is done. */
 type Watcher = { readonly look: () => boolean; readonly fail: (error: TurnlogError) => void };
 
 export class Watchers {
@@ -13,7 +13,7 @@ export class Watchers {
     return this.#watchers.size;
   }
 
-  /** Resolves with what `look` finds, once the events that it was found in are in the log. */
+  /** Resolves with what `look` finds, once the events up to then are in the log. */
   async watch<Found>(actor: SessionActor, look: () => Found | undefined): Promise<Found> {
     const found = Promise.withResolvers<Found>();
     const watcher: Watcher = {

@@ -1,0 +1,104 @@
+/**
+ * The commands of a session as deciders: each reads the state and returns the events that the command
+ * becomes, or throws why it is refused. Pure. The session handle calls them and records the events.
+ */
+
+import { byId, TurnlogError, type Delivery, type EventBody } from "../../events/index.ts";
+import type { QueuedMessage } from "../../projections/index.ts";
+import { isIdle, type SessionRecorder } from "../../state/index.ts";
+
+/** What a command reads of a session. */
+export type CommandTarget = Pick<SessionRecorder, "session" | "state">;
+
+type Events = readonly EventBody[];
+
+/** The error of a refused command. */
+export function refusal(
+  { session, state }: CommandTarget,
+  command: string,
+  why: string,
+): TurnlogError {
+  return new TurnlogError(
+    state.machine.matches("closed") ? "SESSION_CLOSED" : "COMMAND_REFUSED",
+    `Session ${session} cannot ${command}: ${why}.`,
+    { session, position: state.position },
+  );
+}
+
+/** @throws TurnlogError `SESSION_CLOSED` */
+export function assertNotClosed(target: CommandTarget, command: string): void {
+  if (target.state.machine.matches("closed")) throw refusal(target, command, "it is closed");
+}
+
+/** @throws TurnlogError `COMMAND_REFUSED` while a turn or a compaction runs */
+export function assertIdle(target: CommandTarget, command: string): void {
+  if (isIdle(target.state)) return;
+  throw refusal(target, command, "it is running a turn; cancel it or wait");
+}
+
+export function waitingMessage(
+  { state }: CommandTarget,
+  messageId: string,
+): QueuedMessage | undefined {
+  return state.queue.waiting.find((message) => message.id === messageId);
+}
+
+export function withdraw(target: CommandTarget, messageId: string, reason?: string): Events {
+  assertWaiting(target, "withdraw", messageId);
+  const data = { ids: [messageId], ...(reason === undefined ? {} : { reason }) };
+  return [{ type: "message.withdrawn", data }];
+}
+
+/** No event if the message has that delivery already. */
+export function reschedule(target: CommandTarget, messageId: string, delivery: Delivery): Events {
+  const message = assertWaiting(target, "reschedule", messageId);
+  if (message.delivery === delivery) return [];
+  return [{ type: "message.rescheduled", data: { id: messageId, delivery } }];
+}
+
+function assertWaiting(target: CommandTarget, command: string, messageId: string): QueuedMessage {
+  const message = waitingMessage(target, messageId);
+  if (message !== undefined) return message;
+  throw refusal(target, command, `message ${messageId} does not wait`);
+}
+
+/** No event if no message is held. */
+export function resume({ state }: CommandTarget): Events {
+  const { held, queue } = state.machine.context;
+  return held && queue.length > 0 ? [{ type: "session.resumed", data: {} }] : [];
+}
+
+export function forgetApproval(target: CommandTarget, toolName: string): Events {
+  const { always } = target.state.approvals;
+  if (byId(always, toolName) !== undefined)
+    return [{ type: "session.approval-forgotten", data: { toolName } }];
+  const others = Object.keys(always);
+  const about = others.length === 0 ? "" : `, but about ${others.join(", ")}`;
+  const why = `nothing was answered for good about ${JSON.stringify(toolName)}${about}`;
+  throw refusal(target, "forgetApproval", why);
+}
+
+/** Undoes the change of the context at a position; without one, the newest. */
+export function restore(target: CommandTarget, given?: number): Events {
+  assertIdle(target, "restore");
+  const { compactions, prunings, cuts, omissions } = target.state.view;
+  const activeCuts = cuts.filter(({ undone }) => undone !== true);
+  const changes = [...compactions, ...prunings, ...activeCuts, ...omissions];
+  const positions = changes.map((change) => change.position);
+  const position = given ?? Math.max(0, ...positions);
+  if (positions.includes(position)) return [{ type: "context.restored", data: { position } }];
+  throw refusal(
+    target,
+    "restore",
+    given === undefined
+      ? "nothing is pruned, cut, left out or compacted"
+      : `nothing was pruned, cut, left out or compacted at position ${position}, or it was undone before`,
+  );
+}
+
+/** No event if the session is closed already. */
+export function close(target: CommandTarget, reason?: string): Events {
+  if (target.state.machine.matches("closed")) return [];
+  assertIdle(target, "close");
+  return [{ type: "session.closed", data: reason === undefined ? {} : { reason } }];
+}
