@@ -1,22 +1,22 @@
-/** Names what of imported messages no session holds, so that nothing goes in silence. Pure. */
+/** Lists the content of imported messages that a session does not store. Pure. */
 
 import type { ModelMessage, UIMessage } from "ai";
 import { saysSomething } from "../../media/index.ts";
 
-/** Something of a message that an import leaves out. */
+/** Content that an import leaves out. */
 export interface DroppedContent {
   /** The index of the message in the list. */
   readonly message: number;
-  /** The id of the message, where it has one. */
+  /** The id of the message, if it has one. */
   readonly id?: string;
   /**
-   * A field of the message (`id`, `metadata`, `providerOptions`), of one of its parts (`filename`), the
-   * type of a part (`data-weather`, `source-url`), or `message` for one that says nothing.
+   * A field of the message (`id`, `metadata`, `providerOptions`) or of one of its parts (`filename`), the
+   * type of a part (`data-weather`, `source-url`), or `message` for an empty message.
    */
   readonly what: string;
 }
 
-/** What model messages have besides what becomes events. */
+/** Content of model messages that does not become events. */
 export function droppedOfModelMessages(
   messages: readonly ModelMessage[],
 ): readonly DroppedContent[] {
@@ -37,7 +37,7 @@ export function droppedOfModelMessages(
   );
 }
 
-/** What messages of a chat have besides. The ids of user messages are kept, as far as each is another one. */
+/** Content of UI messages that does not become events. Ids of user messages are kept if they are unique. */
 export function droppedOfUIMessages(messages: readonly UIMessage[]): readonly DroppedContent[] {
   const kept = new Set(keptIds(messages));
   const last = messages.findLastIndex(({ role }) => role === "user");
@@ -55,7 +55,7 @@ export function droppedOfUIMessages(messages: readonly UIMessage[]): readonly Dr
   });
 }
 
-/** The ids under which the user messages of a chat are imported; undefined for one that another has. */
+/** The ids for the user messages of a chat; undefined for a duplicate id. */
 export function keptIds(messages: readonly UIMessage[]): readonly (string | undefined)[] {
   const seen = new Set<string>([""]);
   return messages.flatMap(({ role, id }) => {
@@ -74,13 +74,13 @@ function droppedOfPart(part: Part, role: UIMessage["role"], isBefore: boolean): 
     return role === "assistant" && part.filename !== undefined ? ["filename"] : [];
   }
   if (!("toolCallId" in part)) return [];
-  // The AI SDK leaves these out: the call was not made yet, or nobody can answer any more.
+  // The AI SDK leaves out calls that are incomplete or whose approval is out of date.
   const isLeftOut =
     part.state === "input-streaming" || (part.state === "approval-requested" && isBefore);
   return isLeftOut ? [part.type] : [];
 }
 
-/** Whether a model is shown a part: the AI SDK has no form for the others. */
+/** Whether a model sees a part: the AI SDK does not convert the others. */
 function isShown({ type }: Part): boolean {
   return !type.startsWith("data-") && !type.startsWith("source-") && type !== "step-start";
 }

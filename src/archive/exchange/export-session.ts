@@ -1,4 +1,4 @@
-/** A session as the lines of a file, read from its log as they are asked for. */
+/** Exports a session as the lines of a file, reading its log as the lines are consumed. */
 
 import { check, code, implementation, oneOf, optionsOf } from "../../validation/index.ts";
 import { isEncrypted } from "../../store/encryption/index.ts";
@@ -15,16 +15,16 @@ import { blobsOf, blobsOfSession } from "../../media/index.ts";
 import { linkOf, checkPosition, readSummary } from "../../state/index.ts";
 import { relinkedPlain } from "./relinked.ts";
 
-/** What becomes of blobs in an export. */
+/** Options for the blobs of an export. */
 export interface ExportOptions {
   /**
-   * `inline` (default) has the blobs in the file, each once, as base64; with `none` they are left to
-   * whoever exports ({@link copyBlobs}), and a session is imported only where they are.
+   * `inline` (default): the file contains each blob once, as base64. `none`: copy them with
+   * {@link copyBlobs}; an import then needs them in its store.
    */
   readonly blobs?: "inline" | "none";
-  /** Where blobs lie. Default: those of the log. */
+  /** The store to read blobs from. Default: that of the log. */
   readonly store?: BlobStore | undefined;
-  /** Told of a blob that is missing or damaged, which is then left out. Default: the export fails. */
+  /** Called for a missing or damaged blob, which is then left out. Default: the export fails. */
   readonly onLost?: (error: TurnlogError) => void;
 }
 
@@ -34,11 +34,12 @@ const schema = optionsOf<ExportOptions>(
 );
 
 /**
- * The lines of a session's file, without their ends: a header, then one event a line, of a fork also
- * those that it shares: it is whole wherever it is imported. What is recorded after the first line was
- * read is not in it. Of an encrypted session it is what was said, in plain text; its events as they are
- * stored are those of `EncryptedLog.stored`, unless it shares some with another session.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for sealed events that it shares, `BLOB_MISSING`, `BLOB_DAMAGED`, and what `EventLog.read` throws
+ * Yields the lines of a session's file without line ends: a header, then one event a line. The file of
+ * a fork includes the events that it shares. Events recorded after the first line was read are not
+ * included. An encrypted session is exported in plain text; to export it encrypted, pass
+ * `EncryptedLog.stored`, which works unless the session shares events with another one.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `COMMAND_REFUSED` for encrypted events that it shares,
+ * `BLOB_MISSING`, `BLOB_DAMAGED`, and the errors of `EventLog.read`
  */
 export async function* exportSession(
   log: EventLog,
@@ -69,7 +70,7 @@ export async function* exportSession(
   }
 }
 
-/** What a fork shares is sealed with the key of whoever wrote it, and would be read with its own. */
+/** Events that a fork shares are encrypted with the key of their writer, which an import would not use. */
 async function assertOwnKey(log: EventLog, session: string): Promise<void> {
   const link = await linkOf(log, session);
   if (link === undefined) return;
@@ -77,19 +78,19 @@ async function assertOwnKey(log: EventLog, session: string): Promise<void> {
     if (!isEncrypted(event)) continue;
     throw new TurnlogError(
       "COMMAND_REFUSED",
-      `Session ${session} shares what it has up to ${link.position} with ${link.session}, sealed with the key of that session: exported sealed, nobody could read it again. Export it in plain text (from the encrypted log, without \`--sealed\`), or export ${link.session}; or give it its own copy by deleting ${link.session} (\`forks: "copy"\`, \`turnlog delete ${link.session} --forks copy\`) first.`,
+      `Session ${session} shares its events up to ${link.position} with ${link.session}, and they are encrypted with the key of that session: an encrypted export could not be read again. Export it in plain text (from the encrypted log, without \`--sealed\`), or export ${link.session}; or give it its own copy by deleting ${link.session} (\`forks: "copy"\`, \`turnlog delete ${link.session} --forks copy\`) first.`,
       { session, position: event.position, details: { from: link } },
     );
   }
 }
 
-/** Undefined where a blob is lost, and somebody has been told. */
+/** Undefined for a lost blob that was reported to `onLost`. */
 async function unlessLost<Value>(
-  take: () => Promise<Value>,
+  read: () => Promise<Value>,
   onLost: ExportOptions["onLost"],
 ): Promise<Value | undefined> {
   try {
-    return await take();
+    return await read();
   } catch (error) {
     const isLost =
       TurnlogError.isInstance(error) &&
@@ -106,8 +107,8 @@ async function hasBlobs(log: EventLog, session: string): Promise<boolean> {
 }
 
 /**
- * Copies the blobs of a session from one store of blobs into another, for an export beside its file.
- * Answers how many there are. @throws TurnlogError `BLOB_MISSING`, `BLOB_DAMAGED`, and as `BlobStore.put`
+ * Copies the blobs of a session to another store and answers their number, for an export with
+ * `blobs: "none"`. @throws TurnlogError `BLOB_MISSING`, `BLOB_DAMAGED`, and the errors of `BlobStore.put`
  */
 export async function copyBlobs(
   log: EventLog,

@@ -1,11 +1,11 @@
-/** Short names for the long ids of a session, the same each time that it is exported. Pure. */
+/** Short, stable names for the long ids and the sessions in a fixture. Pure. */
 
 import type { JsonValue, SessionEvent } from "../../events/index.ts";
 
-/** Ids of so many characters are as readable as anything that could stand for them. */
+/** Ids of up to this length stay. */
 const SHORT = 8;
 
-/** The name for each id that is too long, by its kind and the order in which they come. */
+/** A name for each id that is too long: its kind and a number, in the order of the events. */
 export function fixtureNames(events: readonly SessionEvent[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const event of events) {
@@ -55,9 +55,42 @@ function idsOf({ type, data }: SessionEvent): readonly NamedId[] {
   }
 }
 
-/** What a provider calls an id by its field. */
+/** Ids in provider metadata, known by the names of their fields. */
 function providerIds(value: JsonValue | undefined, field = ""): readonly NamedId[] {
   if (typeof value === "string") return /(?:^id|Id|_id)$/.test(field) ? [["i", value]] : [];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => providerIds(inner, name));
+}
+
+/** The name of every fixture's session. */
+export const FIXTURE = "fixture";
+
+/** Names for the sessions in a fixture, since names of sessions often contain names of users. */
+export interface FixtureSessions {
+  /** The name for an origin of the session. */
+  parent(session: string): string;
+  /** The name for the session that made the call that an event starts. */
+  caller(event: SessionEvent<"tool.started">): string;
+}
+
+/** @param events - All events in order. */
+export function fixtureSessions(events: readonly SessionEvent[]): FixtureSessions {
+  const forks = events.filter((event) => event.type === "session.forked");
+  const names = new Map<string, string>();
+  for (const { data } of forks) {
+    const { session } = data.from;
+    if (!names.has(session)) names.set(session, `${FIXTURE}-${names.size + 1}`);
+  }
+  const parent = (session: string): string => names.get(session) ?? FIXTURE;
+  return {
+    parent,
+    caller({ position, data: { step, callId, effectId } }) {
+      const end = `/${step}/${callId}`;
+      const made = effectId.endsWith(end) ? names.get(effectId.slice(0, -end.length)) : undefined;
+      if (made !== undefined) return made;
+      // The session was imported under another name: use the part that the event belongs to.
+      const next = forks.find((fork) => fork.position > position);
+      return next === undefined ? FIXTURE : parent(next.data.from.session);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /**
- * A session as a fixture: a file that is small, can be read and shown to others, and replays.
- * Ids are short, times begin at a fixed moment, secrets and home folders are gone. The digests of
- * prompts are made anew by the same folds that made them: a fixture keeps every law.
+ * Exports a session as a fixture: a small, readable session file that can be shared and replayed.
+ * Ids are short, times begin at a fixed moment, secrets and home folders are removed. The digests of
+ * prompts are computed anew, so that a fixture keeps every law.
  */
 
 import { check, list, optionsOf, text } from "../../validation/index.ts";
@@ -17,29 +17,27 @@ import {
 } from "../../events/index.ts";
 import { promptDigest, promptMessages } from "../../projections/index.ts";
 import { foldSession, initialSessionState, checkPosition } from "../../state/index.ts";
-import { fixtureNames } from "./fixture-names.ts";
-import { FIXTURE, fixtureSessions } from "./fixture-sessions.ts";
+import { FIXTURE, fixtureNames, fixtureSessions } from "./fixture-names.ts";
 import { readSessionFile } from "./import-session.ts";
-import { redactedValue } from "./redacted-value.ts";
-import { Redaction } from "./redaction.ts";
+import { redactedValue, Redaction } from "./redaction.ts";
 
-/** What is taken out of a fixture beside what always is. */
+/** What a fixture leaves out in addition to secrets and home folders. */
 export interface FixtureOptions {
-  /** What else is taken out; each match becomes `[redacted]`. */
+  /** Patterns to remove; each match becomes `[redacted]`. */
   readonly redact?: readonly RegExp[];
-  /** A home folder, which becomes `~`. Those in `/home`, `/Users` and `C:\Users` do anyway. */
+  /** A further home folder to replace by `~`. Those in `/home`, `/Users` and `C:\Users` always are. */
   readonly home?: string;
 }
 
-/** 1 January 2026: when every fixture begins. */
+/** Time of the first event of every fixture: 1 January 2026. */
 const BEGIN = Date.UTC(2026, 0, 1);
 
 const schema = optionsOf<FixtureOptions>({ redact: list, home: text }, {});
 
 /**
- * The lines of a fixture, without their ends, for `readSessionFile`, `importSession` and `replay`.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `EVENT_INVALID` where what is taken out leaves something
- * that is no session any more, and what `EventLog.read` throws
+ * The lines of a fixture without line ends, for `readSessionFile`, `importSession` and `replay`.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `EVENT_INVALID` if the redaction leaves an invalid
+ * session, and the errors of `EventLog.read`
  */
 export async function exportFixture(
   log: EventLog,
@@ -52,8 +50,8 @@ export async function exportFixture(
   const recorded = unchained(await Array.fromAsync(log.read(session)));
   const { secretRules } = await import("./secrets/index.ts");
   const redaction = new Redaction({ rules: await secretRules(), own: redact, home });
-  const renamed = named(recorded);
-  // Twice: what has a name beside it in one place may have none in another.
+  const renamed = withShortNames(recorded);
+  // Two passes: a secret that the first finds by its name may occur elsewhere without one.
   redacted(renamed, redaction);
   redaction.rememberFound();
   const events = withDigests(placed(redacted(renamed, redaction)));
@@ -66,21 +64,21 @@ export async function exportFixture(
     if (!TurnlogError.isInstance(error)) throw error;
     throw new TurnlogError(
       "EVENT_INVALID",
-      `Session ${session} makes no fixture: ${error.message} Narrow what is to be taken out, or see what "turnlog verify ${session}" says.`,
+      `Session ${session} cannot be made a fixture: ${error.message} Narrow the patterns of \`redact\`, or run "turnlog verify ${session}".`,
       { session, cause: error },
     );
   }
   return lines;
 }
 
-/** An event with other data, which the file's reader parses again. */
+/** An event with other data, which `readSessionFile` parses afterwards. */
 function withData(event: SessionEvent, data: unknown): SessionEvent {
-  // Whatever it has become, the whole file is parsed before it is handed out.
+  // The whole file is parsed before `exportFixture` returns it.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { ...event, data } as SessionEvent;
 }
 
-function named(events: readonly SessionEvent[]): readonly SessionEvent[] {
+function withShortNames(events: readonly SessionEvent[]): readonly SessionEvent[] {
   const names = fixtureNames(events);
   const sessions = fixtureSessions(events);
   const rename = (text: string): string => names.get(text) ?? text;
@@ -111,14 +109,14 @@ function redacted(
     const data = redactedValue(withoutCircumstances(event.data), redaction);
     const text = texts.get(event.position);
     if (text === undefined) return withData(event, data);
-    // All that it said was taken out with the piece before it.
+    // The replacement of the delta before covers all of this one.
     if (text === "") return undefined;
     const field = event.type === "part.tool-input-delta" ? "delta" : "text";
     return withData(event, { ...Object(data), [field]: text });
   });
 }
 
-/** The deltas that are not what they were, by position: what is taken out may lie across several of them. */
+/** Changed deltas by position. A secret may span several deltas. */
 function redactedTexts(
   events: readonly SessionEvent[],
   redaction: Redaction,
@@ -145,7 +143,7 @@ function redactedTexts(
   );
 }
 
-/** Stacks and the headers of answers name machines; of the headers, those stay that ask for patience. */
+/** Without stacks and response headers, which name machines, except `retry-after` headers. */
 function withoutCircumstances(value: JsonValue | object): unknown {
   if (Array.isArray(value)) return value.map(withoutCircumstances);
   if (typeof value !== "object" || value === null) return value;
@@ -154,13 +152,13 @@ function withoutCircumstances(value: JsonValue | object): unknown {
       if (field === "stack") return [];
       const isHeaders = field === "responseHeaders" && typeof inner === "object" && inner !== null;
       if (!isHeaders) return [[field, withoutCircumstances(inner)]];
-      const patience = Object.entries(inner).filter(([name]) => /^retry-after/i.test(name));
-      return [[field, Object.fromEntries(patience)]];
+      const retryAfter = Object.entries(inner).filter(([name]) => /^retry-after/i.test(name));
+      return [[field, Object.fromEntries(retryAfter)]];
     }),
   );
 }
 
-/** Positions without a gap, and times from the beginning of every fixture on. */
+/** Renumbers the positions and moves the times to {@link BEGIN}. */
 function placed(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
   const kept = renumbered(events);
   const shift = BEGIN - (kept[0]?.time ?? 0);
@@ -174,7 +172,7 @@ function placed(events: readonly (SessionEvent | undefined)[]): readonly Session
   });
 }
 
-/** The prompts are others where something was taken out: each step is given the digest of its own. */
+/** Computes the digest of each step's prompt anew, since redaction changed prompts. */
 function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
   let state = initialSessionState;
   return events.map((event) => {
@@ -191,7 +189,7 @@ function withDigests(events: readonly SessionEvent[]): readonly SessionEvent[] {
   });
 }
 
-/** Every string of a value by what `change` makes of it. */
+/** Applies `change` to every string in a value. */
 function mapped(value: unknown, change: (text: string) => string): unknown {
   if (typeof value === "string") return change(value);
   if (Array.isArray(value)) return value.map((inner: unknown) => mapped(inner, change));

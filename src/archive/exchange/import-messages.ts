@@ -1,6 +1,6 @@
 /**
- * Sessions made of messages of the AI SDK, as other programs keep them. The SDK is loaded when there
- * are some: who only reads a store does without it.
+ * Imports messages of the AI SDK as a session. Loads the SDK only when messages are imported, so that
+ * reading a store does not need it.
  */
 
 import { check, name, optionsOf, time } from "../../validation/index.ts";
@@ -19,35 +19,35 @@ import { withPlainData } from "./plain-messages.ts";
 import type { ModelMessage, UIMessage } from "ai";
 import { z } from "zod";
 
-/** What the session of imported messages is called, and when it is to have been. */
+/** Name and time of the session. */
 export interface MessageImportOptions {
   /** The name of the session. */
   readonly as: string;
-  /** Epoch milliseconds: the time of all events, as messages have none. Default: now. */
+  /** Time of all events in epoch milliseconds, since messages have none. Default: now. */
   readonly at?: number;
 }
 
-/** What an import of messages made. */
+/** Result of an import of messages. */
 export interface ImportedMessages extends Imported {
   /**
-   * What the system messages said. No session holds it: give it to the agent that goes on as its
-   * `instructions`. Empty where there was no system message.
+   * The text of the system messages. A session does not store it: pass it to the agent as its
+   * `instructions`. Empty without system messages.
    */
   readonly instructions: string;
-  /** What is in no event: named, since it is lost. Empty where all was kept. */
+  /** Content that no event holds. Empty if everything was kept. */
   readonly dropped: readonly DroppedContent[];
 }
 
 const schema = optionsOf<MessageImportOptions>({ at: time }, { as: name });
 
 /**
- * Imports model messages (`ModelMessage[]`) as a session, all of them or none. User messages begin
- * turns, or steer them where tool results came before; every reply of the model is a step; a call
- * without a result has an unknown outcome, and an error that was JSON is told as text. Call ids and
- * what providers added stay what they were; token figures are estimates. Messages that say nothing
- * are left out, and named as `dropped`. A user message between the results of a reply's calls comes behind them.
- * @throws TurnlogError `INVALID_INPUT` for what are no model messages, a result without its call,
- * or a call id twice in one reply; `REVISION_CONFLICT` when there is a session of this name
+ * Imports model messages (`ModelMessage[]`) as a session, all of them or none. A user message starts a
+ * turn, or steers the turn after tool results; every reply of the model is a step; a call without a
+ * result has an unknown outcome; a JSON error becomes text. Call ids and provider options are kept;
+ * token figures are estimates. Empty messages are left out and listed in `dropped`. A user message
+ * between the results of a reply's calls moves behind them.
+ * @throws TurnlogError `INVALID_INPUT` for values that are not model messages, a result without its
+ * call, or a call id twice in one reply; `REVISION_CONFLICT` if a session of this name exists
  */
 export async function importModelMessages(
   log: EventLog,
@@ -61,9 +61,9 @@ export async function importModelMessages(
 }
 
 /**
- * Imports the messages of a chat (`UIMessage[]`) as a session, brought into model messages by the AI
- * SDK's own rules, and then as {@link importModelMessages}. User messages keep their ids; other ids,
- * metadata and parts that no model is shown (`data-*`, `source-*`) are named as `dropped`.
+ * Imports the messages of a chat (`UIMessage[]`) as a session: converts them by the AI SDK's rules and
+ * then imports them as {@link importModelMessages}. User messages keep their ids; other ids, metadata
+ * and parts that a model does not see (`data-*`, `source-*`) are listed in `dropped`.
  * @throws TurnlogError as {@link importModelMessages}
  */
 export async function importUIMessages(
@@ -77,7 +77,7 @@ export async function importUIMessages(
   return { ...(await appendImported(log, as, events)), ...rest };
 }
 
-/** The events that model messages from outside become. @throws TurnlogError `INVALID_INPUT` */
+/** Model messages as events. @throws TurnlogError `INVALID_INPUT` */
 export async function transcriptOfModelMessages(
   messages: unknown,
   at: number,
@@ -86,7 +86,7 @@ export async function transcriptOfModelMessages(
   return { ...transcribe(parsed, at), dropped: droppedOfModelMessages(parsed) };
 }
 
-/** @param what - What they were before they were model messages. */
+/** @param what - The kind of messages that the caller passed, for errors. */
 async function parsedMessages(what: string, messages: unknown): Promise<readonly ModelMessage[]> {
   const { modelMessageSchema } = await import("ai");
   const plain = plainMessages(what, messages);
@@ -96,7 +96,7 @@ async function parsedMessages(what: string, messages: unknown): Promise<readonly
   throw notMessages(what, faults, parsed.error);
 }
 
-/** The events that UI messages from outside become. @throws TurnlogError `INVALID_INPUT` */
+/** UI messages as events. @throws TurnlogError `INVALID_INPUT` */
 export async function transcriptOfUIMessages(
   messages: unknown,
   at: number,
@@ -108,7 +108,7 @@ export async function transcriptOfUIMessages(
     const faults: unknown[] = [];
     for (const message of listed(messages)) {
       const found = await safeValidateUIMessages({ messages: [message] });
-      // What it is wrapped in repeats the whole message.
+      // The outer error repeats the whole message.
       faults.push(found.success ? undefined : (found.error.cause ?? found.error));
     }
     throw notMessages("UI messages", faults.map(withoutIndex), valid.error.cause ?? valid.error);
@@ -124,7 +124,7 @@ export async function transcriptOfUIMessages(
   return { ...transcribe(parsed, at, keptIds(valid.data)), dropped };
 }
 
-/** @throws TurnlogError `INVALID_INPUT` also where a value throws when it is read */
+/** @throws TurnlogError `INVALID_INPUT`, also if reading a value throws */
 function plainMessages(what: string, messages: unknown): unknown {
   try {
     return withPlainData(messages);
@@ -137,15 +137,15 @@ function listed(messages: unknown): readonly unknown[] {
   return Array.isArray(messages) ? messages : [];
 }
 
-/** Each was looked at as the only one of a list. */
+/** Removes the index: each message was validated as the only one of a list. */
 function withoutIndex(fault: unknown): unknown {
   if (!(fault instanceof z.ZodError)) return fault;
   return new z.ZodError(fault.issues.map((issue) => ({ ...issue, path: issue.path.slice(1) })));
 }
 
-/** @param faults - What is wrong with each of them; `whole` is what is wrong where they are no list. */
+/** @param faults - The error of each message; `whole` is the error of a value that is not a list. */
 function notMessages(what: string, faults: readonly unknown[], whole: unknown): TurnlogError {
   const why = schemaErrorText(faults) ?? faultWords(whole);
-  const said = `These are not the AI SDK's ${what}: ${why}. Nothing was imported.`;
-  return new TurnlogError("INVALID_INPUT", said, { cause: whole });
+  const text = `These are not the AI SDK's ${what}: ${why}. Nothing was imported.`;
+  return new TurnlogError("INVALID_INPUT", text, { cause: whole });
 }

@@ -1,4 +1,4 @@
-/** Brings sessions into a log from outside: checked as a whole first, then read again and appended in parts, of which nobody sees any before the last. */
+/** Imports a session file into a log: checks all of it first, then reads it again and appends it in parts that become visible together. */
 
 import { createHash } from "node:crypto";
 import { check, code, flag, implementation, name, optionsOf } from "../../validation/index.ts";
@@ -29,52 +29,50 @@ import { Inspection } from "../verify/index.ts";
 import { relinkedFor } from "./relinked.ts";
 import { Spool } from "./spool.ts";
 
-/** How a session is taken in. */
+/** Options for reading a session file. */
 export interface ImportOptions {
-  /** The name of the session. Default: the one that it had. */
+  /** The name of the imported session. Default: its name in the file. */
   readonly as?: string;
-  /** Whether a session that breaks a law is refused, or one whose blobs are not there. Default true. */
+  /** Refuse a session that breaks a law, or that lacks blobs. Default: true. */
   readonly verify?: boolean;
-  /** Told of each blob in the file, whose bytes have been checked. */
+  /** Called for each blob in the file, after its digest was checked. */
   readonly onBlob?: (blob: FileBlob) => Promise<void>;
 }
 
-/** How a session is taken in, and where its blobs go. */
+/** Options of {@link importSession}. */
 export interface ImportSessionOptions extends Omit<ImportOptions, "onBlob"> {
-  /** Where the session's blobs are stored. Default: those of the log. */
+  /** The store for the blobs. Default: that of the log. */
   readonly blobs?: BlobStore;
-  /** Where blobs lie that are not in the file. */
+  /** The store to copy blobs from that are not in the file. */
   readonly blobsFrom?: BlobStore;
 }
 
-/** A session that was read and checked and is in no log yet. */
+/** A checked session file with its events. */
 export interface SessionFile {
   readonly session: string;
   readonly events: readonly SessionEvent[];
-  /** Present where it is not the session itself, but a fixture made of it. */
+  /** Present if the file is a fixture. */
   readonly fixture?: FixtureNote;
 }
 
-/** A file that was checked, to be read again. */
+/** A checked session file without its events, to be read again. */
 export interface CheckedFile extends Omit<SessionFile, "events"> {
   readonly events: number;
-  /** Whether events of it are encrypted. */
-  readonly sealed: boolean;
-  /** The events that bring its blobs along. */
+  readonly hasEncrypted: boolean;
   readonly blobs: readonly SessionEvent<"blob.stored">[];
-  /** Over the lines of its events: what is read again is what was checked. */
+  /** Digest of the lines of its events, to detect a change between the two readings. */
   readonly digest: string;
 }
 
 type Lines = Iterable<string> | AsyncIterable<string>;
 
-/** What is in the log now. */
+/** Result of an import. */
 export interface Imported {
   readonly session: string;
   readonly events: number;
 }
 
-/** How many events are appended at once, and about how many characters. */
+/** Limits of one append: events, and approximate characters. */
 const EVENTS_PER_PART = 512;
 const PART_SIZE = 512 * 1024;
 
@@ -86,8 +84,8 @@ const importSchema = optionsOf<ImportSessionOptions>(
 );
 
 /**
- * Reads the lines of an exported session, to the last one, and checks everything: header, sequence,
- * schemas, the number of events, and the laws ({@link verifySession} has them).
+ * Reads all lines of an exported session and checks header, sequence, schemas, the number of events,
+ * and the laws (see {@link verifySession}).
  * @throws TurnlogError `INVALID_INPUT`, `EVENT_INVALID`, `EVENT_TOO_NEW`, with the position
  */
 export async function readSessionFile(
@@ -100,7 +98,7 @@ export async function readSessionFile(
   return { session, events, ...(fixture === undefined ? {} : { fixture }) };
 }
 
-/** The same without the events, however many: what is needed to read the file again. */
+/** Checks a file as {@link readSessionFile} does, without keeping its events in memory. */
 export async function checkSessionFile(
   lines: Lines,
   options: ImportOptions = {},
@@ -119,7 +117,7 @@ async function checkLines(
   let header: ReturnType<typeof parseHeaderLine> | undefined;
   let session = "";
   let events = 0;
-  let sealed = false;
+  let hasEncrypted = false;
   for await (const line of lines) {
     if (line.trim() === "") continue;
     if (header !== undefined && isBlobLine(line)) {
@@ -134,33 +132,33 @@ async function checkLines(
     }
     const event = parseEventLine(line, { session, position: events + 1 });
     digest.update(line);
-    const isOpen = !isEncrypted(event);
-    // Its key is kept under the name that it has.
-    if (!isOpen && session !== header.session)
-      throw invalid(session, `it is encrypted, and can only be ${header.session} again`);
+    const isPlain = !isEncrypted(event);
+    // The key belongs to the name of the session.
+    if (!isPlain && session !== header.session)
+      throw invalid(session, `it is encrypted and must keep its name, ${header.session}`);
     events++;
-    sealed ||= !isOpen;
+    hasEncrypted ||= !isPlain;
     if (event.type === "blob.stored") blobs.push(event);
     onEvent(event);
-    // What is encrypted is checked as if it had been redacted.
-    const told = isOpen ? event : (decryptedEvent(event, undefined) ?? event);
-    if (verify) assertLawful(session, inspection.check(told));
+    // Encrypted content is checked like redacted content.
+    const checked = isPlain ? event : (decryptedEvent(event, undefined) ?? event);
+    if (verify) assertLawful(session, inspection.check(checked));
   }
   if (header === undefined) throw invalid(session, "it is empty");
   if (header.events !== events)
     throw invalid(session, `it has ${events} events, and its header says ${header.events}`);
   if (verify) assertLawful(session, inspection.end());
   const { fixture } = header;
-  const found = { session, events, sealed, blobs, digest: digest.digest("hex") };
+  const found = { session, events, hasEncrypted, blobs, digest: digest.digest("hex") };
   return { ...found, ...(fixture === undefined ? {} : { fixture }) };
 }
 
 /**
- * Imports an exported session: all of it, or nothing. Nothing is written before the last line was
- * checked; then the lines are read again, and the session is there when the last event is written.
- * Lines that are no array are kept in an encrypted file meanwhile.
- * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` when
- * there is a session of this name; `KEY_WRONG` for sealed events that its key does not open, where it is at hand
+ * Imports an exported session completely or not at all. It checks every line before it writes, then
+ * reads the lines again; the session becomes visible with its last event. Lines that are not an array
+ * are kept in an encrypted temporary file.
+ * @throws TurnlogError as {@link readSessionFile} and `EventLog.append`; `REVISION_CONFLICT` if a
+ * session of this name exists; `KEY_WRONG` for encrypted events that its key does not decrypt, if the key is present
  */
 export async function importSession(
   log: EventLog,
@@ -174,7 +172,7 @@ export async function importSession(
   return await importTwice(log, () => spool.through(lines), given);
 }
 
-/** The same of lines that can be read twice: they are asked for each time. */
+/** Imports like {@link importSession} from lines that `read` gives twice. */
 export async function importTwice(
   log: EventLog,
   read: () => Lines,
@@ -189,10 +187,10 @@ export async function importTwice(
     const file = await checkSessionFile(read(), { ...options, onBlob });
     for (const { data } of file.blobs) assertPlain(log, data.sha256);
     if (blobs !== undefined) {
-      // Those that are there already must not go before the session has them.
+      // Blobs that exist already must not be deleted before the session refers to them.
       held.push(blobs.hold(file.blobs.map(({ data }) => data.sha256)));
       const isNeeded = options.verify ?? true;
-      await haveBlobs(file.session, file.blobs, blobs, blobsFrom, isNeeded);
+      await copyMissingBlobs(file.session, file.blobs, blobs, blobsFrom, isNeeded);
     }
     return await appendFile(log, file, read());
   } finally {
@@ -200,7 +198,7 @@ export async function importTwice(
   }
 }
 
-/** Appends a file that was checked, by its lines once more. @throws TurnlogError as {@link importSession} */
+/** Appends a checked file by reading its lines again. @throws TurnlogError as {@link importSession} */
 export async function appendFile(
   log: EventLog,
   file: CheckedFile,
@@ -209,7 +207,7 @@ export async function appendFile(
   return await append(log, file, eventsAgain(file, lines));
 }
 
-/** The events of a file that has been checked, which must be what it was. */
+/** The events of a checked file in parts. @throws TurnlogError `INVALID_INPUT` if the file changed since */
 async function* eventsAgain(
   { session, events, digest }: CheckedFile,
   lines: Lines,
@@ -247,17 +245,17 @@ function folderOf(log: EventLog): string | undefined {
   return dir;
 }
 
-/** Blobs are not encrypted: of a session that is to be, they must not come to the disk. */
+/** Refuses blobs in a log that encrypts: blobs are stored in plain form. */
 function assertPlain(log: EventLog, sha256: string): void {
   if (asEncrypted(log)?.encrypts !== true) return;
   throw invalid(
     "",
-    `blob ${sha256} of the session would lie beside its log and not be encrypted. Import it without keys`,
+    `blob ${sha256} of the session would be stored unencrypted. Import it without keys`,
   );
 }
 
-/** The blobs of an imported session that are not in the store yet, taken from where they lie. All are held. */
-async function haveBlobs(
+/** Copies blobs that the store lacks from `from`. @throws TurnlogError `BLOB_MISSING` if one is required and in neither */
+async function copyMissingBlobs(
   session: string,
   needed: readonly SessionEvent<"blob.stored">[],
   blobs: BlobStore,
@@ -271,36 +269,40 @@ async function haveBlobs(
     } else if (isNeeded && !(await blobs.has(sha256))) {
       throw new TurnlogError(
         "BLOB_MISSING",
-        `Blob ${sha256} of the session is neither in the file nor in the store. Nothing was imported. Name the folder in which its blobs lie (\`blobsFrom\`, \`--blobs\`), or import it without (\`verify: false\`, \`--no-verify\`).`,
+        `Blob ${sha256} of the session is neither in the file nor in the store. Nothing was imported. Name the folder of its blobs (\`blobsFrom\`, \`--blobs\`), or import it without (\`verify: false\`, \`--no-verify\`).`,
         { session, position, details: { sha256 } },
       );
     }
   }
 }
 
-/** Appends a whole session that is not in the log yet. */
+/** Appends a new session from its events. */
 export async function appendImported(
   log: EventLog,
   session: string,
   events: readonly SessionEvent[],
 ): Promise<Imported> {
-  const sealed = events.some(isEncrypted);
-  const file = { session, events: events.length, sealed };
+  const hasEncrypted = events.some(isEncrypted);
+  const file = { session, events: events.length, hasEncrypted };
   return await append(log, file, partsOf(events));
 }
 
 async function append(
   log: EventLog,
-  { session, events: count, sealed }: Pick<CheckedFile, "session" | "events" | "sealed">,
+  {
+    session,
+    events: count,
+    hasEncrypted,
+  }: Pick<CheckedFile, "session" | "events" | "hasEncrypted">,
   parts: Iterable<readonly SessionEvent[]> | AsyncIterable<readonly SessionEvent[]>,
 ): Promise<Imported> {
   const encrypted = asEncrypted(log);
-  // What is sealed is stored as it was, and read with the key that it had.
-  const target = sealed ? (encrypted?.stored ?? log) : log;
-  const relink = sealed ? undefined : await relinkedFor(log, session);
+  // Encrypted events are stored unchanged and read with the key that they had.
+  const target = hasEncrypted ? (encrypted?.stored ?? log) : log;
+  const relink = hasEncrypted ? undefined : await relinkedFor(log, session);
   const stored = async function* (): AsyncGenerator<readonly SessionEvent[]> {
     for await (const part of parts) {
-      if (sealed) await assertOpens(encrypted, session, part);
+      if (hasEncrypted) await assertDecrypts(encrypted, session, part);
       yield relink === undefined ? part : part.map(relink);
     }
   };
@@ -310,27 +312,27 @@ async function append(
     if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
     throw new TurnlogError(
       "REVISION_CONFLICT",
-      `There is a session ${session} already, and nothing was imported. Import it under another name (\`as\`, \`--as\`).`,
+      `A session ${session} exists already. Nothing was imported. Import it under another name (\`as\`, \`--as\`).`,
       { session, cause: error },
     );
   }
-  if (!sealed && count >= EVENTS_PER_SNAPSHOT) await keepImported(log, session);
+  if (!hasEncrypted && count >= EVENTS_PER_SNAPSHOT) await saveSnapshots(log, session);
   return { session, events: count };
 }
 
-/** A long session is kept as one is that was recorded here, so that looking back into it is as quick. */
-async function keepImported(log: EventLog, session: string): Promise<void> {
+/** Saves the snapshots that a live session of this length would have. */
+async function saveSnapshots(log: EventLog, session: string): Promise<void> {
   try {
     await keepFolded(log, session, log.read(session));
   } catch (cause) {
-    // The session is there: whoever opens it keeps what is missing.
+    // The import succeeded; opening the session saves the missing snapshots.
     const what = `A snapshot of session ${session} could not be stored; it is imported, and opens more slowly next time.`;
     process.emitWarning(new TurnlogError("LOG_FAILED", what, { session, cause }));
   }
 }
 
-/** What a fork shared is sealed with the key of the session that wrote it: nobody would ever read it here. */
-async function assertOpens(
+/** Refuses events that the key of the session does not decrypt, as those that a fork shared. */
+async function assertDecrypts(
   log: EncryptedLog | undefined,
   session: string,
   events: readonly SessionEvent[],
@@ -342,7 +344,7 @@ async function assertOpens(
     const { position } = error;
     throw new TurnlogError(
       "KEY_WRONG",
-      `The file cannot be imported: what it has at ${position} was not sealed with the key of ${session} that is at hand. Nothing was imported. Give the keys that it was written with; what a fork shares is sealed with those of another session, so a fork has to be exported in plain text.`,
+      `The file cannot be imported: the event at ${position} was not encrypted with the present key of ${session}. Nothing was imported. Give the keys that it was written with. A fork shares events that are encrypted with the key of another session: export it in plain text.`,
       { session, ...(position === undefined ? {} : { position }), cause: error },
     );
   }
@@ -354,13 +356,13 @@ function invalid(session: string, why: string): TurnlogError {
 }
 
 function assertLawful(session: string, findings: ReturnType<Inspection["end"]>): void {
-  // What no prompt can contain is shown in other words: the session goes on as it did where it comes from.
+  // Prompts replace content that they cannot contain, so the session can continue.
   const finding = findings.find(({ rule }) => rule !== "contents");
   if (finding === undefined) return;
   const { position, rule, what } = finding;
   throw new TurnlogError(
     "EVENT_INVALID",
-    `The file breaks a law at ${position} (${rule}): ${what}. Nothing was imported. To look at it all the same, import it without checking the laws (\`verify: false\`, \`--no-verify\`).`,
+    `The file breaks a law at ${position} (${rule}): ${what}. Nothing was imported. To import it anyway, skip the check of the laws (\`verify: false\`, \`--no-verify\`).`,
     { session, position },
   );
 }

@@ -1,4 +1,4 @@
-/** Export and import of sessions, fixtures among them. */
+/** Exports and imports stored sessions, fixtures and messages of the AI SDK. */
 
 export type { DroppedContent } from "./dropped-content.ts";
 export { copyBlobs, exportSession } from "./export-session.ts";

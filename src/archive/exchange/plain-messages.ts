@@ -1,4 +1,4 @@
-/** Messages of the AI SDK as plain JSON: binary data as base64, URLs as text, files in one form. */
+/** Converts messages of the AI SDK to plain JSON: binary data to base64, URLs to text, files to one form. */
 
 import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
 import type { AssistantContent } from "ai";
@@ -10,12 +10,12 @@ import {
 } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
 
-/** One part of what the model said. */
+/** One part of a reply of the model. */
 export type ReplyPart = Exclude<AssistantContent, string>[number];
 
 /**
- * Everything binary in a value as base64, and URLs as text.
- * @throws TurnlogError `INVALID_INPUT` for a value that is nested too deeply, or within itself
+ * Replaces binary data in a value by base64, and URLs by text.
+ * @throws TurnlogError `INVALID_INPUT` for a value that is nested too deeply or contains itself
  */
 export function withPlainData(value: unknown, levels: number = MOST_LEVELS): unknown {
   if (value instanceof URL) return value.href;
@@ -32,8 +32,8 @@ export function withPlainData(value: unknown, levels: number = MOST_LEVELS): unk
 }
 
 /**
- * The data of a file part as base64 or a URL, or as what a provider calls the file that lies there.
- * @throws TurnlogError `INVALID_INPUT` where it is none of these
+ * The data of a file part as base64, as a URL, or as the reference of a provider's file.
+ * @throws TurnlogError `INVALID_INPUT` for any other value
  */
 export function fileData(data: unknown): string | FileReference {
   const elsewhere = fileElsewhere({ data });
@@ -43,7 +43,7 @@ export function fileData(data: unknown): string | FileReference {
 
 /**
  * The data of a file part as base64 or a URL.
- * @throws TurnlogError `INVALID_INPUT` where it is neither
+ * @throws TurnlogError `INVALID_INPUT` for any other value
  */
 export function fileContent(data: unknown): string {
   if (typeof data === "string") return data;

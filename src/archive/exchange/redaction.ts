@@ -1,4 +1,4 @@
-/** Takes out of a fixture what it may not tell: secrets, home folders, and what the user names. Pure. */
+/** Replaces secrets, home folders and the user's patterns in the texts and values of a fixture. Pure. */
 
 import {
   encodedTexts,
@@ -10,15 +10,15 @@ import {
 
 const SECRET = "[secret]";
 
-/** Home folders where they usually are. */
+/** Home folders in their usual places. */
 const HOMES =
   /(?<![\w/])\/(?:home|Users)\/[^\s/"'\\:,;)]+|\b[A-Za-z]:\\{1,2}Users\\{1,2}[^\s\\"']+/g;
 
 export interface RedactionOptions {
   readonly rules: readonly SecretRule[];
-  /** Patterns of the user's own; each match becomes `[redacted]`. */
+  /** Patterns of the user; each match becomes `[redacted]`. */
   readonly own: readonly RegExp[];
-  /** A home folder that is not where they usually are. */
+  /** A home folder in another place. */
   readonly home: string | undefined;
 }
 
@@ -31,18 +31,18 @@ interface Found extends Replaced {
   readonly rule: string | undefined;
 }
 
-/** Where a text is: what is known by its name, and whether it may be as random as a secret. */
+/** The field of a text. */
 export interface Place {
   readonly name?: string;
-  /** Ids and signatures of providers look like secrets and are none. */
+  /** Ids and signatures of providers look like secrets. */
   readonly isId?: boolean;
 }
 
 export class Redaction {
-  /** Which rules took something out, by their names: filled while texts are redacted. */
+  /** Names of the rules that replaced something so far. */
   readonly applied: Set<string> = new Set();
   readonly #options: RedactionOptions;
-  /** What was taken out: it goes wherever it is said again, without a name or in another form. */
+  /** Replaced secrets, which are also replaced where no rule finds them. */
   readonly #known = new Set<string>();
   #repeated: RegExp | undefined;
 
@@ -50,7 +50,7 @@ export class Redaction {
     this.#options = options;
   }
 
-  /** From now on what was found until now is taken out everywhere. */
+  /** From now on, every secret that was found so far is replaced everywhere. */
   rememberFound(): void {
     const words = [...this.#known].toSorted((one, other) => other.length - one.length);
     this.#repeated = words.length === 0 ? undefined : new RegExp(words.map(escaped).join("|"), "g");
@@ -64,7 +64,7 @@ export class Redaction {
     return this.pieces([text], place).join("");
   }
 
-  /** One text that came in pieces: what is taken out may lie across them. */
+  /** Redacts a text that is split into pieces: a secret may span several of them. */
   pieces(pieces: readonly string[], place: Place = {}): readonly string[] {
     const own = this.#options.own.reduce(
       (current, pattern) =>
@@ -108,7 +108,7 @@ export class Redaction {
 
   #found(rule: string, secret: string): void {
     this.applied.add(rule);
-    // An ordinary word was a secret there, and is none elsewhere.
+    // Short and ordinary words may be harmless elsewhere.
     if (secret.length >= 8 && secret.length <= 4096 && /[^a-z]/.test(secret))
       this.#known.add(secret);
   }
@@ -134,14 +134,14 @@ export class Redaction {
 }
 
 /**
- * In their order, those that overlap as one.
- * @param tell - Called for each that is not within others.
+ * Sorts replacements and joins those that overlap.
+ * @param onUsed - Called for each that is not inside another.
  */
 function merged<One extends Replaced>(
   found: readonly One[],
-  tell: (one: One) => void = () => {},
+  onUsed: (one: One) => void = () => {},
 ): readonly Replaced[] {
-  // Of those that begin together, the first was found by the rule that knows more.
+  // Of replacements with the same start, the first comes from the more specific rule.
   const ordered = found.toSorted((one, other) => one.range[0] - other.range[0]);
   const all: Replaced[] = [];
   for (const next of ordered) {
@@ -150,14 +150,14 @@ function merged<One extends Replaced>(
     if (last === undefined || from >= last.range[1]) all.push(next);
     else if (to > last.range[1]) all[all.length - 1] = { range: [last.range[0], to], by: next.by };
     else continue;
-    tell(next);
+    onUsed(next);
   }
   return all;
 }
 
 /**
- * As long as the text, with what a JSON string or markup escapes as itself: a letter before a token is
- * then no longer the `n` of `\n`.
+ * Resolves escapes of JSON and markup, padded so that positions stay the same. Otherwise the `n` of
+ * `\n` would look like a letter before a token.
  */
 function withoutEscapes(text: string): string {
   if (!/[\\&]/.test(text)) return text;
@@ -171,7 +171,7 @@ function withoutEscapes(text: string): string {
     );
 }
 
-/** A range without the halves of escapes at its ends, so that JSON in a text stays JSON. */
+/** Shrinks a range so that it does not split an escape: JSON in a text stays valid. */
 function besideEscapes(text: string, [from, to]: Range): Range {
   let start = from;
   let end = to;
@@ -183,22 +183,22 @@ function besideEscapes(text: string, [from, to]: Range): Range {
   return start < end ? [start, end] : [from, to];
 }
 
-/** What stands for a range is said where it began; the pieces that it went on through lose their part of it. */
+/** Puts each replacement into the piece where its range begins and removes the rest of the range. */
 function withReplaced(pieces: readonly string[], found: readonly Replaced[]): readonly string[] {
   let begin = 0;
   let next = 0;
   return pieces.map((piece) => {
     const end = begin + piece.length;
     let kept = "";
-    let at = begin;
+    let done = begin;
     for (let one = found[next]; one !== undefined && one.range[0] < end; one = found[next]) {
       const [from, to] = one.range;
-      if (from >= begin) kept += piece.slice(at - begin, from - begin) + one.by;
-      at = Math.min(to, end);
+      if (from >= begin) kept += piece.slice(done - begin, from - begin) + one.by;
+      done = Math.min(to, end);
       if (to > end) break;
       next += 1;
     }
-    kept += piece.slice(at - begin);
+    kept += piece.slice(done - begin);
     begin = end;
     return kept;
   });
@@ -206,4 +206,58 @@ function withReplaced(pieces: readonly string[], found: readonly Replaced[]): re
 
 function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+}
+
+/** Fields with structure, not content. */
+const structural: ReadonlySet<string> = new Set(["digest", "promptDigest", "effectId", "sha256"]);
+
+/** Fields of ids, and of signatures that a provider needs again. */
+const ID =
+  /(?:^id|Id|_id|ID|signature|Signature|fingerprint|etag|encrypted_?[cC]ontent|redactedData|hash|cursor|mediaType|data)$/;
+
+/** Redacts a JSON value: its strings and the names of its fields. */
+export function redactedValue(value: unknown, redaction: Redaction, name = ""): unknown {
+  if (typeof value === "string")
+    return structural.has(name) ? value : redaction.text(value, { name, isId: ID.test(name) });
+  if (Array.isArray(value)) return redactedList(value, redaction, name);
+  if (typeof value !== "object" || value === null) return value;
+  const named = nameOfValue(value);
+  const fields = new Map<string, unknown>();
+  for (const [field, inner] of Object.entries(value)) {
+    const isNamed = named !== undefined && typeof inner === "string" && VALUE.test(field);
+    const key = unused(redaction.text(field), fields);
+    fields.set(key, redactedValue(inner, redaction, isNamed ? named : field));
+  }
+  return Object.fromEntries(fields);
+}
+
+/** Keeps two fields apart whose names were replaced by the same text. */
+function unused(name: string, fields: ReadonlyMap<string, unknown>): string {
+  let free = name;
+  for (let count = 2; fields.has(free); count += 1) free = `${name} ${count}`;
+  return free;
+}
+
+const VALUE = /^(?:value|val|data|content|text|secret)$/i;
+
+/** `{ name: "Authorization", value: "…" }` */
+function nameOfValue(value: object): string | undefined {
+  const found = Object.entries(value).find(([field]) =>
+    /^(?:name|key|header|field|variable)$/i.test(field),
+  );
+  return typeof found?.[1] === "string" ? found[1] : undefined;
+}
+
+/** In arguments and in headers as pairs, a text may name the next one. */
+function redactedList(
+  values: readonly unknown[],
+  redaction: Redaction,
+  name: string,
+): readonly unknown[] {
+  return values.map((value, index) => {
+    const before: unknown = values[index - 1];
+    const isPair =
+      typeof before === "string" && (/^--?[\w-]+$/.test(before) || values.length === 2);
+    return redactedValue(value, redaction, isPair ? before : name);
+  });
 }

@@ -1,6 +1,6 @@
 /**
- * A hash chain is made over what is stored. Where content is encrypted on one side of an export or an
- * import and not on the other, its links are made anew over what is stored there.
+ * Makes the links of a hash chain anew when an export or import changes the stored form of events: a
+ * chain covers stored bytes, which differ between an encrypted and a plain log.
  */
 
 import { asEncrypted } from "../../store/encryption/index.ts";
@@ -13,35 +13,35 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 
-/** Takes a session's events one after the other, and gives each with the link that it is to have. */
+/** Takes the events of a session in order and answers each with its new link. */
 type Relinking = (event: SessionEvent) => SessionEvent;
 
-/** For events of a log that leave it in plain text. A link that does not hold stays as it is. */
+/** For an export in plain text. A broken link stays broken. */
 export function relinkedPlain(log: EventLog): Relinking {
   if (asEncrypted(log) === undefined) return (event) => event;
   const [stored, plain] = [new HashChain(), new HashChain()];
   return (event) => {
-    // A copy lies in no log.
+    // A copy has no stored form, so its digest covers the plain text.
     const copy = isEncryptedInLog(event) ? { ...event } : event;
     const holds = isLink(event) && stored.digest(event) === digestIn(event);
-    const told = holds && isLink(copy) ? withDigest(copy, plain.digest(copy)) : copy;
+    const relinked = holds && isLink(copy) ? withDigest(copy, plain.digest(copy)) : copy;
     stored.take(event);
-    plain.take(told);
-    return told;
+    plain.take(relinked);
+    return relinked;
   };
 }
 
-/** For events that are to be appended to a log as a session of their own. */
+/** For an import into a log that may encrypt. */
 export async function relinkedFor(log: EventLog, session: string): Promise<Relinking> {
-  const seal = await asEncrypted(log)?.encryptor(session);
-  if (seal === undefined) return (event) => event;
+  const encrypt = await asEncrypted(log)?.encryptor(session);
+  if (encrypt === undefined) return (event) => event;
   const chain = new HashChain();
   return (event) => {
-    seal(event);
-    const told = isLink(event) ? withDigest(event, chain.digest(event)) : event;
-    seal(told);
-    chain.take(told);
-    return told;
+    encrypt(event);
+    const relinked = isLink(event) ? withDigest(event, chain.digest(event)) : event;
+    encrypt(relinked);
+    chain.take(relinked);
+    return relinked;
   };
 }
 

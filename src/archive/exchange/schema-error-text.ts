@@ -1,6 +1,6 @@
 /**
- * What is wrong with messages that do not fit their schema, in a sentence: the first of them, its
- * field, and how many more there are. The schemas are unions, whose own words are thousands of lines. Pure.
+ * Describes why messages do not match their schema: the first wrong message, its field, and how many
+ * more are wrong. Zod's own text for these unions is thousands of lines. Pure.
  */
 
 import { z } from "zod";
@@ -8,10 +8,10 @@ import { toStoredError } from "../../shared/index.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** Of a text that somebody else wrote, which may bring along all that it is about. */
+/** Most characters of a foreign message, which may quote the whole value. */
 const LONGEST = 300;
 
-/** @param faults - What is wrong with each message; undefined where it fits. */
+/** @param faults - The error of each message; undefined for a valid one. */
 export function schemaErrorText(faults: readonly unknown[]): string | undefined {
   const first = faults.findIndex((fault) => fault !== undefined);
   if (first === -1) return undefined;
@@ -20,7 +20,7 @@ export function schemaErrorText(faults: readonly unknown[]): string | undefined 
   return `message ${first + 1} of ${faults.length}: ${faultWords(faults[first])}${rest}`;
 }
 
-/** What is wrong with one value: its field and why. */
+/** Describes one error: the field and the reason. */
 export function faultWords(fault: unknown): string {
   const issue = fault instanceof z.ZodError ? fault.issues[0] : undefined;
   if (issue !== undefined) return issueWords(issue, []);
@@ -44,7 +44,7 @@ function issueWords(issue: Issue, before: readonly PropertyKey[]): string {
   return place(path) + issue.message;
 }
 
-/** Whether a branch of a union is for values of another kind: told by their `role` or `type`. */
+/** Whether a branch of a union is for values with another `role` or `type`. */
 function isOtherKind(issue: Issue): boolean {
   const [field, ...below] = issue.path;
   return (
@@ -56,7 +56,7 @@ function valuesOf(issue: Issue): readonly unknown[] {
   return issue.code === "invalid_value" ? issue.values : [];
 }
 
-/** How far a branch came before it failed: the one that came furthest is the one that was meant. */
+/** How deep a branch matched before it failed: the deepest one is probably the intended one. */
 function depth(issues: readonly Issue[]): number {
   const [first] = issues;
   if (first === undefined) return 0;

@@ -1,7 +1,7 @@
 /**
- * Lines that come once and are read twice. They wait in a file without a name, which goes with the process,
- * encrypted with a key that only the process has: what of an encrypted store was once in plain text
- * would stay on the disk.
+ * Keeps lines that arrive once so that an import can read them twice. They are stored in an unlinked
+ * file that ends with the process, encrypted with a key in memory: plain text of an encrypted store
+ * must not reach the disk.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from "node:crypto";
@@ -9,22 +9,22 @@ import { open, rm, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Bytes that are written and read at once. */
+/** Bytes of one read or write. */
 const PIECE = 64 * 1024;
-/** In front of each line stands its length, as a line may hold any character. */
-const LENGTH = 4;
+/** Bytes of the length in front of each line: a line may contain any character. */
+const LENGTH_BYTES = 4;
 
 export class Spool implements AsyncDisposable {
   readonly #file: FileHandle;
   readonly #key = randomBytes(32);
   readonly #vector = randomBytes(16);
-  #isKept = false;
+  #isComplete = false;
 
   private constructor(file: FileHandle) {
     this.#file = file;
   }
 
-  /** @param dir - An own folder of whom the lines are for. Default: that for temporary files. */
+  /** @param dir - The folder of the store. Default: the folder for temporary files. */
   static async open(dir: string = tmpdir()): Promise<Spool> {
     const path = join(dir, `import-${randomUUID()}`);
     const file = await open(path, "wx+", 0o600);
@@ -32,9 +32,9 @@ export class Spool implements AsyncDisposable {
     return new Spool(file);
   }
 
-  /** The lines, as they come and are kept; from the second time on, those that were kept. */
+  /** The first call passes the lines through and stores them; later calls answer the stored lines. */
   async *through(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string> {
-    if (this.#isKept) {
+    if (this.#isComplete) {
       yield* this.#read();
       return;
     }
@@ -49,7 +49,7 @@ export class Spool implements AsyncDisposable {
     };
     for await (const line of lines) {
       const bytes = Buffer.from(line);
-      const length = Buffer.alloc(LENGTH);
+      const length = Buffer.alloc(LENGTH_BYTES);
       length.writeUInt32BE(bytes.length);
       waiting.push(length, bytes);
       size += bytes.length;
@@ -57,7 +57,7 @@ export class Spool implements AsyncDisposable {
       yield line;
     }
     await write();
-    this.#isKept = true;
+    this.#isComplete = true;
   }
 
   async *#read(): AsyncGenerator<string> {
@@ -77,7 +77,7 @@ export class Spool implements AsyncDisposable {
       return taken;
     };
     for (;;) {
-      const length = await take(LENGTH);
+      const length = await take(LENGTH_BYTES);
       if (length === undefined) return;
       const line = await take(length.readUInt32BE());
       if (line === undefined) return;

@@ -1,32 +1,30 @@
-/** Model messages as the events of a session that could have run here. Pure. */
+/** Converts model messages to the events of a session. Pure. */
 
 import type { ModelMessage, ToolContent } from "ai";
 import { TurnlogError, type SessionEvent, type StoredUserContent } from "../../events/index.ts";
 import { saysSomething, toStoredContent } from "../../media/index.ts";
 import type { DroppedContent } from "./dropped-content.ts";
 import { fileData, type ReplyPart } from "./plain-messages.ts";
-import { recordCallEnd, type CallAnswers } from "./transcribed-calls.ts";
-import { recordPart } from "./transcribed-parts.ts";
+import { recordCallEnd, recordPart, type CallAnswers } from "./transcribed-reply.ts";
 import { Transcript } from "./transcript.ts";
 
-/** What messages become: the events of a session, and what only its agent can hold. */
+/** Converted messages: the events, and what events cannot hold. */
 export interface MessageTranscript {
   readonly events: readonly SessionEvent[];
   /** The texts of all system messages. */
   readonly instructions: string;
-  /** What neither holds. */
+  /** Content that is in neither. */
   readonly dropped: readonly DroppedContent[];
 }
 
-/** The events, and the texts of the system messages. */
 type Transcribed = Omit<MessageTranscript, "dropped">;
 
-/** What stands before a talk that began with the model's words: a prompt begins with a user's. */
+/** The user message before a conversation that begins with a reply: a prompt begins with a user message. */
 const OPENING_NOTE = "[The talk began with the reply below.]";
 
 type OwnCall = Extract<ReplyPart, { readonly type: "tool-call" }>;
 
-/** A reply with all that came of its calls. Replies in a row are one: no provider tells them apart. */
+/** A reply with the results of its calls. Consecutive replies are one: providers do not distinguish them. */
 interface Reply {
   readonly role: "assistant";
   readonly parts: ReplyPart[];
@@ -39,28 +37,28 @@ interface UserMessage {
   readonly id: string | undefined;
 }
 
-type Said = UserMessage | Reply;
+type Message = UserMessage | Reply;
 
 /**
- * @param userIds - The ids of the user messages, in their order. Default: new ones.
+ * @param userIds - The ids of the user messages in order. Default: new ids.
  * @throws TurnlogError `INVALID_INPUT`
  */
 export function transcribe(
   messages: readonly ModelMessage[],
-  at: number,
+  time: number,
   userIds: readonly (string | undefined)[] = [],
 ): Transcribed {
-  const said = inOrder(messages, userIds);
-  const calls = said.flatMap((one) => (one.role === "assistant" ? ownCalls(one) : []));
+  const ordered = inOrder(messages, userIds);
+  const calls = ordered.flatMap((one) => (one.role === "assistant" ? ownCalls(one) : []));
   const tools = [...new Set(calls.map(({ toolName }) => toolName))];
-  const transcript = new Transcript(at, tools, userIds);
-  for (const one of said) {
-    if (one.role === "user") {
-      transcript.say(one.content, one.id);
+  const transcript = new Transcript(time, tools, userIds);
+  for (const message of ordered) {
+    if (message.role === "user") {
+      transcript.userMessage(message.content, message.id);
       continue;
     }
-    if (!transcript.isReplyDue) transcript.say(OPENING_NOTE);
-    recordReply(transcript, one);
+    if (!transcript.isReplyDue) transcript.userMessage(OPENING_NOTE);
+    recordReply(transcript, message);
   }
   transcript.endTurn();
   const instructions = messages.flatMap(({ role, content }) =>
@@ -70,24 +68,24 @@ export function transcribe(
 }
 
 /**
- * Results go to the reply that made their calls, also where a user spoke before they came: a prompt has
- * the results of a reply right behind it.
+ * Moves results to the reply that made their calls, also across a user message: in a prompt the results
+ * follow their reply.
  */
 function inOrder(
   messages: readonly ModelMessage[],
   userIds: readonly (string | undefined)[],
-): readonly Said[] {
-  const said: Said[] = [];
+): readonly Message[] {
+  const ordered: Message[] = [];
   let users = 0;
   for (const message of messages) {
-    const last = said.at(-1);
+    const last = ordered.at(-1);
     switch (message.role) {
       case "system":
         break;
       case "user": {
         const content = userContent(message.content);
         const id = userIds[users++];
-        if (content !== undefined) said.push({ role: "user", content, id });
+        if (content !== undefined) ordered.push({ role: "user", content, id });
         break;
       }
       case "assistant": {
@@ -95,21 +93,21 @@ function inOrder(
         const parts: ReplyPart[] =
           typeof content === "string" ? [{ type: "text", text: content }] : content;
         if (last?.role === "assistant" && last.results.length === 0) last.parts.push(...parts);
-        else said.push({ role: "assistant", parts: [...parts], results: [] });
+        else ordered.push({ role: "assistant", parts: [...parts], results: [] });
         break;
       }
       case "tool":
-        for (const result of message.content) replyOf(result, said).results.push(result);
+        for (const result of message.content) replyOf(result, ordered).results.push(result);
     }
   }
-  return said;
+  return ordered;
 }
 
-/** The reply that a result belongs to: the newest that still waits for it, else the newest of all. */
-function replyOf(result: ToolContent[number], said: readonly Said[]): Reply {
-  const isReply = (one: Said): one is Reply => one.role === "assistant";
-  const waiting = said.findLast((one): one is Reply => isReply(one) && isAwaited(result, one));
-  const reply = waiting ?? said.findLast(isReply);
+/** The reply that a result belongs to: the newest that waits for it, else the newest. */
+function replyOf(result: ToolContent[number], messages: readonly Message[]): Reply {
+  const isReply = (one: Message): one is Reply => one.role === "assistant";
+  const waiting = messages.findLast((one): one is Reply => isReply(one) && isAwaited(result, one));
+  const reply = waiting ?? messages.findLast(isReply);
   if (reply === undefined) throw invalid("tool results come before any call");
   return reply;
 }
@@ -127,7 +125,7 @@ function isAwaited(result: ToolContent[number], reply: Reply): boolean {
   );
 }
 
-/** Undefined where it says nothing: no provider would have taken it. */
+/** Undefined for empty content, which no provider accepts. */
 function userContent(
   content: Extract<ModelMessage, { readonly role: "user" }>["content"],
 ): StoredUserContent | undefined {
@@ -153,7 +151,7 @@ function recordReply(transcript: Transcript, reply: Reply): void {
   for (const call of calls) recordCallEnd(transcript, call, answers);
 }
 
-/** Calls that are not the provider's own to run. */
+/** Calls that the provider does not run itself. */
 function ownCalls({ parts }: Reply): readonly OwnCall[] {
   return parts.flatMap((part) =>
     part.type === "tool-call" && part.providerExecuted !== true ? [part] : [],

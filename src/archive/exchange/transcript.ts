@@ -1,6 +1,6 @@
 /**
- * Writes the log of a session that was never run here: events one by one, each folded at once, so
- * that the prompt of every step and the state of the machine are known as they would have been. Pure.
+ * Makes the events of a session from imported messages. It folds each event at once, so that the
+ * prompt of every step and the state of the machine are those of a live session. Pure.
  */
 
 import { estimateContext, estimateSpent } from "../../context/index.ts";
@@ -8,26 +8,30 @@ import type { EventBody, SessionEvent, StoredUserContent } from "../../events/in
 import { promptDigest, promptMessages } from "../../projections/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../state/index.ts";
 
-/** Nobody knows what had answered. Whoever opens the session says who goes on. */
+/** The agent and model of the messages are unknown. */
 const AGENT = { digest: "imported", model: { provider: "imported", modelId: "unknown" } } as const;
 
-/** More than any turn has: the limit of a turn is not known either. */
+/** The step limit of the turns is unknown: more than any turn has. */
 const NO_LIMIT = 1_000_000;
 
 export class Transcript {
-  readonly #at: number;
+  readonly #time: number;
   readonly #events: SessionEvent[] = [];
-  readonly #taken: ReadonlySet<string | undefined>;
+  readonly #usedIds: ReadonlySet<string | undefined>;
   #state: SessionState = initialSessionState;
   #messages = 0;
 
   /**
-   * @param at - Epoch milliseconds: the time of all events.
-   * @param taken - Ids that messages bring along.
+   * @param time - Time of all events in epoch milliseconds.
+   * @param usedIds - Ids that user messages have already.
    */
-  constructor(at: number, tools: readonly string[], taken: readonly (string | undefined)[] = []) {
-    this.#at = at;
-    this.#taken = new Set(taken);
+  constructor(
+    time: number,
+    tools: readonly string[],
+    usedIds: readonly (string | undefined)[] = [],
+  ) {
+    this.#time = time;
+    this.#usedIds = new Set(usedIds);
     this.record({ type: "session.created", data: { agent: { ...AGENT, tools } } });
   }
 
@@ -35,21 +39,21 @@ export class Transcript {
     return this.#events;
   }
 
-  /** The step that was begun last. */
+  /** Number of the newest step. */
   get step(): number {
     return this.#state.machine.context.step;
   }
 
   record(body: EventBody): void {
-    const event = { ...body, position: this.#state.position + 1, time: this.#at };
+    const event = { ...body, position: this.#state.position + 1, time: this.#time };
     this.#events.push(event);
     this.#state = foldSession(this.#state, event).state;
   }
 
-  /** A user's message: in the running turn where a step is due next, else in a new one. */
-  say(content: StoredUserContent, id: string = this.#newId()): void {
+  /** Records a user message: in the running turn if a step is due next, else in a new turn. */
+  userMessage(content: StoredUserContent, id: string = this.#newId()): void {
     this.#messages += 1;
-    const joins = this.#awaitsStep();
+    const joins = this.isReplyDue;
     const delivery = joins ? "steer" : "follow-up";
     if (!joins) this.endTurn();
     this.record({ type: "message.queued", data: { id, content, delivery } });
@@ -64,23 +68,23 @@ export class Transcript {
 
   #newId(): string {
     let number = this.#messages + 1;
-    while (this.#taken.has(`imported-${number}`)) number += 1;
+    while (this.#usedIds.has(`imported-${number}`)) number += 1;
     return `imported-${number}`;
   }
 
-  /** Whether a reply may come now. */
+  /** Whether a reply may come next. */
   get isReplyDue(): boolean {
-    return this.#awaitsStep();
+    return this.#state.machine.matches({ streaming: "boundary" });
   }
 
-  /** A reply of the model with the parts that `parts` records. */
+  /** Records a reply of the model as a step; `parts` records its parts. */
   reply(parts: () => void, hasCalls: boolean): void {
     const { history, view, machine, usage, calibration } = this.#state;
     const { turn, step } = machine.context;
     const messages = promptMessages(history, view);
     const { recorded: estimate } = estimateContext({
       model: AGENT.model,
-      // Nobody knows what the agent was told.
+      // The instructions and tools of the agent are unknown.
       instructions: "",
       tools: "",
       history,
@@ -112,16 +116,12 @@ export class Transcript {
     });
   }
 
-  /** A turn that waits for a reply is over too: what was imported is not run. */
+  /** Ends the turn, also one that waits for a reply: an import does not run anything. */
   endTurn(): void {
     const { machine } = this.#state;
     if (machine.matches("idle")) return;
     const { turn } = machine.context;
-    const reason = this.#awaitsStep() ? "interrupted" : "stop";
+    const reason = this.isReplyDue ? "interrupted" : "stop";
     this.record({ type: "turn.ended", data: { turn, reason } });
-  }
-
-  #awaitsStep(): boolean {
-    return this.#state.machine.matches({ streaming: "boundary" });
   }
 }

@@ -1,7 +1,7 @@
-/** Finds secrets in texts, by their form, by the names beside them, and by how random they are. */
+/** Finds secrets in texts by their form, by the names next to them, and by their randomness. */
 
-export { encodedTexts } from "./encoded-secrets.ts";
-export type { Range, SecretRule } from "./found.ts";
+export { encodedTexts } from "./base64.ts";
+export type { Range, SecretRule } from "./pattern-rule.ts";
 export { likelySecrets } from "./likely-secrets.ts";
 export { isNamedSecret } from "./named-values.ts";
 export { secretRules } from "./secret-rules.ts";

@@ -1,34 +1,35 @@
-/** Long random words that no rule knows and no name tells: tokens of services that nobody listed. Pure. */
+/** Finds long random words that no other rule knows: tokens of unlisted services, and passwords. Pure. */
 
-import { isDigestOrUuid, isRandom, textOfBase64 } from "./randomness.ts";
-import type { Range, SecretRule } from "./found.ts";
+import { textOfBase64 } from "./base64.ts";
+import { isDigestOrUuid, isRandom } from "./randomness.ts";
+import type { Range, SecretRule } from "./pattern-rule.ts";
 
-/** From here on it is a picture, a signature of a thought, or other content. */
+/** Longer words are images, signatures of reasoning, or other content. */
 const MOST = 400;
 const LEAST = 18;
-/** Beside a word that tells of secrets. */
+/** On a line that mentions secrets. */
 const LEAST_BESIDE = 12;
 
-/** Ids that programs give, which are no secrets. */
+/** Ids that programs assign: not secret. */
 const KNOWN_ID =
   /^(?:call|toolu|srvtoolu|msg|resp|rs|fc|req|run|step|item|thread|asst|chatcmpl|cmpl|gen|file|image|batch|ws|mcp|ctc|ci|ig|cntr|container|vs|org|proj|user|evt|cus|prod|price|pi|in|sub|acct|sha\d+|md5|rev|build|chunk)[-_]/;
 
-/** In JSON that is a text: what a provider wants back, and ids. */
+/** Fields of ids and signatures in JSON text. */
 const ID_FIELD =
   /(?:id|signature|encrypted_?\w+|fingerprint|obfuscation|etag|hash|cursor)\\*"\s*:\s*\\*"$/i;
 
-/** On the same line before it: `wandb login …`, `the key that I got is …`. */
+/** Mentions of secrets before a word on its line: `wandb login …`, `the key that I got is …`. */
 const HINT =
   /(?:token|secret|key|auth|log ?in|sign ?in|passw|credential|(?<!\/)api(?!\/)|bearer|cookie|licen[cs]e|webhook|seal|private|pin\b|otp|pwd)[^\n]*$/i;
 
-/** What else is random, and no secret. */
+/** Mentions of digests and ids, which are random and not secret. */
 const DIGEST =
   /(?:sha-?\d*|commit|hash|digest|checksum|rev(?:ision)?|etag|integrity|blob|md5|\bid|Id|_id|uuid|tree|parent|index)\W{0,6}$/i;
 
-/** As long as no word of small letters and digits is; but addresses of contents are (IPFS). */
+/** Longer than any word of letters and digits, except IPFS addresses. */
 const BASE32 = /^(?!baf[yk])(?=(?:[A-Za-z]*\d){4})(?:[a-z\d]{40,}|[A-Z\d]{40,})$/;
 
-/** Public by their form: keys of SSH. */
+/** Public keys of SSH. */
 const PUBLIC_KEY = /^AAAA(?:B3Nza|C3Nza|E2Vj|G[nN])/;
 
 /** Certificates and public keys in PEM. */
@@ -38,12 +39,13 @@ const PUBLIC_BLOCK =
 export const likelySecrets: SecretRule = {
   name: "likely-secrets",
   find(text) {
-    const shown = [...text.matchAll(PUBLIC_BLOCK)].map(({ index, 0: block }) => [
+    const publicBlocks = [...text.matchAll(PUBLIC_BLOCK)].map(({ index, 0: block }) => [
       index,
       index + block.length,
     ]);
     const random = [...text.matchAll(/[A-Za-z0-9][\w+/=.~-]{11,}/g)].flatMap(({ index, 0: run }) =>
-      run.length > 4 * MOST || shown.some(([from = 0, to = 0]) => from <= index && index < to)
+      run.length > 4 * MOST ||
+      publicBlocks.some(([from = 0, to = 0]) => from <= index && index < to)
         ? []
         : likely(text, run, index),
     );
@@ -51,17 +53,17 @@ export const likelySecrets: SecretRule = {
   },
 };
 
-/** As people and generators make passwords: capitals, small letters, digits, and a sign among them. */
+/** Typical passwords: capitals, small letters, digits, and a sign inside. */
 const PASSWORD =
   /(?<=^|[\s"'`(=]|(?<=\s)-[pPaw]|(?<=\s)\/p(?:ass)?:|[^\\]\\[nt"])(?!-)(?=[^\s"'`]{0,30}[a-z])(?=[^\s"'`]{0,30}[A-Z])(?=[^\s"'`]{0,30}\d)(?=[\w.+-]{1,30}[!@#$%^&*])[\w!@#$%^&*?+.-]{8,40}(?=$|[\s"'`),;]|\\)/g;
 
-/** On the line of a password: what asks for it. */
+/** Words on the line of a password that ask for one. */
 const ASKED =
   /(?:pass|passwor[dt]|kennwort|pwd|pw|auth|log ?in|user|cred\w*|secret|sudo|account|admin)(?![a-z])|\s-[pPaw]\S*\s*$|\/p:$/i;
 
 function likelyPasswords(text: string): readonly Range[] {
   return [...text.matchAll(PASSWORD)].flatMap(({ index, 0: word }): readonly Range[] => {
-    // Operators, mail addresses, formats and addresses have signs too.
+    // Operators, mail addresses, formats and URLs contain signs too.
     if (/&&|\*\*|%[\dA-F]{2}|^[\w.+-]+@[\w-]+\.|\.\w+\(|[a-z]@\d/.test(word)) return [];
     const start = text.lastIndexOf("\n", index - 1) + 1;
     const end = text.indexOf("\n", index);
@@ -70,7 +72,7 @@ function likelyPasswords(text: string): readonly Range[] {
       index + word.length,
       end < 0 ? index + 120 : Math.min(end, index + 120),
     );
-    // Alone in quotation marks, it is no code.
+    // A quoted word is not code.
     const isQuoted = /["'`]$/.test(before) && /^(?:["'`]|\\)/.test(after) && word.length >= 10;
     const isAsked = isQuoted || ASKED.test(before) || /\bsudo\b/.test(after);
     return isAsked ? [[index, index + word.length]] : [];
@@ -79,17 +81,17 @@ function likelyPasswords(text: string): readonly Range[] {
 
 function likely(text: string, run: string, index: number): readonly Range[] {
   const before = text.slice(Math.max(0, index - 40), index);
-  // Digests as package managers write them, and what is behind a data URL.
+  // Digests of package managers, and data URLs.
   if (/sha\d+[-:]$|base64,$/i.test(before) || /^sha\d+-/.test(run) || ID_FIELD.test(before))
     return [];
   if (PUBLIC_KEY.test(run)) return [];
   const found: Range[] = [];
-  // Paths, versions and addresses are many words.
-  for (const { index: at, 0: word } of run.matchAll(/[\w~-][\w+~-]*(?:\/[\w+-]+)*={0,2}/g)) {
-    const from = index + at;
+  // Paths, versions and URLs consist of several words.
+  for (const { index: offset, 0: word } of run.matchAll(/[\w~-][\w+~-]*(?:\/[\w+-]+)*={0,2}/g)) {
+    const from = index + offset;
     const line = text.slice(Math.max(0, from - 40), from);
     const isBeside = HINT.test(line) && !DIGEST.test(line);
-    // A path: its parts are looked at, not the whole.
+    // Of a path only the parts are checked.
     const isPath = word.includes("/") && word.includes("-");
     if (!isPath && isLikely(word, isBeside)) found.push([from, from + word.length]);
     else if (word.length <= MOST)
@@ -105,7 +107,7 @@ function isLikely(word: string, isBeside: boolean): boolean {
   if (isDigestOrUuid(word)) return isBeside && word.length >= 20 && /[a-f]/i.test(word);
   const parts = word.split(/[-_+/=~]/).filter((part) => part !== "");
   const longest = parts.reduce((one, other) => (other.length > one.length ? other : one), "");
-  // Words with hyphens between them, of which one is a digest: names of files and of branches.
+  // Names of files and branches that contain a digest.
   if (isDigestOrUuid(longest) && longest.length >= 7 && !isBeside) return false;
   if (BASE32.test(word)) return true;
   const isMixed = /[a-z]/.test(word) && /[A-Z]/.test(word);

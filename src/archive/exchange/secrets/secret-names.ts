@@ -1,10 +1,10 @@
-/** What a name says about the value beside it. Pure. */
+/** Classifies names by what they say about their values. Pure. */
 
 /**
- * - `secret`: whatever is there is secret, also an ordinary word (`password`, `client_secret`)
- * - `token`: secret if it could be a token, and not a word (`access_token`, `session`)
- * - `key`: secret if it is random (`cache_key` has other values too)
- * - `code`: secret if it is a number or could be a token (`verification code`)
+ * - `secret`: any value is secret, also an ordinary word (`password`, `client_secret`)
+ * - `token`: the value is secret if it could be a token and is not a word (`access_token`, `session`)
+ * - `key`: the value is secret if it is random (`cache_key` has other values)
+ * - `code`: the value is secret if it is a number or could be a token (`verification code`)
  */
 export type NameKind = "secret" | "token" | "key" | "code";
 
@@ -15,7 +15,7 @@ const TOKEN =
 const CODE =
   /(?:verification|confirmation|security|onetime|single-?use|login|sign-?in|auth|access|2fa|mfa|sms)code$/;
 
-/** Whole words at the end of a name, too short to be looked for in others. */
+/** Last words of a name that are too short to be searched for inside other words. */
 const secretWords: ReadonlySet<string> = new Set([
   "pw",
   "pin",
@@ -37,7 +37,7 @@ const tokenWords: ReadonlySet<string> = new Set([
   "xsrf",
 ]);
 
-/** `DB_PASSWORD`, `dbPassword` and `db-password` are words of the same name. */
+/** `DB_PASSWORD`, `dbPassword` and `db-password` have the same words. */
 function wordsOf(name: string): string[] {
   return name
     .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")

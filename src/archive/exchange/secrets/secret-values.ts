@@ -1,26 +1,26 @@
-/** Whether the value beside a name is a secret: code, types and placeholders are none. Pure. */
+/** Decides whether the value of a named field is a secret, and not code, a type or a placeholder. Pure. */
 
 import { isDigestOrUuid, isRandom } from "./randomness.ts";
 import type { NameKind } from "./secret-names.ts";
 
-/** How a value is written beside its name. */
+/** How a value is written after its name. */
 export type Written =
   /** In quotation marks, or as a string of JSON. */
   | "quoted"
-  /** `NAME=value`, `--name value`, `?name=value`: programs read it. */
+  /** `NAME=value`, `--name value`, `?name=value`: for programs. */
   | "assigned"
-  /** `name: value`, `the name is value`: code and prose have that too. */
+  /** `name: value`, `the name is value`: also in code and prose. */
   | "told";
 
-/** Stands for a value and is none. */
+/** Placeholders. */
 const PLACEHOLDER =
   /^(?:\$\{?[\w.]+\}?|\$\(.*|\{\{.*|<[^<>]*>|%\w+%|\*+|x+|\.{2,}|-+|_+|\[[\w ]+\](?: \d+)?|your?[-_ ].*|my[-_]\w+|process\.env.*|os\.environ.*|env\..*|secrets\..*|import\.meta.*|changeme|redacted|hidden|masked|placeholder|example)$/i;
 
-/** What types, schemas, options and sentences say. */
+/** Common words of types, schemas, options and sentences. */
 const WORD =
   /^(?:string|number|boolean|bool|str|int|bytes|text|object|any|unknown|never|none|null|nil|undefined|true|false|yes|no|on|off|required|optional|missing|invalid|valid|wrong|expired|empty|unset|set|given|provided|default|secret|password|token|key|value|bearer|basic|cookie|header|query|body|the|an?|is|was|not|be|been|must|should|can|cannot|may|will|for|and|or|to|in|of|it|its|this|that|as|by|with|from|also|here|there|if|when|you|we|they|which|where|what|only|already|too|so|at)$/i;
 
-/** An expression of a program: a call, a path of names, a template. */
+/** Expressions of programs: calls, property paths, templates. */
 const CODE = /^(?:[\w$]+(?:\??\.[\w$]+)+|[\w$.]*[([{<].*|.*[;{}()]|=>.*|new|await|async|return)$/;
 
 export function isSecretValue(value: string, kind: NameKind, written: Written): boolean {
@@ -44,17 +44,17 @@ function isSecret(text: string, written: Written): boolean {
   if (CODE.test(text) && !/[!@#%^&*?$]/.test(text)) return isRandom(text, 16);
   if (isPath(text)) return false;
   if (written === "assigned") return true;
-  // `password: Password` is of code, `password is wrong` of prose.
+  // `password: Password` is code, `password is wrong` is prose.
   if (isRandom(text, 8)) return true;
   return /\d/.test(text) ? !/^[\d.,]{1,3}$/.test(text) : /[!@#%^&*?$+=~]/.test(text.slice(0, -1));
 }
 
-/** `/etc/ssl/key.pem`; base64 may begin with a slash too. */
+/** `/etc/ssl/key.pem`. Base64 may begin with a slash too. */
 function isPath(text: string): boolean {
   return /^(?:[~.]{0,2}\/|[A-Za-z]:\\)/.test(text) && !isRandom(text.replaceAll("/", ""), 20);
 }
 
-/** Messages to people stand beside such names too: `{ password: "must have eight characters" }`. */
+/** Messages for people, as in `{ password: "must have eight characters" }`. */
 export function isSentence(text: string): boolean {
   const words = text.split(/\s+/);
   if (words.length < 3) return false;

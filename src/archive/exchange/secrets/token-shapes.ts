@@ -1,13 +1,13 @@
 /**
- * Secrets that are known by their form alone, from the documentation of those who issue them. Lengths
- * are lower bounds: a token that was cut off, or a longer one of next year, is found too.
+ * Finds tokens by their form, from the documentation of their providers. Lengths are lower bounds, so
+ * that truncated and future longer tokens are found too. Pure.
  */
 
-import { patternRule, type SecretRule } from "./found.ts";
+import { patternRule, type SecretRule } from "./pattern-rule.ts";
 
-/** What tokens begin with, and at least how many characters follow. */
+/** Prefixes of tokens, by the least number of characters that follow. */
 const prefixes: Readonly<Record<number, readonly string[]>> = {
-  // Of any service: what is secret says so.
+  // General.
   16: [
     String.raw`[spr]k[-_]`,
     String.raw`[spr]k[-_](?:live|test|prod|proj|ant|or|lf|svcacct|admin)[-_]`,
@@ -137,7 +137,7 @@ const prefixes: Readonly<Record<number, readonly string[]>> = {
   ],
 };
 
-/** Somewhere in it a run of letters and digits that is no word of a name with hyphens. */
+/** Contains a run of letters and digits that is not a word of a hyphenated name. */
 const BODY = String.raw`(?=[\w+=~.-]*(?:\d|[a-z][A-Z][\w+=~.-]*[a-z][A-Z]))(?=[\w+/=~.-]*?[A-Za-z0-9]{8})[\w+/=~-]`;
 
 const known = Object.entries(prefixes).map(
@@ -150,11 +150,11 @@ export const tokenShapes: SecretRule = patternRule("provider-keys", [
   // Amazon, and its presigned headers.
   /(?<![A-Za-z0-9])(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{12,}/,
   /(?<![\w/+])(?:FwoGZXIvYXdz|IQoJb3JpZ2lu)[\w+/=]{20,}/,
-  // Azure: client secrets, account keys, keys with a mark of their service in them.
+  // Azure: client secrets, account keys, keys that contain a mark of their service.
   /(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{20,}/,
   /(?<![\w+/]|sha512-)[\w+/]{86}==(?![\w=])/,
   /(?<![\w+/-])[\w+/-]{30,}(?:AzFu|AzSe|AzCa|AzIo|ACDb|APIM|AZDO|\+A(?:St|MC|Eh|Rm|Ba|Cs|SB))[\w+/=]{4,}/,
-  // Slack, Discord, Telegram, and the addresses that whoever knows them may write to.
+  // Slack, Discord, Telegram, and webhook addresses.
   /(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[\w/-]{16,}/i,
   /(?<=discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/)[\w/-]{16,}/i,
   /\.(?:webhook\.office|logic\.azure)\.com(?:\/\w{1,30})?\/(?<secret>[^\s"'<>]{16,})/i,
@@ -173,21 +173,21 @@ export const tokenShapes: SecretRule = patternRule("provider-keys", [
   /(?<![\da-f])[\da-f]{24}:[\da-f]{64}(?![\da-f])/,
   /(?<=https?:\/\/)[\da-f]{32}(?::[\da-f]{32})?(?=@)/,
   /(?<![\w.])p8e-[\w-]{20,}/,
-  // Dynatrace; what clusters of Kubernetes are joined with.
+  // Dynatrace; tokens that join Kubernetes clusters.
   /(?<![A-Za-z0-9])dt0[a-z]\d{2}\.[A-Z\d]{16,}(?:\.[A-Z\d]{16,})?/,
   /(?<=token\W{1,4})[a-z\d]{6}\.[a-z\d]{16}(?!\w)/,
-  // Ids of projects in the address of a service: whoever knows them may use it.
+  // Project ids in service addresses, which grant access.
   /(?<=:\/\/[\w.-]{1,100}\/v\d{1,2}\/)[\da-f]{32}(?![\w/-])/,
-  // A key pair of Solana is 64 bytes.
+  // A key pair of Solana: 64 bytes.
   /\[\s{0,4}(?<secret>\d{1,3}(?:\s{0,4},\s{0,4}\d{1,3}){63})\s{0,4}\]/,
   /(?<![A-Za-z0-9])00D\w{9,15}![\w.]{20,}/,
-  // Coins: private keys in the forms that wallets export.
+  // Private keys as wallets export them.
   /(?<![A-Za-z0-9])(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyzt]prv[1-9A-HJ-NP-Za-km-z]{80,})(?![A-Za-z0-9])/,
-  // Hashes of passwords, which can be guessed.
+  // Password hashes, whose passwords can be guessed.
   /\$(?:apr1|1|2[abxy]|5|6|7|y|argon2(?:id?|d)|scrypt|pbkdf2[\w-]*)\$[^\s:"'`\\]{12,}/,
 ]);
 
-/** `header.payload.signature`, cut off or encrypted ones too. */
+/** `header.payload.signature`, also truncated or encrypted. */
 export const jsonWebTokens: SecretRule = patternRule("json-web-tokens", [
   /(?<![A-Za-z0-9])(?:[spt]k?\.)?ey[JI][\w-]{8,}(?:\.[\w-]*){1,4}/,
 ]);

@@ -1,15 +1,15 @@
-/** The common form of rules that find secrets in a text. */
+/** The interface of rules that find secrets in a text, and rules made of patterns. */
 
-/** Characters `from` to `to` (excluded) of a text. */
+/** Characters of a text from `from` to before `to`. */
 export type Range = readonly [from: number, to: number];
 
 export interface SecretRule {
-  /** Named in the header of a fixture when it found something. */
+  /** The header of a fixture lists the names of the rules that found something. */
   readonly name: string;
   find(text: string): Range[];
 }
 
-/** A rule of patterns; a group named `secret` is what they find, else the whole match. */
+/** A rule of patterns. It finds the group named `secret`, else the whole match. */
 export function patternRule(name: string, patterns: readonly RegExp[]): SecretRule {
   const marked = patterns.map(
     (pattern) => new RegExp(pattern.source, `${pattern.flags.replaceAll(/[dgy]/g, "")}dg`),
