@@ -43,8 +43,8 @@ export {
   type MediaRefusal,
   mediaRefusal,
   modelMedia,
-  noteElsewhere,
-  whyNotThere,
+  uploadNote,
+  uploadRefusal,
 } from "./model-media.ts";
 export { SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
 export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";

@@ -22,7 +22,7 @@ import {
   mediaRefusal,
   type MediaFile,
   type MediaLimits,
-  whyNotThere,
+  uploadRefusal,
 } from "./model-media.ts";
 
 /** What a user says of media; where nothing is said, what is known of the model holds. */
@@ -116,7 +116,7 @@ export function planOmission(input: OmissionInput): OmissionPlan | undefined {
     const note = omittedNote(medium).length;
     passed += 1;
     // A name of a file elsewhere makes no room, and goes only with what is newer and does.
-    const isOfUse = medium.elsewhere === undefined || (isPicture && tooMany(isNew ? 1 : ROOM));
+    const isOfUse = medium.uploaded === undefined || (isPicture && tooMany(isNew ? 1 : ROOM));
     if (isOfUse) count = passed;
     if (isPicture && sent > 0) pictures -= 1;
     size += note - sent;
@@ -172,10 +172,10 @@ function weighed(
   const pictures = found.filter(({ medium }) => isPicture(medium)).length;
   return found.map((one) => {
     const { medium } = one;
-    const { blob, data, mediaType, elsewhere } = medium;
-    if (elsewhere !== undefined) {
+    const { blob, data, mediaType, uploaded } = medium;
+    if (uploaded !== undefined) {
       // Shown or not, it is as good as nothing; of the pictures, it is one only where it is shown.
-      const isShown = whyNotThere(elsewhere, model, limits) === undefined;
+      const isShown = uploadRefusal(uploaded, model, limits) === undefined;
       const { length } = data;
       return { ...one, isPicture: isShown && isPicture(medium), characters: length, sent: length };
     }

@@ -2,14 +2,14 @@
 
 import type { ModelMessage, ToolResultPart } from "ai";
 import {
-  fileElsewhere,
+  uploadedFile,
   measuresIn,
-  placesOf,
+  uploadNames,
   type BlobMeasures,
-  type FileElsewhere,
+  type UploadedFile,
   type ModelName,
 } from "../events/index.ts";
-import { asBase64, noteElsewhere, whyNotThere } from "./model-media.ts";
+import { asBase64, uploadNote, uploadRefusal } from "./model-media.ts";
 import { mediaTokens, uploadedTokens } from "./media-tokens.ts";
 import { modelFamily } from "./model-family.ts";
 import type { TokenEstimator } from "./token-estimator.ts";
@@ -78,10 +78,10 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     const bytes = blob === undefined ? content.value.length : asBase64(blob.bytes);
     return { ...noSize, media, bytes };
   };
-  const uploaded = (file: FileElsewhere): MessageSize => {
-    const why = whyNotThere(file, model);
-    if (why !== undefined) return text(noteElsewhere(file, why));
-    const bytes = Buffer.byteLength(placesOf(file.reference));
+  const uploaded = (file: UploadedFile): MessageSize => {
+    const why = uploadRefusal(file, model);
+    if (why !== undefined) return text(uploadNote(file, why));
+    const bytes = Buffer.byteLength(uploadNames(file.reference));
     return { ...noSize, media: uploadedTokens(file.mediaType, model), bytes };
   };
   const around = (tokens: number, id: string): MessageSize => ({
@@ -113,8 +113,8 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     part: Extract<ToolResultPart["output"], { type: "content" }>["value"][number],
   ): MessageSize => {
     if ("text" in part) return text(part.text);
-    const elsewhere = fileElsewhere(part);
-    if (elsewhere !== undefined) return uploaded(elsewhere);
+    const uploadedPart = uploadedFile(part);
+    if (uploadedPart !== undefined) return uploaded(uploadedPart);
     // Older forms of a file have other names and the same fields.
     if ("data" in part && "mediaType" in part)
       return file(part.data, part.mediaType, measuresIn(part));
@@ -127,8 +127,8 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
         return text(part.text);
       case "file":
       case "reasoning-file": {
-        const elsewhere = fileElsewhere(part);
-        if (elsewhere !== undefined) return uploaded(elsewhere);
+        const uploadedPart = uploadedFile(part);
+        if (uploadedPart !== undefined) return uploaded(uploadedPart);
         return file(part.data, part.mediaType, measuresIn(part));
       }
       case "image":

@@ -3,7 +3,7 @@
  * Pure; a family that nothing is known of has no limits here, and its provider has the last word.
  */
 
-import { deepFreeze, type ModelName, placesOf, type FileElsewhere } from "../events/index.ts";
+import { deepFreeze, type ModelName, uploadNames, type UploadedFile } from "../events/index.ts";
 import { modelFamily } from "./model-family.ts";
 
 /** What is known of a file where it is referred to. */
@@ -218,8 +218,8 @@ function holderOf({ provider }: ModelName): string | undefined {
  * @param model - Undefined where nobody knows who is to be shown it: then nothing is held back.
  * @param limits - Undefined where nothing is known of what it takes.
  */
-export function whyNotThere(
-  { reference, mediaType }: FileElsewhere,
+export function uploadRefusal(
+  { reference, mediaType }: UploadedFile,
   model: ModelName | undefined,
   limits?: MediaLimits,
 ): string | undefined {
@@ -236,10 +236,7 @@ export function whyNotThere(
 }
 
 /** What a model is told in the place of such a file. */
-export function noteElsewhere(
-  { reference, mediaType, filename }: FileElsewhere,
-  why: string,
-): string {
+export function uploadNote({ reference, mediaType, filename }: UploadedFile, why: string): string {
   const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
-  return `[The file${called} (${mediaType}) is not shown here: ${why}. ${placesOf(reference)}]`;
+  return `[The file${called} (${mediaType}) is not shown here: ${why}. ${uploadNames(reference)}]`;
 }

@@ -78,23 +78,27 @@ function faultOf(
   isCopied: boolean,
 ): string | undefined {
   const framed = envelope.safeParse(event);
-  if (!framed.success) return `it is no event: ${words(framed.error)}`;
+  if (!framed.success) return `it is no event: ${issueText(framed.error)}`;
   if (event.type === "unknown") {
     if (!isCopied)
       return "its type is not known here. Only a copy of a session may hold such events";
     const kept = unknownData.safeParse(event.data);
-    if (!kept.success) return `it is no event of a later release: ${words(kept.error)}`;
+    if (!kept.success) return `it is no event of a later release: ${issueText(kept.error)}`;
     return contentFault(event);
   }
   if (!isKnownType(event.type)) return `there is no type ${JSON.stringify(event.type)}`;
-  const asRead = readAgain(session, position, event);
+  const asRead = encodedAndDecoded(session, position, event);
   if (typeof asRead === "string") return asRead;
   // Earlier releases accepted content that no prompt can contain; copies keep it.
   return isCopied ? undefined : contentFault(asRead);
 }
 
 /** The event as the log will read it, or the reason why it cannot. */
-function readAgain(session: string, position: number, event: NewEvent): SessionEvent | string {
+function encodedAndDecoded(
+  session: string,
+  position: number,
+  event: NewEvent,
+): SessionEvent | string {
   let row: string;
   try {
     row = codec.encode(event, { session, position });
@@ -106,11 +110,11 @@ function readAgain(session: string, position: number, event: NewEvent): SessionE
   } catch (error) {
     const { type } = storedForm(event);
     const cause = error instanceof TurnlogError ? error.cause : undefined;
-    if (cause instanceof z.ZodError) return `the data of ${type} does not fit: ${words(cause)}`;
+    if (cause instanceof z.ZodError) return `the data of ${type} does not fit: ${issueText(cause)}`;
     throw error;
   }
 }
 
-function words(error: z.ZodError): string {
+function issueText(error: z.ZodError): string {
   return z.prettifyError(error).replaceAll("\n", " ");
 }

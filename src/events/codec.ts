@@ -15,8 +15,8 @@ import {
 } from "./catalogue.ts";
 import { TurnlogError } from "./errors.ts";
 import type { JsonValue } from "./json.ts";
-import { remember, storedForm } from "./stored-form.ts";
-import { isSuccess } from "./tool-events.ts";
+import { rememberUpcast, storedForm } from "./stored-form.ts";
+import { isSucceededData } from "./tool-events.ts";
 import { upcasters as ownUpcasters, type Upcasters } from "./upcasters.ts";
 
 /** The place of a row. The checksum covers it, so a row in the wrong place is found. */
@@ -151,10 +151,10 @@ export function ownJson(row: string): unknown {
 }
 
 function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): SessionEvent {
-  const { envelope, type, version, stored } = named(fields, key);
+  const { envelope, type, version, stored } = namedFields(fields, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
   const data = upcast(type, version, stored, key, upcasters);
-  if (type !== "tool.succeeded" || !isSuccess(data)) {
+  if (type !== "tool.succeeded" || !isSucceededData(data)) {
     const schema: z.ZodType = eventSchemas[type];
     const checked = schema.safeParse(data);
     if (!checked.success) throw invalid(key, type, checked.error);
@@ -163,12 +163,13 @@ function checkedEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): 
   // to the byte, the order of keys included.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   const event = { ...envelope, type, data } as SessionEvent;
-  if (version !== (eventVersions[type] ?? 1)) remember(event, { type, version, data: stored });
+  if (version !== (eventVersions[type] ?? 1))
+    rememberUpcast(event, { type, version, data: stored });
   return event;
 }
 
 function ownEvent(fields: StoredFields, key: RowKey, upcasters: Upcasters): SessionEvent {
-  const { envelope, type, version, stored } = named(fields, key);
+  const { envelope, type, version, stored } = namedFields(fields, key);
   if (!isKnownType(type)) return unknownEvent(envelope, type, version, stored);
   // An upcast event is written in its old version.
   if (version !== (eventVersions[type] ?? 1)) return checkedEvent(fields, key, upcasters);
@@ -191,7 +192,7 @@ function storedFields(fields: unknown, key: RowKey): StoredFields {
   return fields;
 }
 
-function named([type, version, time, stored, id]: StoredFields, key: RowKey): Fields {
+function namedFields([type, version, time, stored, id]: StoredFields, key: RowKey): Fields {
   const envelope =
     typeof id !== "string"
       ? { position: key.position, time }

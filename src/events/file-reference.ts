@@ -26,14 +26,14 @@ function isProviderReference(value: unknown): boolean {
 }
 
 /** A file part of a message or of a tool's output that refers to an uploaded file. */
-export interface FileElsewhere {
+export interface UploadedFile {
   readonly reference: ProviderReference;
   readonly mediaType: string;
   readonly filename?: string;
 }
 
 /** The uploaded file of a part, in any form that the SDK accepts; undefined if the part has its content or a URL. */
-export function fileElsewhere(part: object): FileElsewhere | undefined {
+export function uploadedFile(part: object): UploadedFile | undefined {
   const reference = referenceOf(part);
   if (reference === undefined) return undefined;
   const filename = "filename" in part ? part.filename : undefined;
@@ -63,7 +63,7 @@ function mediaTypeOf(part: object): string {
 }
 
 /** The names of a file as text: `openai: file-123`. */
-export function placesOf(reference: ProviderReference): string {
+export function uploadNames(reference: ProviderReference): string {
   return Object.entries(reference)
     .map(([provider, name]) => `${provider}: ${name}`)
     .join(", ");

@@ -76,9 +76,9 @@ export class HashChain {
 
 /** The hashed text of an event: canonical JSON of all its fields, then a line end. */
 function lineOf(event: SessionEvent, data: unknown): string {
-  const { position, time: at, id } = event;
+  const { position, time, id } = event;
   const { type, version } = loggedForm(event);
-  const fields = [position, at, type, version, data];
+  const fields = [position, time, type, version, data];
   return `${canonicalJson(id === undefined ? fields : [...fields, id])}\n`;
 }
 

@@ -110,10 +110,10 @@ export {
 } from "./context-events.ts";
 export { TurnlogError, type TurnlogErrorCode, hasCode } from "./errors.ts";
 export {
-  type FileElsewhere,
+  type UploadedFile,
   type FileReference,
-  fileElsewhere,
-  placesOf,
+  uploadedFile,
+  uploadNames,
 } from "./file-reference.ts";
 export { type ChainEnd, type ChainLink, HashChain, digestIn } from "./hash-chain.ts";
 export { assertKnownFormat } from "./later-format.ts";
@@ -125,7 +125,7 @@ export {
 } from "./message-events.ts";
 export { allReadableEvents, readableEvents } from "./readable-events.ts";
 export { REDACTED, REDACTED_FIELD, isRedacted } from "./redacted.ts";
-export { asRun, renumbered, unchained } from "./renumbered.ts";
+export { replayableEvents, renumbered, unchained } from "./renumbered.ts";
 export {
   type AgentDescription,
   type ForkPoint,
@@ -160,5 +160,5 @@ export {
   storedForm,
 } from "./stored-form.ts";
 export { type ModelOutput, modelOutputSchema } from "./tool-events.ts";
-export { type TrimRule, isIn, isLandmark, trimmed } from "./trimming.ts";
+export { type TrimRule, isInRanges, boundsTrimming, trimmed } from "./trimming.ts";
 export { type CancelMode, type TurnEndReason, turnEndReasonSchema } from "./turn-events.ts";

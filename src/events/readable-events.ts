@@ -9,14 +9,14 @@ import { TurnlogError } from "./errors.ts";
 import type { EventLog, GlobalEvent } from "./event-log.ts";
 
 /** Called for each skipped event; may throw to end the reading. */
-export type Unreadable = (error: TurnlogError) => void;
+export type OnSkipped = (error: TurnlogError) => void;
 
 /** The valid events of a session, from a position (default 1). @throws TurnlogError as `EventLog.read`, but not `EVENT_INVALID` */
 export async function* readableEvents(
   log: Pick<EventLog, "read">,
   session: string,
   { from = 1, to }: { readonly from?: number; readonly to?: number },
-  leftOut: Unreadable,
+  onSkipped: OnSkipped,
 ): AsyncGenerator<SessionEvent> {
   let next = from;
   for (;;) {
@@ -30,7 +30,7 @@ export async function* readableEvents(
       return;
     } catch (error) {
       if (!isInvalid(error) || error.position !== next) throw error;
-      leftOut(error);
+      onSkipped(error);
       next += 1;
     }
   }
@@ -40,21 +40,21 @@ export async function* readableEvents(
 export async function* allReadableEvents(
   log: Pick<EventLog, "readAll">,
   from: number,
-  leftOut: Unreadable,
+  onSkipped: OnSkipped,
 ): AsyncGenerator<GlobalEvent> {
   let next = from;
   for (;;) {
     try {
-      for await (const placed of log.readAll({ from: next })) {
-        yield placed;
-        next = placed.position + 1;
+      for await (const entry of log.readAll({ from: next })) {
+        yield entry;
+        next = entry.position + 1;
       }
       return;
     } catch (error) {
-      const place = isInvalid(error) ? error.details["globalPosition"] : undefined;
-      if (!isInvalid(error) || typeof place !== "number" || place < next) throw error;
-      leftOut(error);
-      next = place + 1;
+      const skipped = isInvalid(error) ? error.details["globalPosition"] : undefined;
+      if (!isInvalid(error) || typeof skipped !== "number" || skipped < next) throw error;
+      onSkipped(error);
+      next = skipped + 1;
     }
   }
 }

@@ -10,11 +10,11 @@ export const REDACTED_FIELD = "redacted";
 
 /** Whether an event was redacted. */
 export function isRedacted({ type, data }: NewEvent): boolean {
-  const said: unknown = type === "unknown" ? data.data : data;
+  const content: unknown = type === "unknown" ? data.data : data;
   return (
-    typeof said === "object" &&
-    said !== null &&
-    REDACTED_FIELD in said &&
-    said[REDACTED_FIELD] === true
+    typeof content === "object" &&
+    content !== null &&
+    REDACTED_FIELD in content &&
+    content[REDACTED_FIELD] === true
   );
 }

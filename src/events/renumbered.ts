@@ -1,48 +1,51 @@
 /** Renumbers events after some were left out: positions have no gap, and positions in the data follow. Pure. */
 
 import type { SessionEvent } from "./catalogue.ts";
-import { isLandmark, saysNothing } from "./trimming.ts";
+import { boundsTrimming, isEmptyDelta } from "./trimming.ts";
 
 /** @param events - All events of a session; undefined in the place of one that is left out. */
 export function renumbered(events: readonly (SessionEvent | undefined)[]): readonly SessionEvent[] {
   const kept = events.filter((event) => event !== undefined);
-  const places = new Map(kept.map(({ position }, index) => [position, index + 1]));
+  const newPositions = new Map(kept.map(({ position }, index) => [position, index + 1]));
   // The nearest earlier event that is kept.
-  const place = (position: number): number => {
-    for (let at = position; at > 0; at--) {
-      const found = places.get(at);
+  const newPosition = (position: number): number => {
+    for (let earlier = position; earlier > 0; earlier--) {
+      const found = newPositions.get(earlier);
       if (found !== undefined) return found;
     }
     return 1;
   };
   return kept.map((event, index) =>
-    pointing({ ...event, position: index + 1 }, event.position, place),
+    withNewPositions({ ...event, position: index + 1 }, event.position, newPosition),
   );
 }
 
-function pointing(
+function withNewPositions(
   event: SessionEvent,
   before: number,
-  place: (position: number) => number,
+  newPosition: (position: number) => number,
 ): SessionEvent {
   switch (event.type) {
     case "context.compacted": {
       const { from, to } = event.data.covers;
-      const covers = { ...event.data.covers, from: place(from), to: place(to) };
+      const covers = { ...event.data.covers, from: newPosition(from), to: newPosition(to) };
       return { ...event, data: { ...event.data, covers } };
     }
     case "context.media-omitted":
-      return { ...event, data: { ...event.data, before: place(event.data.before) } };
+      return { ...event, data: { ...event.data, before: newPosition(event.data.before) } };
     case "context.restored":
-      return { ...event, data: { ...event.data, position: place(event.data.position) } };
+      return { ...event, data: { ...event.data, position: newPosition(event.data.position) } };
     case "session.thinned": {
-      const spans = event.data.spans.map(({ from, to }) => ({ from: place(from), to: place(to) }));
+      const spans = event.data.spans.map(({ from, to }) => ({
+        from: newPosition(from),
+        to: newPosition(to),
+      }));
       return { ...event, data: { ...event.data, spans } };
     }
     case "session.redacted": {
       const ranges = event.data.ranges.map(({ from, to }) => ({
-        from: place(from),
-        to: place(to),
+        from: newPosition(from),
+        to: newPosition(to),
       }));
       return { ...event, data: { ...event.data, ranges } };
     }
@@ -51,7 +54,7 @@ function pointing(
       if (from.position !== before - 1) return event;
       return {
         ...event,
-        data: { ...event.data, from: { ...from, position: place(from.position) } },
+        data: { ...event.data, from: { ...from, position: newPosition(from.position) } },
       };
     }
     default:
@@ -72,12 +75,14 @@ export function unchained(events: readonly SessionEvent[]): readonly SessionEven
  * hash chain, `session.thinned`, dropped reasoning, and empty deltas. Trimming leaves empty deltas, also
  * in forks that share trimmed events, and the AI SDK does not emit all of them.
  */
-export function asRun(events: readonly SessionEvent[]): readonly (SessionEvent | undefined)[] {
+export function replayableEvents(
+  events: readonly SessionEvent[],
+): readonly (SessionEvent | undefined)[] {
   /** Open blocks of dropped reasoning. */
   const dropped = new Set<string>();
   return events.map((event) => {
-    if (isLandmark(event)) dropped.clear();
-    if (saysNothing(event)) return undefined;
+    if (boundsTrimming(event)) dropped.clear();
+    if (isEmptyDelta(event)) return undefined;
     switch (event.type) {
       case "session.thinned":
         return undefined;

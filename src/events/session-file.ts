@@ -75,9 +75,9 @@ export function headerLine(header: SessionFileHeader): string {
 
 /** @throws TurnlogError `INVALID_INPUT`, `EVENT_TOO_NEW` */
 export function parseHeaderLine(line: string): SessionFileHeader {
-  const said = jsonOf(line);
-  if (isSessionFile(said)) assertKnownFormat("The file", said, FORMAT, { code: "EVENT_TOO_NEW" });
-  const header = headerSchema.safeParse(said);
+  const value = jsonOf(line);
+  if (isSessionFile(value)) assertKnownFormat("The file", value, FORMAT, { code: "EVENT_TOO_NEW" });
+  const header = headerSchema.safeParse(value);
   if (!header.success) {
     const what = "The first line is not the header of an exported session";
     throw new TurnlogError("INVALID_INPUT", `${what}: ${z.prettifyError(header.error)}`, {
@@ -88,8 +88,8 @@ export function parseHeaderLine(line: string): SessionFileHeader {
   return rest;
 }
 
-function isSessionFile(said: unknown): boolean {
-  return z.looseObject({ turnlog: z.literal("session") }).safeParse(said).success;
+function isSessionFile(value: unknown): boolean {
+  return z.looseObject({ turnlog: z.literal("session") }).safeParse(value).success;
 }
 
 /** An event as a line, without line end, in its stored form: upcast and unknown events keep theirs. */
@@ -112,9 +112,9 @@ export function eventLine(event: SessionEvent): string {
  * `EVENT_INVALID`, `EVENT_TOO_NEW`
  */
 export function parseEventLine(line: string, key: RowKey): SessionEvent {
-  const said = jsonOf(line);
-  const isOld = typeof said === "object" && said !== null && "seq" in said;
-  const parsed = (isOld ? oldLineSchema : lineSchema).safeParse(said);
+  const value = jsonOf(line);
+  const isOld = typeof value === "object" && value !== null && "seq" in value;
+  const parsed = (isOld ? oldLineSchema : lineSchema).safeParse(value);
   const place = { session: key.session, position: key.position };
   if (!parsed.success) {
     throw new TurnlogError(

@@ -14,33 +14,33 @@ export interface StoredForm {
 }
 
 /** The old form of upcast events. */
-const older = new WeakMap<NewEvent, StoredForm>();
+const upcastForms = new WeakMap<NewEvent, StoredForm>();
 
 /** Notes the form of an upcast event. Called by the codec only. */
-export function remember(event: NewEvent, form: StoredForm): void {
-  older.set(event, form);
+export function rememberUpcast(event: NewEvent, form: StoredForm): void {
+  upcastForms.set(event, form);
 }
 
 /** Type, version and data in which an event is written or exported: an upcast event keeps its old form. */
 export function storedForm(event: NewEvent): StoredForm {
   if (event.type === "unknown") return event.data;
   const { type, data } = event;
-  return older.get(event) ?? { type, version: eventVersions[type] ?? 1, data };
+  return upcastForms.get(event) ?? { type, version: eventVersions[type] ?? 1, data };
 }
 
 /** The logged form of events whose content is encrypted in the log. */
-const sealed = new WeakMap<NewEvent, StoredForm>();
+const encryptedForms = new WeakMap<NewEvent, StoredForm>();
 
 /** Notes the logged form of a decrypted event. Called by the encryption only. */
 export function rememberEncrypted(event: NewEvent, form: StoredForm): void {
-  sealed.set(event, form);
+  encryptedForms.set(event, form);
 }
 
 /** Type, version and data of an event in its log: the hash chain covers these. */
 export function loggedForm(event: NewEvent): StoredForm {
-  return sealed.get(event) ?? storedForm(event);
+  return encryptedForms.get(event) ?? storedForm(event);
 }
 
 export function isEncryptedInLog(event: NewEvent): boolean {
-  return sealed.has(event);
+  return encryptedForms.has(event);
 }

@@ -80,7 +80,7 @@ const key = { step: z.int().positive(), callId: z.string() };
  * Whether the schema of `tool.succeeded` would accept data, checked by hand: opening a long session
  * reads hundreds of these events, and the cold schema takes 25 µs for each.
  */
-export function isSuccess(data: JsonValue): boolean {
+export function isSucceededData(data: JsonValue): boolean {
   if (typeof data !== "object" || data === null || !("output" in data)) return false;
   const { step, callId, modelOutput } = data;
   return (

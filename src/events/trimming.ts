@@ -16,11 +16,11 @@ type Delta = SessionEvent<DeltaType>;
  * Whether an event bounds trimming: it never changes, and no text moves across it. The folds at its
  * position stay as they were.
  */
-export function isLandmark({ type }: NewEvent): boolean {
+export function boundsTrimming({ type }: NewEvent): boolean {
   return !type.startsWith("part.");
 }
 
-export function isIn(spans: readonly PositionRange[], position: number): boolean {
+export function isInRanges(spans: readonly PositionRange[], position: number): boolean {
   return spans.some(({ from, to }) => from <= position && position <= to);
 }
 
@@ -50,20 +50,22 @@ function withoutReasoning(
   if (spans.length === 0) return events;
   /** Blocks that began. */
   const begun = new Set<string>();
-  const left: SessionEvent[] = [];
+  const result: SessionEvent[] = [];
   for (const event of events) {
     const { type, position } = event;
-    if (isLandmark(event)) begun.clear();
-    const before = left.at(-1);
-    left.push(isIn(spans, position) ? withoutThought(event, begun, before) : event);
+    if (boundsTrimming(event)) begun.clear();
+    const before = result.at(-1);
+    result.push(
+      isInRanges(spans, position) ? withoutReasoningContent(event, begun, before) : event,
+    );
     if (type === "part.reasoning-end") begun.delete(event.data.id);
     else if (type === "part.reasoning-start" || type === "part.reasoning-delta")
       begun.add(event.data.id);
   }
-  return left;
+  return result;
 }
 
-function withoutThought(
+function withoutReasoningContent(
   event: SessionEvent,
   begun: ReadonlySet<string>,
   before: SessionEvent | undefined,
@@ -104,32 +106,32 @@ function withoutBoundaries(
   isCut: (position: number) => boolean,
 ): readonly SessionEvent[] {
   if (spans.length === 0) return events;
-  const left = [...events];
+  const result = [...events];
   const open = new Map<string, Joined>();
   const close = (key: string, joined: Joined): void => {
-    const first = left[joined.first];
-    if (first !== undefined && isDelta(first)) left[joined.first] = withAll(first, joined);
+    const first = result[joined.first];
+    if (first !== undefined && isDelta(first)) result[joined.first] = withAll(first, joined);
     open.delete(key);
   };
   for (const [index, event] of events.entries()) {
     const { position } = event;
     const key = blockOf(event);
     const known = key === undefined ? undefined : open.get(key);
-    const joins = isDelta(event) && isBare(event) && isIn(spans, position);
+    const joins = isDelta(event) && isJoinable(event) && isInRanges(spans, position);
     if (key !== undefined && joins && known !== undefined) {
       known.text += textOf(event);
       known.metadata = event.data.providerMetadata ?? known.metadata;
-      left[index] = emptied(event, left[index - 1]);
+      result[index] = emptied(event, result[index - 1]);
     } else if (key !== undefined) {
       if (known !== undefined) close(key, known);
       const metadata = joins ? event.data.providerMetadata : undefined;
       if (joins) open.set(key, { first: index, text: textOf(event), metadata });
     }
-    if (isLandmark(event) || isCut(position))
+    if (boundsTrimming(event) || isCut(position))
       for (const [block, joined] of open) close(block, joined);
   }
   for (const [block, joined] of open) close(block, joined);
-  return left;
+  return result;
 }
 
 /** The block of an event, by kind and id. */
@@ -153,17 +155,17 @@ function blockOf({ type, data }: SessionEvent): string | undefined {
 }
 
 /** Whether a delta has nothing but text and metadata, which can be joined. */
-function isBare({ id, data }: Delta): boolean {
+function isJoinable({ id, data }: Delta): boolean {
   const known = data.providerMetadata === undefined ? 2 : 3;
   return id === undefined && Object.keys(data).length === known;
 }
 
 /** Whether an event is a delta with an empty text and no other data. */
-export function saysNothing(event: SessionEvent): boolean {
-  return isDelta(event) && isPlain(event) && textOf(event) === "";
+export function isEmptyDelta(event: SessionEvent): boolean {
+  return isDelta(event) && hasOnlyText(event) && textOf(event) === "";
 }
 
-function isPlain({ data }: Delta): boolean {
+function hasOnlyText({ data }: Delta): boolean {
   return Object.keys(data).length === 2;
 }
 
@@ -183,10 +185,10 @@ function withAll(event: Delta, { text, metadata }: Joined): Delta {
 /** The delta without text, at the time of the previous delta of its block. */
 function emptied(event: Delta, before: SessionEvent | undefined): Delta {
   const isNext = before !== undefined && isDelta(before) && blockOf(before) === blockOf(event);
-  const at = isNext ? before.time : event.time;
-  if (saysNothing(event) && at === event.time) return event;
+  const time = isNext ? before.time : event.time;
+  if (isEmptyDelta(event) && time === event.time) return event;
   const { id } = event.data;
   return event.type === "part.tool-input-delta"
-    ? { ...event, time: at, data: { id, delta: "" } }
-    : { ...event, time: at, data: { id, text: "" } };
+    ? { ...event, time, data: { id, delta: "" } }
+    : { ...event, time, data: { id, text: "" } };
 }

@@ -1,4 +1,4 @@
-/** The session's statechart. Pure. */
+/** What may happen next in a session: the statechart, moved by logged events only. Pure; it runs nothing. */
 
 export {
   type Effect,

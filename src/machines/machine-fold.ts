@@ -1,4 +1,7 @@
-/** Folds logged events into the machine's state and hands out the effects that each one asks for. */
+/**
+ * Folds logged events into the state of the session machine and returns the effects of each event as
+ * data. Called by the session actor, by recovery and by every fold of a state. Nothing runs in here.
+ */
 
 import { createActor, initialTransition, type SnapshotFrom } from "xstate";
 import {
@@ -22,11 +25,11 @@ const none: readonly Effect[] = [];
 
 type Scope = Parameters<typeof sessionMachine.transition>[2];
 
-/** What the machine wants executed in the transition under way; emptied before each. */
-const wanted: { readonly type: string }[] = [];
+/** The actions of the current transition; emptied before each one. */
+const actions: { readonly type: string }[] = [];
 
-// `transition()` of XState builds an actor for each event, at three times the cost of the transition.
-// One that is never started serves them all: nothing runs in it, and nobody can send to it.
+// `transition()` of XState creates an actor for each event, which takes three times as long as the
+// transition itself. One actor that is never started serves all of them.
 const inert = createActor(sessionMachine);
 const scope: Scope = {
   self: inert,
@@ -37,25 +40,25 @@ const scope: Scope = {
   defer: () => {},
   emit: () => {},
   stopChild: () => {},
-  actionExecutor: (action) => wanted.push(action),
+  actionExecutor: (action) => actions.push(action),
 };
 
 /** The state of a session without events. */
 export const initialMachineState: SnapshotFrom<typeof sessionMachine> =
   initialTransition(sessionMachine)[0];
 
-/** The next state and what has to be done in it. Pure; events that do not concern it change nothing. */
+/** The next state and its effects. Events that are not structural change nothing. */
 export function machineFold(
   snapshot: SnapshotFrom<typeof sessionMachine>,
   event: SessionEvent,
 ): MachineStep {
   if (!isStructural(event)) return { snapshot, effects: none };
-  wanted.length = 0;
+  actions.length = 0;
   const next = sessionMachine.transition(snapshot, event, scope);
-  return { snapshot: next, effects: wanted.length === 0 ? none : wanted.filter(isEffect) };
+  return { snapshot: next, effects: actions.length === 0 ? none : actions.filter(isEffect) };
 }
 
-/** A live snapshot of a stored state. Re-runs nothing. */
+/** The live snapshot of a stored state. Runs nothing again. */
 export function resolveMachineState(state: MachineState): SnapshotFrom<typeof sessionMachine> {
   return sessionMachine.resolveState(state);
 }
@@ -69,15 +72,15 @@ export type Effect =
   | { readonly type: "callModel" }
   /** Wait, then `step.started` with the next attempt. */
   | { readonly type: "backOff" }
-  /** After a prompt that was too long: compact and try once more, or give the step up. */
+  /** After a prompt that was too long: compact and try once more, or fail the step. */
   | { readonly type: "freeContext" }
-  /** Bring every call of the step to its end. Safe to ask for again. */
+  /** Bring every call of the step to its end. May be requested again. */
   | { readonly type: "runTools" }
   /** Run the compaction: `context.compacted` or `context.compaction-rejected`. */
   | { readonly type: "compact" }
-  /** Stop what runs; it says itself how it ended. */
+  /** Stop the model or the tools; their end is recorded as usual. */
   | { readonly type: "abort" }
-  /** Record what a dead process cannot say any more. */
+  /** Record the ends that a dead process could not record. */
   | { readonly type: "settle" }
   /** `turn.ended`. */
   | { readonly type: "endTurn"; readonly params: { readonly reason: TurnEndReason } };
@@ -95,12 +98,12 @@ const types: Readonly<Record<Effect["type"], true>> = {
   endTurn: true,
 };
 
-/** Tells effects apart from the assignments that XState returns beside them. */
+/** Distinguishes effects from XState's assignments. */
 function isEffect(action: { readonly type: string }): action is Effect {
   return Object.hasOwn(types, action.type);
 }
 
-/** Where the session machine stands: its state value as XState has it, and what it remembers. */
+/** The machine's state as plain JSON: XState's state value and its context. */
 export interface MachineState {
   readonly value: SessionStateValue;
   readonly context: SessionContext;
@@ -122,7 +125,7 @@ const valueSchema: z.ZodType<SessionStateValue> = z.union([
   }),
 ]);
 
-// What is undefined is absent in JSON: both come back as undefined.
+// JSON has no undefined: absent fields become undefined again.
 const contextSchema = z
   .object({
     turn: z.int(),

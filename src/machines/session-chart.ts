@@ -1,6 +1,6 @@
 /**
- * The session machine's definition as rows: every state and every transition, read from the machine
- * itself. Pure. The diagram is drawn from it, and tests use it to be sure that they forget nothing.
+ * The session machine as rows: all states and transitions, read from its definition. The diagram is
+ * drawn from it, and tests use it to cover everything. Pure.
  */
 
 import { sessionMachine } from "./session-machine.ts";
@@ -10,30 +10,30 @@ type StateNode = (typeof sessionMachine)["root"];
 export interface ChartState {
   /** `streaming.calling`; empty for the whole chart. */
   readonly path: string;
-  /** The state inside it in which it begins, if it has states inside. */
+  /** Its initial substate, if it has substates. */
   readonly initial: string | undefined;
   readonly final: boolean;
-  /** Effects that are asked for when it is entered. */
+  /** Effects on entry. */
   readonly entry: readonly string[];
 }
 
 export interface ChartTransition {
-  /** The path of the state that it is written in; empty for the whole chart. */
+  /** The path of its state; empty for the whole chart. */
   readonly source: string;
-  /** The event's type; undefined where none is waited for. */
+  /** The event's type; undefined for a transition without an event. */
   readonly event: string | undefined;
-  /** Its place among the source's transitions on that event, from 0: the first that may is taken. */
+  /** Its index among the source's transitions on that event: the first allowed one is taken. */
   readonly index: number;
   readonly guard: string | undefined;
-  /** Undefined where the state is not left. */
+  /** Undefined if the state stays. */
   readonly target: string | undefined;
-  /** Actions that change what the machine remembers. */
+  /** Actions that change the context. */
   readonly memory: readonly string[];
-  /** Actions that the runtime is given as data. */
+  /** Actions that are effects. */
   readonly effects: readonly string[];
 }
 
-/** Every state of the machine, each before what is inside it. */
+/** Every state of the machine, each before its substates. */
 export const chartStates: readonly ChartState[] = nodes(sessionMachine.root).map((node) => ({
   path: pathOf(node),
   initial: node.initial.target?.map(pathOf)[0],
@@ -83,7 +83,7 @@ function namesOf(named: readonly unknown[]): readonly string[] {
   });
 }
 
-/** What is built by `assign` changes the context; everything else is handed to the runtime. */
+/** Actions made by `assign` change the context; all others are effects. */
 function isMemory(action: string): boolean {
   const implementation: unknown = sessionMachine.implementations.actions[action];
   return (

@@ -1,4 +1,4 @@
-/** What the machine remembers between events: counters and ids, never content. */
+/** The context of the session machine: counters and ids, never content. */
 
 import {
   deepFreeze,
@@ -12,8 +12,8 @@ import {
 } from "../events/index.ts";
 
 /**
- * How far a tool call of the running step has come. `approved` and `refused` are answers that
- * still have to be acted on; `ended` has its result in the log.
+ * The state of a tool call of the running step. `approved` and `refused` calls still have to be started
+ * or denied; the result of an `ended` call is in the log.
  */
 export type CallState =
   | "waiting"
@@ -24,29 +24,29 @@ export type CallState =
   | "ended";
 
 export interface SessionContext {
-  /** The number of the last turn, of the last step (over the session) and of its last attempt. */
+  /** Numbers of the last turn, the last step (over the session) and its last attempt. */
   readonly turn: number;
   readonly step: number;
   readonly attempt: number;
   readonly stepsInTurn: number;
   readonly maxSteps: number;
-  /** Messages that were accepted and not yet delivered, oldest first. */
+  /** Messages that wait for delivery, oldest first. */
   readonly queue: readonly { readonly id: string; readonly delivery: Delivery }[];
-  /** Waiting messages start no turn by themselves: the last one was cancelled, failed or cut off. */
+  /** Waiting messages start no turn, since the last turn was cancelled, failed or cut off. */
   readonly held: boolean;
-  /** The calls of the running step, by call id, in the order in which the model made them. */
+  /** The calls of the running step by call id, in the model's order. */
   readonly calls: ChunkedRecord<CallState>;
-  /** The calls of this step may not start any more and are to be skipped. */
+  /** Calls of this step that have not started are skipped. */
   readonly skipCalls: boolean;
-  /** How the last step ended; undefined while it runs or when it was cut off. */
+  /** How the last step ended; undefined while it runs or if it was cut off. */
   readonly finishReason: FinishReason | undefined;
-  /** The turn is to end for this reason as soon as nothing is running. */
+  /** The turn ends for this reason as soon as nothing runs. */
   readonly stopping: TurnEndReason | undefined;
-  /** One last step was granted, in which no tools run; the turn then ends for this reason. */
+  /** The turn may have one more step without tools and then ends for this reason. */
   readonly lastStep: { readonly reason: TurnEndReason; readonly begun: boolean } | undefined;
-  /** How often a dead process was recovered from since the turn began. */
+  /** The number of recoveries since the turn began. */
   readonly recoveries: number;
-  /** Where a compaction goes back to. */
+  /** The state to which a compaction returns. */
   readonly compactingFrom: "idle" | "boundary" | "overflow";
 }
 
@@ -75,7 +75,7 @@ interface OpenCalls {
   readonly asking: number;
 }
 
-/** Counted once for each value, and from the one before where a call has changed: as many as a step has, looked at after each event, cost their square. */
+/** Counts for each value. {@link withCall} derives them from the value before: counting anew after each event would be quadratic. */
 const counted = new WeakMap<Calls, OpenCalls>();
 
 /** How many calls of the running step have not ended, and how many of those wait for an answer. */
@@ -90,7 +90,7 @@ export function openCalls({ calls }: Pick<SessionContext, "calls">): OpenCalls {
   return made;
 }
 
-/** The calls, with one that stands so now. */
+/** The calls, with the new state of one. */
 export function withCall(context: SessionContext, callId: string, state: CallState): Calls {
   const { open, asking } = openCalls(context);
   const before = entryOf(context.calls, callId);
@@ -113,12 +113,12 @@ export function hasSteering(context: SessionContext): boolean {
   return context.queue.some((message) => message.delivery === "steer");
 }
 
-/** Tools run only when the model ended the step by itself; a call cut off by a limit is not trusted. */
+/** Tools run only if the model finished the step: a call that was cut off by a limit may be incomplete. */
 export function allowsCalls(finishReason: FinishReason): boolean {
   return finishReason === "stop" || finishReason === "tool-calls";
 }
 
-/** The reason with which a turn ends that nothing else has stopped. */
+/** The reason with which the turn ends. */
 export function endReason(context: SessionContext): TurnEndReason {
   if (context.stopping !== undefined) return context.stopping;
   if (context.lastStep !== undefined) return context.lastStep.reason;
@@ -138,7 +138,7 @@ export function endReason(context: SessionContext): TurnEndReason {
   }
 }
 
-/** Every event that says how a call of the running step stands, and what it says. */
+/** The state of a call after each event about it. */
 export const callStates = {
   "tool.approval-requested": "awaiting-approval",
   "tool.started": "running",
@@ -167,7 +167,7 @@ const holding: ReadonlySet<TurnEndReason> = new Set<TurnEndReason>([
   "repeating",
 ]);
 
-/** After such an end waiting messages start no turn by themselves: somebody wanted or has to look first. */
+/** Whether waiting messages are held after such an end, until a person acts. */
 export function holdsQueue(reason: TurnEndReason): boolean {
   return holding.has(reason);
 }

@@ -1,4 +1,4 @@
-/** The statechart's type, spelled out: declarations are emitted without inference. */
+/** The type of the session machine, written out: `isolatedDeclarations` allows no inference. */
 
 import type {
   EventObject,
@@ -11,7 +11,7 @@ import type {
 import type { SessionContext } from "./session-context.ts";
 import type { StructuralEvent } from "./structural-events.ts";
 
-/** The states by name: what DESIGN calls idle, streaming, tools, compacting and closed, and their parts. */
+/** The states and substates by name. */
 export type SessionStateValue =
   | "tools"
   | "compacting"

@@ -1,7 +1,7 @@
 /**
- * The session statechart. It is fed logged events only, so the state at a position is the fold of
- * the events up to it. What is to be done next comes out as actions, returned as data: the runtime
- * interprets them. Nothing runs in here, and no clock, promise or random number changes a state.
+ * The session statechart. Only logged events move it, so the state at a position is the fold of the
+ * events up to it. Its effects are returned as data, and the runtime interprets them. Nothing runs in
+ * here: no clock, promise or random number changes a state.
  */
 
 import { assertEvent, assign, setup } from "xstate";
@@ -22,8 +22,7 @@ import type { SessionMachine } from "./session-machine-type.ts";
 import type { StructuralEvent } from "./structural-events.ts";
 
 /**
- * The session statechart, as an XState machine: to be drawn, walked with `xstate/graph`, or asked
- * what may happen.
+ * The session statechart as an XState machine, for instance to be drawn or walked with `xstate/graph`.
  */
 export const sessionMachine: SessionMachine = setup({
   // XState's way to declare types: the values are never read.
@@ -34,7 +33,7 @@ export const sessionMachine: SessionMachine = setup({
     events: {} as StructuralEvent,
   },
   actions: {
-    // Effects: named here, interpreted by the runtime.
+    // Effects: the runtime interprets them.
     startTurn: () => {},
     startStep: () => {},
     callModel: () => {},
@@ -46,7 +45,7 @@ export const sessionMachine: SessionMachine = setup({
     settle: () => {},
     endTurn: (_, _params: { reason: TurnEndReason }) => {},
 
-    // What the machine remembers.
+    // Changes of the context.
     enqueue: assign(({ context, event }) => {
       assertEvent(event, "message.queued");
       const { id, delivery } = event.data;
@@ -99,7 +98,7 @@ export const sessionMachine: SessionMachine = setup({
       assertEvent(event, "step.finished");
       const { finishReason } = event.data;
       if (!hasOpenCalls(context)) return { finishReason };
-      // In the last step the model may only conclude.
+      // The last step may only conclude: its calls are skipped.
       if (context.lastStep !== undefined) return { finishReason, skipCalls: true };
       if (allowsCalls(finishReason)) return { finishReason };
       const stopping = context.stopping ?? endReason({ ...context, finishReason });
@@ -158,7 +157,7 @@ export const sessionMachine: SessionMachine = setup({
         lastStep: undefined,
       };
     }),
-    // Between turns a wish to stop is for the compaction alone: an earlier one is over.
+    // Between turns, a cancellation concerns the compaction only: an earlier one is cleared.
     compactFromIdle: assign({ compactingFrom: "idle", stopping: undefined, skipCalls: false }),
     compactFromBoundary: assign({ compactingFrom: "boundary" }),
     compactFromOverflow: assign({ compactingFrom: "overflow" }),
@@ -235,7 +234,7 @@ export const sessionMachine: SessionMachine = setup({
           entry: "callModel",
           on: {
             "part.tool-call": { actions: "addCall" },
-            // Before a retry, the calls of the attempt that failed are given up.
+            // Before a retry, the calls of the failed attempt are skipped.
             "tool.skipped": { actions: "setCall" },
             "step.finished": { target: "stepped", actions: "finishStep" },
             "step.failed": { target: "stepped", actions: "stopAsFailed" },

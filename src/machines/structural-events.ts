@@ -1,4 +1,4 @@
-/** The events that may move the machine. All others, deltas above all, go to the folds only. */
+/** The events that may move the machine. All others, deltas above all, go to the projections only. */
 
 import type { SessionEvent } from "../events/index.ts";
 

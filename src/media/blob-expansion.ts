@@ -6,8 +6,8 @@
  */
 
 import type { ModelMessage, ToolResultPart } from "ai";
-import { noteElsewhere, whyNotThere } from "../context/index.ts";
-import { fileElsewhere, type FileElsewhere } from "../events/index.ts";
+import { uploadNote, uploadRefusal } from "../context/index.ts";
+import { uploadedFile, type UploadedFile } from "../events/index.ts";
 import { fileData } from "./file-data.ts";
 import {
   asItIs,
@@ -40,7 +40,7 @@ function isFollowed(
   part: Content<"user" | "assistant" | "tool">[number],
   role: ModelMessage["role"],
 ): boolean {
-  if (fileElsewhere(part) !== undefined) return true;
+  if (uploadedFile(part) !== undefined) return true;
   if (part.type === "file" || part.type === "reasoning-file") {
     const kind = kindOf(part.data);
     // What a model made is not fetched.
@@ -51,7 +51,7 @@ function isFollowed(
 }
 
 function isFollowedResult(part: ResultContent[number]): boolean {
-  return fileElsewhere(part) !== undefined || kindOf(placeOf(part), isBare(part)) !== "named";
+  return uploadedFile(part) !== undefined || kindOf(placeOf(part), isBare(part)) !== "named";
 }
 
 function kindOf(place: unknown, bare = false): ReturnType<typeof fileData>["kind"] {
@@ -104,8 +104,8 @@ export async function expandedMessage(
   };
   const { model, media } = expansion;
   const elsewhere: Send["elsewhere"] = (found) => {
-    const why = whyNotThere(found, model, media);
-    return why === undefined ? undefined : noteElsewhere(found, why);
+    const why = uploadRefusal(found, model, media);
+    return why === undefined ? undefined : uploadNote(found, why);
   };
   const expanded = await withContent(message, { file, elsewhere });
   return { message: expanded, isWhole };
@@ -115,11 +115,11 @@ export async function expandedMessage(
 interface Send {
   file(place: unknown, part: NamedFile): Promise<SentFile>;
   /** The note in the place of one that lies with a provider; undefined where it is shown as it is. */
-  elsewhere(file: FileElsewhere): string | undefined;
+  elsewhere(file: UploadedFile): string | undefined;
 }
 
 function noteFor(part: object, send: Send): string | undefined {
-  const file = fileElsewhere(part);
+  const file = uploadedFile(part);
   return file && send.elsewhere(file);
 }
 

@@ -1,23 +1,23 @@
-/** Answers that a person gave once and for all, and the sessions in which questions were answered. */
+/** Standing answers about tools, the open questions, and the sessions in which they may have been asked. */
 
 import { z } from "zod";
 import { byId, byIdSchema, type ForkPoint } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** Which tools were approved or refused for good. */
+/** The standing answers of a session. */
 export interface ApprovalsState {
-  /** By tool name. */
+  /** Standing answers, by tool name. */
   readonly always: Readonly<
     Record<string, { readonly approved: boolean; readonly reason?: string }>
   >;
-  /** The tools whose calls wait for an answer, by call id of the running step. */
+  /** Tools whose calls wait for an answer, by call id of the running step. */
   readonly asked: Readonly<Record<string, string>>;
-  /** Of a fork: the sessions that it shares events with, each with the last position that it wrote. */
+  /** Of a fork: the sessions that wrote its shared events, each with its last position. */
   readonly lineage: readonly ForkPoint[];
 }
 
-/** What was answered for good about the tool of a call that approval was asked for. */
-export function answerForGood(
+/** The standing answer about the tool of a waiting call. */
+export function standingAnswer(
   { always, asked }: ApprovalsState,
   callId: string,
 ): ApprovalsState["always"][string] | undefined {
@@ -25,7 +25,6 @@ export function answerForGood(
   return toolName === undefined ? undefined : byId(always, toolName);
 }
 
-/** Folds what people said for good of tools that need approval. */
 export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsState>({
   name: "approvals",
   version: 2,

@@ -1,24 +1,22 @@
-/** The blobs that a session has: what it may refer to, and how much that is. Fed by `blob.stored` alone. */
+/** The blobs that a session may refer to, and their total size. */
 
 import { z } from "zod";
 import { blobMeasuresSchema, byIdSchema, type BlobMeasures } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** What is known of a blob without reading it. */
+/** Measures and type of a blob. */
 export interface KnownBlob extends BlobMeasures {
-  /** What its bytes are. */
   readonly mediaType: string;
 }
 
-/** Which blobs a session has. */
+/** The blobs of a session. */
 export interface BlobsState {
-  /** By digest; of a fork also those that it shares. */
+  /** By digest; shared ones of a fork included. */
   readonly stored: Readonly<Record<string, KnownBlob>>;
-  /** Bytes of all of them, each once. */
+  /** Bytes of all blobs. */
   readonly bytes: number;
 }
 
-/** Folds which blobs a session may refer to. */
 export const blobs: Projection<BlobsState> = defineProjection<BlobsState>({
   name: "blobs",
   version: 1,

@@ -1,37 +1,36 @@
-/** Where a session would have to branch off so that something has not happened yet. Pure. */
+/** Finds the fork point before a turn or a message. Pure. */
 
 import type { HistoryItem, HistoryState, UserItem } from "./history-item.ts";
 import { acceptedAt, type QueueState } from "./queue.ts";
 
-/** A position from which something has not happened yet, and what waits there. */
+/** The last position before a turn or a delivery. */
 export interface BranchPoint {
-  /** The last position before it. */
   readonly position: number;
-  /** The messages of it that wait there already: a fork takes them back, lest they are delivered again. */
+  /** Its messages that wait there already: a fork withdraws them, or they would be delivered again. */
   readonly waiting: readonly string[];
 }
 
-/** What a fork is to be without. */
+/** A turn or a delivery that a fork leaves out. */
 export interface Retraction {
-  /** The ids of its messages. */
+  /** Ids of its messages. */
   readonly messages: readonly string[];
-  /** The turn that has not begun then, and a position by which it had; or what was given to the model in one. */
+  /** The turn, and a position at which it had begun; or the position of the delivery. */
   readonly before:
     | { readonly kind: "turn"; readonly turn: number; readonly begun: number }
     | { readonly kind: "delivery"; readonly position: number };
 }
 
-/** What is looked at to find one. */
+/** The states at the session's last position. */
 export interface Branching {
   readonly position: number;
   readonly history: HistoryState;
   readonly queue: QueueState;
 }
 
-/** The last turn that was told something, also one that runs, or is about to be told what waits. */
+/** The last turn with a message, including one that runs or has just begun. */
 export function lastTurn({ position, history, queue }: Branching): Retraction | undefined {
   const { items, open, turn } = history;
-  // It has begun, and that is all there is of it.
+  // The turn has begun and nothing else has happened in it.
   if (open === undefined && turn > (items.at(-1)?.turn ?? 0)) {
     const messages = queue.waiting.map(({ id }) => id);
     return { messages, before: { kind: "turn", turn, begun: position } };
@@ -42,8 +41,8 @@ export function lastTurn({ position, history, queue }: Branching): Retraction | 
 }
 
 /**
- * The last message that was delivered. With it goes the turn that it began; one that was given to the
- * model between two steps goes by itself.
+ * The last delivered message, with the turn that it began. A message that was delivered between two
+ * steps is left out alone.
  */
 export function lastMessage({ history: { items } }: Branching): Retraction | undefined {
   const message = items.findLast(isUser);
@@ -58,8 +57,8 @@ export function lastMessage({ history: { items } }: Branching): Retraction | und
 }
 
 /**
- * Where to fork to be without it. `start` is the position of what is not to have happened: of the
- * delivery, or of the turn's `turn.started`, which no message that came during the turn can move.
+ * The fork point that leaves a retraction out.
+ * @param start - Position of the delivery, or of the turn's `turn.started`.
  */
 export function pointBefore(
   { messages, before }: Retraction,
@@ -68,7 +67,7 @@ export function pointBefore(
 ): BranchPoint {
   const came = messages.map((id) => acceptedAt(queue, id) ?? 0);
   let position = start - 1;
-  // What was said right before the turn need not be said and taken back.
+  // Messages that were sent right before the turn are left out too.
   while (before.kind === "turn" && came.includes(position)) position -= 1;
   const waiting = messages.filter((_, index) => (came[index] ?? 0) <= position);
   return { position, waiting };

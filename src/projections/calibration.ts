@@ -1,7 +1,7 @@
 /**
- * How far our guesses of text were from what a model's provider billed: a factor for each model,
- * learned from the log. Bounded, so that one odd bill cannot lead it astray, and slow, so that a
- * display does not jump.
+ * Learns from the log, for each model, the factor between our estimates of text and the billed tokens.
+ * The factor is bounded, so that one odd bill has little effect, and slow, so that a display does not
+ * jump.
  */
 
 import { z } from "zod";
@@ -13,13 +13,13 @@ import {
 } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** Tokens of text that were guessed, and what they turned out to be. */
+/** Estimated tokens of text, and the tokens that were billed for them. */
 interface Learned {
   readonly guessed: number;
   readonly billed: number;
 }
 
-/** How far the estimate of a step was from what was billed. */
+/** The estimate of a step and the billed tokens. */
 export interface EstimateError {
   readonly step: number;
   readonly basis: PromptEstimate["basis"];
@@ -27,7 +27,7 @@ export interface EstimateError {
   readonly billed: number;
 }
 
-/** How far estimates were from what providers billed, for each model. */
+/** What was learned, for each model. */
 export interface CalibrationState {
   /** By `modelKey`. */
   readonly models: Readonly<Record<string, Learned>>;
@@ -36,7 +36,7 @@ export interface CalibrationState {
     readonly model: string;
     readonly estimate: PromptEstimate;
   };
-  /** Of the last step whose bill came. */
+  /** Of the last billed step. */
   readonly last?: EstimateError;
 }
 
@@ -45,20 +45,20 @@ export function modelKey({ provider, modelId }: ModelName): string {
   return `${provider}:${modelId}`;
 }
 
-/** Before that much was guessed, the family's own factor has more say than what was learned. */
+/** Weight of the family's factor, as if so many tokens had been billed by it. */
 const PRIOR_TOKENS = 1000;
-/** Older bills fade once this much was guessed. */
+/** Older bills fade after this many estimated tokens. */
 const MEMORY_TOKENS = 30_000;
-/** One step teaches no more than this. */
+/** The most tokens that one step counts for. */
 const MOST_OF_A_STEP = 4000;
-/** Fewer tokens tell of the wrapping and not of the text. */
+/** With fewer tokens, the bill depends on the wrapping rather than the text. */
 const LEAST_TO_LEARN_FROM = 50;
-/** What lies outside is not text that was counted differently: something else was in the prompt. */
+/** Ratios outside of this range come from other content in the prompt, not from the tokenizer. */
 const BELIEVABLE = { least: 0.5, most: 2 };
 
 /**
- * What to multiply guessed tokens of text with, for a model whose family has `prior`. Never less
- * than half of it nor more than double.
+ * The factor for estimated tokens of text; `prior` is the factor of the model's family. From half of
+ * `prior` to double.
  */
 export function calibrationFactor(
   state: CalibrationState,
@@ -74,10 +74,10 @@ export function calibrationFactor(
 function learn(before: Learned | undefined, estimate: PromptEstimate, billed: number): Learned {
   const known = before ?? { guessed: 0, billed: 0 };
   const { guessedTokens: guessed = 0, factor = 1, tokens } = estimate;
-  const told = billed - (tokens - guessed * factor);
-  const ratio = told / guessed;
+  const text = billed - (tokens - guessed * factor);
+  const ratio = text / guessed;
   const { least, most } = BELIEVABLE;
-  // A whole prompt has what nobody showed us: tool definitions in the provider's own form, its instructions.
+  // A whole prompt has hidden parts: the provider's form of tool definitions, its own instructions.
   if (estimate.basis !== "anchored") return known;
   if (guessed < LEAST_TO_LEARN_FROM || ratio < least * factor || ratio > most * factor) {
     return known;
@@ -86,11 +86,10 @@ function learn(before: Learned | undefined, estimate: PromptEstimate, billed: nu
   const fading = Math.min(1, MEMORY_TOKENS / (known.guessed + guessed * weight));
   return {
     guessed: (known.guessed + guessed * weight) * fading,
-    billed: (known.billed + told * weight) * fading,
+    billed: (known.billed + text * weight) * fading,
   };
 }
 
-/** Folds what providers billed for prompts that had been estimated. */
 export const calibration: Projection<CalibrationState> = defineProjection<CalibrationState>({
   name: "calibration",
   version: 1,

@@ -1,21 +1,21 @@
-/** How compactions have gone: what keeps them from being tried again and again. */
+/** The results of compactions, so that a useless one is not tried again in each step. */
 
 import { z } from "zod";
 import type { EventBody } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** What was tried so that prompts have room, as far as the next attempt depends on it. */
+/** The attempts to make the prompt smaller, as far as the next attempt depends on them. */
 export interface CompactionsState {
-  /** How many were begun since the last step ended, and how many of its prompts were too long. */
+  /** Compactions since the last step ended, and prompts that were refused as too long. */
   readonly attempts: number;
   readonly overflows: number;
-  /** Tokens of the prompt after the last one, or when the last was rejected. */
+  /** Tokens of the prompt after the last compaction, or when the last one was rejected. */
   readonly settled?: number;
-  /** Whether that is a guess: no prompt was billed since. */
+  /** Whether `settled` is an estimate: no prompt was billed since. */
   readonly isGuess: boolean;
-  /** How many tokens a prompt has for one of our own count, as the last bill told before a compaction: until the next bill. */
+  /** Billed tokens for one token of our own count, from the last bill before a compaction. Holds until the next bill. */
   readonly scale?: number;
-  /** What the running one is for, or the last one was. */
+  /** Why the running or the last compaction began. */
   readonly trigger?: EventBody<"context.compaction-started">["data"]["trigger"];
   /** How the last one ended. */
   readonly outcome?: "compacted" | EventBody<"context.compaction-rejected">["data"]["why"];
@@ -29,12 +29,11 @@ function stepEnded(state: CompactionsState): CompactionsState {
     : { ...state, attempts: 0, overflows: 0 };
 }
 
-/** A bill says how large prompts are, and another agent's are others. */
-function unscaled({ scale: _, ...state }: CompactionsState): CompactionsState {
+/** A new bill replaces the scale; for another agent it does not hold. */
+function withoutScale({ scale: _, ...state }: CompactionsState): CompactionsState {
   return state;
 }
 
-/** Folds how compactions went. */
 export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
   name: "compactions",
   version: 3,
@@ -57,13 +56,13 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
     "step.finished": (state, { data: { usage } }) => {
       const before = stepEnded(state);
       if (usage.basis !== "measured" || usage.inputTokens === 0) return before;
-      const ended = before.scale === undefined ? before : unscaled(before);
+      const ended = before.scale === undefined ? before : withoutScale(before);
       if (!ended.isGuess) return ended;
-      // The first bill says better than our guess how large the prompt has become.
+      // The first bill replaces the estimate.
       const settled = Math.max(ended.settled ?? 0, usage.inputTokens);
       return { ...ended, settled, isGuess: false };
     },
-    // What was tried before was not for this refusal.
+    // Earlier attempts do not concern this refusal.
     "context.overflowed": ({ trigger: _, outcome: __, ...state }) => ({
       ...state,
       overflows: state.overflows + 1,
@@ -73,7 +72,7 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
       return { ...rest, attempts: state.attempts + 1, trigger };
     },
     "context.compacted": (state, { data: { afterTokens, scale } }) => ({
-      ...unscaled(state),
+      ...withoutScale(state),
       ...(scale === undefined ? {} : { scale }),
       settled: afterTokens,
       isGuess: true,
@@ -84,9 +83,9 @@ export const compactions: Projection<CompactionsState> = defineProjection<Compac
       ...(beforeTokens === undefined ? {} : { settled: beforeTokens }),
       outcome: why,
     }),
-    "session.configured": (state) => (state.scale === undefined ? state : unscaled(state)),
+    "session.configured": (state) => (state.scale === undefined ? state : withoutScale(state)),
     "session.forked": (state, { data: { agent } }) =>
-      agent === undefined || state.scale === undefined ? state : unscaled(state),
+      agent === undefined || state.scale === undefined ? state : withoutScale(state),
     "context.restored": (state) => {
       const { settled: _, ...rest } = state;
       return { ...rest, isGuess: false };

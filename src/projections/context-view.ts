@@ -1,4 +1,4 @@
-/** Which part of the history the model is shown in full, and what stands for the rest. */
+/** The changes to the prompt that hold: compactions, prunings, cuts of results, omitted media. */
 
 import { z } from "zod";
 import {
@@ -11,7 +11,7 @@ import {
 import { defineProjection, type Projection } from "./projection.ts";
 import { bindingOf, isAllBound } from "./provider-bound.ts";
 
-/** A stretch of the log (positions, both included) and the summary that stands for it. */
+/** A range of positions (both included) and the summary that replaces it. */
 export interface Compaction {
   /** The position of its `context.compacted`. */
   readonly position: number;
@@ -20,21 +20,21 @@ export interface Compaction {
   readonly summary: string;
 }
 
-/** Tool results that have given way to placeholders. */
+/** Tool results that placeholders replace. */
 interface Pruning {
   /** The position of its `context.pruned`. */
   readonly position: number;
   readonly calls: readonly { readonly step: number; readonly callId: string }[];
 }
 
-/** Results that are shown by their beginning and their end. */
+/** Results that are shown by their beginning and their end only. */
 interface ResultCut {
   /** The position of its `context.cut`. */
   readonly position: number;
   readonly calls: readonly CutCall[];
-  /** The tool that reads what is left out. */
+  /** The tool that reads the rest. */
   readonly reader?: string;
-  /** It was undone: the results are shown whole, and are not cut again. */
+  /** The cut was undone: its results are shown whole and are not cut again. */
   readonly undone?: true;
 }
 
@@ -45,25 +45,23 @@ interface MediaOmission {
   readonly omitted: OmittedMedia;
 }
 
-/**
- * What has been done to the prompt: compactions, prunings, cuts and omissions that are not undone.
- */
+/** The changes to the prompt that were not undone. */
 export interface ContextView {
   readonly compactions: readonly Compaction[];
   readonly prunings: readonly Pruning[];
   readonly cuts: readonly ResultCut[];
-  /** Each goes further than those before it: the last one holds. */
+  /** Each includes the earlier ones: the last one holds. */
   readonly omissions: readonly MediaOmission[];
-  /** The position of the last compaction, undoing or thinning, after which earlier figures say nothing; 0 before. */
+  /** The position of the last change after which earlier token figures do not hold; 0 if there is none. */
   readonly changed: number;
-  /** Who is shown it, as `bindingOf` says; absent before it is known. */
+  /** The binding (`bindingOf`) of the agent's model; absent before it is known. */
   readonly binding?: string;
-  /** Those who have said something, each once. */
+  /** Bindings of all models that ran a step. */
   readonly bindings: readonly string[];
 }
 
-/** The view of somebody else, whose prompt has other messages where the one before has left bound parts. */
-function shownTo(
+/** The view for another agent. Its prompt differs if steps have parts that are bound to one of the models. */
+function forAgent(
   view: ContextView,
   position: number,
   agent: AgentDescription | undefined,
@@ -76,7 +74,6 @@ function shownTo(
 
 const positionSchema = z.int().positive();
 
-/** Folds what has been done to the prompt, and undone. */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
   version: 5,
@@ -110,9 +107,9 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
   }),
   initial: { compactions: [], prunings: [], cuts: [], omissions: [], changed: 0, bindings: [] },
   on: {
-    "session.created": (view, { position, data }) => shownTo(view, position, data.agent),
-    "session.configured": (view, { position, data }) => shownTo(view, position, data.agent),
-    "session.forked": (view, { position, data }) => shownTo(view, position, data.agent),
+    "session.created": (view, { position, data }) => forAgent(view, position, data.agent),
+    "session.configured": (view, { position, data }) => forAgent(view, position, data.agent),
+    "session.forked": (view, { position, data }) => forAgent(view, position, data.agent),
     "step.started": (view, { data: { model } }) => {
       const binding = bindingOf(model);
       if (view.bindings.includes(binding)) return view;
@@ -135,7 +132,7 @@ export const contextView: Projection<ContextView> = defineProjection<ContextView
       ...view,
       omissions: [...view.omissions, { position, omitted: { before, there } }],
     }),
-    // What was billed last had the reasoning in it.
+    // The last bill includes the removed reasoning.
     "session.thinned": (view, { position, data }) =>
       data.shown === true ? { ...view, changed: position } : view,
     "context.restored": (view, { position, data }) => ({

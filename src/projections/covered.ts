@@ -1,23 +1,23 @@
 /**
- * Which runs of the history give way to which compaction. Where two cover the same, the newer wins.
- * Costs what is shown and a search for each stretch: what is covered is never looked at.
+ * Finds which compaction covers which items of the history. Where two overlap, the newer wins. Uses
+ * binary search: covered items are never visited.
  */
 
 import type { Compaction } from "./context-view.ts";
 import type { HistoryItem } from "./history-item.ts";
 
-/** A stretch of the log (positions, both included) that one compaction stands for. */
+/** A range of positions (both included) that one compaction covers. */
 interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly by: Compaction;
 }
 
-/** Items in a row, by their indexes: from `start` up to and without `end`. */
+/** Consecutive items by index: `start` included, `end` not. */
 export interface ItemRun {
   readonly start: number;
   readonly end: number;
-  /** What stands for them; absent where they are shown. */
+  /** The compaction that covers them; absent if they are shown. */
   readonly by?: Compaction;
 }
 
@@ -25,7 +25,7 @@ type Compactions = readonly Compaction[];
 
 const known = new WeakMap<Compactions, readonly Stretch[]>();
 
-/** In the order of the log, none of them in another. Made once for each view, as a view never changes. */
+/** In the order of the log, without overlap. Computed once for each view. */
 function stretchesOf(compactions: Compactions): readonly Stretch[] {
   const found = known.get(compactions);
   if (found !== undefined) return found;
@@ -44,7 +44,7 @@ function stretchesOf(compactions: Compactions): readonly Stretch[] {
   return made;
 }
 
-/** The compaction that stands for what is at a position. */
+/** The compaction that covers a position. */
 export function coveredBy(compactions: Compactions, position: number): Compaction | undefined {
   const stretches = stretchesOf(compactions);
   let [low, high] = [0, stretches.length];
@@ -57,7 +57,7 @@ export function coveredBy(compactions: Compactions, position: number): Compactio
   return found !== undefined && found.from <= position ? found.by : undefined;
 }
 
-/** All items, in runs that are shown or covered. */
+/** All items, as runs that are shown or covered. */
 export function itemRuns(
   items: readonly HistoryItem[],
   compactions: Compactions,
@@ -70,7 +70,7 @@ export function itemRuns(
     if (start === end) continue;
     if (start > index) runs.push({ start: index, end: start });
     const last = runs.at(-1);
-    // What parted it covers nothing.
+    // The range between them has no items.
     if (last?.by === by) runs[runs.length - 1] = { ...last, end };
     else runs.push({ start, end, by });
     index = end;
@@ -79,7 +79,7 @@ export function itemRuns(
   return runs;
 }
 
-/** The index of the first item at a position or behind it. */
+/** The index of the first item at or after a position. */
 export function firstFrom(items: readonly HistoryItem[], position: number, first = 0): number {
   let [low, high] = [first, items.length];
   while (low < high) {

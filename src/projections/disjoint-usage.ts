@@ -1,7 +1,7 @@
 /**
- * What a provider says that a call has cost, as parts that do not overlap and add up. The AI SDK's
- * providers normalise most ways of counting; this settles what they leave open. Called when a
- * step's figures are recorded; must never lose a token that some figure tells of.
+ * Converts the usage that a provider reports into disjoint parts that add up. The AI SDK's providers
+ * normalise most ways of counting; this handles the rest. Called when a step's usage is recorded. It
+ * must never lose a token that any figure includes.
  */
 
 import type { LanguageModelUsage } from "ai";
@@ -12,28 +12,28 @@ type Count = number | undefined;
 interface Side {
   readonly total: number;
   readonly parts: readonly Count[];
-  /** Whether the figures agreed with each other, so that nothing was guessed. */
+  /** Whether the figures agree with each other. */
   readonly sound: boolean;
 }
 
 const nothing: Side = { total: 0, parts: [], sound: false };
 
 /**
- * Tokens of one call: uncached + cache read + cache write = input, text + reasoning = output. A part
- * that nobody told is absent, unless it is what the others leave over. `basis` is `estimated` where
- * the provider's figures contradict each other or one side is missing.
- * @returns undefined when the provider told no figure at all.
+ * Tokens of one call: uncached + cache read + cache write = input, text + reasoning = output. A missing
+ * part is absent, unless it follows from the others. `basis` is `estimated` if the figures contradict
+ * each other or one side is missing.
+ * @returns undefined if the provider reported no figure at all.
  */
 export function disjointUsage(usage: LanguageModelUsage): TokenUsage | undefined {
-  const { inputTokenDetails: given, outputTokenDetails: said } = usage;
+  const { inputTokenDetails: given, outputTokenDetails: details } = usage;
   const cached = [given.cacheReadTokens, given.cacheWriteTokens].map(counted);
   const uncached = counted(given.noCacheTokens);
   const input = inputSide(counted(usage.inputTokens), uncached, cached);
   const output = outputSide(
     counted(usage.outputTokens),
-    counted(said.textTokens),
-    counted(said.reasoningTokens),
-    input === undefined ? undefined : sumToldBy(usage.raw, input.total),
+    counted(details.textTokens),
+    counted(details.reasoningTokens),
+    input === undefined ? undefined : outputByTotal(usage.raw, input.total),
   );
   if (input === undefined && output === undefined) return undefined;
   const [uncachedInputTokens, cacheReadTokens, cacheWriteTokens] = (input ?? nothing).parts;
@@ -54,7 +54,7 @@ export function disjointUsage(usage: LanguageModelUsage): TokenUsage | undefined
 }
 
 function counted(tokens: Count): Count {
-  // What is no number at all is in nobody's types, and is no figure either.
+  // At run time a figure may be NaN or no number at all.
   const isCount = Number.isFinite(tokens) && Number(tokens) <= Number.MAX_SAFE_INTEGER;
   return tokens === undefined || !isCount ? undefined : Math.max(0, tokens);
 }
@@ -63,31 +63,31 @@ function sum(counts: readonly Count[]): number {
   return counts.reduce<number>((total, count) => total + (count ?? 0), 0);
 }
 
-function isTold(count: Count): count is number {
+function isKnown(count: Count): count is number {
   return count !== undefined;
 }
 
 function inputSide(total: Count, uncached: Count, cached: readonly Count[]): Side | undefined {
   const fromCache = sum(cached);
   if (total === undefined) {
-    if (uncached === undefined && !cached.some(isTold)) return undefined;
+    if (uncached === undefined && !cached.some(isKnown)) return undefined;
     const all = sum([uncached, ...cached]);
-    return { total: all, parts: [uncached ?? 0, ...zeroes(cached)], sound: isTold(uncached) };
+    return { total: all, parts: [uncached ?? 0, ...zeroes(cached)], sound: isKnown(uncached) };
   }
-  if (uncached === undefined && !cached.some(isTold)) return { total, parts: [], sound: true };
+  if (uncached === undefined && !cached.some(isKnown)) return { total, parts: [], sound: true };
   const rest = total - fromCache;
   if (uncached === undefined || uncached === rest) {
-    // With more from the cache than in all, the total counts only what was not cached.
+    // If the cache has more than the total, the total counts only uncached tokens.
     return rest >= 0
       ? { total, parts: [rest, ...zeroes(cached)], sound: true }
       : { total: total + fromCache, parts: [total, ...zeroes(cached)], sound: false };
   }
-  // They overlap or leave a gap: the larger reading is kept, and said to be a guess.
+  // The parts overlap or leave a gap: the larger sum is kept as an estimate.
   const all = Math.max(total, uncached + fromCache);
   return { total: all, parts: [all - fromCache, ...zeroes(cached)], sound: false };
 }
 
-/** With the whole accounted for, what was not told is nothing. */
+/** If the total is known, missing parts are 0. */
 function zeroes(counts: readonly Count[]): readonly number[] {
   return counts.map((count) => count ?? 0);
 }
@@ -96,26 +96,27 @@ function outputSide(
   total: Count,
   text: Count,
   reasoning: Count,
-  toldInAll: Count,
+  outputTotal: Count,
 ): Side | undefined {
   if (total === undefined) {
     if (text === undefined && reasoning === undefined) return undefined;
     const all = sum([text, reasoning]);
-    return { total: all, parts: [text ?? 0, reasoning ?? 0], sound: isTold(text) };
+    return { total: all, parts: [text ?? 0, reasoning ?? 0], sound: isKnown(text) };
   }
   if (text === undefined && reasoning === undefined) return { total, parts: [], sound: true };
-  const thought = reasoning ?? Math.max(0, total - (text ?? 0));
-  if (isTold(toldInAll) && thought > 0 && toldInAll === total + thought) {
+  const reasoningTokens = reasoning ?? Math.max(0, total - (text ?? 0));
+  if (isKnown(outputTotal) && reasoningTokens > 0 && outputTotal === total + reasoningTokens) {
     // xAI's completion tokens leave out the reasoning; its own total counts it.
-    return { total: toldInAll, parts: [total, thought], sound: true };
+    return { total: outputTotal, parts: [total, reasoningTokens], sound: true };
   }
-  if (thought > total) return { total: total + thought, parts: [total, thought], sound: false };
-  const sound = text === undefined || text + thought === total;
-  return { total, parts: [total - thought, thought], sound };
+  if (reasoningTokens > total)
+    return { total: total + reasoningTokens, parts: [total, reasoningTokens], sound: false };
+  const sound = text === undefined || text + reasoningTokens === total;
+  return { total, parts: [total - reasoningTokens, reasoningTokens], sound };
 }
 
-/** The output that the provider's own total leaves, in the words that OpenAI and its likes use. */
-function sumToldBy(raw: LanguageModelUsage["raw"], inputTokens: number): Count {
+/** Output tokens by the `total_tokens` of OpenAI and compatible providers. */
+function outputByTotal(raw: LanguageModelUsage["raw"], inputTokens: number): Count {
   const all = raw?.["total_tokens"];
   return typeof all === "number" && all >= inputTokens ? all - inputTokens : undefined;
 }

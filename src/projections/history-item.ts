@@ -1,4 +1,4 @@
-/** What a history is made of. Plain JSON, so that it can be shown, stored as a snapshot and compared. */
+/** The types of the history. Plain JSON, so that it can be shown, stored and compared. */
 
 import { z } from "zod";
 import {
@@ -20,7 +20,7 @@ import {
   type ChunkedRecord,
 } from "../events/index.ts";
 
-/** What a user said, where it was delivered. */
+/** A delivered user message. */
 export interface UserItem {
   readonly kind: "user";
   readonly id: string;
@@ -31,7 +31,7 @@ export interface UserItem {
   readonly turn: number;
 }
 
-/** One attempt at a step: what the model said, and what became of its calls. */
+/** One attempt at a step: the model's output and the outcomes of its calls. */
 export interface StepItem {
   readonly kind: "step";
   readonly turn: number;
@@ -46,7 +46,7 @@ export interface StepItem {
   readonly error?: StoredError;
 }
 
-/** The end of a turn, and why. */
+/** The end of a turn. */
 export interface TurnEndItem {
   readonly kind: "turn-end";
   readonly turn: number;
@@ -56,7 +56,7 @@ export interface TurnEndItem {
   readonly at: number;
 }
 
-/** Something that the model is told by us, in the place of a user. */
+/** A message of turnlog to the model, in the user's role. */
 interface NoteItem {
   readonly kind: "note";
   readonly text: string;
@@ -65,21 +65,20 @@ interface NoteItem {
   readonly at: number;
 }
 
-/** One thing that happened, in the order of the log. */
 export type HistoryItem = UserItem | StepItem | NoteItem | TurnEndItem;
 
-/** Text or reasoning; `open` while its end has not come. */
+/** Text or reasoning; `open` until its end. */
 export interface BlockPart {
   readonly kind: "text" | "reasoning";
   readonly id: string;
   readonly text: string;
   readonly open: boolean;
   readonly providerMetadata?: ProviderMetadata;
-  /** Reasoning that was taken out of the log: the model is not shown it any more. */
+  /** The reasoning was trimmed: the model is no longer shown it. */
   readonly dropped?: true;
 }
 
-/** How a call of our own tools stands. The words are those of the `tool.*` events. */
+/** The state of a call to our own tools, named as the `tool.*` events. */
 export type CallOutcome =
   | { readonly status: "waiting" }
   | { readonly status: "awaiting-approval"; readonly reason?: string }
@@ -96,13 +95,13 @@ export type CallOutcome =
   | { readonly status: "skipped"; readonly reason: string }
   | { readonly status: "unknown"; readonly reason: string };
 
-/** What a person answered about a call. */
+/** A person's answer about a call. */
 export interface ApprovalDecision {
   readonly approved: boolean;
   readonly reason?: string;
-  /** The answer holds for every later call of the tool, too. */
+  /** The answer also applies to all later calls of the tool. */
   readonly always?: boolean;
-  /** Who answered, where that was said. */
+  /** Who answered. */
   readonly by?: string;
   /** The position of the answer. */
   readonly position: number;
@@ -110,24 +109,24 @@ export interface ApprovalDecision {
   readonly answeredAt: number;
 }
 
-/** One question whether a call may run. It stays with the call, whatever comes of it. */
+/** A question whether a call may run. It stays with the call. */
 export interface CallApproval {
-  /** How often the call has been asked about, counted from 1. */
+  /** The number of this question about the call, from 1. */
   readonly attempt: number;
-  /** Why it is asked, where that was said. */
+  /** Why approval is asked. */
   readonly reason?: string;
-  /** The call had been started before: the question is whether it runs again. */
+  /** The call was started before: the question is whether it runs again. */
   readonly again?: true;
   /** The position of the question. */
   readonly position: number;
   /** Epoch milliseconds. */
   readonly askedAt: number;
   readonly answer?: ApprovalDecision;
-  /** The position from which on nobody could answer any more: the call ended, or was asked about anew. */
+  /** The position after which no answer is possible: the call ended, or a new question was asked. */
   readonly lapsed?: number;
 }
 
-/** A call of a tool of the agent, and what became of it. */
+/** A call to a tool of the agent. */
 export interface CallPart {
   readonly kind: "call";
   readonly callId: string;
@@ -138,11 +137,11 @@ export interface CallPart {
   readonly title?: string;
   readonly providerMetadata?: ProviderMetadata;
   readonly outcome: CallOutcome;
-  /** Each time that approval was asked for, oldest first. Absent where it never was. */
+  /** All questions about the call, oldest first. Absent if there was none. */
   readonly approvals?: readonly CallApproval[];
 }
 
-/** A call that the provider ran itself, and the result that came in the stream. */
+/** A call that the provider ran itself. */
 export interface ProviderCallPart {
   readonly kind: "provider-call";
   readonly callId: string;
@@ -152,7 +151,7 @@ export interface ProviderCallPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-/** The result of a tool that ran at the provider's. */
+/** The result of a tool that the provider ran. */
 interface ProviderResultPart {
   readonly kind: "provider-result";
   readonly callId: string;
@@ -164,7 +163,7 @@ interface ProviderResultPart {
 
 interface AnyFilePart {
   readonly mediaType: string;
-  /** Of a reference to a blob. */
+  /** Measures of the blob that `data` refers to. */
   readonly blob?: BlobMeasures;
   readonly providerMetadata?: ProviderMetadata;
   readonly dropped?: true;
@@ -184,7 +183,7 @@ interface CustomPart {
   readonly providerMetadata?: ProviderMetadata;
 }
 
-/** A source that the model names. */
+/** A source that the model cites. */
 interface SourcePart {
   readonly kind: "source";
   readonly source: JsonObject;
@@ -196,7 +195,7 @@ interface ErrorPart {
   readonly error: StoredError;
 }
 
-/** One part of what a model said in a step. */
+/** One part of a step. */
 export type HistoryPart =
   | BlockPart
   | CallPart
@@ -207,20 +206,20 @@ export type HistoryPart =
   | SourcePart
   | ErrorPart;
 
-/** Everything that was said and done, nothing left out. */
+/** Everything that users, the model and tools said and did. */
 export interface HistoryState {
-  /** Everything that is over, oldest first. */
+  /** Finished items, oldest first. */
   readonly items: readonly HistoryItem[];
-  /** The step that is running or whose calls are. */
+  /** The step that runs, or whose calls run. */
   readonly open?: StepItem;
-  /** What the next step is told besides. */
+  /** A note for the next step. */
   readonly note?: NoteItem;
-  /** Content of messages that were accepted and not yet delivered, by id. */
+  /** Accepted messages that were not delivered yet, by id. */
   readonly waiting: ChunkedRecord<WaitingMessage>;
   readonly turn: number;
 }
 
-/** A message that was accepted and is not delivered yet. */
+/** An accepted message that was not delivered yet. */
 export interface WaitingMessage {
   readonly content: StoredUserContent;
   readonly delivery: Delivery;
@@ -233,7 +232,7 @@ const kinds: ReadonlySet<unknown> = new Set<HistoryItem["kind"]>([
   "turn-end",
 ]);
 
-// A snapshot is our own, checksummed and versioned: its outline is parsed, its leaves are JSON.
+// A stored snapshot is our own and has a checksum: only its outline is checked.
 function hasKind(value: unknown): boolean {
   return typeof value === "object" && value !== null && "kind" in value && kinds.has(value.kind);
 }
@@ -248,7 +247,7 @@ export const historySchema: z.ZodType<HistoryState> = z.object({
   turn: z.int().nonnegative(),
 });
 
-/** What waits under an id; undefined for what was delivered, withdrawn or never accepted. */
+/** The waiting message with an id; undefined if it was delivered, withdrawn or never accepted. */
 export function waitingMessage(
   { waiting }: Pick<HistoryState, "waiting">,
   id: string,

@@ -1,4 +1,7 @@
-/** Writes what becomes of a tool call into the step that made it: its outcome, and the answers of people. */
+/**
+ * Folds of the parts of a step: text and reasoning blocks grow, calls get outcomes and answers. Called by
+ * the history only.
+ */
 
 import {
   type SessionEvent,
@@ -22,10 +25,10 @@ interface CallKey {
   readonly callId: string;
 }
 
-/** The end of a call, or the next thing that it does. */
+/** An event that changes the outcome of a call. */
 type Ending = Pick<SessionEvent, "position"> & { readonly data: CallKey };
 
-/** A call that goes on or ends. A question about it that is still open can no longer be answered. */
+/** Sets the outcome of a call. An open question about it lapses. */
 export function withOutcome(
   state: HistoryState,
   { position, data }: Ending,
@@ -36,10 +39,10 @@ export function withOutcome(
   );
 }
 
-/** A call that a person is asked about. */
+/** Adds a question about a call. */
 export function withQuestion(
   state: HistoryState,
-  { position, time: at, data }: SessionEvent<"tool.approval-requested">,
+  { position, time, data }: SessionEvent<"tool.approval-requested">,
 ): HistoryState {
   const reason = data.reason === undefined ? {} : { reason: data.reason };
   return withStep(state, data.step, (step) =>
@@ -51,7 +54,7 @@ export function withQuestion(
         ...reason,
         ...(call.outcome.status === "running" ? { again: true } : {}),
         position,
-        askedAt: at,
+        askedAt: time,
       };
       return {
         ...before,
@@ -63,12 +66,12 @@ export function withQuestion(
 }
 
 /**
- * The answer about a call. One that holds for every later call of the tool answers the questions that
- * are open about others of the step, too; but not whether one that had been started runs again.
+ * Adds the answer about a call. A standing answer also answers the open questions about other calls of
+ * the tool in the step, except whether a call that was started runs again.
  */
 export function withAnswer(
   state: HistoryState,
-  { position, time: at, data }: SessionEvent<"tool.approval-answered">,
+  { position, time, data }: SessionEvent<"tool.approval-answered">,
 ): HistoryState {
   const { approved, reason, always, by } = data;
   const told = reason === undefined ? {} : { reason };
@@ -78,7 +81,7 @@ export function withAnswer(
     ...(always === undefined ? {} : { always }),
     ...(by === undefined ? {} : { by }),
     position,
-    answeredAt: at,
+    answeredAt: time,
   };
   return withStep(state, data.step, (step) => {
     const asked = step.parts.find(
@@ -101,7 +104,7 @@ function lapsed(call: CallPart, position: number): CallPart {
   return withOpenQuestion(call, (question) => ({ ...question, lapsed: position }));
 }
 
-/** Changes the question about a call that nobody has answered, where there is one. */
+/** Changes the open question about a call, if there is one. */
 function withOpenQuestion(
   call: CallPart,
   change: (question: CallApproval) => CallApproval,
@@ -116,14 +119,13 @@ function isOpen({ answer, lapsed: end }: CallApproval): boolean {
   return answer === undefined && end === undefined;
 }
 
-/** Every part is looked at, at every event: nothing is made for those that stay. */
 function withCall(
   step: StepItem,
   { callId }: CallKey,
   change: (call: CallPart) => CallPart,
 ): StepItem {
   const parts = [...step.parts];
-  // Backwards and by index: an iterator costs more than the look.
+  // By index, since this runs at every event: an iterator is slower.
   for (let index = parts.length - 1; index >= 0; index--) {
     const part = parts[index];
     if (part?.kind === "call" && part.callId === callId) parts[index] = change(part);
@@ -142,7 +144,7 @@ function withCalls(
   return { ...step, parts };
 }
 
-/** Calls end while their step is open; a step that is over is looked up from the end. */
+/** Changes a step: the open one, or a finished one. */
 function withStep(
   state: HistoryState,
   number: number,
@@ -158,9 +160,9 @@ function withStep(
 interface BlockData {
   readonly id: string;
   readonly providerMetadata?: ProviderMetadata;
-  /** What it said was taken out of the log. */
+  /** The reasoning was trimmed. */
   readonly dropped?: true;
-  /** What it said is gone. */
+  /** The content was redacted. */
   readonly redacted?: boolean;
 }
 
@@ -173,7 +175,7 @@ export function withBlockStart(step: StepItem, kind: BlockKind, data: BlockData)
   };
 }
 
-/** A delta of a block that never started begins it: some providers leave the start out. */
+/** A delta without a start begins its block: some providers leave the start out. */
 export function withBlockDelta(
   step: StepItem,
   kind: BlockKind,
@@ -195,12 +197,12 @@ export function withBlockEnd(step: StepItem, kind: BlockKind, data: BlockData): 
   }));
 }
 
-/** However many of its events were redacted, a block says so once. */
+/** A block has one placeholder, however many of its events were redacted. */
 function withText(block: BlockPart, { redacted }: BlockData, text: string): string {
   return redacted === true && block.text === "" ? REDACTED : block.text + text;
 }
 
-/** The newest metadata of a block replaces what came before, as in the AI SDK. */
+/** The newest metadata replaces earlier metadata, as in the AI SDK. */
 function metadata({ providerMetadata, dropped }: BlockData): Omit<BlockData, "id"> {
   return {
     ...(providerMetadata === undefined
@@ -227,7 +229,7 @@ function change(
 
 const positions = new WeakMap<CallOutcome, number>();
 
-/** The outcome that a result makes; knows from then on where it stands. */
+/** The outcome of a call that succeeded. Its position is kept for {@link resultPosition}. */
 export function succeeded({
   position,
   data,
@@ -241,7 +243,7 @@ export function succeeded({
   return outcome;
 }
 
-/** The position of the event that an outcome was made of; undefined where it was made of something else. */
+/** The position of the `tool.succeeded` of an outcome; undefined if the outcome has another source. */
 export function resultPosition(outcome: CallOutcome): number | undefined {
   return positions.get(outcome);
 }

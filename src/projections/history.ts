@@ -1,6 +1,6 @@
 /**
- * The history: everything that was said and done, nothing left out. The chat screen shows it and
- * the prompt is made from it. Deltas grow the open step; what is over never changes again.
+ * The history: everything that users, the model and tools said and did. The chat shows it, and the
+ * prompt is made from it. Deltas extend the open step; finished items hardly ever change.
  */
 
 import {
@@ -30,19 +30,19 @@ import {
 } from "./history-item.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** Told when a turn's time is up and one more step is granted. */
+/** The note for the last step of a turn whose time is up. */
 const LAST_STEP_NOTE =
   "[The time for this turn is up. Conclude now, in this reply: tools are not run any more.]";
 
 const initial: HistoryState = { items: [], waiting: [], turn: 0 };
 
-/** Moves the open step to what is over. */
+/** Moves the open step to the finished items. */
 function settled(state: HistoryState): HistoryState {
   const { open, ...rest } = state;
   return open === undefined ? state : { ...rest, items: [...state.items, open] };
 }
 
-/** Moves what the model is told by us to its place before the step that is told it. */
+/** Moves the note to the items, before the step that gets it. */
 function withNote(state: HistoryState): HistoryState {
   const { note, ...rest } = state;
   return note === undefined ? state : { ...rest, items: [...state.items, note] };
@@ -67,7 +67,7 @@ function delivered(state: HistoryState, event: SessionEvent<"message.delivered">
   return { ...base, items: [...base.items, ...items], waiting: withoutEntries(base.waiting, ids) };
 }
 
-/** A provider's metadata, only where there is some: absent and undefined are not the same in JSON. */
+/** The metadata, if there is any: absent and undefined differ in JSON. */
 function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
   readonly providerMetadata?: HistoryMetadata;
 } {
@@ -78,7 +78,6 @@ function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
 }
 type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["providerMetadata"]>;
 
-/** Folds everything that was said and done. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
   version: 5,
@@ -105,9 +104,9 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     "message.delivered": delivered,
 
     "turn.started": (state, { data }) => ({ ...state, turn: data.turn }),
-    "turn.limit-reached": (state, { position, time: at, data: { turn, lastStep } }) =>
+    "turn.limit-reached": (state, { position, time, data: { turn, lastStep } }) =>
       lastStep
-        ? { ...state, note: { kind: "note", text: LAST_STEP_NOTE, turn, position, at } }
+        ? { ...state, note: { kind: "note", text: LAST_STEP_NOTE, turn, position, at: time } }
         : state,
     "turn.ended": (state, event) => {
       const { note: _, ...base } = settled(state);
@@ -122,7 +121,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
 
     "step.started": (state, event) => {
       const { turn, step, attempt, model } = event.data;
-      // An attempt that had said nothing leaves no trace in the history; the log has it.
+      // A failed attempt without output is left out.
       const base = withNote(state.open?.parts.length === 0 ? state : settled(state));
       return {
         ...base,
@@ -180,7 +179,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
       };
       if (data.providerExecuted === true)
         return withPart(state, { kind: "provider-call", ...call });
-      // The second call with the same id in one step could not be told from the first.
+      // A second call with the same id in one step could not be distinguished.
       const known = state.open?.parts.some(
         (part) => part.kind === "call" && part.callId === data.toolCallId,
       );

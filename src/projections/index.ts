@@ -1,6 +1,6 @@
-/** Pure folds over the events of a session. */
+/** What a session's events mean: history, prompt, usage, queue, tool calls. Pure folds; no I/O, no clock. */
 
-export { type ApprovalsState, answerForGood, approvals } from "./approvals.ts";
+export { type ApprovalsState, standingAnswer, approvals } from "./approvals.ts";
 export { type BlobsState, type KnownBlob, blobs } from "./blobs.ts";
 export {
   type BranchPoint,

@@ -1,28 +1,30 @@
-/** What providers have said themselves of how much their models take: in errors, and by what they took. */
+/**
+ * What providers reveal about the limits of their models: in errors, and by the prompts that they
+ * accepted. Each pattern is one provider's wording of "too long", with an example.
+ */
 
 import { z } from "zod";
 import { byIdSchema, type StoredError } from "../events/index.ts";
 import { modelKey } from "./calibration.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** What sessions have shown of the limits of models. */
+/** Limits that were learned from a session. */
 export interface LearnedLimits {
   /** Context windows in tokens, by `modelKey`. */
   readonly windows: Readonly<Record<string, number>>;
-  /** The largest prompt that was billed, by `modelKey`: the window is at least that. */
+  /** The largest billed prompt, by `modelKey`: the window is at least that. */
   readonly largest: Readonly<Record<string, number>>;
-  /** The model of the step that runs. */
+  /** The model of the running step. */
   readonly model?: string;
 }
 
-function refused(state: LearnedLimits, error: StoredError | undefined): LearnedLimits {
+function withWindow(state: LearnedLimits, error: StoredError | undefined): LearnedLimits {
   if (state.model === undefined || error === undefined) return state;
   const contextWindow = overflowOf(error)?.contextWindow;
   if (contextWindow === undefined || contextWindow === 0) return state;
   return { ...state, windows: { ...state.windows, [state.model]: contextWindow } };
 }
 
-/** Folds what errors and bills tell of the limits of models. */
 export const learnedLimits: Projection<LearnedLimits> = defineProjection<LearnedLimits>({
   name: "learned-limits",
   version: 1,
@@ -34,9 +36,9 @@ export const learnedLimits: Projection<LearnedLimits> = defineProjection<Learned
   initial: { windows: {}, largest: {} },
   on: {
     "step.started": (state, { data }) => ({ ...state, model: modelKey(data.model) }),
-    "step.retrying": (state, { data }) => refused(state, data.error),
-    "step.failed": (state, { data }) => refused(state, data.error),
-    "context.overflowed": (state, { data }) => refused(state, data.error),
+    "step.retrying": (state, { data }) => withWindow(state, data.error),
+    "step.failed": (state, { data }) => withWindow(state, data.error),
+    "context.overflowed": (state, { data }) => withWindow(state, data.error),
     "step.finished": (state, { data: { usage } }) => {
       const { model, largest } = state;
       if (model === undefined || usage.basis !== "measured") return state;
@@ -46,11 +48,11 @@ export const learnedLimits: Projection<LearnedLimits> = defineProjection<Learned
   },
 });
 
-/** What an error tells that says a prompt is too long. */
+/** The figures in an error about a prompt that was too long. */
 export interface Overflow {
-  /** Tokens that the model takes in all, where the error tells. */
+  /** The context window of the model. */
   readonly contextWindow?: number;
-  /** Tokens of the prompt, as the provider counted them. */
+  /** Tokens of the prompt, counted by the provider. */
   readonly promptTokens?: number;
 }
 
@@ -81,19 +83,19 @@ const patterns: readonly RegExp[] = [
   /exceeds the available context size/i,
   // Moonshot: "Your request exceeded model token limit: 131072 (requested: 140000)"
   /exceeded model token limit(?:: (?<window>\d+) \(requested: (?<prompt>\d+)\))?/i,
-  // vLLM, Ollama and other servers that speak OpenAI's protocol, in words of their own.
+  // vLLM, Ollama and other servers with OpenAI's protocol.
   /input (?:token count|length).{0,80}?exceed/i,
   /exceeds? (?:the |its )?(?:maximum |available )?context(?: size| window| length)?/i,
   /too many input tokens/i,
-  // The `code` of OpenAI and its likes.
+  // The `code` of OpenAI and compatible providers.
   /context_length_exceeded|model_context_window_exceeded/,
 ];
 
-/** What an error tells of a prompt that was too long; undefined for every other error. */
+/** The figures of an error about a prompt that was too long; undefined for other errors. */
 export function overflowOf(error: StoredError): Overflow | undefined {
-  const said = texts(error);
+  const found = texts(error);
   for (const pattern of patterns) {
-    for (const text of said) {
+    for (const text of found) {
       const groups = pattern.exec(text)?.groups ?? (pattern.test(text) ? {} : undefined);
       if (groups === undefined) continue;
       const { window, prompt } = groups;
@@ -106,7 +108,7 @@ export function overflowOf(error: StoredError): Overflow | undefined {
   return undefined;
 }
 
-/** `size` of the request, not of its text. */
+/** Errors about the bytes of a request, not its tokens. */
 const tooLarge: readonly RegExp[] = [
   // Anthropic: "Request exceeds the maximum size", of type request_too_large
   /request_too_large|request exceeds the maximum size/i,
@@ -116,17 +118,16 @@ const tooLarge: readonly RegExp[] = [
   /request payload size exceeds/i,
 ];
 
-/** Whether an error says that a request has too many bytes. */
 export function isTooLarge(error: StoredError): boolean {
   if (overflowOf(error) !== undefined) return false;
-  const said = texts(error);
+  const found = texts(error);
   return (
     error["statusCode"] === 413 ||
-    tooLarge.some((pattern) => said.some((text) => pattern.test(text)))
+    tooLarge.some((pattern) => found.some((text) => pattern.test(text)))
   );
 }
 
-/** The provider's words may be in the message, the body of its answer, or an error beneath. */
+/** All texts of an error: the provider's may be in the message, the response body or a cause. */
 function texts(error: StoredError): readonly string[] {
   const { message, responseBody, code, type, cause } = error;
   const own = [message, responseBody, code, type].filter((value) => typeof value === "string");

@@ -1,21 +1,21 @@
 /**
- * What a projection is: a named, versioned, pure fold over events. Defined by a map of transitions
- * in the form of `@xstate/store`, so the same definition folds a log and drives a live store.
+ * Defines projections: named, versioned, pure folds over events. The transitions have the form of
+ * `@xstate/store`, so one definition folds a log and drives a live store.
  */
 
 import { createStore, type Store } from "@xstate/store";
 import type { z } from "zod";
 import { deepFreeze, type EventType, type SessionEvent } from "../events/index.ts";
 
-/** One transition for each event type that means something to the projection. */
+/** A transition for each event type that the projection uses. */
 type Transitions<State> = {
   readonly [Type in EventType]?: (state: State, event: SessionEvent<Type>) => State;
 };
 
-/** What a projection is made of. */
+/** The input of {@link defineProjection}. */
 export interface ProjectionDefinition<State extends object> {
   readonly name: string;
-  /** Raise it when the state or its meaning changes: stored snapshots of other versions are dropped. */
+  /** Raise it when the state or its meaning changes: snapshots of other versions are ignored. */
   readonly version: number;
   /** Parses a stored snapshot. */
   readonly schema: z.ZodType<State>;
@@ -25,22 +25,22 @@ export interface ProjectionDefinition<State extends object> {
 
 /** A pure fold over events, named and versioned. */
 export interface Projection<State extends object> extends ProjectionDefinition<State> {
-  /** The state after an event. Pure; an event that means nothing here returns the same object. */
+  /** The state after an event; the same object if the projection does not use the event. Pure. */
   fold(state: State, event: SessionEvent): State;
 }
 
-/** Makes a projection of its definition. */
+/** Makes a projection from its definition. */
 export function defineProjection<State extends object>(
   definition: ProjectionDefinition<State>,
 ): Projection<State> {
   const { on } = definition;
-  // One object for all states that begin with it.
+  // All sessions share the initial state.
   deepFreeze(definition.initial);
   return {
     ...definition,
-    // Called directly: on a log of deltas the store's own transition would cost three times the fold.
+    // Not through the store, whose transition takes three times as long.
     fold: (state, event) => {
-      // Looked up by the event's own type, which the compiler cannot follow through the union.
+      // The compiler cannot relate the event's type to the transition's.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const transition = on[event.type] as
         | ((state: State, event: SessionEvent) => State)
@@ -50,7 +50,7 @@ export function defineProjection<State extends object>(
   };
 }
 
-/** A live `@xstate/store` over a projection: send it the events of a subscription, bind it to a screen. */
+/** A live `@xstate/store` over a projection: send it the events of a subscription. */
 export function projectionStore<State extends object>(
   projection: Projection<State>,
 ): Store<State, { event: { event: SessionEvent } }, never> {

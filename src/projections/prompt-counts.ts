@@ -1,28 +1,28 @@
-/** How large a prompt was when it was counted: what a later estimate may build on, and what keeps it from being asked for twice. */
+/** The last counted prompt: later estimates build on it, and one step asks for at most one count. */
 
 import { z } from "zod";
 import { modelNameSchema, type ModelName } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** The prompt as it stood at a position, counted. */
+/** The counted size of the prompt at a position. */
 export interface PromptCount {
   /** The position of its `context.counted`. */
   readonly position: number;
   readonly model: ModelName;
   readonly tokens: number;
-  /** The turn in which it was, and the last step before it; 0 for none. */
+  /** Its turn, and the last step before it; 0 if there is none. */
   readonly turn: number;
   readonly step: number;
 }
 
-/** What providers counted of the next prompt before it is sent. */
+/** The counts of a session. */
 export interface PromptCounts {
-  /** The turn and the step that were started last; 0 before. */
+  /** The last turn and step; 0 before the first. */
   readonly turn: number;
   readonly step: number;
-  /** Whether somebody was asked since the last step ended, with whatever success. */
+  /** Whether a count was asked for since the last step ended, even if it failed. */
   readonly asked: boolean;
-  /** The last one; absent once the agent is another. */
+  /** The last count; absent after the agent changed. */
   readonly last?: PromptCount;
 }
 
@@ -30,14 +30,13 @@ function ended(state: PromptCounts): PromptCounts {
   return state.asked ? { ...state, asked: false } : state;
 }
 
-/** Instructions and tools are in the count: another agent's prompt is another one. */
+/** A count includes instructions and tools, so it does not hold for another agent. */
 function otherAgent({ last: _, ...rest }: PromptCounts): PromptCounts {
   return rest;
 }
 
 const number = z.int().nonnegative();
 
-/** Folds what providers counted. */
 export const promptCounts: Projection<PromptCounts> = defineProjection<PromptCounts>({
   name: "prompt-counts",
   version: 1,

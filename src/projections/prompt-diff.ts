@@ -1,6 +1,6 @@
 /**
- * What lies between two prompts of a session: which messages came, went or read differently, why,
- * and up to where the provider's prompt cache still fits. Pure.
+ * Compares two prompts of a session: which messages were added, removed or changed, why, and how far
+ * the provider's prompt cache still fits. Pure.
  */
 
 import type { ModelMessage } from "ai";
@@ -10,7 +10,7 @@ import type { HistoryItem, HistoryState } from "./history-item.ts";
 import { itemMedia, omittedIn } from "./shown-media.ts";
 import { promptEntries, type PromptEntry, type PromptOrigin } from "./prompt.ts";
 
-/** What a prompt is made from: the state of a session at a position has all of it. */
+/** The states that a prompt is made from. */
 export interface PromptSource {
   readonly history: HistoryState;
   readonly view: ContextView;
@@ -18,16 +18,15 @@ export interface PromptSource {
 }
 
 /**
- * Why a message is not the same in both prompts:
- * - `new`: it was said in between; `gone`: it had not been said yet (the second prompt is the earlier).
- * - `continued`: its step was still running; or, of a note to the model, the talk went on and it is
- *   not needed.
- * - `cut-off`: its step failed or was interrupted; or it is the note that says so.
- * - `cut`: tool results that are too long are shown by their beginning and their end.
- * - `pruned`: the content of tool results gave way to a placeholder.
- * - `media-omitted`: its media, among the oldest, gave way to notes, as the request was too large.
- * - `compacted`: it gave way to a summary, or is one.
- * - `restored`: a pruning, cut, omission of media or compaction was undone.
+ * Why a message differs between the prompts:
+ * - `new`: it is later than the first prompt; `gone`: it is later than the second one.
+ * - `continued`: its step was still running; a note is no longer needed, since the turn continued.
+ * - `cut-off`: its step failed or was interrupted, or it is the note about that.
+ * - `cut`: long tool results are shown by their beginning and their end.
+ * - `pruned`: a placeholder replaces tool results.
+ * - `media-omitted`: notes replace its media, since the request was too large.
+ * - `compacted`: a summary replaces it, or it is the summary.
+ * - `restored`: a pruning, cut, omission or compaction was undone.
  */
 type PromptChangeReason =
   | "new"
@@ -45,7 +44,7 @@ interface Change {
   readonly origin: PromptOrigin;
 }
 
-/** One message that is not the same. An index counts from 0, in the prompt that has the message. */
+/** One message that differs. `index` counts from 0 in the prompt that has the message. */
 export type PromptChange =
   | (Change & {
       readonly kind: "added" | "removed";
@@ -60,33 +59,33 @@ export type PromptChange =
       readonly after: ModelMessage;
     });
 
-/** What differs between two prompts. */
+/** The differences between two prompts. */
 export interface PromptDiff {
-  /** Messages of either prompt. */
+  /** The number of messages of each prompt. */
   readonly lengths: { readonly before: number; readonly after: number };
   /** In the order of the prompts. */
   readonly changes: readonly PromptChange[];
-  /** Whether model, instructions or tool definitions, which stand before every message, are others. */
+  /** Whether model, instructions or tool definitions differ. */
   readonly agentChanged: boolean;
   /**
-   * The index in the second prompt of the first message from which a provider that has cached the
-   * first prompt finds something else. Absent while all that was cached still fits.
+   * The index in the second prompt of the first message that differs from a cached first prompt.
+   * Absent if all of the cache still fits.
    */
   readonly cacheBreak?: number;
 }
 
 interface Prompt extends PromptSource {
   readonly entries: readonly PromptEntry[];
-  /** Where the message of an origin stands. */
-  readonly places: ReadonlyMap<string, number>;
+  /** The index of the message of each origin. */
+  readonly indexes: ReadonlyMap<string, number>;
   /** The last position of the history. */
   readonly reached: number;
-  /** How many calls of each step are pruned, and how often any of them was cut. */
+  /** Pruned calls of each step, and cuts of any of its calls. */
   readonly pruned: ReadonlyMap<number, number>;
   readonly cut: ReadonlyMap<number, number>;
 }
 
-/** Compares the prompts that a step would send here and there. */
+/** Compares the prompts that a step would send at two positions. */
 export function promptDiff(before: PromptSource, after: PromptSource): PromptDiff {
   const [one, other] = [promptOf(before), promptOf(after)];
   const agentChanged = before.summary.agentDigest !== after.summary.agentDigest;
@@ -101,21 +100,21 @@ export function promptDiff(before: PromptSource, after: PromptSource): PromptDif
 
 function promptOf(source: PromptSource): Prompt {
   const entries = promptEntries(source.history, source.view);
-  const places = new Map(entries.map(({ origin }, index) => [keyOf(origin), index]));
+  const indexes = new Map(entries.map(({ origin }, index) => [keyOf(origin), index]));
   const { items, open, note } = source.history;
   const { prunings, cuts } = source.view;
   return {
     ...source,
     entries,
-    places,
+    indexes,
     reached: Math.max(0, ...[items.at(-1), open, note].map((item) => item?.position ?? 0)),
     pruned: callsByStep([prunings.flatMap(({ calls }) => calls)]),
-    // One that is cut again, shorter, counts again.
+    // A result that is cut again, shorter, counts again.
     cut: callsByStep(cuts.filter(({ undone }) => undone !== true).map(({ calls }) => calls)),
   };
 }
 
-/** Of each step, how many of its calls are in each list, all together. */
+/** For each step, the number of its calls in all lists. */
 function callsByStep(lists: readonly (readonly StepCall[])[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   for (const calls of lists) {
@@ -132,7 +131,7 @@ interface StepCall {
   readonly callId: string;
 }
 
-/** Two messages with the same key stand for the same thing. */
+/** Messages with the same key have the same origin. */
 function keyOf(origin: PromptOrigin): string {
   switch (origin.kind) {
     case "user":
@@ -150,14 +149,14 @@ function firstDifference(
   before: readonly PromptEntry[],
   after: readonly PromptEntry[],
 ): number | undefined {
-  const index = after.findIndex((entry, at) => {
-    const cached = before[at];
+  const index = after.findIndex((entry, entryIndex) => {
+    const cached = before[entryIndex];
     return cached !== undefined && !isSame(cached.message, entry.message);
   });
   return index === -1 ? undefined : index;
 }
 
-/** To the byte, as a provider's cache compares them. */
+/** Compared to the byte, as a provider's cache does. */
 function isSame(one: ModelMessage, other: ModelMessage): boolean {
   return one === other || JSON.stringify(one) === JSON.stringify(other);
 }
@@ -171,13 +170,13 @@ function changesBetween(before: Prompt, after: Prompt): readonly PromptChange[] 
       index += 1;
     }
   };
-  for (const [place, { message, origin }] of before.entries.entries()) {
-    const kept = after.places.get(keyOf(origin));
-    // Summaries that overlap may change places: what would have to go backwards counts as removed.
+  for (const [oldIndex, { message, origin }] of before.entries.entries()) {
+    const kept = after.indexes.get(keyOf(origin));
+    // Overlapping summaries may change their order: a message that moved back counts as removed.
     const entry = kept === undefined || kept < index ? undefined : after.entries[kept];
     if (kept === undefined || entry === undefined) {
       const why = whyRemoved(origin, after);
-      changes.push({ kind: "removed", index: place, message, origin, why });
+      changes.push({ kind: "removed", index: oldIndex, message, origin, why });
       continue;
     }
     addUpTo(kept);
@@ -215,7 +214,7 @@ function whyChanged(origin: PromptOrigin, before: Prompt, after: Prompt): Prompt
   return isCutOff(item) && !isCutOff(old) ? "cut-off" : "continued";
 }
 
-/** Items have their positions in order; several messages may be delivered at once. */
+/** The item of an origin. Several messages may have the position of one delivery. */
 function itemAt({ history }: Prompt, origin: PromptOrigin): HistoryItem | undefined {
   const { items, open, note } = history;
   const { position } = origin;
@@ -230,7 +229,7 @@ function itemAt({ history }: Prompt, origin: PromptOrigin): HistoryItem | undefi
   return undefined;
 }
 
-/** Whether a prompt is of a time when this, or something later, had been said. */
+/** Whether the prompt's history has reached the position of an origin. */
 function hasReached({ reached }: Prompt, { position }: PromptOrigin): boolean {
   return reached >= position;
 }
@@ -252,7 +251,6 @@ function omittedOf({ view }: Prompt, item: HistoryItem | undefined): number {
   return item === undefined ? 0 : Math.min(omittedIn(item, omitted), itemMedia(item).length);
 }
 
-/** What is counted for a step. */
 function countOf(counts: ReadonlyMap<number, number>, item: HistoryItem | undefined): number {
   return item?.kind === "step" ? (counts.get(item.step) ?? 0) : 0;
 }

@@ -1,12 +1,12 @@
 /**
- * The digest of a prompt, by which it can be proved later what a step was given: a chain of SHA-256
- * over its messages. Each message and each link are hashed once, so that a digest costs what is new.
+ * The digest of a prompt, which proves later what a step sent: a chain of SHA-256 over its messages. Each
+ * message and each link are hashed once, so only new messages cost time.
  */
 
 import { hash } from "node:crypto";
 import type { ModelMessage } from "ai";
 
-/** The chain up to a message; the first link has none and begins with the agent's digest. */
+/** The chain up to a message. The first link has no message and the agent's digest. */
 interface Link {
   readonly message: ModelMessage | undefined;
   readonly before: Link | undefined;
@@ -23,10 +23,10 @@ function digestOf(message: ModelMessage): string {
   return digest;
 }
 
-/** The newest chain that ends with a message; another takes its place when something else comes before it. */
+/** The newest chain that ends with each message. */
 const ends = new WeakMap<ModelMessage, Link>();
 
-/** Whether a chain is over exactly the first `count` messages: a comparison each, nothing is looked up. */
+/** Whether a chain covers exactly the first `count` messages. */
 function isOver(
   chain: Link,
   agentDigest: string,
@@ -34,23 +34,23 @@ function isOver(
   count: number,
 ): boolean {
   let link: Link | undefined = chain;
-  for (let at = count - 1; at >= 0; at--) {
-    if (link?.message !== messages[at]) return false;
+  for (let index = count - 1; index >= 0; index--) {
+    if (link?.message !== messages[index]) return false;
     link = link?.before;
   }
   return link?.message === undefined && link?.digest === agentDigest;
 }
 
-/** The chain of the prompt before, when this one only adds to it; else an empty one. */
+/** The longest known chain that this prompt extends, or an empty one, and its length. */
 function beginning(
   agentDigest: string,
   messages: readonly ModelMessage[],
 ): readonly [Link, number] {
-  const at = messages.findLastIndex((message) => ends.has(message));
-  const message = messages[at];
+  const last = messages.findLastIndex((message) => ends.has(message));
+  const message = messages[last];
   const chain = message === undefined ? undefined : ends.get(message);
-  return chain !== undefined && isOver(chain, agentDigest, messages, at + 1)
-    ? [chain, at + 1]
+  return chain !== undefined && isOver(chain, agentDigest, messages, last + 1)
+    ? [chain, last + 1]
     : [{ message: undefined, before: undefined, digest: agentDigest }, 0];
 }
 

@@ -1,15 +1,13 @@
 /**
- * One step as messages for the model. What the provider sent goes back to it unchanged; a step
- * that was cut off gives only what a provider accepts again:
- * - reasoning needs something finished after it (OpenAI refuses a reasoning item without its
- *   follower, Anthropic an unsigned thinking block);
- * - the text of an unfinished block loses its provider's metadata (an item id that was never
- *   completed cannot be referred to);
- * - every call has exactly one result, in the order of the calls.
- * Of a step whose reasoning was taken out of the log, nothing refers to what the provider has stored
- * of it: OpenAI refuses an item that came of a reasoning item without that.
- * What was redacted is told as such; reasoning, files and what a provider ran itself are left out
- * instead, since their form is the provider's own.
+ * Makes the messages of one step. A provider's output goes back to it unchanged, except:
+ * - Reasoning needs something finished after it: OpenAI refuses a reasoning item without its follower,
+ *   Anthropic an unsigned thinking block.
+ * - Text of an unfinished block loses its metadata: its item id was never completed.
+ * - Every call has exactly one result, in the order of the calls.
+ * - After trimming of reasoning, the step loses its item ids: OpenAI refuses an item whose reasoning item
+ *   is missing.
+ * - Redacted reasoning, files and provider calls are left out, since only the provider knows their form;
+ *   other redacted parts have placeholders.
  */
 
 import type {
@@ -45,7 +43,7 @@ export function stepMessages(
   return [assistant, { role: "tool", content: results }];
 }
 
-/** Whether reasoning of a step was taken out of the log. */
+/** Whether reasoning of a step was trimmed. */
 export function isTrimmed({ parts }: StepItem): boolean {
   return parts.some(isDropped);
 }
@@ -55,8 +53,8 @@ function isDropped(part: HistoryPart): boolean {
 }
 
 /**
- * Marks of a call that a client of the AI SDK reads at its result too: which of OpenAI's programs has made
- * it, which call OpenAI has wrapped it in, its toolset at Anthropic, its signature in Gemini's interactions.
+ * Metadata of a call that the SDK's providers also read from its result: OpenAI's `caller` and
+ * `parallelToolCall`, Anthropic's `toolsetName`, Gemini's `signature`.
  */
 const resultMarks: ReadonlySet<string> = new Set([
   "caller",
@@ -65,19 +63,19 @@ const resultMarks: ReadonlySet<string> = new Set([
   "signature",
 ]);
 
-/** A call with such a mark is answered with all of its marks; others without, as prompts that were sent stay what they were. */
+/** Only calls with such metadata pass it on to their results: earlier prompts must stay the same. */
 function callOptions({ providerMetadata }: CallPart): Pick<ToolResultPart, "providerOptions"> {
   if (providerMetadata === undefined) return {};
   const marks = Object.values(providerMetadata).flatMap((told) => Object.keys(told));
   return marks.some((mark) => resultMarks.has(mark)) ? { providerOptions: providerMetadata } : {};
 }
 
-/** The parts of a step that a provider accepts again. */
+/** The parts of a step that its provider accepts again. */
 export function sendableParts(step: StepItem): readonly HistoryPart[] {
-  const told = step.parts.filter((part) => !isGone(part, step.parts));
+  const told = step.parts.filter((part) => !isRedactedPart(part, step.parts));
   const whole = step.status === "finished";
-  const there = isTrimmed(step) ? told.filter((part) => !isDropped(part)).map(withoutItemId) : told;
-  const parts = whole ? there : there.filter((part) => isAnswered(part, there));
+  const kept = isTrimmed(step) ? told.filter((part) => !isDropped(part)).map(withoutItemId) : told;
+  const parts = whole ? kept : kept.filter((part) => isAnswered(part, kept));
   return parts.filter((part, index) => !isReasoning(part) || isFollowed(parts.slice(index + 1)));
 }
 
@@ -96,8 +94,8 @@ function isReasoning(part: HistoryPart): boolean {
   return part.kind === "reasoning" || part.kind === "reasoning-file";
 }
 
-/** Whether a part that only its provider understands was redacted. */
-function isGone(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
+/** Whether a redacted part has to be left out. */
+function isRedactedPart(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
   switch (part.kind) {
     case "reasoning":
       return part.text === REDACTED && part.providerMetadata === undefined;
@@ -109,14 +107,16 @@ function isGone(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
     case "provider-call":
       return parts.some(
         (other) =>
-          other.kind === "provider-result" && other.callId === part.callId && isGone(other, parts),
+          other.kind === "provider-result" &&
+          other.callId === part.callId &&
+          isRedactedPart(other, parts),
       );
     default:
       return false;
   }
 }
 
-/** Reasoning counts as followed by anything finished that the model is shown, other than reasoning. */
+/** Whether a finished part that is shown and is not reasoning comes later. */
 function isFollowed(rest: readonly HistoryPart[]): boolean {
   return rest.some((part) => {
     if (isReasoning(part) || (part.kind === "text" && part.open)) return false;
@@ -124,7 +124,7 @@ function isFollowed(rest: readonly HistoryPart[]): boolean {
   });
 }
 
-/** In a step that was cut off, a provider's own call without its result is no longer acceptable. */
+/** In a step that was cut off, a provider refuses its own call without a result. */
 function isAnswered(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
   return (
     part.kind !== "provider-call" ||
@@ -132,7 +132,7 @@ function isAnswered(part: HistoryPart, parts: readonly HistoryPart[]): boolean {
   );
 }
 
-/** The AI SDK's own rules of what a response part becomes in a prompt, with its metadata as options. */
+/** A response part as a prompt part, by the AI SDK's rules; metadata becomes options. */
 function assistantPart(part: HistoryPart): readonly AssistantPart[] {
   const options =
     "providerMetadata" in part && part.providerMetadata !== undefined
@@ -193,7 +193,7 @@ function assistantPart(part: HistoryPart): readonly AssistantPart[] {
   }
 }
 
-/** The input of an invalid call may be text that is not JSON: the model is given an empty object. */
+/** The input of an invalid call may be text that is not JSON: an empty object replaces it. */
 function callInput(part: { readonly input: JsonValue; readonly invalid?: boolean }): JsonValue {
   return part.invalid === true && typeof part.input !== "object" ? {} : part.input;
 }

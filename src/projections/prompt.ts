@@ -1,6 +1,6 @@
 /**
- * The prompt: the messages that the next step sends, made from the history and the context view.
- * Messages of an item are made once and kept with it, so a prompt costs what is new since the last.
+ * The prompt: the messages of the next step, made from the history and the context view. The messages of
+ * an item are made once, so only new items cost time. Called before each step, and to show a prompt.
  */
 
 import type { ModelMessage, UserContent } from "ai";
@@ -13,66 +13,66 @@ import { isCompaction, shownItem, showsEverything, type Shown } from "./shown-it
 import { continuesReply, unansweredCalls, withoutUnanswered } from "./unanswered-calls.ts";
 
 /**
- * Told when a reply was cut off and the same turn goes on. It stays where it is: two replies in a
- * row would be taken for one, and what was sent once is sent again the same.
+ * The note after a reply that was cut off. It stays in later prompts: providers would join two replies in
+ * a row, and the beginning of a prompt must not change.
  */
 export const CUT_OFF_NOTE =
   "[Your reply above was cut off before it was complete. Go on from where it stopped.]";
 
-/** One object, so that it is hashed once. */
+/** One object, so that it is measured and hashed once. */
 const cutOffNote: ModelMessage = deepFreeze({ role: "user", content: CUT_OFF_NOTE });
 
-const made = new WeakMap<HistoryItem, readonly ModelMessage[]>();
+const messagesByItem = new WeakMap<HistoryItem, readonly ModelMessage[]>();
 
-/** Where a message of a prompt comes from: the same for as long as it stands for the same thing. */
+/** The source of a message of a prompt. */
 export type PromptOrigin =
   | { readonly kind: "user"; readonly position: number; readonly id: string }
-  /** What the model said in a step, or what its calls came to. */
+  /** The model's output in a step, or the results of its calls. */
   | { readonly kind: "step"; readonly position: number; readonly role: ModelMessage["role"] }
-  /** What the model is told by us: that it is to conclude. */
+  /** The note that the model should conclude. */
   | { readonly kind: "note"; readonly position: number }
-  /** The summary that a compaction (by its position) put in the place of what it covers. */
+  /** The summary of the compaction at a position. */
   | { readonly kind: "summary"; readonly position: number }
   /** The note after a step that was cut off. */
   | { readonly kind: "cut-off-note"; readonly position: number };
 
-/** A message of a prompt, and where it comes from. */
+/** A message of a prompt and its source. */
 export interface PromptEntry {
   readonly message: ModelMessage;
   readonly origin: PromptOrigin;
 }
 
-/** The messages of a prompt at this point, valid for every provider at every position of any log. */
+/** The messages of the next prompt, valid for every provider at every position of any log. */
 export function promptMessages(history: HistoryState, view: ContextView): readonly ModelMessage[] {
-  return gather(history, view);
+  return collectMessages(history, view);
 }
 
-/** Whether the prompt would be another one if no reasoning had been taken out of the log. */
+/** Whether trimming of reasoning changed the prompt. */
 export function isPromptTrimmed(history: HistoryState, view: ContextView): boolean {
   return shownItems(history, view).some(
     (shown) => !isCompaction(shown) && shown.kind === "step" && isTrimmed(shown),
   );
 }
 
-/** Whether the prompt leaves out a call that its provider ran and never answered. */
+/** Whether the prompt leaves out a provider's call without a result. */
 export function hasUnanswered(history: HistoryState, view: ContextView): boolean {
   return unansweredCalls(itemsInView(history, view), () => wasCutOff(history)).size > 0;
 }
 
-/** The same, each with where it comes from. */
+/** The messages of the next prompt with their sources. */
 export function promptEntries(history: HistoryState, view: ContextView): readonly PromptEntry[] {
   const entries: PromptEntry[] = [];
-  gather(history, view, (message, shown) => {
+  collectMessages(history, view, (message, shown) => {
     entries.push({ message, origin: originOf(message, shown) });
   });
   return entries;
 }
 
-/** The messages; `tell` is told of each what it is of, of a note after a reply that reply. */
-function gather(
+/** Collects the messages. `visit` gets each one with its source; the source of a cut-off note is the reply. */
+function collectMessages(
   history: HistoryState,
   view: ContextView,
-  tell?: (message: ModelMessage, shown: Shown) => void,
+  visit?: (message: ModelMessage, shown: Shown) => void,
 ): readonly ModelMessage[] {
   const messages: ModelMessage[] = [];
   let reply: Shown | undefined;
@@ -81,17 +81,17 @@ function gather(
       const isReply = message.role === "assistant";
       if (isReply && reply !== undefined && !continuesReply(reply, shown)) {
         messages.push(cutOffNote);
-        tell?.(cutOffNote, reply);
+        visit?.(cutOffNote, reply);
       }
       messages.push(message);
-      tell?.(message, shown);
+      visit?.(message, shown);
       reply = isReply ? shown : undefined;
     }
   }
-  // A prompt never ends with the model's own words.
+  // A prompt never ends with the model's own reply.
   if (reply !== undefined && wasCutOff(history)) {
     messages.push(cutOffNote);
-    tell?.(cutOffNote, reply);
+    visit?.(cutOffNote, reply);
   }
   return messages;
 }
@@ -112,8 +112,8 @@ function originOf(message: ModelMessage, shown: Shown): PromptOrigin {
 }
 
 /**
- * What the prompt has that a step was not given, after it: the results of its own calls and every
- * later item that is shown. `after` is the position of that step.
+ * Messages that came after the prompt of a step: the results of its calls and all later items.
+ * @param after - The position of the step.
  */
 export function messagesSince(
   history: HistoryState,
@@ -134,33 +134,33 @@ function wasCutOff({ items, open }: HistoryState): boolean {
   return last?.kind === "step" && (last.status === "interrupted" || last.status === "failed");
 }
 
-/** What a prompt is made of: without calls of the provider's that it takes back no more. */
+/** The items of the prompt, without provider calls that the provider would refuse. */
 function shownItems(history: HistoryState, view: ContextView): readonly Shown[] {
   return withoutUnanswered(itemsInView(history, view), () => wasCutOff(history));
 }
 
 /**
- * What is over, the step that is open, what is said to the model at the end. The items that a
- * compaction covers give way to its summary, at the place of the first of them.
+ * The finished items, the open step and the note. A compaction's summary replaces the items that it
+ * covers, at the first of them.
  */
 function itemsInView({ items, open, note }: HistoryState, view: ContextView): readonly Shown[] {
   const rest = [...(open === undefined ? [] : [open]), ...(note === undefined ? [] : [note])];
   if (showsEverything(view)) return [...items, ...rest];
-  const told = new Set<Compaction>();
+  const added = new Set<Compaction>();
   const shown: Shown[] = [];
-  const tell = (by: Compaction): void => {
-    if (!told.has(by)) shown.push(by);
-    told.add(by);
+  const addSummary = (by: Compaction): void => {
+    if (!added.has(by)) shown.push(by);
+    added.add(by);
   };
   for (const { start, end, by } of itemRuns(items, view.compactions)) {
     if (by === undefined) {
       for (const item of items.slice(start, end)) shown.push(shownItem(item, view));
-    } else tell(by);
+    } else addSummary(by);
   }
   for (const item of rest) {
     const by = coveredBy(view.compactions, item.position);
     if (by === undefined) shown.push(shownItem(item, view));
-    else tell(by);
+    else addSummary(by);
   }
   return shown;
 }
@@ -183,22 +183,22 @@ function summaryMessages(by: Compaction): readonly ModelMessage[] {
 }
 
 /**
- * The messages of one item; the same objects each time, as items never change once they are over. They are
- * frozen with all that they share with the item, so that no reader of a prompt changes the session.
+ * The messages of one item: the same frozen objects each time. They share content with the item, so
+ * freezing keeps readers of a prompt from changing the session.
  */
 export function itemMessages(item: HistoryItem): readonly ModelMessage[] {
-  const known = made.get(item);
+  const known = messagesByItem.get(item);
   if (known !== undefined) return known;
   const messages = deepFreeze(makeMessages(item));
-  made.set(item, messages);
+  messagesByItem.set(item, messages);
   return messages;
 }
 
-const makers = new WeakMap<ModelMessage, ModelName>();
+const models = new WeakMap<ModelMessage, ModelName>();
 
-/** Which model has said a message of a prompt; undefined for what none has said. */
+/** The model that wrote a message of a prompt; undefined for other messages. */
 export function modelOf(message: ModelMessage): ModelName | undefined {
-  return makers.get(message);
+  return models.get(message);
 }
 
 function makeMessages(item: HistoryItem): readonly ModelMessage[] {
@@ -207,7 +207,7 @@ function makeMessages(item: HistoryItem): readonly ModelMessage[] {
       return userMessages(item);
     case "step": {
       const messages = stepMessages(item);
-      for (const message of messages) makers.set(message, item.model);
+      for (const message of messages) models.set(message, item.model);
       return messages;
     }
     case "note":
@@ -225,7 +225,7 @@ function userMessages({ content }: UserItem): readonly ModelMessage[] {
   return sent.length === 0 ? [] : [{ role: "user", content: sent }];
 }
 
-/** The model is told the name of a file of text in the text. */
+/** The text of a text file contains its name already. */
 function sentPart(part: StoredUserPart): Exclude<UserContent, string>[number] {
   if (part.type !== "text") return part;
   const { filename: _, ...text } = part;

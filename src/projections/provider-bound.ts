@@ -1,14 +1,14 @@
 /**
- * What of a step only its own provider understands, and what others are shown in its place. Pure, and
- * by nothing but what the log says: who made the step, and who runs the session now.
+ * Removes the parts of a step that only its own provider accepts, when another model is shown the step.
+ * Depends only on the model of the step and the agent's model, both from the log. Pure.
  */
 
 import type { ModelName } from "../events/index.ts";
 import type { HistoryItem, HistoryPart, StepItem } from "./history-item.ts";
 
 /**
- * Two models with the same word understand what the other has signed, encrypted or stored: those of one
- * interface of one provider; behind one that offers models of many makers, those of one maker.
+ * The binding of a model. Models with the same binding accept each other's signed, encrypted and stored
+ * parts: the models of one provider interface, or of one maker behind a provider with many makers.
  */
 export function bindingOf({ provider, modelId }: ModelName): string {
   const maker = /^(?:(?:us|eu|apac|global|jp|au|ca)\.)?([\w-]+)[./]/.exec(modelId)?.[1];
@@ -16,17 +16,17 @@ export function bindingOf({ provider, modelId }: ModelName): string {
   return isMarket && maker !== undefined ? `${provider}/${maker}` : provider;
 }
 
-/** Nobody knows who said what was imported: it is sent as it came, as every provider skips what is marked as another's. */
+/** The binding of imported steps: they are sent unchanged, since providers skip metadata of others. */
 const IMPORTED = "imported";
 
-/** Whether all that models with these words have said can be sent as it is to the one with that word. */
+/** Whether the steps of models with these bindings can be sent unchanged to a model with binding `to`. */
 export function isAllBound(bindings: readonly string[], to: string | undefined): boolean {
   return to === undefined || bindings.every((binding) => binding === to || binding === IMPORTED);
 }
 
 const shown = new WeakMap<StepItem, StepItem>();
 
-/** An item as it is shown to a model with that word: a step of another one without what is bound to it. */
+/** An item for a model with binding `to`: steps of other models lose their bound parts. */
 export function boundItem(item: HistoryItem, to: string | undefined): HistoryItem {
   if (item.kind !== "step" || isAllBound([bindingOf(item.model)], to)) return item;
   const known = shown.get(item);
@@ -37,8 +37,8 @@ export function boundItem(item: HistoryItem, to: string | undefined): HistoryIte
 }
 
 /**
- * Text and calls stay, without what the provider marked them with. Reasoning, files, the provider's own
- * calls and parts of its own kind are left out: nobody else accepts them.
+ * Text and calls stay, without metadata. Reasoning, files, provider calls and custom parts are left out:
+ * no other provider accepts them.
  */
 function unboundPart(part: HistoryPart): readonly HistoryPart[] {
   switch (part.kind) {

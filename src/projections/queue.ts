@@ -1,4 +1,4 @@
-/** The queue: what users said that the model has not been given yet, and what became of each message. */
+/** The queue: messages that were accepted and not delivered yet, and the ids of all accepted messages. */
 
 import { z } from "zod";
 import {
@@ -22,15 +22,15 @@ export interface QueuedMessage {
   readonly at: number;
 }
 
-/** Which messages wait, and which were ever accepted. */
+/** The queue of a session. */
 export interface QueueState {
   /** Oldest first. */
   readonly waiting: readonly QueuedMessage[];
-  /** The position at which each message was accepted, by id: a message is accepted once. Read by {@link acceptedAt}. */
+  /** The position of each message's acceptance, by id. Read by {@link acceptedAt}. */
   readonly accepted: ChunkedRecord<number>;
 }
 
-/** The position at which a message was accepted; undefined for one that never was. */
+/** The position at which a message was accepted; undefined if it never was. */
 export function acceptedAt({ accepted }: QueueState, id: string): number | undefined {
   return entryOf(accepted, id);
 }
@@ -40,7 +40,6 @@ function remove(state: QueueState, ids: readonly string[]): QueueState {
   return { ...state, waiting: state.waiting.filter((message) => !gone.has(message.id)) };
 }
 
-/** Folds which messages wait. */
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
   version: 3,
@@ -58,10 +57,10 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
   }),
   initial: { waiting: [], accepted: [] },
   on: {
-    "message.queued": (state, { position, time: at, data }) => ({
+    "message.queued": (state, { position, time, data }) => ({
       waiting: [
         ...state.waiting,
-        { id: data.id, content: data.content, delivery: data.delivery, position, at },
+        { id: data.id, content: data.content, delivery: data.delivery, position, at: time },
       ],
       accepted: withEntry(state.accepted, data.id, position),
     }),

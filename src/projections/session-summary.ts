@@ -1,4 +1,4 @@
-/** One session in the list of sessions: what a person needs to find it again. */
+/** A session's entry in the list of sessions. */
 
 import { z } from "zod";
 import {
@@ -14,7 +14,7 @@ import {
 import { defineProjection, type Projection } from "./projection.ts";
 import { addUsage, noUsage } from "./usage.ts";
 
-/** A session in a few words, as lists show it. */
+/** A short description of a session. */
 export interface SessionSummary {
   /** The beginning of the first user message; empty before there is one. */
   readonly title: string;
@@ -22,14 +22,14 @@ export interface SessionSummary {
   readonly turns: number;
   readonly steps: number;
   readonly messages: number;
-  /** All that the session has spent itself, on retries and compactions too. */
+  /** The session's own usage, retries and compactions included. */
   readonly total: TokenUsage;
-  /** Of a fork, where it branched off. */
+  /** Of a fork: the fork point. */
   readonly forkedFrom?: ForkPoint;
-  /** Of a fork: the last step that had begun by then, and what others had spent, which is not in `total`. */
+  /** Of a fork: the last shared step, and the usage of the shared part, which is not in `total`. */
   readonly inherited?: { readonly step: number; readonly total: TokenUsage };
   readonly model?: string;
-  /** Who runs it: changes when model, instructions or tools do. */
+  /** Changes with model, instructions or tools. */
   readonly agentDigest?: string;
   readonly lastEnd?: TurnEndReason;
 }
@@ -48,7 +48,7 @@ function spent(state: SessionSummary, usage: TokenUsage | undefined): SessionSum
   return usage === undefined ? state : { ...state, total: addUsage(state.total, usage) };
 }
 
-/** A step that had begun before the session branched off was paid for by another one. */
+/** A step that began before the fork point belongs to the shared part. */
 function stepEnded(
   state: SessionSummary,
   { data }: SessionEvent<"step.finished" | "step.failed" | "step.interrupted">,
@@ -72,7 +72,6 @@ function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">)
   };
 }
 
-/** Folds what a list says of a session. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
   version: 4,

@@ -1,6 +1,6 @@
 /**
- * What the model is shown of an item of the history: results that were cut, old ones whose content
- * was cleared, and the oldest media left out. Made once, so that its messages are measured and hashed once.
+ * An item as the model is shown it: with cut results, pruned results and omitted media. Made once for
+ * each view, so that its messages are measured and hashed once.
  */
 
 import type { CutCall } from "../events/index.ts";
@@ -10,34 +10,34 @@ import { boundItem, isAllBound } from "./provider-bound.ts";
 import { omittedItem } from "./shown-media.ts";
 import { cutCall, type ResultMark } from "./shown-result.ts";
 
-/** What stands in the place of a tool result that was pruned. */
+/** Replaces a pruned tool result. */
 export const PRUNED_PLACEHOLDER = "[Old tool result content cleared]";
 
-/** An item; or a compaction in the place of those that it covers. */
+/** An item, or a compaction that replaces items. */
 export type Shown = HistoryItem | Compaction;
 
 export function isCompaction(shown: Shown): shown is Compaction {
   return "summary" in shown;
 }
 
-/** Whether there is nothing that a view leaves out. */
+/** Whether a view leaves nothing out. */
 export function showsEverything(view: ContextView): boolean {
   const { compactions, prunings, cuts, omissions, bindings, binding } = view;
   const isWhole = compactions.length === 0 && prunings.length === 0 && cuts.length === 0;
   return isWhole && omissions.length === 0 && isAllBound(bindings, binding);
 }
 
-/** An item as it is shown. */
+/** An item as the model is shown it. */
 export function shownItem(item: HistoryItem, view: ContextView): HistoryItem {
   return boundItem(prunedItem(sightedItem(item, view), view), view.binding);
 }
 
-/** An item with its results cut and its oldest media left out, and with none cleared. */
+/** An item with cuts and omitted media, but without pruning. */
 export function sightedItem(item: HistoryItem, view: ContextView): HistoryItem {
   return omittedItem(cutItem(item, view), view.omissions.at(-1)?.omitted);
 }
 
-/** How a call is named in a note: its step, and which of the calls of that step it is. */
+/** The name of a call in notes: its step and its number in the step. */
 export function callName(step: StepItem, part: CallPart): string {
   const calls = step.parts.filter(({ kind }) => kind === "call");
   return `${step.step}.${calls.indexOf(part) + 1}`;
@@ -53,7 +53,7 @@ type Cuts = ReadonlyMap<number, ReadonlyMap<string, Cut>>;
 
 const grouped = new WeakMap<ContextView["cuts"], Cuts>();
 
-/** Grouped once for each view, as a view never changes. The newest cut of a call wins. */
+/** Computed once for each view. The newest cut of a call wins. */
 function cutsOf({ cuts }: ContextView): Cuts {
   const known = grouped.get(cuts);
   if (known !== undefined) return known;
@@ -76,7 +76,7 @@ interface CutItem {
 
 const cutItems = new WeakMap<HistoryItem, CutItem>();
 
-/** An item with its long results cut, and with none cleared. */
+/** An item with cuts only. */
 export function cutItem(item: HistoryItem, view: ContextView): HistoryItem {
   if (item.kind !== "step" || view.cuts.length === 0) return item;
   const cuts = cutsOf(view).get(item.step);
@@ -110,7 +110,7 @@ type PrunedCalls = ReadonlyMap<number, ReadonlySet<string>>;
 
 const prunedCalls = new WeakMap<ContextView["prunings"], PrunedCalls>();
 
-/** Grouped once for each view, as a view never changes. */
+/** Computed once for each view. */
 function prunedOf({ prunings }: ContextView): PrunedCalls {
   const known = prunedCalls.get(prunings);
   if (known !== undefined) return known;

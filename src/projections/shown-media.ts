@@ -1,37 +1,37 @@
 /**
- * Media of an item of the history, and what stands in the place of those that are no longer shown, as
- * the request would be too large with them. Always the oldest: all before a position, and the first there.
+ * Finds the media of an item, and replaces omitted media by notes. Always the oldest media are omitted:
+ * all before a position, and the first ones at it.
  */
 
 import {
-  fileElsewhere,
+  uploadedFile,
   measuresIn,
-  placesOf,
+  uploadNames,
   resemblesReference,
   type BlobMeasures,
-  type FileElsewhere,
+  type UploadedFile,
   type ModelOutput,
   type OmittedMedia,
 } from "../events/index.ts";
 import type { CallPart, HistoryItem, HistoryPart, StepItem, UserItem } from "./history-item.ts";
 
-/** One file that a model can look at or listen to: no text, which is read. */
+/** A file in an item that is not text. */
 export interface Medium {
-  /** The part that has it: the same object wherever the item is shown as it is. */
+  /** The part with the file. */
   readonly part: object;
   readonly mediaType: string;
-  /** Base64, a `data:` URL, an address, or a reference; of a file that lies with a provider, where that is. */
+  /** Base64, a URL or a reference; the names of an uploaded file. */
   readonly data: string;
   readonly filename?: string;
-  /** Of a reference. */
+  /** Measures of the blob that `data` refers to. */
   readonly blob?: BlobMeasures;
-  /** Of a file that lies with a provider. */
-  readonly elsewhere?: FileElsewhere;
+  /** Present for an uploaded file. */
+  readonly uploaded?: UploadedFile;
 }
 
 const known = new WeakMap<HistoryItem, readonly Medium[]>();
 
-/** The media of an item as it stands, in the order in which they are counted: what was said, then what calls came to. */
+/** The media of an item, in the order in which they are counted: output or message first, then results of calls. */
 export function itemMedia(item: HistoryItem): readonly Medium[] {
   const found = known.get(item);
   if (found !== undefined) return found;
@@ -65,10 +65,12 @@ function contentOf({ outcome }: CallPart): Content {
 }
 
 function mediumOf(part: object): readonly Medium[] {
-  const elsewhere = fileElsewhere(part);
-  if (elsewhere !== undefined) {
-    const { reference, ...file } = elsewhere;
-    return isText(file.mediaType) ? [] : [{ part, ...file, data: placesOf(reference), elsewhere }];
+  const uploaded = uploadedFile(part);
+  if (uploaded !== undefined) {
+    const { reference, ...file } = uploaded;
+    return isText(file.mediaType)
+      ? []
+      : [{ part, ...file, data: uploadNames(reference), uploaded }];
   }
   if (!("data" in part && "mediaType" in part)) return [];
   const data = dataOf(part.data);
@@ -87,12 +89,12 @@ function mediumOf(part: object): readonly Medium[] {
   ];
 }
 
-/** Read as text, and counted as such. */
+/** Text files count as text. */
 function isText(mediaType: string): boolean {
   return mediaType.startsWith("text/") || mediaType === "application/json";
 }
 
-/** In whichever form the SDK has data. */
+/** The data in any of the SDK's forms. */
 function dataOf(data: unknown): string | undefined {
   if (typeof data === "string") return data;
   if (typeof data !== "object" || data === null) return undefined;
@@ -100,10 +102,10 @@ function dataOf(data: unknown): string | undefined {
   return "url" in data ? dataOf(data.url) : undefined;
 }
 
-/** What the model is told in the place of a medium. */
-export function omittedNote({ mediaType, data, filename, blob, elsewhere }: Medium): string {
+/** Replaces an omitted medium. */
+export function omittedNote({ mediaType, data, filename, blob, uploaded }: Medium): string {
   const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
-  const isAddress = elsewhere !== undefined || /^https?:/i.test(data);
+  const isAddress = uploaded !== undefined || /^https?:/i.test(data);
   const content = data.slice(data.startsWith("data:") ? data.indexOf(",") + 1 : 0);
   const bytes = blob?.bytes ?? (isAddress ? undefined : Math.floor((content.length * 3) / 4));
   const size = bytes === undefined ? "" : `, ${bytes} bytes`;
@@ -111,7 +113,7 @@ export function omittedNote({ mediaType, data, filename, blob, elsewhere }: Medi
   return `[The file${called} (${mediaType}${size}) is no longer shown: the request would be too large.${where}]`;
 }
 
-/** How many of an item's media, the first ones, are not shown. */
+/** How many of an item's first media are omitted. */
 export function omittedIn(item: HistoryItem, omitted: OmittedMedia | undefined): number {
   if (omitted === undefined || item.position > omitted.before) return 0;
   if (item.position < omitted.before) return Number.POSITIVE_INFINITY;
@@ -126,7 +128,7 @@ interface OmittedItem {
 
 const omittedItems = new WeakMap<HistoryItem, OmittedItem>();
 
-/** An item with notes in the place of its first media. */
+/** An item with notes in place of its omitted media. */
 export function omittedItem(item: HistoryItem, omitted: OmittedMedia | undefined): HistoryItem {
   const first = omittedIn(item, omitted);
   const count = first === 0 ? 0 : Math.min(first, itemMedia(item).length);
@@ -170,7 +172,7 @@ function stepParts({ parts }: StepItem, notes: Notes): readonly HistoryPart[] {
     if (part.kind === "call") return [withResult(part, notes)];
     const text = notes.get(part);
     if (text === undefined) return [part];
-    // A note is not what the model had thought.
+    // A reasoning file gets no note, since the model did not write it.
     return part.kind === "file" ? [{ kind: "text", id: "", text, open: false }] : [];
   });
 }

@@ -1,31 +1,32 @@
 /**
- * A tool result that is too long to be shown whole: its beginning, a note that says how much is left
- * out and how to read it, and its end. The log keeps the whole of it.
+ * Tool results as the model is shown them. Each way in which a call can end has its own words, since a
+ * model that takes "unknown" for "failed" repeats a payment. A long result is cut to its beginning, a
+ * note about the rest and its end; the log keeps all of it.
  */
 
 import { type ModelOutput, isNestedDeeper, MOST_LEVELS, type JsonValue } from "../events/index.ts";
 import type { CallPart } from "./history-item.ts";
 
-/** What stays of a result, and what the note about the rest says. */
+/** How a result is cut. */
 export interface ResultMark {
-  /** Characters from the beginning and from the end. */
+  /** Characters that stay at the beginning and at the end. */
   readonly head: number;
   readonly tail: number;
-  /** How the call is named to the tool that reads results. */
+  /** The name of the call for the tool that reads results. */
   readonly call: string;
-  /** The name of that tool; without one the note says only how much is left out. */
+  /** The name of that tool; without it the note has only the number of characters. */
   readonly reader?: string;
 }
 
-/** Characters that are left out: from (included) to (not included). */
+/** The characters that are left out: `from` included, `to` not. */
 export interface Gap {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * The text of a result as the model is given it, whole; of several parts one after the other, media
- * left aside. Undefined for a call that has not ended, or whose end is told in words of ours.
+ * The whole text of a result, without media. Undefined for a call that has not ended or ended without a
+ * result of its own.
  */
 export function resultText(part: CallPart): string | undefined {
   const { status } = part.outcome;
@@ -47,7 +48,7 @@ function outputText(output: ModelOutput): string | undefined {
   }
 }
 
-/** What a cut leaves out of a text, undefined where that is nothing. Never parts a surrogate pair. */
+/** The part of a text that a cut leaves out, if any. Never splits a surrogate pair. */
 export function cutGap(
   text: string,
   { head, tail }: Pick<ResultMark, "head" | "tail">,
@@ -58,13 +59,13 @@ export function cutGap(
   return from < to ? { from, to } : undefined;
 }
 
-/** Whether an index lies within a character that takes two units. */
+/** Whether an index is inside a surrogate pair. */
 export function partsPair(text: string, index: number): boolean {
   const [before, after] = [text.charCodeAt(index - 1), text.charCodeAt(index)];
   return before >= 0xd800 && before < 0xdc00 && after >= 0xdc00 && after < 0xe000;
 }
 
-/** The text as it is shown. */
+/** The text after the cut. */
 export function cutText(text: string, mark: ResultMark): string {
   const gap = cutGap(text, mark);
   if (gap === undefined) return text;
@@ -72,7 +73,7 @@ export function cutText(text: string, mark: ResultMark): string {
   return `${head}${noteAfter(head, text, gap, mark)}${text.slice(gap.to)}`;
 }
 
-/** On lines of its own. */
+/** The note, on its own line. */
 function noteAfter(head: string, { length }: string, { from, to }: Gap, mark: ResultMark): string {
   const how =
     mark.reader === undefined
@@ -82,7 +83,7 @@ function noteAfter(head: string, { length }: string, { from, to }: Gap, mark: Re
   return `${start}[${to - from} of ${length} characters left out here.${how}]\n`;
 }
 
-/** A call whose result is cut. What is not text stays as it is, in its place. */
+/** A call with its result cut. Parts that are not text stay. */
 export function cutCall(part: CallPart, mark: ResultMark): CallPart {
   const text = resultText(part);
   const gap = text === undefined ? undefined : cutGap(text, mark);
@@ -104,7 +105,7 @@ function cutOutput(output: ModelOutput, text: string, gap: Gap, mark: ResultMark
     return { ...output, value: cutContent(output.value, text, gap, mark) };
   }
   const isError = output.type === "error-text" || output.type === "error-json";
-  // What is left of JSON is no longer JSON.
+  // Cut JSON is no longer JSON.
   return { type: isError ? "error-text" : "text", value: cutText(text, mark) };
 }
 
@@ -124,7 +125,7 @@ function cutContent(content: Content, text: string, gap: Gap, mark: ResultMark):
   });
 }
 
-/** The result of one of our own tools, at whatever point it stands. */
+/** The result of a call to one of our own tools, in any state. */
 export function resultOutput({ outcome }: CallPart): ModelOutput {
   switch (outcome.status) {
     case "succeeded":
@@ -168,7 +169,7 @@ function why(reason: string): string {
   }
 }
 
-/** The result of a tool that the provider ran, by the AI SDK's rules. */
+/** The result of a tool that the provider ran. */
 export function providerOutput(output: JsonValue, isError: boolean): ModelOutput {
   return isError && !isTooDeep(output)
     ? { type: "error-json", value: output }
@@ -177,7 +178,7 @@ export function providerOutput(output: JsonValue, isError: boolean): ModelOutput
 
 const checked = new WeakMap<object, boolean>();
 
-/** No client of a provider comes to the end of such a value: each writes it as JSON again. */
+/** The SDK's providers serialise a result again, which fails for such a value. */
 function isTooDeep(output: JsonValue): boolean {
   if (typeof output !== "object" || output === null) return false;
   const known = checked.get(output) ?? isNestedDeeper(output, MOST_LEVELS);

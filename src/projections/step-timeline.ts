@@ -1,11 +1,10 @@
-/** What a step spent its time on: a fold over its events, for who looks at a session. Pure. */
+/** How a step spent its time, folded from its events for display. Pure. */
 
 import type { ModelName, SessionEvent, TokenUsage } from "../events/index.ts";
 
 /**
- * What went on for a while: `waiting` for a model's first token, `text`, `reasoning` and `input` (of
- * a call) being written, `gap` within a stream that said nothing, `retry` between two attempts,
- * `approval` by a person, `tool`.
+ * The kind of a span: `waiting` for the first token, streamed `text`, `reasoning` and `input` (of a
+ * call), a `gap` in the stream, `retry` between two attempts, `approval` by a person, a running `tool`.
  */
 export type SpanKind =
   | "waiting"
@@ -17,53 +16,53 @@ export type SpanKind =
   | "approval"
   | "tool";
 
-/** One stretch of it. */
+/** A span of a step's time. */
 export interface TimelineSpan {
   readonly kind: SpanKind;
-  /** A tool's name; why an attempt failed. */
+  /** The tool's name, or why an attempt failed. */
   readonly label?: string;
   /** Milliseconds since the step began. */
   readonly from: number;
-  /** Absent where nobody saw the end. */
+  /** Absent if the end is not known. */
   readonly to?: number;
-  /** How it went, where that can differ: `succeeded`, `failed`, `unknown`, … */
+  /** For instance `succeeded`, `failed` or `unknown`. */
   readonly outcome?: string;
 }
 
-/** What a step spent its time with. */
+/** The timeline of a step. */
 export interface StepTimeline {
   readonly turn: number;
   readonly step: number;
   readonly attempts: number;
   readonly model: ModelName;
-  /** Where it begins in the log, and when (epoch milliseconds). */
+  /** The position and the time (epoch milliseconds) of its first `step.started`. */
   readonly position: number;
   readonly startedAt: number;
-  /** How the model's part ended; absent while it runs. */
+  /** How the model call ended; absent while it runs. */
   readonly outcome?: "finished" | "failed" | "interrupted";
-  /** Milliseconds from its beginning to the last thing that belongs to it. */
+  /** Milliseconds from its beginning to its last event. */
   readonly totalMs: number;
-  /** From the beginning of the attempt that spoke; absent where none did. */
+  /** From the beginning of the first attempt with output; absent if there was no output. */
   readonly firstTokenMs?: number;
   readonly usage?: TokenUsage;
-  /** Output tokens for a second between the first token and the end; absent where it took no time. */
+  /** Output tokens a second from the first token to the end; absent if that took no time. */
   readonly tokensPerSecond?: number;
-  /** By their beginning. */
+  /** Ordered by beginning. */
   readonly spans: readonly TimelineSpan[];
 }
 
-/** A silence within a stream is told when it is so long, and a tenth of the stream's time. */
+/** A gap is shown if it is at least this long and a tenth of the stream's time. */
 const SHORTEST_GAP_MS = 50;
 const GAP_SHARE = 0.1;
 
-/** The timelines of a session's steps, in order. @param events - From its first on, or from any `step.started`. */
+/** The timelines of a session's steps, in order. @param events - From the session's first event, or from any `step.started`. */
 export function stepTimelines(events: readonly SessionEvent[]): readonly StepTimeline[] {
   const steps: OpenStep[] = [];
   for (const event of events) {
     const last = steps.at(-1);
-    if (event.type === "step.started" && last?.step === event.data.step) last.again(event);
+    if (event.type === "step.started" && last?.step === event.data.step) last.retry(event);
     else if (event.type === "step.started") steps.push(new OpenStep(event));
-    else last?.see(event);
+    else last?.add(event);
   }
   return steps.map((step) => step.timeline());
 }
@@ -76,16 +75,15 @@ interface OpenSpan {
   outcome?: string;
 }
 
-/** Gathers what is seen of one step. */
+/** Collects the spans of one step. */
 class OpenStep {
   readonly step: number;
   readonly #began: SessionEvent<"step.started">;
   readonly #spans: OpenSpan[] = [];
-  /** By kind and id. */
   readonly #open = new Map<string, OpenSpan>();
   #attempts = 1;
   #attemptAt: number;
-  #firstToken: { readonly at: number; readonly afterMs: number } | undefined;
+  #firstToken: { readonly time: number; readonly afterMs: number } | undefined;
   #lastTokenAt: number | undefined;
   #streamEnd: number | undefined;
   #outcome: StepTimeline["outcome"];
@@ -100,43 +98,42 @@ class OpenStep {
     this.#begin("waiting", "", began.time);
   }
 
-  /** Another attempt. */
-  again({ time: at, data }: SessionEvent<"step.started">): void {
+  retry({ time, data }: SessionEvent<"step.started">): void {
     this.#attempts = data.attempt;
-    this.#attemptAt = at;
+    this.#attemptAt = time;
     this.#lastTokenAt = undefined;
-    this.#end("retry", "", at);
-    this.#begin("waiting", "", at);
+    this.#end("retry", "", time);
+    this.#begin("waiting", "", time);
   }
 
-  see(event: SessionEvent): void {
-    const { time: at } = event;
+  add(event: SessionEvent): void {
+    const { time } = event;
     switch (event.type) {
       case "part.text-start":
       case "part.text-delta":
-        return this.#token("text", event.data.id, at);
+        return this.#token("text", event.data.id, time);
       case "part.reasoning-start":
       case "part.reasoning-delta":
-        return this.#token("reasoning", event.data.id, at);
+        return this.#token("reasoning", event.data.id, time);
       case "part.tool-input-start":
-        return this.#token("input", event.data.id, at, event.data.toolName);
+        return this.#token("input", event.data.id, time, event.data.toolName);
       case "part.tool-input-delta":
-        return this.#token("input", event.data.id, at);
+        return this.#token("input", event.data.id, time);
       case "part.text-end":
-        return this.#end("text", event.data.id, at);
+        return this.#end("text", event.data.id, time);
       case "part.reasoning-end":
-        return this.#end("reasoning", event.data.id, at);
+        return this.#end("reasoning", event.data.id, time);
       case "part.tool-input-end":
-        return this.#end("input", event.data.id, at);
+        return this.#end("input", event.data.id, time);
       case "step.retrying":
-        this.#closeStream(at);
-        return this.#begin("retry", "", at, event.data.kind);
+        this.#closeStream(time);
+        return this.#begin("retry", "", time, event.data.kind);
       case "step.finished":
       case "step.failed":
       case "step.interrupted":
-        this.#closeStream(at);
-        this.#end("retry", "", at);
-        this.#streamEnd = at;
+        this.#closeStream(time);
+        this.#end("retry", "", time);
+        this.#streamEnd = time;
         this.#outcome = event.type === "step.finished" ? "finished" : outcomes[event.type];
         this.#usage = event.data.usage;
         return;
@@ -146,28 +143,28 @@ class OpenStep {
   }
 
   #seeTool(event: SessionEvent): void {
-    const { time: at } = event;
+    const { time } = event;
     switch (event.type) {
       case "tool.approval-requested":
-        return this.#begin("approval", event.data.callId, at, event.data.toolName);
+        return this.#begin("approval", event.data.callId, time, event.data.toolName);
       case "tool.approval-answered":
         return this.#end(
           "approval",
           event.data.callId,
-          at,
+          time,
           event.data.approved ? "approved" : "refused",
         );
       case "tool.started":
-        // One that a dead process had started: nobody saw how that went.
+        // An earlier start by a dead process: its end is not known.
         this.#open.delete(`tool ${event.data.callId}`);
-        return this.#begin("tool", event.data.callId, at, event.data.toolName);
+        return this.#begin("tool", event.data.callId, time, event.data.toolName);
       case "tool.succeeded":
       case "tool.failed":
       case "tool.denied":
       case "tool.skipped":
       case "tool.unknown":
-        this.#end("approval", event.data.callId, at);
-        return this.#end("tool", event.data.callId, at, event.type.slice("tool.".length));
+        this.#end("approval", event.data.callId, time);
+        return this.#end("tool", event.data.callId, time, event.type.slice("tool.".length));
       default:
     }
   }
@@ -176,7 +173,7 @@ class OpenStep {
     const { turn, step, model } = this.#began.data;
     const startedAt = this.#began.time;
     const first = this.#firstToken;
-    const streamMs = first === undefined ? 0 : (this.#streamEnd ?? this.#lastAt) - first.at;
+    const streamMs = first === undefined ? 0 : (this.#streamEnd ?? this.#lastAt) - first.time;
     const tokens = this.#usage?.outputTokens ?? 0;
     return {
       turn,
@@ -196,46 +193,46 @@ class OpenStep {
     };
   }
 
-  /** The model has said something. */
-  #token(kind: SpanKind, id: string, at: number, label?: string): void {
+  /** Takes a token of the stream. */
+  #token(kind: SpanKind, id: string, time: number, label?: string): void {
     if (this.#open.has("waiting ")) {
-      this.#end("waiting", "", at);
-      this.#firstToken = { at, afterMs: at - this.#attemptAt };
-    } else if (this.#lastTokenAt !== undefined && at > this.#lastTokenAt) {
+      this.#end("waiting", "", time);
+      this.#firstToken = { time, afterMs: time - this.#attemptAt };
+    } else if (this.#lastTokenAt !== undefined && time > this.#lastTokenAt) {
       const began = this.#began.time;
-      this.#spans.push({ kind: "gap", from: this.#lastTokenAt - began, to: at - began });
+      this.#spans.push({ kind: "gap", from: this.#lastTokenAt - began, to: time - began });
     }
-    this.#lastTokenAt = at;
-    this.#lastAt = at;
+    this.#lastTokenAt = time;
+    this.#lastAt = time;
     const open = this.#open.get(`${kind} ${id}`);
-    if (open === undefined) this.#begin(kind, id, at, label);
+    if (open === undefined) this.#begin(kind, id, time, label);
   }
 
-  #begin(kind: SpanKind, id: string, at: number, label?: string): void {
-    const from = at - this.#began.time;
+  #begin(kind: SpanKind, id: string, time: number, label?: string): void {
+    const from = time - this.#began.time;
     const span: OpenSpan = { kind, from, ...(label === undefined ? {} : { label }) };
     this.#spans.push(span);
     this.#open.set(`${kind} ${id}`, span);
-    this.#lastAt = at;
+    this.#lastAt = time;
   }
 
-  #end(kind: SpanKind, id: string, at: number, outcome?: string): void {
+  #end(kind: SpanKind, id: string, time: number, outcome?: string): void {
     const key = `${kind} ${id}`;
     const span = this.#open.get(key);
     if (span === undefined) return;
     this.#open.delete(key);
-    span.to = at - this.#began.time;
+    span.to = time - this.#began.time;
     if (outcome !== undefined) span.outcome = outcome;
-    this.#lastAt = at;
+    this.#lastAt = time;
   }
 
-  /** The stream is over, and with it whatever was being written. */
-  #closeStream(at: number): void {
+  /** Ends all spans of the stream. */
+  #closeStream(time: number): void {
     for (const key of this.#open.keys()) {
       const [kind = "", id = ""] = key.split(/ (.*)/s);
-      if (isStreamed(kind)) this.#end(kind, id, at);
+      if (isStreamed(kind)) this.#end(kind, id, time);
     }
-    this.#lastAt = at;
+    this.#lastAt = time;
   }
 }
 

@@ -1,4 +1,4 @@
-/** Every call of our own tools: which tool, how it stands, how often and how long it ran. */
+/** The calls to our own tools: status, attempts and times. */
 
 import { z } from "zod";
 import type { SessionEvent } from "../events/index.ts";
@@ -17,10 +17,10 @@ const statuses = [
   "unknown",
 ] as const;
 
-/** How a call stands. From `succeeded` on it has ended. */
+/** The status of a call. From `succeeded` on it has ended. */
 type ToolCallStatus = (typeof statuses)[number];
 
-/** A call of a tool, and how it stands. */
+/** A call to a tool. */
 export interface ToolCall {
   readonly step: number;
   readonly callId: string;
@@ -28,20 +28,20 @@ export interface ToolCall {
   readonly status: ToolCallStatus;
   readonly attempts: number;
   readonly effectId?: string;
-  /** The session that the model made it in, where this one is a fork that was to go on with it. */
+  /** The session in which the model made the call, if this one is a fork that continues it. */
   readonly origin?: string;
   /** Epoch milliseconds. */
   readonly startedAt?: number;
   readonly endedAt?: number;
 }
 
-/** The calls of the running step, and those that have ended. */
+/** The tool calls of a session. */
 export interface ToolCallsState {
-  /** The running step: calls belong to it. */
+  /** The running step. */
   readonly step: number;
   /** Calls that have not ended. */
   readonly open: readonly ToolCall[];
-  /** Calls that have, in the order of their ends. */
+  /** Calls that have ended, in the order of their ends. */
   readonly ended: readonly ToolCall[];
 }
 
@@ -50,7 +50,6 @@ interface CallKey {
   readonly callId: string;
 }
 
-/** One call is open under a key: the lists are long where a step makes many. */
 function indexOf({ open }: ToolCallsState, { step, callId }: CallKey): number {
   return open.findIndex((call) => call.step === step && call.callId === callId);
 }
@@ -102,7 +101,6 @@ const callSchema = z.object({
   endedAt: z.number().exactOptional(),
 });
 
-/** Folds the calls of tools. */
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
   version: 2,

@@ -1,7 +1,7 @@
 /**
- * Calls that a provider ran and gave no result of, as when it pauses (Anthropic's `pause_turn`). The provider
- * takes such a call back as long as nobody has spoken since, and may give the result in a later step. Behind
- * a user's words it refuses the call, so the prompt leaves it out. A call whose result is shown always stays.
+ * Provider calls without a result, for instance after Anthropic's `pause_turn`. The provider accepts such a
+ * call again while no message follows, and may give the result in a later step. After another message it
+ * refuses the call, so the prompt leaves it out. A call whose result is shown always stays.
  */
 
 import type { HistoryPart, StepItem } from "./history-item.ts";
@@ -13,7 +13,7 @@ interface StepCalls {
   readonly open: readonly string[];
   /** Results of calls of earlier steps. */
   readonly given: readonly string[];
-  /** Whose message is the last of the step; undefined where it gives none. */
+  /** The role of the step's last message; undefined if it has none. */
   readonly last: "assistant" | "tool" | undefined;
 }
 
@@ -33,7 +33,7 @@ function callsOf(step: StepItem): StepCalls {
   return calls;
 }
 
-/** Whether a step goes on with a reply in which the provider paused: it has the result of a call of it. */
+/** Whether a step continues a paused reply: it has the result of one of its calls. */
 export function continuesReply(reply: Shown, next: Shown): boolean {
   if (!isStep(reply) || !isStep(next)) return false;
   const { given } = callsOf(next);
@@ -44,7 +44,7 @@ function isStep(shown: Shown): shown is StepItem {
   return !isCompaction(shown) && shown.kind === "step";
 }
 
-/** What is shown without the calls that were never answered. `cutOff`: whether a note of ours follows the last reply. */
+/** The items without unanswered calls. @param cutOff - Whether a cut-off note follows the last reply. */
 export function withoutUnanswered(
   shown: readonly Shown[],
   cutOff: () => boolean,
@@ -59,47 +59,47 @@ export function withoutUnanswered(
 
 const none: ReadonlyMap<number, ReadonlySet<string>> = new Map();
 
-/** The calls that somebody has spoken behind and that have no result, by the index of their step. */
+/** The calls without a result that another message follows, by the index of their step. */
 export function unansweredCalls(
   shown: readonly Shown[],
   cutOff: () => boolean,
 ): ReadonlyMap<number, ReadonlySet<string>> {
   if (!shown.some((one) => isStep(one) && callsOf(one).open.length > 0)) return none;
   const left = new Map<number, Set<string>>();
-  const leave = (id: string, index: number): void => {
+  const leaveOut = (id: string, index: number): void => {
     left.set(index, (left.get(index) ?? new Set()).add(id));
   };
-  /** Where each call without a result is. */
+  /** The index of each call without a result. */
   const open = new Map<string, number>();
-  /** Calls before this index have words behind them. */
-  let words = 0;
+  /** Calls before this index are followed by another message. */
+  let followedUpTo = 0;
   let reply: StepItem | undefined;
   for (const [index, one] of shown.entries()) {
     if (!isStep(one)) {
-      if (!speaks(one)) continue;
-      words = index;
+      if (!hasMessage(one)) continue;
+      followedUpTo = index;
       reply = undefined;
       continue;
     }
     const calls = callsOf(one);
-    // Our note comes between two replies in a row.
+    // A cut-off note comes between two replies in a row.
     if (calls.last !== undefined && reply !== undefined && !continuesReply(reply, one))
-      words = index;
+      followedUpTo = index;
     for (const id of calls.given) open.delete(id);
     for (const id of calls.open) {
       const earlier = open.get(id);
-      // The next result is the newer call's.
-      if (earlier !== undefined) leave(id, earlier);
+      // The next result belongs to the newer call.
+      if (earlier !== undefined) leaveOut(id, earlier);
       open.set(id, index);
     }
     if (calls.last !== undefined) reply = calls.last === "assistant" ? one : undefined;
   }
-  if (reply !== undefined && cutOff()) words = shown.length;
-  for (const [id, index] of open) if (index < words) leave(id, index);
+  if (reply !== undefined && cutOff()) followedUpTo = shown.length;
+  for (const [id, index] of open) if (index < followedUpTo) leaveOut(id, index);
   return left;
 }
 
-function speaks(shown: Exclude<Shown, StepItem>): boolean {
+function hasMessage(shown: Exclude<Shown, StepItem>): boolean {
   return isCompaction(shown) ? shown.summary !== "" : shown.kind !== "turn-end";
 }
 
@@ -110,7 +110,7 @@ interface ShortStep {
 
 const shortSteps = new WeakMap<StepItem, ShortStep>();
 
-/** The same step each time, so that its messages are measured and hashed once. */
+/** The same object each time, so that its messages are measured and hashed once. */
 function withoutCalls(step: StepItem, ids: ReadonlySet<string>): StepItem {
   const made = shortSteps.get(step);
   if (made?.ids.size === ids.size && made.ids.isSubsetOf(ids)) return made.item;
@@ -122,7 +122,7 @@ function withoutCalls(step: StepItem, ids: ReadonlySet<string>): StepItem {
   return item;
 }
 
-/** A provider's program that makes calls of ours is named in them (`caller`): no provider finds one that is left out. */
+/** Removes a `caller` that names a call that is left out: the provider would not find it. */
 function withoutCaller(part: HistoryPart, ids: ReadonlySet<string>): HistoryPart {
   if (!("providerMetadata" in part) || part.providerMetadata === undefined) return part;
   const metadata = Object.entries(part.providerMetadata).map(([provider, own]) => {

@@ -1,4 +1,4 @@
-/** Token figures: per step, per turn and in all. Each says whether it was measured or estimated. */
+/** Token usage by step, by turn and in total, each figure measured or estimated. */
 
 import { z } from "zod";
 import {
@@ -12,63 +12,61 @@ import {
 } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
-/** What one step cost in tokens. */
+/** Usage of one step. */
 export interface StepUsage {
   readonly turn: number;
   readonly step: number;
   readonly model: ModelName;
-  /** When it ended: prices change. */
+  /** The time of its end: prices change. */
   readonly at: number;
   readonly usage: TokenUsage;
 }
 
-/** Tokens spent beside the steps: on an attempt that failed and was repeated, or on a summary. */
+/** Usage outside of finished steps: a failed attempt, or the call for a summary. */
 export interface SideUsage {
   readonly kind: "retry" | "compaction";
   /** 0 between turns. */
   readonly turn: number;
-  /** Absent where the log does not say. */
+  /** Absent if the log does not have it. */
   readonly model?: ModelName;
   readonly at: number;
   readonly usage: TokenUsage;
 }
 
-/** What a session cost in tokens, by step and in sum. */
+/** The usage of a session. */
 export interface UsageState {
-  /** One for each step that has ended, in order; in a fork, those that it shares come first. */
+  /** Finished steps in order; shared steps of a fork come first. */
   readonly steps: readonly StepUsage[];
   /** The sum of the session's own steps. */
   readonly total: TokenUsage;
   readonly beside: readonly SideUsage[];
-  /** Of a fork: what was spent before it branched off, which is none of its own spending. */
+  /** Of a fork: the usage of the shared part. */
   readonly inherited?: InheritedUsage;
   /** The turn that runs; 0 between turns. */
   readonly turn: number;
-  /** The step that is running, with the estimated size of its prompt. */
+  /** The running step. */
   readonly running?: RunningStep;
 }
 
-/** What a fork shares was spent by the session that it shares it with. */
+/** The usage of the shared part of a fork. It belongs to the source session. */
 interface InheritedUsage {
-  /** The last step that had begun. When that one ends, its figures are no more the fork's than the others. */
+  /** The last step that began before the fork point. */
   readonly step: number;
-  /** How many of the entries beside the steps. */
+  /** The number of shared entries of `beside`. */
   readonly beside: number;
-  /** All of it. */
   readonly total: TokenUsage;
 }
 
-/** The step that runs. */
 interface RunningStep {
   readonly turn: number;
   readonly step: number;
   readonly model: ModelName;
   readonly estimate: PromptEstimate;
-  /** What its last attempt has spent was told: until the next one begins, nothing more is spent. */
+  /** The usage of its last attempt was recorded, and the next attempt has not begun. */
   readonly isTold?: true;
 }
 
-/** Measured only if every summand was. A part that one summand does not tell is left out of the sum. */
+/** The sum of two usages: measured if both are. A part that one of them lacks is left out. */
 export function addUsage(left: TokenUsage, right: TokenUsage): TokenUsage {
   const sum: TokenUsage = {
     basis: left.basis === "measured" && right.basis === "measured" ? "measured" : "estimated",
@@ -82,11 +80,11 @@ export function addUsage(left: TokenUsage, right: TokenUsage): TokenUsage {
     "textTokens",
     "reasoningTokens",
   ] as const;
-  const told = parts.flatMap((part) => {
+  const recorded = parts.flatMap((part) => {
     const [one, other] = [left[part], right[part]];
     return one === undefined || other === undefined ? [] : [[part, one + other] as const];
   });
-  return { ...sum, ...Object.fromEntries(told) };
+  return { ...sum, ...Object.fromEntries(recorded) };
 }
 
 /** No tokens at all: the sum of no steps. */
@@ -105,12 +103,12 @@ function sumOf(entries: readonly { readonly usage: TokenUsage }[]): TokenUsage {
   return entries.reduce((sum, { usage }) => addUsage(sum, usage), noUsage);
 }
 
-/** The steps that a session has run itself, and not another one before it branched off. */
+/** The session's own steps, without shared ones. */
 export function ownSteps({ steps, inherited }: UsageState): readonly StepUsage[] {
   return inherited === undefined ? steps : steps.filter(({ step }) => step > inherited.step);
 }
 
-/** What a session has spent itself beside its steps. */
+/** The session's own usage outside of steps. */
 export function ownBeside({ beside, inherited }: UsageState): readonly SideUsage[] {
   return inherited === undefined ? beside : beside.slice(inherited.beside);
 }
@@ -124,19 +122,19 @@ export function turnUsage({ steps, inherited }: UsageState, turn: number): Token
 }
 
 /**
- * Where the tokens went. `total` is the sum of steps, retries and compactions: over all sessions of a
- * store, each token is in one total.
+ * The usage of a session by purpose. `total` is the sum of steps, retries and compactions. Over all
+ * sessions of a store, each token is in exactly one total.
  */
 export interface Spending {
   readonly steps: TokenUsage;
   readonly retries: TokenUsage;
   readonly compactions: TokenUsage;
   readonly total: TokenUsage;
-  /** Of a fork as a whole: what others had spent before it branched off. In none of the others. */
+  /** Of a whole fork: the usage of the shared part, which is in no other field. */
   readonly inherited?: TokenUsage;
 }
 
-/** What a session has spent itself, or in one of its turns; turn 0 is what was spent between turns. */
+/** The session's own usage, in total or for one turn. Turn 0 is the time between turns. */
 export function spending(state: UsageState, turn?: number): Spending {
   const within = (entry: { readonly turn: number }): boolean =>
     turn === undefined || entry.turn === turn;
@@ -149,24 +147,24 @@ export function spending(state: UsageState, turn?: number): Spending {
   return { steps, retries, compactions, total, ...(inherited === undefined ? {} : { inherited }) };
 }
 
-/** The provider's raw figures stay in the log; a running sum has no use for them. */
+/** Sums do not need the provider's raw figures. */
 function withoutRaw({ raw: _, ...usage }: TokenUsage): TokenUsage {
   return usage;
 }
 
-function ended(state: UsageState, step: number, at: number, spent: TokenUsage): UsageState {
+function ended(state: UsageState, step: number, time: number, spent: TokenUsage): UsageState {
   const { running, ...rest } = state;
   if (running === undefined || running.step !== step) return state;
   const usage = withoutRaw(spent);
   const { turn, model } = running;
-  const steps = [...state.steps, { turn, step, model, at, usage }];
+  const steps = [...state.steps, { turn, step, model, at: time, usage }];
   const { inherited } = state;
   return inherited !== undefined && step <= inherited.step
     ? { ...rest, steps, inherited: { ...inherited, total: addUsage(inherited.total, usage) } }
     : { ...rest, steps, total: addUsage(state.total, usage) };
 }
 
-/** From here on figures are the fork's own. */
+/** Moves all usage so far to the shared part. */
 function forked(state: UsageState): UsageState {
   const { steps, beside, running, inherited } = state;
   return {
@@ -183,12 +181,12 @@ function forked(state: UsageState): UsageState {
 function spentBeside(
   state: UsageState,
   kind: SideUsage["kind"],
-  at: number,
+  time: number,
   { model, usage }: { readonly model?: ModelName; readonly usage?: TokenUsage },
 ): UsageState {
   if (usage === undefined) return state;
   const { turn } = state;
-  const entry = { kind, turn, at, usage: withoutRaw(usage) };
+  const entry = { kind, turn, at: time, usage: withoutRaw(usage) };
   return {
     ...state,
     beside: [...state.beside, model === undefined ? entry : { ...entry, model }],
@@ -197,7 +195,6 @@ function spentBeside(
 
 const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
-/** Folds what steps, retries and compactions cost in tokens. */
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
   version: 4,
@@ -228,24 +225,24 @@ export const usage: Projection<UsageState> = defineProjection<UsageState>({
       ...state,
       running: { turn, step, model, estimate },
     }),
-    "step.finished": (state, { time: at, data }) => ended(state, data.step, at, data.usage),
-    "step.failed": (state, { time: at, data }) => ended(state, data.step, at, data.usage),
-    "step.interrupted": (state, { time: at, data }) => ended(state, data.step, at, data.usage),
-    "step.retrying": (state, { time: at, data: { usage: spent } }) => {
+    "step.finished": (state, { time, data }) => ended(state, data.step, time, data.usage),
+    "step.failed": (state, { time, data }) => ended(state, data.step, time, data.usage),
+    "step.interrupted": (state, { time, data }) => ended(state, data.step, time, data.usage),
+    "step.retrying": (state, { time, data: { usage: spent } }) => {
       const { running } = state;
       if (spent === undefined || running === undefined) return state;
-      const told = { ...state, running: { ...running, isTold: true as const } };
-      return spentBeside(told, "retry", at, { model: running.model, usage: spent });
+      const recorded = { ...state, running: { ...running, isTold: true as const } };
+      return spentBeside(recorded, "retry", time, { model: running.model, usage: spent });
     },
-    // A prompt that was refused costs nothing.
+    // A refused prompt costs nothing.
     "context.overflowed": (state) =>
       state.running === undefined
         ? state
         : { ...state, running: { ...state.running, isTold: true as const } },
-    "context.compacted": (state, { time: at, data }) => spentBeside(state, "compaction", at, data),
-    "context.compaction-rejected": (state, { time: at, data }) =>
-      spentBeside(state, "compaction", at, data),
-    "context.summary-rejected": (state, { time: at, data }) =>
-      spentBeside(state, "compaction", at, data),
+    "context.compacted": (state, { time, data }) => spentBeside(state, "compaction", time, data),
+    "context.compaction-rejected": (state, { time, data }) =>
+      spentBeside(state, "compaction", time, data),
+    "context.summary-rejected": (state, { time, data }) =>
+      spentBeside(state, "compaction", time, data),
   },
 });

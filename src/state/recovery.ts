@@ -3,7 +3,7 @@
 import { entriesOf, entryOf, type EventBody, type InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
 import { openCalls } from "../machines/index.ts";
-import { answerForGood } from "../projections/index.ts";
+import { standingAnswer } from "../projections/index.ts";
 import { interruptedPolicy, type Agent } from "../agent/index.ts";
 import type { SessionState } from "./session-state.ts";
 
@@ -100,7 +100,7 @@ export function settlement(state: SessionState, agent: Agent): readonly EventBod
  * holds for it too, but not for running again what a dead process had started.
  */
 export function waitsForPerson(state: SessionState, callId: string): boolean {
-  return attemptsAt(state, callId) > 0 || answerForGood(state.approvals, callId) === undefined;
+  return attemptsAt(state, callId) > 0 || standingAnswer(state.approvals, callId) === undefined;
 }
 
 /**

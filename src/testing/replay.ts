@@ -5,7 +5,7 @@
  */
 
 import {
-  asRun,
+  replayableEvents,
   isRedacted,
   renumbered,
   type AgentDescription,
@@ -110,7 +110,7 @@ export async function replay(
       { position: gone.position },
     );
   }
-  const run = asRun(events);
+  const run = replayableEvents(events);
   const plain = renumbered(run);
   const recorded = events.filter((_, index) => run[index] !== undefined);
   const lost = lostPrompts(events);

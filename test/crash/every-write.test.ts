@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { isLandmark, type SessionEvent } from "../../src/events/index.ts";
+import { boundsTrimming, type SessionEvent } from "../../src/events/index.ts";
 import {
   createRuntime,
   exportSession,
@@ -269,7 +269,7 @@ describe.each(ends)("at any of its writes (%s)", (how) => {
 function stretches(events: readonly SessionEvent[]): readonly string[] {
   const found = [""];
   for (const event of events) {
-    if (isLandmark(event)) found.push("");
+    if (boundsTrimming(event)) found.push("");
     found.push(`${found.pop()}${JSON.stringify(event)}\n`);
   }
   return found;

@@ -3,7 +3,7 @@
 import * as fc from "fast-check";
 import type { ModelMessage } from "ai";
 import { describe, expect, it, vi } from "vitest";
-import { isLandmark, type SessionEvent } from "../../src/events/index.ts";
+import { boundsTrimming, type SessionEvent } from "../../src/events/index.ts";
 import type { StoreLog } from "../../src/store/leveldb/index.ts";
 import { trimLog, openMemoryLog, verifySession } from "../../src/public/index.ts";
 import { promptMessages, type HistoryState } from "../../src/projections/index.ts";
@@ -53,7 +53,7 @@ function sameAtLandmarks(
 ): void {
   const [was, is] = [replay(before), replay(after)];
   for (const event of before) {
-    if (!isLandmark(event) && event.position !== before.length) continue;
+    if (!boundsTrimming(event) && event.position !== before.length) continue;
     const { position } = event;
     expect([position, of(stateAt(is, position))]).toStrictEqual([
       position,

@@ -2,12 +2,7 @@
 
 import { convertUint8ArrayToBase64 } from "@ai-sdk/provider-utils";
 import type { AssistantContent } from "ai";
-import {
-  fileElsewhere,
-  MOST_LEVELS,
-  TurnlogError,
-  type FileReference,
-} from "../../events/index.ts";
+import { uploadedFile, MOST_LEVELS, TurnlogError, type FileReference } from "../../events/index.ts";
 import { toJson } from "../../shared/index.ts";
 
 /** One part of a reply of the model. */
@@ -36,7 +31,7 @@ export function withPlainData(value: unknown, levels: number = MOST_LEVELS): unk
  * @throws TurnlogError `INVALID_INPUT` for any other value
  */
 export function fileData(data: unknown): string | FileReference {
-  const elsewhere = fileElsewhere({ data });
+  const elsewhere = uploadedFile({ data });
   if (elsewhere === undefined) return fileContent(data);
   return { type: "reference", reference: elsewhere.reference };
 }

@@ -1,6 +1,6 @@
 /** An event records every trim: each reasoning part that is marked as dropped is in one of its spans. */
 
-import { isIn, type SessionEvent } from "../../events/index.ts";
+import { isInRanges, type SessionEvent } from "../../events/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
 export function trimmedCheck(): Check {
@@ -14,7 +14,7 @@ export function trimmedCheck(): Check {
       if (event.type === "session.forked") marked = [];
       if (event.type !== "session.thinned") return noFaults;
       const { drop, spans } = event.data;
-      if (drop === "reasoning") marked = marked.filter((position) => !isIn(spans, position));
+      if (drop === "reasoning") marked = marked.filter((position) => !isInRanges(spans, position));
       return spans.every(({ from, to }) => from <= to && to < event.position)
         ? noFaults
         : ["it speaks of events that do not lie before it"];

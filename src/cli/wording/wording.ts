@@ -1,8 +1,8 @@
 /** How figures and long things are put into few words. Pure; used by everything that is shown. */
 
 import {
-  fileElsewhere,
-  placesOf,
+  uploadedFile,
+  uploadNames,
   type JsonValue,
   type StoredUserContent,
   type TokenUsage,
@@ -100,8 +100,8 @@ export function contentText(content: StoredUserContent): string {
 /** A file by its name, or else its kind; with where it lies, if that is not here. */
 export function fileText(part: StoredFile): string {
   const name = part.filename ?? part.mediaType;
-  const elsewhere = fileElsewhere(part);
-  return elsewhere === undefined ? name : `${name}, ${placesOf(elsewhere.reference)}`;
+  const elsewhere = uploadedFile(part);
+  return elsewhere === undefined ? name : `${name}, ${uploadNames(elsewhere.reference)}`;
 }
 
 /** The lines of a text, each a little to the right. */

@@ -6,7 +6,7 @@ import { Level } from "level";
 import { MemoryLevel } from "memory-level";
 import { describe, expect, it } from "vitest";
 import {
-  isLandmark,
+  boundsTrimming,
   trimmed,
   type EventLog,
   type NewEvent,
@@ -103,7 +103,7 @@ describe("a session that was thinned", () => {
     );
     expect(after.at(-1)).toMatchObject({ type: "session.thinned", position: before.length + 1 });
     expect(texts(after)).toEqual(texts(before));
-    expect(after.filter(isLandmark).slice(0, -1)).toEqual(before.filter(isLandmark));
+    expect(after.filter(boundsTrimming).slice(0, -1)).toEqual(before.filter(boundsTrimming));
     await soundRows(rows);
     await log.append("s", "any", [numbered(9)], { origin: "copied" });
     const gone = await thin(log, "s", "reasoning");
@@ -275,7 +275,7 @@ describe("thinning is refused", () => {
 function stretches(events: readonly SessionEvent[]): readonly string[] {
   const found = [""];
   for (const event of events) {
-    if (isLandmark(event)) found.push("");
+    if (boundsTrimming(event)) found.push("");
     found.push(`${found.pop()}${JSON.stringify(event)}\n`);
   }
   return found;

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import {
   type SessionEvent,
   type Codec,
-  isLandmark,
+  boundsTrimming,
   trimmed,
   type TrimRule,
 } from "../../../events/index.ts";
@@ -79,7 +79,7 @@ export async function* trimmedRows(
       continue;
     }
     const events = decodeRow(codec, row, { session, position });
-    if (events.some(isLandmark)) yield* change();
+    if (events.some(boundsTrimming)) yield* change();
     else rows.push({ key, row, events });
   }
   yield* change();
