@@ -65,7 +65,6 @@ const mayImport: Modules = {
     "store/leveldb/files",
     "store/leveldb/heads",
     "store/leveldb/read",
-    "store/leveldb/repair",
   ],
   "store/leveldb/write": [
     "events",

@@ -4,7 +4,15 @@
  * folder, under the store's lock.
  */
 
-import { collectSchema, putSchema } from "./blob-schemas.ts";
+import {
+  collectSchema,
+  putSchema,
+  assertDigest,
+  damaged,
+  folderFailure,
+  missing,
+  tooLarge,
+} from "./blob-checks.ts";
 import type {
   BlobEntry,
   BlobSource,
@@ -15,7 +23,6 @@ import type {
   PutOptions,
 } from "../../events/index.ts";
 import { check, flag, name, optionsOf } from "../../validation/index.ts";
-import { assertDigest, damaged, folderFailure, missing, tooLarge } from "./blob-failures.ts";
 import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder } from "../folder/index.ts";
 import { BlobHolds } from "./blob-holds.ts";
 import { createHash, hash, randomUUID } from "node:crypto";

@@ -1,9 +1,15 @@
 /** Blobs in memory: for tests, and for logs in memory. */
 
 import { check } from "../../validation/index.ts";
-import { collectSchema, putSchema } from "./blob-schemas.ts";
+import {
+  collectSchema,
+  putSchema,
+  assertDigest,
+  damaged,
+  missing,
+  tooLarge,
+} from "./blob-checks.ts";
 import type { BlobEntry, BlobStore } from "../../events/index.ts";
-import { assertDigest, damaged, missing, tooLarge } from "./blob-failures.ts";
 import { BlobHolds } from "./blob-holds.ts";
 import { hash } from "node:crypto";
 

@@ -16,8 +16,7 @@ import {
   type ExpectedRevision,
 } from "../../events/index.ts";
 import type { KeyRing } from "./key-ring.ts";
-import { withForm } from "./encrypted-event.ts";
-import type { EventEncryption } from "./event-encryption.ts";
+import { withForm, type EventEncryption } from "./encrypted-event.ts";
 import type { SessionKey } from "./session-key.ts";
 
 interface Line {

@@ -5,18 +5,19 @@
  */
 
 import {
-  eventVersions,
   type NewEvent,
   type SessionEvent,
+  rememberEncrypted,
+  type StoredForm,
+  eventVersions,
   jsonObjectSchema,
   jsonSchema,
   type JsonObject,
   type JsonValue,
-  rememberEncrypted,
   storedForm,
-  type StoredForm,
   REDACTED_FIELD,
 } from "../../events/index.ts";
+import type { SessionKey } from "./session-key.ts";
 import { ruleOf } from "./content-fields.ts";
 import { decryptedContent, encryptedContent } from "./encrypted-content.ts";
 
@@ -155,4 +156,30 @@ function bytesOf(text: string): Buffer {
 
 function textOf(bytes: Buffer): string {
   return bytes[0] === RAW ? bytes.subarray(1).toString("utf16le") : bytes.toString();
+}
+
+interface EncryptedForm {
+  readonly session: string;
+  readonly position: number;
+  readonly form: StoredForm;
+}
+
+export class EventEncryption {
+  /** Events that were encrypted before their append. */
+  readonly #made = new WeakMap<NewEvent, EncryptedForm>();
+
+  /** The stored form of an event at a position. */
+  formOf(key: SessionKey, position: number, event: NewEvent): StoredForm {
+    const made = this.#made.get(event);
+    if (made?.session === key.session && made.position === position) return made.form;
+    return encryptedForm(event, () => key.encryptionKey(position));
+  }
+
+  /** Encrypts an event before its append at its position, so that its digest can be computed. */
+  ahead(key: SessionKey, event: SessionEvent): void {
+    const { session } = key;
+    const form = this.formOf(key, event.position, event);
+    this.#made.set(event, { session, position: event.position, form });
+    rememberEncrypted(event, form);
+  }
 }

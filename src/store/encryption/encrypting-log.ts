@@ -31,9 +31,8 @@ import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
 import { keyMissing } from "./key-errors.ts";
 import { PendingForks } from "./pending-forks.ts";
-import { assertKeysOutside } from "./keys-outside.ts";
+import { assertKeysOutside, unsavedKeys, type KeyStore } from "./key-store.ts";
 import { KeyRing } from "./key-ring.ts";
-import { unsavedKeys, type KeyStore } from "./key-store.ts";
 import type { SessionKey } from "./session-key.ts";
 import {
   mapped,
@@ -41,9 +40,8 @@ import {
   type DecryptOptions,
   type WithoutKey,
 } from "./decrypted-events.ts";
-import { withForm } from "./encrypted-event.ts";
+import { withForm, EventEncryption } from "./encrypted-event.ts";
 import { decryptedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
-import { EventEncryption } from "./event-encryption.ts";
 
 /** The encrypted log, if this log is one. */
 export function asEncrypted(log: EventLog): EncryptedLog | undefined {

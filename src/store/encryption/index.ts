@@ -5,5 +5,4 @@ export type { EncryptedLog, LogWithBlobs } from "./encrypted-log.ts";
 export { asEncrypted, encryptedLog } from "./encrypting-log.ts";
 export { folderKeys } from "./folder-keys.ts";
 export { keyMissing } from "./key-errors.ts";
-export { type KeyStore, memoryKeys } from "./key-store.ts";
-export { assertKeysOutside } from "./keys-outside.ts";
+export { type KeyStore, memoryKeys, assertKeysOutside } from "./key-store.ts";

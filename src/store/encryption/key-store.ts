@@ -1,5 +1,7 @@
 /** The port of key stores: the keys of encrypted sessions, kept outside of the log. */
 
+import { TurnlogError } from "../../events/index.ts";
+import { isWithin } from "../folder/index.ts";
 /** The one name that is not a session's, and cannot be. */
 export const UNFINISHED = "-unfinished";
 
@@ -53,4 +55,17 @@ export function jsonOf(text: string): unknown {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
+}
+
+/**
+ * @param dir - The folder of the store; undefined if it has none.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
+export function assertKeysOutside({ folder }: KeyStore, dir: string | undefined): void {
+  if (folder === undefined || dir === undefined || !isWithin(dir, folder)) return;
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    `The keys must not lie in the store (${folder} is in ${dir}): whoever copies it would copy them too. Name a folder outside of it.`,
+    { details: { folder, dir } },
+  );
 }

@@ -34,7 +34,14 @@ import {
 } from "../../events/index.ts";
 import { Appender, Committer } from "./write/index.ts";
 import { assertOutside, backupStore, type Backup, type BackupOptions } from "./backup/index.ts";
-import { type ChainMark, type Database, closedError, deletedError } from "./rows/index.ts";
+import {
+  listSessions,
+  type ChainMark,
+  type Database,
+  closedError,
+  deletedError,
+  readOnlyError,
+} from "./rows/index.ts";
 import {
   Deletion,
   Erasure,
@@ -47,14 +54,12 @@ import {
   Following,
   readGlobal,
   ScannedDatabase,
-  listSessions,
   assertPositions,
   Reading,
   SnapshotReader,
   snapshotRow,
 } from "./read/index.ts";
 import { Heads, IndexRows, Lineage, type LiveTail } from "./heads/index.ts";
-import { readOnlyError } from "./read-only.ts";
 import type { StoreLog } from "./store-log.ts";
 import { resolve } from "node:path";
 

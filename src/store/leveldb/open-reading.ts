@@ -7,10 +7,10 @@
 import { rm } from "node:fs/promises";
 import { folderBlobs } from "../blobs/index.ts";
 import { makePrivateFolder } from "../folder/index.ts";
-import { storeFailure } from "./rows/index.ts";
+import { storeFailure, readOnlyError } from "./rows/index.ts";
 import { catchUpIndex, checkRows } from "./upkeep/index.ts";
 import { LevelLog } from "./level-log.ts";
-import { readOnlyBlobs } from "./read-only.ts";
+import type { BlobStore } from "../../events/index.ts";
 import type { StoreLog } from "./store-log.ts";
 import {
   checkFiles,
@@ -76,4 +76,19 @@ export async function openForReading(paths: StorePaths, ownership: Ownership): P
 /** Where the log is: a process may have died before it moved the log into place. */
 function logToRead({ log, repaired, beforeOpen }: StorePaths): string {
   return [repaired, log, beforeOpen].find((folder) => namesIn(folder).length > 0) ?? log;
+}
+
+/** Blobs that can be read, but neither put nor collected. */
+function readOnlyBlobs(blobs: BlobStore, dir: string): BlobStore {
+  const refuse = async (): Promise<never> => {
+    throw readOnlyError(dir);
+  };
+  return {
+    get: (sha256) => blobs.get(sha256),
+    has: (sha256) => blobs.has(sha256),
+    list: () => blobs.list(),
+    hold: (among) => blobs.hold(among),
+    put: refuse,
+    collect: refuse,
+  };
 }

@@ -10,7 +10,7 @@ import type {
   ScanOptions,
   WriteBatch,
 } from "../../../src/store/leveldb/rows/database.ts";
-import { catchUpIndex } from "../../../src/store/leveldb/upkeep/index-catch-up.ts";
+import { catchUpIndex } from "../../../src/store/leveldb/upkeep/opening.ts";
 import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
 import { memoryBlobs } from "../../../src/store/blobs/memory-blobs.ts";
 import { LevelLog } from "../../../src/store/leveldb/level-log.ts";

@@ -11,7 +11,7 @@ import { decodeRow, firstLink } from "../../../src/store/leveldb/rows/event-row.
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
-import { indexRow, readIndex } from "../../../src/store/leveldb/rows/index-row.ts";
+import { indexRow, readIndex } from "../../../src/store/leveldb/rows/session-rows.ts";
 import {
   eventKey,
   parseEventKey,

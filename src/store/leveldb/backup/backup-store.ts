@@ -13,8 +13,8 @@ import {
   storeFailure,
   checkedKey,
   withChecksum,
+  BatchWriter,
 } from "../rows/index.ts";
-import { BatchWriter } from "../repair/index.ts";
 import {
   writeFormat,
   flush,

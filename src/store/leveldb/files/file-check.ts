@@ -4,13 +4,15 @@
  * file.
  */
 
+import { basename } from "node:path";
+import { crc32 } from "node:zlib";
+import { z } from "zod";
+import { bytesOf, type LogFile, type LiveFiles } from "./log-folder.ts";
 import { TurnlogError } from "../../../events/index.ts";
 import { damageInLog, type FileDamage, damageInTable } from "../format/index.ts";
 import { parseEventKey } from "../rows/index.ts";
-import { bytesOf, type LiveFiles } from "./log-folder.ts";
 import { diedAs } from "./owner.ts";
 import type { StorePaths } from "./store-paths.ts";
-import { isAsClosed, type TableSums } from "./table-sums.ts";
 
 /** Some 10 ms with known sums. Earlier openings checked older files. */
 const BYTES_AFTER_CLOSE = 16 * 1024 * 1024;
@@ -52,4 +54,23 @@ function fileDamage(path: string, { offset, after }: FileDamage): TurnlogError {
       details: { path, offset },
     },
   );
+}
+
+export type TableSums = Readonly<Record<string, number>>;
+
+export const tableSumsSchema: z.ZodType<TableSums> = z.record(z.string(), z.int().nonnegative());
+
+/** The sums of these tables. Known ones are not computed again. */
+export async function sumTables(tables: readonly LogFile[], known: TableSums): Promise<TableSums> {
+  const sums: Record<string, number> = {};
+  for (const { path } of tables) {
+    const name = basename(path);
+    sums[name] = known[name] ?? crc32(await bytesOf(path));
+  }
+  return sums;
+}
+
+/** Whether a table is unchanged since the store was closed. */
+function isAsClosed(path: string, bytes: Uint8Array, sums: TableSums): boolean {
+  return sums[basename(path)] === crc32(bytes);
 }

@@ -1,11 +1,23 @@
-/** `store.json`: marks the folder as a store, and tells how far its log had certainly come. */
+/**
+ * The two marks of a store. `store.json` marks the folder, and tells how far its log had certainly
+ * come. `m/format` is the first row of the log, on disk before anything else.
+ */
 
 import { z } from "zod";
 import { TurnlogError, assertKnownFormat } from "../../../events/index.ts";
-import { chainStart, type ChainMark } from "../rows/index.ts";
+import {
+  firstOf,
+  rowAt,
+  type Database,
+  formatKey,
+  withChecksum,
+  rowContent,
+  chainStart,
+  type ChainMark,
+} from "../rows/index.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import { storePaths, type StorePaths } from "./store-paths.ts";
-import { tableSumsSchema, type TableSums } from "./table-sums.ts";
+import { tableSumsSchema, type TableSums } from "./file-check.ts";
 
 export const FORMAT = 1;
 
@@ -41,7 +53,7 @@ export function readStoreFile({ store, dir }: StorePaths): StoreFile | undefined
 }
 
 /** @throws TurnlogError `LOG_TOO_NEW` where `store.json` or the first row names a later format */
-export function assertStoreFormat(stored: unknown, dir: string): void {
+function assertStoreFormat(stored: unknown, dir: string): void {
   assertKnownFormat(`The store in ${dir}`, stored, FORMAT);
 }
 
@@ -56,4 +68,47 @@ export async function storeReached(dir: string): Promise<number> {
 
 export async function writeStoreFile({ store }: StorePaths, file: StoreFile): Promise<void> {
   await writeJsonFile(store, file);
+}
+
+export interface Format {
+  readonly format: number;
+  /** Counts repairs. */
+  readonly generation: number;
+}
+
+const formatSchema: z.ZodType<Format> = z.object({
+  format: z.int().positive(),
+  generation: z.int().positive(),
+});
+
+/**
+ * The format row of a database; `none` if the database is empty.
+ * @throws TurnlogError `LOG_TOO_NEW`
+ */
+export async function readFormat(
+  database: Database,
+  dir: string,
+): Promise<Format | "none" | "foreign"> {
+  const row = await rowAt(database, formatKey);
+  const stored = row === undefined ? undefined : rowContent(formatKey, row);
+  assertStoreFormat(stored, dir);
+  const format = formatSchema.safeParse(stored, { jitless: true }).data;
+  if (format !== undefined) return format;
+  return (await firstOf(database.keys({ limit: 1 }))) === undefined ? "none" : "foreign";
+}
+
+/** Always synced: LevelDB cannot open a database that lost its first write in a power cut. */
+export async function writeFormat(database: Database, generation: number): Promise<Format> {
+  const format: Format = { format: FORMAT, generation };
+  const batch = database.batch();
+  batch.put(formatKey, withChecksum(formatKey, format));
+  await batch.write({ sync: true });
+  return format;
+}
+
+export function formatDamage(dir: string): TurnlogError {
+  return new TurnlogError(
+    "LOG_DAMAGED",
+    `The log in ${dir} has lost its first row, which says what it is. Copy the folder, then run \`turnlog repair\`.`,
+  );
 }

@@ -1,10 +1,16 @@
-/** Checks a store's files by name. Opens and changes nothing. */
+/**
+ * Looks at a store by the names of its files: whether it is a store, whether its log exists, and
+ * whether that log was ever finished. LevelDB creates several files, and a power cut can lose any
+ * name that was not synced. So `log.new` is on disk before them, and tells that nothing is
+ * acknowledged yet: while it exists, the log is created again.
+ */
 
-import { readFileSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
-import { TurnlogError, hasCode } from "../../../events/index.ts";
+import { existsSync, rmSync, writeFileSync, readFileSync, statSync } from "node:fs";
+import { PRIVATE_FILE, syncAbove, syncFolder } from "../../folder/index.ts";
 import type { StoreFile } from "./store-file.ts";
 import { namesIn, type StorePaths } from "./store-paths.ts";
+import { basename, join } from "node:path";
+import { TurnlogError, hasCode } from "../../../events/index.ts";
 
 /** @throws TurnlogError `LOG_FOREIGN` when the folder contains something else than a store */
 export function assertIsStore(paths: StorePaths): void {
@@ -115,4 +121,23 @@ function incomplete(log: string, why: string): TurnlogError {
     `The log in ${log} is damaged: ${why}. Nothing was changed. Put the file back from a copy, or run \`turnlog repair\`.`,
     { details: { path: log } },
   );
+}
+
+/** Whether the log was never finished. A log with tables has been in use, despite the mark. */
+export function isUnfinished({ newLog: young, log }: StorePaths, { reached }: StoreFile): boolean {
+  if (reached.position > 0 || !existsSync(young)) return false;
+  return !namesIn(log).some((name) => name.endsWith(".ldb"));
+}
+
+/** Runs before LevelDB creates the log, and after `store.json` is in place. */
+export async function beginLog(paths: StorePaths, above: string): Promise<void> {
+  writeFileSync(paths.newLog, "", { mode: PRIVATE_FILE });
+  await Promise.all([syncFolder(paths.dir), syncAbove(paths.dir, above)]);
+}
+
+/** Runs before anything in the log is acknowledged. */
+export async function finishLog(paths: StorePaths): Promise<void> {
+  await syncFolder(paths.log);
+  rmSync(paths.newLog);
+  await syncFolder(paths.dir);
 }

@@ -1,7 +1,7 @@
 /**
  * Decides when index rows are written: with a session's first events, and later for many commits at
  * once. Until then the heads know where sessions end; after a kill the commit records do
- * (`index-catch-up.ts`). The committer owns it; readers of index rows ask it.
+ * (`opening.ts`). The committer owns it; readers of index rows ask it.
  */
 
 import { type WriteBatch, indexRow, type IndexEntry } from "../rows/index.ts";

@@ -7,4 +7,4 @@ export { Heads } from "./heads.ts";
 export { IndexRows } from "./index-rows.ts";
 export { Lineage, type Stretch, ownFrom } from "./lineage.ts";
 export { LiveTail } from "./live-tail.ts";
-export { LooseCommits } from "./loose-commits.ts";
+export { LooseCommits } from "./loose-rows.ts";

@@ -1,10 +1,18 @@
 /**
- * Collects the rows of a block whose deltas arrive a few at a time. When the block ends, the
- * committer replaces them by one merged row. Part of the session's head: if the head is dropped,
- * the rows stay as they are and read the same.
+ * Collects small rows and small commit records, which the committer merges later. A slow stream
+ * makes a batch of each delta, and its record is larger than the delta. What is not merged reads
+ * the same.
  */
 
-import { continues, isPlainDelta, LONGEST_RUN, type Delta, type EventRow } from "../rows/index.ts";
+import {
+  CommitBuilder,
+  type FinishedCommit,
+  continues,
+  isPlainDelta,
+  LONGEST_RUN,
+  type Delta,
+  type EventRow,
+} from "../rows/index.ts";
 
 /** Rows with more deltas on average are not merged: writing them again costs more than it saves. */
 const LONG_ENOUGH = 16;
@@ -38,5 +46,56 @@ export class LooseRows {
     this.#rows = delta === undefined ? [] : [row];
     this.#events = delta === undefined ? 0 : row.events.length;
     return isWorthIt ? over : [];
+  }
+}
+
+/** The most records in one, and the most events, unless a single batch had more. */
+const RECORDS = 64;
+const EVENTS = 4096;
+
+interface Loose {
+  readonly record: CommitBuilder;
+  readonly finished: FinishedCommit;
+}
+
+/** The merged record, and the keys of the other records that it replaces. */
+export interface MergedCommits {
+  readonly key: string;
+  readonly row: string;
+  readonly replaced: readonly string[];
+}
+
+export class LooseCommits {
+  #loose: Loose[] = [];
+  #events = 0;
+
+  get isDue(): boolean {
+    return this.#loose.length >= RECORDS || this.#events >= EVENTS;
+  }
+
+  /** Adds the record that follows the collected ones. */
+  add(record: CommitBuilder, finished: FinishedCommit): void {
+    this.#loose.push({ record, finished });
+    this.#events += record.count;
+  }
+
+  /** Leaves the collected records unmerged: a mark relies on the end of one of them. */
+  clear(): void {
+    this.#loose = [];
+    this.#events = 0;
+  }
+
+  /** Merges the collected records; undefined if there are fewer than two. */
+  merge(): MergedCommits | undefined {
+    const loose = this.#loose;
+    this.clear();
+    const [first] = loose;
+    const last = loose.at(-1);
+    if (first === undefined || last === undefined || first === last) return undefined;
+    const merged = new CommitBuilder(first.record.position);
+    const indexes = new Map<string, number>();
+    for (const { record } of loose) merged.addAll(record, indexes);
+    const { key, row } = merged.finish(first.finished.previous, last.finished.mark.seal);
+    return { key, row, replaced: loose.slice(1).map(({ finished }) => finished.key) };
   }
 }

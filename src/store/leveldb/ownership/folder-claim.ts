@@ -4,8 +4,7 @@
  */
 
 import type { Server } from "node:net";
-import type { Greeting } from "./greeting.ts";
-import { askAt, listenAt } from "./owner-socket.ts";
+import { type Greeting, askAt, listenAt } from "./owner-socket.ts";
 import { kernelAddress } from "./socket-address.ts";
 
 export interface FolderClaim {

@@ -3,8 +3,36 @@
  * process closes. It does not keep the process alive.
  */
 
+import { z } from "zod";
 import { createServer, connect, type Server } from "node:net";
-import { greetingLine, readGreeting, type Greeting } from "./greeting.ts";
+
+/** Later versions only add fields. What follows the greeting may change with the version. */
+const PROTOCOL = "turnlog/1";
+
+export interface Greeting {
+  readonly protocol: string;
+  readonly pid: number;
+  readonly host: string;
+  readonly boot: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  /** Unique for each opening. */
+  readonly nonce: string;
+}
+
+const greetingSchema: z.ZodType<Greeting> = z.object({
+  protocol: z.string().startsWith("turnlog/"),
+  pid: z.int().positive(),
+  host: z.string(),
+  boot: z.string(),
+  startedAt: z.string(),
+  nonce: z.string(),
+});
+
+export function greetingOf(owner: Omit<Greeting, "protocol">): Greeting {
+  const { pid, host, boot, startedAt, nonce } = owner;
+  return { protocol: PROTOCOL, pid, host, boot, startedAt, nonce };
+}
 
 /** `none`: there is no socket. `refused`: no process of this kernel listens on it. */
 export type Answer =
@@ -18,7 +46,7 @@ const LONGEST_GREETING = 4096;
 
 /** @throws the system's error, `EADDRINUSE` where somebody listens already */
 export async function listenAt(address: string, greeting: Greeting): Promise<Server> {
-  const line = greetingLine(greeting);
+  const line = `${JSON.stringify(greeting)}\n`;
   const server = createServer((socket) => {
     // The reader may have gone.
     socket.on("error", () => {});
@@ -72,4 +100,13 @@ export async function askAt(address: string): Promise<Answer> {
       else reject(error);
     });
   });
+}
+
+function readGreeting(line: string): Greeting | undefined {
+  try {
+    return greetingSchema.safeParse(JSON.parse(line), { jitless: true }).data;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }

@@ -7,8 +7,7 @@
 import { chmodSync, renameSync, rmSync, statSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname, join } from "node:path";
-import type { Greeting } from "./greeting.ts";
-import { askAt, listenAt, type Answer } from "./owner-socket.ts";
+import { type Greeting, askAt, listenAt, type Answer } from "./owner-socket.ts";
 import { withSocketPath } from "./socket-address.ts";
 
 export interface PublishedSocket {

@@ -5,6 +5,5 @@ export { Following } from "./following.ts";
 export { readGlobal } from "./global-reader.ts";
 export { Reading, assertPositions } from "./reading.ts";
 export { ScannedDatabase } from "./scans.ts";
-export { listSessions } from "./session-list.ts";
 export { type SharedSource, readShared } from "./shared-reader.ts";
 export { SnapshotReader, snapshotIn, snapshotRow } from "./snapshots.ts";

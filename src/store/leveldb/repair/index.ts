@@ -1,5 +1,4 @@
 /** Writes a consistent store from the good parts of a damaged one. */
 
-export { BatchWriter } from "./batch-writer.ts";
 export { repairLog } from "./repair-log.ts";
 export type { RepairReport } from "./repair-report.ts";

@@ -15,8 +15,8 @@ import {
   quarantineKey,
   tombstoneKey,
   withChecksum,
+  BatchWriter,
 } from "../rows/index.ts";
-import { BatchWriter } from "./batch-writer.ts";
 import { writeFormat } from "../files/index.ts";
 import type { SessionSurvey } from "./session-survey.ts";
 import { idPlaces, type OrderedRun } from "./survey-order.ts";

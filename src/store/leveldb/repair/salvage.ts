@@ -2,8 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BatchWriter } from "./batch-writer.ts";
-import { type Database, isMergedRow } from "../rows/index.ts";
+import { BatchWriter, type Database, isMergedRow } from "../rows/index.ts";
 import {
   damageInLog,
   rowsOfLog,

@@ -19,9 +19,8 @@ import {
   SinceMark,
   readTombstone,
 } from "../rows/index.ts";
-import { dropOrphans, linkOf } from "./fork-survey.ts";
+import { dropOrphans, linkOf, surveyOf, type SessionSurvey } from "./session-survey.ts";
 import { ownFrom } from "../heads/index.ts";
-import { surveyOf, type SessionSurvey } from "./session-survey.ts";
 import { surveyIds, surveyOrder, type OrderedRun } from "./survey-order.ts";
 
 export interface Survey {

@@ -8,7 +8,7 @@ import { damagedAt, readFailure } from "./failures.ts";
 import { eventKey, numberOf } from "./keys.ts";
 import { eventsIn, isMergedRow } from "./event-row.ts";
 import { checksumOf } from "./row-checksum.ts";
-import { isDeleted } from "./tombstone.ts";
+import { isDeleted } from "./session-rows.ts";
 
 /** The part of a row that a commit wrote: a merged row may belong to several commits. */
 export interface PlacedRow {

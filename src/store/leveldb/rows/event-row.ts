@@ -3,8 +3,8 @@
  * writes event rows by these functions; only this file knows which of the two a row is.
  */
 
-import { z } from "zod";
 import {
+  createCodec,
   type NewEvent,
   type SessionEvent,
   CHECKSUM_LENGTH,
@@ -18,6 +18,8 @@ import {
   forkPointSchema,
   type ForkPoint,
 } from "../../../events/index.ts";
+import { parseEventKey } from "./keys.ts";
+import { z } from "zod";
 import {
   continues,
   decodeRun,
@@ -163,4 +165,22 @@ export function queuedEvents(
     ...event,
     position: position - events.length + 1 + index,
   }));
+}
+
+/** A blob, and the event that brought it. */
+export interface StoredBlob {
+  readonly sha256: string;
+  readonly session: string;
+  readonly position: number;
+}
+
+const codec = createCodec();
+
+/** @throws TurnlogError `LOG_DAMAGED`; `EVENT_TOO_NEW` for a row of a later release */
+export function blobsIn(key: string, row: string): readonly StoredBlob[] {
+  const place = row.includes('"blob.stored"') ? parseEventKey(key) : undefined;
+  if (place === undefined) return [];
+  return decodeRow(codec, row, place).flatMap(({ type, data, position }) =>
+    type === "blob.stored" ? [{ sha256: data.sha256, session: place.session, position }] : [],
+  );
 }

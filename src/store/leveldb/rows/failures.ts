@@ -152,3 +152,12 @@ export function commitDamage(globalPosition: number, why: string): TurnlogError 
     { details: { globalPosition } },
   );
 }
+
+/** A change of a store that is open for reading. */
+export function readOnlyError(dir: string | undefined): TurnlogError {
+  return new TurnlogError(
+    "LOG_READ_ONLY",
+    `The store in ${dir} was opened to be read, and nothing in it is changed. Open it without \`readOnly\` to write.`,
+    { details: { dir } },
+  );
+}

@@ -1,6 +1,19 @@
 /** The rows of the database: keys, forms and checksums. */
 
-export { type StoredBlob, blobsIn } from "./blob-rows.ts";
+export {
+  type StoredBlob,
+  blobsIn,
+  type EventRow,
+  decodeRow,
+  envelopesIn,
+  eventRows,
+  eventsIn,
+  firstLink,
+  isMergedRow,
+  queuedEvents,
+  replacingRows,
+  mergedRow,
+} from "./event-row.ts";
 export { ChainMarks } from "./chain-marks.ts";
 export {
   type ChainMark,
@@ -14,6 +27,7 @@ export {
 } from "./commit-record.ts";
 export { type PlacedRow, commitRows } from "./commit-rows.ts";
 export {
+  BatchWriter,
   type Database,
   type KeyRange,
   type Scan,
@@ -26,19 +40,8 @@ export {
 } from "./database.ts";
 export { type Delta, LONGEST_RUN, continues, isPlainDelta } from "./delta-run.ts";
 export {
-  type EventRow,
-  decodeRow,
-  envelopesIn,
-  eventRows,
-  eventsIn,
-  firstLink,
-  isMergedRow,
-  queuedEvents,
-  replacingRows,
-  mergedRow,
-} from "./event-row.ts";
-export {
   closedError,
+  readOnlyError,
   commitDamage,
   damagedAt,
   deletedError,
@@ -49,7 +52,16 @@ export {
   storeFailure,
   writeFailure,
 } from "./failures.ts";
-export { type IndexEntry, atLeast, indexRow, readIndex } from "./index-row.ts";
+export {
+  type IndexEntry,
+  atLeast,
+  indexRow,
+  readIndex,
+  isDeleted,
+  readTombstone,
+  tombstoneRow,
+  listSessions,
+} from "./session-rows.ts";
 export {
   checkedKey,
   commitKey,
@@ -73,4 +85,3 @@ export { withChecksum, checksumOf, checkedRow, rowContent } from "./row-checksum
 export { SinceMark } from "./since-mark.ts";
 export { type Span, SpareRows } from "./spare-rows.ts";
 export { type StagedMark, dropStaged, eraseStaged, readStaged, stagedRow } from "./staged-row.ts";
-export { isDeleted, readTombstone, tombstoneRow } from "./tombstone.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { CommitRecord } from "./commit-record.ts";
-import type { IndexEntry } from "./index-row.ts";
+import type { IndexEntry } from "./session-rows.ts";
 
 /** Positions of a session, both included. */
 export interface Written {

@@ -11,6 +11,7 @@ import {
 } from "../../../events/index.ts";
 import { type Appender, type Committer, forkCopy } from "../write/index.ts";
 import {
+  listSessions,
   allRows,
   rowAt,
   damagedAt,
@@ -25,7 +26,7 @@ import {
 } from "../rows/index.ts";
 import type { Erasure } from "./erasure.ts";
 import type { Head, Heads } from "../heads/index.ts";
-import { listSessions, type SharedSource } from "../read/index.ts";
+import type { SharedSource } from "../read/index.ts";
 
 export interface DeletionOptions {
   readonly source: SharedSource;

@@ -12,10 +12,10 @@ import {
   type TrimRule,
 } from "../../../events/index.ts";
 import type { Appender, Committer } from "../write/index.ts";
-import { allRows, eventRows, under } from "../rows/index.ts";
+import { listSessions, allRows, eventRows, under } from "../rows/index.ts";
 import type { Erasure } from "./erasure.ts";
 import { type Head, type Heads, ownFrom } from "../heads/index.ts";
-import { listSessions, readShared, type SharedSource } from "../read/index.ts";
+import { readShared, type SharedSource } from "../read/index.ts";
 import { trimmedRows, type TrimmedRows, type TrimPlace } from "./trimmed-rows.ts";
 
 export interface TrimOptions {

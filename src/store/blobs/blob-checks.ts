@@ -1,11 +1,15 @@
-/** The errors of the `BlobStore` port. */
+/** The checks of options and digests, and the errors, that every blob store shares. */
 
+import { z } from "zod";
 import {
+  type CollectOptions,
+  type PutOptions,
   referredBlob,
   blobReference,
   TurnlogError,
   type TurnlogErrorCode,
 } from "../../events/index.ts";
+import { amount, code, implementation, optionsOf } from "../../validation/index.ts";
 
 /** @throws TurnlogError `INVALID_INPUT` for an invalid digest, which would become part of a path */
 export function assertDigest(sha256: string): void {
@@ -61,3 +65,9 @@ export function folderFailure(error: unknown, dir: string, doing: "stored" | "re
     { cause: error },
   );
 }
+
+export const putSchema: z.ZodType = optionsOf<PutOptions>(
+  { maxBytes: amount, signal: implementation({ addEventListener: code }) },
+  {},
+);
+export const collectSchema: z.ZodType = optionsOf<CollectOptions>({ among: z.unknown() }, {});

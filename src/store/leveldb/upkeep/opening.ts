@@ -1,6 +1,6 @@
 /**
- * Corrects index rows that a dead process left behind: commits since the mark name the events that
- * they wrote. Runs when a store is opened, before anything is read.
+ * Checks and corrects rows when a store is opened, before anything is read: the commit chain
+ * against `store.json`, and index rows that a dead process left behind.
  */
 
 import { TurnlogError } from "../../../events/index.ts";
@@ -14,7 +14,39 @@ import {
   eventKey,
   sessionKey,
   type SinceMark,
+  chainStart,
+  type ChainMark,
+  dropStaged,
 } from "../rows/index.ts";
+import { checkChain, type CheckedChain } from "../read/index.ts";
+import {
+  formatDamage,
+  readFormat,
+  writeFormat,
+  type StoreFile,
+  type StorePaths,
+} from "../files/index.ts";
+
+export interface CheckedRows {
+  readonly generation: number;
+  readonly chain: CheckedChain;
+}
+
+/** Writes the first row of a new log. @throws TurnlogError `LOG_DAMAGED`, `LOG_FOREIGN` */
+export async function checkRows(
+  database: Database,
+  { dir }: StorePaths,
+  store: StoreFile,
+): Promise<CheckedRows> {
+  let format = await readFormat(database, dir);
+  if (format === "foreign" || (format === "none" && store.reached.position > 0))
+    throw formatDamage(dir);
+  if (format === "none") format = await writeFormat(database, store.generation);
+  await dropStaged(database);
+  const { generation } = format;
+  const known: ChainMark = generation === store.generation ? store.reached : chainStart;
+  return { generation, chain: await checkChain(database, known) };
+}
 
 /** The number of sessions to look up at once. */
 const AT_ONCE = 64;

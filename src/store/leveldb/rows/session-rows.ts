@@ -1,0 +1,109 @@
+/**
+ * The row of a session in the list: last position, times and a fork's link. After its deletion a
+ * tombstone remains, with the last position. The name is never used again: effect ids contain it,
+ * commit records name it, and a late message to it must not begin a new session.
+ */
+
+import type { SessionEntry, ForkPoint } from "../../../events/index.ts";
+import { z } from "zod";
+import { allRows, rowAt, type Database } from "./database.ts";
+import { damagedAt, readFailure } from "./failures.ts";
+import { tombstoneKey, sessionKey } from "./keys.ts";
+import { withChecksum, checkedRow } from "./row-checksum.ts";
+
+export interface IndexEntry {
+  /** The last position. */
+  readonly revision: number;
+  /** The times of the first event that the session owns, and of the last. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly link: ForkPoint | undefined;
+}
+
+const plain = [z.int().positive(), z.number(), z.number()] as const;
+const indexSchema = z.union([
+  z.tuple(plain),
+  z.tuple([...plain, z.tuple([z.string(), z.int().positive()])]),
+]);
+
+export function indexRow(
+  session: string,
+  { revision, createdAt, updatedAt, link }: IndexEntry,
+): { readonly key: string; readonly row: string } {
+  const key = sessionKey(session);
+  const end = link === undefined ? [] : [[link.session, link.position]];
+  return { key, row: withChecksum(key, [revision, createdAt, updatedAt, ...end]) };
+}
+
+/** The content of a row; undefined if it is damaged. */
+export function readIndex(session: string, row: string): IndexEntry | undefined {
+  const stored = checkedRow(sessionKey(session), row, indexSchema);
+  if (stored === undefined) return undefined;
+  const [revision, createdAt, updatedAt, link] = stored;
+  return {
+    revision,
+    createdAt,
+    updatedAt,
+    link: link === undefined ? undefined : { session: link[0], position: link[1] },
+  };
+}
+
+/** What memory knows of a session whose row may be behind. */
+interface NewerEnd {
+  readonly committed: number;
+  readonly updatedAt: number;
+}
+
+/** The row's content, or what memory knows of the session if that is newer. */
+export function atLeast(entry: IndexEntry, known: NewerEnd | undefined): IndexEntry {
+  if (known === undefined || known.committed <= entry.revision) return entry;
+  return { ...entry, revision: known.committed, updatedAt: known.updatedAt };
+}
+
+const tombstoneSchema = z.tuple([z.int().positive()]);
+
+export function tombstoneRow(
+  session: string,
+  revision: number,
+): { readonly key: string; readonly row: string } {
+  const key = tombstoneKey(session);
+  return { key, row: withChecksum(key, [revision]) };
+}
+
+/** The session's last position; undefined if the row is damaged. */
+export function readTombstone(session: string, row: string): number | undefined {
+  return checkedRow(tombstoneKey(session), row, tombstoneSchema)?.[0];
+}
+
+/** Whether a session was deleted. A damaged tombstone counts too: it brings no session back. */
+export async function isDeleted(database: Database, session: string): Promise<boolean> {
+  try {
+    return (await rowAt(database, tombstoneKey(session))) !== undefined;
+  } catch (error) {
+    throw readFailure(error, session, 0);
+  }
+}
+
+/** The sessions in the order of their ids. Without `behind`, each session ends where its index row says. */
+export async function* listSessions(
+  database: Database,
+  prefix: string,
+  behind?: ReadonlyMap<string, NewerEnd>,
+): AsyncGenerator<SessionEntry> {
+  let last = prefix;
+  try {
+    // No session id contains a character above `z`.
+    for await (const [key, row] of allRows(database, {
+      gte: sessionKey(prefix),
+      lt: sessionKey(`${prefix}~`),
+    })) {
+      last = key.slice(sessionKey("").length);
+      const entry = readIndex(last, row);
+      if (entry === undefined) throw damagedAt(last, 0, "its index row is altered");
+      const { link, ...rest } = atLeast(entry, behind?.get(last));
+      yield { session: last, ...rest, ...(link === undefined ? {} : { forkedFrom: link }) };
+    }
+  } catch (error) {
+    throw readFailure(error, last, 0);
+  }
+}
