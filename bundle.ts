@@ -1,45 +1,61 @@
 /**
- * Writes what is published as JavaScript into `dist`: the entry points of `package.json` and the
- * command. A module that turnlog is loaded from costs a third of a millisecond, so that few large
- * ones are published. What several share is in `chunks`; what is imported when it is first needed
- * stays apart. Called by `npm run build`, beside `tsc`, whose work the types are.
+ * Writes what is published as JavaScript into `dist`, in two builds: the entry points of `package.json`, and
+ * the command. Called by `npm run build`, after `tsc` wrote the types.
+ *
+ * The library leaves dependencies and peers to the user's `node_modules`, and brings along what is pure
+ * JavaScript and loaded on demand (`file-type`, secretlint's rules). The command brings along everything
+ * but native code and the peers that npm installs with it, so that `npx turnlog` needs nothing more.
+ * Few large files: each one that is loaded costs a third of a millisecond.
  */
 
 import { readFileSync } from "node:fs";
 import { build } from "rolldown";
 import { z } from "zod";
 
-const { exports, dependencies, peerDependencies } = z
+const { exports, dependencies, peerDependencies, peerDependenciesMeta } = z
   .object({
     exports: z.record(z.string(), z.union([z.string(), z.object({ default: z.string() })])),
     dependencies: z.record(z.string(), z.string()),
     peerDependencies: z.record(z.string(), z.string()),
+    peerDependenciesMeta: z.record(z.string(), z.object({ optional: z.literal(true) })),
   })
   .parse(JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")));
 
-/** `./dist/public/events.js` is built from `src/public/events.ts`, and `bin/turnlog.cjs` loads `cli/main`. */
-const names = [
-  ...Object.values(exports).flatMap((entry) =>
-    typeof entry === "string" ? [] : [entry.default.replace(/^\.\/dist\/|\.js$/g, "")],
-  ),
-  "cli/main",
-];
-const installed = [...Object.keys(dependencies), ...Object.keys(peerDependencies)];
+/** `./dist/public/events.js` is built from `src/public/events.ts`. */
+const entries = Object.values(exports).flatMap((entry) =>
+  typeof entry === "string" ? [] : [entry.default.replace(/^\.\/dist\/|\.js$/g, "")],
+);
+const peers = Object.keys(peerDependencies);
+const optional = Object.keys(peerDependenciesMeta);
 
-await build({
-  input: Object.fromEntries(names.map((name) => [name, `src/${name}.ts`])),
-  platform: "node",
-  external: installed.map((name) => new RegExp(`^${name}(?:/|$)`)),
-  tsconfig: "tsconfig.build.json",
-  transform: { target: "es2024" },
-  output: {
-    dir: "dist",
-    format: "esm",
-    entryFileNames: "[name].js",
-    // Not hashed: they are published together, and `bench/comparison` loads some by name.
-    chunkFileNames: "chunks/[name].js",
-    // The sources are published beside them.
-    sourcemap: true,
-    sourcemapExcludeSources: true,
-  },
-});
+async function write(
+  names: readonly string[],
+  chunks: string,
+  external: readonly string[],
+): Promise<void> {
+  await build({
+    input: Object.fromEntries(names.map((name) => [name, `src/${name}.ts`])),
+    platform: "node",
+    external: external.map((name) => new RegExp(`^${name}(?:/|$)`)),
+    tsconfig: "tsconfig.build.json",
+    transform: { target: "es2024" },
+    output: {
+      dir: "dist",
+      format: "esm",
+      entryFileNames: "[name].js",
+      // Without a hash: the files are published together, and `bench/comparison` loads some by name.
+      chunkFileNames: `${chunks}/[name].js`,
+      // The sources are published too.
+      sourcemap: true,
+      sourcemapExcludeSources: true,
+    },
+  });
+}
+
+await write(entries, "chunks", [...Object.keys(dependencies), ...peers]);
+await write(["cli/main"], "cli", [
+  ...Object.keys(dependencies),
+  ...peers.filter((name) => !optional.includes(name)),
+  // Native code.
+  "sharp",
+]);

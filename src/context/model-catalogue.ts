@@ -3,6 +3,7 @@
 import type { PriceCalculationResult } from "@pydantic/genai-prices";
 import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
 import { modelKey } from "../projections/index.ts";
+import { optionalPackage } from "../shared/index.ts";
 import type { ModelCatalogue, ModelLimits, ModelPrices } from "./model-limits.ts";
 
 type Calculation = NonNullable<PriceCalculationResult>;
@@ -15,9 +16,14 @@ const MINUTE_MS = 60_000;
 /**
  * What is publicly known of models: context windows and prices, of the day that the installed
  * version was made. Reads no network and no clock.
+ * @throws TurnlogError `PACKAGE_MISSING` without the package `@pydantic/genai-prices`
  */
 export async function modelCatalogue(): Promise<ModelCatalogue> {
-  const { calcPrice } = await import("@pydantic/genai-prices");
+  const { calcPrice } = await optionalPackage(
+    "@pydantic/genai-prices",
+    "The catalogue of models (their windows and prices)",
+    async () => await import("@pydantic/genai-prices"),
+  );
   const calculate = (
     model: ModelName,
     usage: Parameters<typeof calcPrice>[0],

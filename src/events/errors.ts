@@ -17,6 +17,7 @@ export type TurnlogErrorCode =
   | "TURN_FAILED"
   | "CALLBACK_FAILED"
   | "RUNTIME_CLOSED"
+  | "PACKAGE_MISSING"
   | "MCP_SERVER_FAILED"
   | "MCP_TOOL_FAILED"
   | "REVISION_CONFLICT"

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 
+/** A value that JSON can hold. */
 export type JsonValue =
   | string
   | number

@@ -6,6 +6,7 @@
 
 import { TurnlogError } from "../events/index.ts";
 import {
+  optionalPackage,
   onAbort,
   withFullStop,
   after,
@@ -165,7 +166,11 @@ export class RunningServer {
   }
 
   async #connect(): Promise<McpConnection> {
-    const { connect } = await import("./mcp-connection.ts");
+    const { connect } = await optionalPackage(
+      "@ai-sdk/mcp",
+      "An MCP server",
+      async () => await import("./mcp-connection.ts"),
+    );
     let connection: McpConnection | undefined;
     try {
       connection = await connect({

@@ -25,6 +25,7 @@ export function standingAnswer(
   return toolName === undefined ? undefined : byId(always, toolName);
 }
 
+/** Folds the approvals that were asked for, each with its answer. */
 export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsState>({
   name: "approvals",
   version: 2,

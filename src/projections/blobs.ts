@@ -17,6 +17,7 @@ export interface BlobsState {
   readonly bytes: number;
 }
 
+/** Folds the blobs that the session refers to, by digest. */
 export const blobs: Projection<BlobsState> = defineProjection<BlobsState>({
   name: "blobs",
   version: 1,

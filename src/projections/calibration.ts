@@ -90,6 +90,7 @@ function learn(before: Learned | undefined, estimate: PromptEstimate, billed: nu
   };
 }
 
+/** Folds how far estimates of prompts were from what providers billed, by model. */
 export const calibration: Projection<CalibrationState> = defineProjection<CalibrationState>({
   name: "calibration",
   version: 1,

@@ -34,6 +34,7 @@ function withoutScale({ scale: _, ...state }: CompactionsState): CompactionsStat
   return state;
 }
 
+/** Folds what became of compactions: how many were tried, accepted and rejected in a row. */
 export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
   name: "compactions",
   version: 3,

@@ -74,6 +74,7 @@ function forAgent(
 
 const positionSchema = z.int().positive();
 
+/** Folds what compactions, prunings and cuts changed in the prompt, and what was restored. */
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
   version: 5,

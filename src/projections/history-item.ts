@@ -65,6 +65,7 @@ interface NoteItem {
   readonly at: number;
 }
 
+/** One entry of the conversation, discriminated by `kind`. */
 export type HistoryItem = UserItem | StepItem | NoteItem | TurnEndItem;
 
 /** Text or reasoning; `open` until its end. */

@@ -78,6 +78,7 @@ function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
 }
 type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["providerMetadata"]>;
 
+/** Folds the conversation: messages, steps with their parts and calls, ends of turns. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
   version: 5,

@@ -35,7 +35,7 @@ export {
 } from "./history-item.ts";
 export { history } from "./history.ts";
 export { type LearnedLimits, learnedLimits, isTooLarge, overflowOf } from "./learned-limits.ts";
-export { type Projection, defineProjection, projectionStore } from "./projection.ts";
+export { type Projection, defineProjection } from "./projection.ts";
 export { type PromptCount, type PromptCounts, promptCounts } from "./prompt-counts.ts";
 export { type PromptChange, type PromptDiff, promptDiff } from "./prompt-diff.ts";
 export { promptDigest } from "./prompt-digest.ts";

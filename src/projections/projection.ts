@@ -1,9 +1,8 @@
 /**
  * Defines projections: named, versioned, pure folds over events. The transitions have the form of
- * `@xstate/store`, so one definition folds a log and drives a live store.
+ * `@xstate/store`, which can drive a live store by the same definition.
  */
 
-import { createStore, type Store } from "@xstate/store";
 import type { z } from "zod";
 import { deepFreeze, type EventType, type SessionEvent } from "../events/index.ts";
 
@@ -48,16 +47,4 @@ export function defineProjection<State extends object>(
       return transition === undefined ? state : transition(state, event);
     },
   };
-}
-
-/** A live `@xstate/store` over a projection: send it the events of a subscription. */
-export function projectionStore<State extends object>(
-  projection: Projection<State>,
-): Store<State, { event: { event: SessionEvent } }, never> {
-  return createStore({
-    context: projection.initial,
-    on: {
-      event: (state: State, { event }: { event: SessionEvent }) => projection.fold(state, event),
-    },
-  });
 }

@@ -40,6 +40,7 @@ function remove(state: QueueState, ids: readonly string[]): QueueState {
   return { ...state, waiting: state.waiting.filter((message) => !gone.has(message.id)) };
 }
 
+/** Folds the messages that wait for a turn or a step, and the ids that were accepted. */
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
   version: 3,

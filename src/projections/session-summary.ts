@@ -72,6 +72,7 @@ function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">)
   };
 }
 
+/** Folds the row of a session in lists: title, status, times, counts. */
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
   version: 4,

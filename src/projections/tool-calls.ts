@@ -101,6 +101,7 @@ const callSchema = z.object({
   endedAt: z.number().exactOptional(),
 });
 
+/** Folds the status of each tool call: waiting, running, ended. */
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
   version: 2,

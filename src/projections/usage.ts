@@ -195,6 +195,7 @@ function spentBeside(
 
 const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 
+/** Folds the tokens of each step and of what was spent besides, such as summaries. */
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
   version: 4,

@@ -17,7 +17,6 @@ export {
   contextView,
   defineProjection,
   history,
-  projectionStore,
   promptDiff,
   promptMessages,
   queue,

@@ -3,7 +3,7 @@
  * by {@link LiveSessions}; knows nothing of what a session does.
  */
 
-import type { McpOffer } from "../events/index.ts";
+import { TurnlogError, type McpOffer } from "../events/index.ts";
 import { modelCatalogue, type ModelCatalogue } from "../context/index.ts";
 import {
   agentSchema,
@@ -104,10 +104,24 @@ function lateCatalogue(own: ModelCatalogue | undefined): LateCatalogue {
     cost: (model, usage, at) => loaded?.cost(model, usage, at),
     ready: async () => {
       if (loaded !== undefined) return;
-      loading ??= modelCatalogue().then((made) => {
+      loading ??= shippedCatalogue().then((made) => {
         loaded = made;
       });
       await loading;
     },
   };
+}
+
+/** The shipped catalogue; without its package a warning, and a catalogue that knows no model. */
+async function shippedCatalogue(): Promise<ModelCatalogue> {
+  try {
+    return await modelCatalogue();
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "PACKAGE_MISSING") throw error;
+    process.emitWarning(
+      `${error.message} Until then turnlog knows a model's window and prices only from \`context.limits\` and \`context.catalogue\`.`,
+      { code: "TURNLOG_PACKAGE_MISSING" },
+    );
+    return { limits: () => undefined, cost: () => undefined };
+  }
 }

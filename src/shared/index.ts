@@ -15,3 +15,4 @@ export {
   systemTimer,
   waited,
 } from "./timer.ts";
+export { optionalPackage } from "./optional-package.ts";

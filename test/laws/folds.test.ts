@@ -15,7 +15,6 @@ import {
   contextView,
   history,
   learnedLimits,
-  projectionStore,
   promptCounts,
   promptMessages,
   queue,
@@ -116,28 +115,6 @@ describe("a log of any events in any order", () => {
         expect(() => fold(initialSessionState, gap)).toThrow(`Position ${missing + 1} is missing`);
       }),
       runs(50),
-    );
-  });
-
-  it("gives every live store the state of the plain fold", () => {
-    fc.assert(
-      fc.property(anyEvents, (events) => {
-        const { last } = replay(events);
-        const told = <State extends object>(
-          projection: Parameters<typeof projectionStore<State>>[0],
-        ) => {
-          const store = projectionStore(projection);
-          for (const event of events) store.send({ type: "event", event });
-          return store.getSnapshot().context;
-        };
-        deepStrictEqual(told(history), last.history);
-        deepStrictEqual(told(contextView), last.view);
-        deepStrictEqual(told(usage), last.usage);
-        deepStrictEqual(told(toolCalls), last.toolCalls);
-        deepStrictEqual(told(queue), last.queue);
-        deepStrictEqual(told(sessionSummary), last.summary);
-      }),
-      runs(100),
     );
   });
 

@@ -31,7 +31,7 @@ export const publicNames: Readonly<Record<string, string>> = {
   `,
   projections: `
     approvals blobs calibration compactions contextView defineProjection history
-    projectionStore promptDiff promptMessages queue sessionSummary spending stepTimelines
+    promptDiff promptMessages queue sessionSummary spending stepTimelines
     toolCalls usage ApprovalsState ContextView HistoryState Projection PromptDiff QueueState
     StepTimeline ToolCallsState UsageState
   `,

@@ -25,6 +25,8 @@ const manifest = z
     version: z.string(),
     exports: z.record(z.string(), z.unknown()),
     dependencies: z.record(z.string(), z.string()),
+    peerDependencies: z.record(z.string(), z.string()),
+    peerDependenciesMeta: z.record(z.string(), z.unknown()),
   })
   .parse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
 const entryPoints = Object.keys(manifest.exports)
@@ -95,11 +97,14 @@ beforeAll(async () => {
   await mkdir(installed, { recursive: true });
   await output("tar", ["-xzf", await pack(), "--strip-components=1", "-C", installed], folder);
   // `@types/node` is what a TypeScript project on Node has of its own.
-  for (const name of [...Object.keys(manifest.dependencies), "@types/node"]) {
+  const peers = Object.keys(manifest.peerDependencies);
+  const required = peers.filter((name) => !Object.hasOwn(manifest.peerDependenciesMeta, name));
+  for (const name of [...Object.keys(manifest.dependencies), ...required, "@types/node"]) {
     await link(name, consumer);
   }
   await writeFile(join(consumer, "package.json"), JSON.stringify({ type: "module" }));
-});
+  // Builds, packs and installs: a loaded machine is not a failure.
+}, 240_000);
 
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
@@ -121,7 +126,7 @@ describe("the published package", () => {
   it("turnlog is loaded without the AI SDK's providers, MCP, the prices of models and the command line", async () => {
     const files = await loadedFiles("turnlog");
     const later =
-      /^node_modules\/(?:ai|@ai-sdk\/(?:openai|google|mcp)|@pydantic|commander|file-type)\//;
+      /^node_modules\/(?:ai|classic-level|level|@ai-sdk\/(?:openai|google|mcp)|@pydantic)\//;
     expect(files.filter((file) => later.test(file))).toEqual([]);
     expect(files.some((file) => file.startsWith("node_modules/zod/"))).toBe(true);
   });
@@ -159,6 +164,35 @@ describe("the published package", () => {
     const command = join(consumer, "node_modules/turnlog/bin/turnlog.cjs");
     const said = await output(process.execPath, [command, "--version"], consumer);
     expect(said.trim()).toBe(manifest.version);
+  });
+
+  it("names the package to install where a feature needs one that is not there", async () => {
+    const program = `
+      import { createRuntime } from "turnlog";
+      import { scriptedModel } from "turnlog/testing";
+      const mcp = { files: { command: "none" } };
+      await using runtime = await createRuntime({ memory: true, mcp, agent: { model: scriptedModel(["Yes."]) } });
+      const session = await runtime.session("s");
+      await (await session.send("Go.")).result;`;
+    const said = await output(
+      process.execPath,
+      [
+        "--input-type=module",
+        "--eval",
+        `process.on("warning", ({ message }) => console.log(message));${program}`,
+      ],
+      consumer,
+    );
+    expect(said).toContain("Run `npm install @ai-sdk/mcp`");
+    expect(said).toContain("Run `npm install @pydantic/genai-prices`");
+  });
+
+  it("runs the command with nothing but the required peers: a turn, and what was said", async () => {
+    const command = join(consumer, "node_modules/turnlog/bin/turnlog.cjs");
+    const run = (...args: readonly string[]): Promise<string> =>
+      output(process.execPath, [command, ...args], consumer);
+    expect(await run("--session", "one", "--model", "offline", "hello")).not.toBe("");
+    expect(await run("show", "one")).toContain("hello");
   });
 
   it("carries its sources and its build, and no tests, fixtures or settings", async () => {

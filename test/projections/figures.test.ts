@@ -3,8 +3,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventBody, TokenUsage } from "../../src/events/index.ts";
 import { addUsage, noUsage, turnUsage, usage } from "../../src/projections/usage.ts";
-import { projectionStore } from "../../src/projections/projection.ts";
-import { sessionSummary } from "../../src/projections/session-summary.ts";
 import {
   asked,
   called,
@@ -171,27 +169,6 @@ describe("the summary", () => {
     const closed: EventBody = { type: "session.closed", data: {} };
     expect(stateOf(...turn, turnEnded(), closed).summary.status).toBe("closed");
   });
-});
-
-it("a live store tells those who follow it of each change, and only of changes", () => {
-  const store = projectionStore(sessionSummary);
-  const titles: string[] = [];
-  store.subscribe(({ context }) => titles.push(context.title));
-  const envelope = { position: 1, time: 0 };
-  store.send({
-    type: "event",
-    event: {
-      ...envelope,
-      type: "message.queued",
-      data: { id: "m", content: "Hello", delivery: "steer" },
-    },
-  });
-  store.send({
-    type: "event",
-    event: { ...envelope, position: 2, type: "part.text-start", data: { id: "t" } },
-  });
-  expect(titles.filter((title) => title === "Hello").length).toBeGreaterThan(0);
-  expect(store.getSnapshot().context.title).toBe("Hello");
 });
 
 it("every projection has a name and a version, which snapshots are kept under", () => {

@@ -1,6 +1,5 @@
 /** Opens the log on a database in memory: for tests, and for sessions that need not be kept. */
 
-import { MemoryLevel } from "memory-level";
 import { memoryBlobs } from "../blobs/index.ts";
 import { chainStart } from "./rows/index.ts";
 import { LevelLog } from "./level-log.ts";
@@ -8,6 +7,7 @@ import type { StoreLog } from "./store-log.ts";
 
 /** Opens a log that exists until it is closed. */
 export async function openMemoryLog(): Promise<StoreLog> {
+  const { MemoryLevel } = await import("memory-level");
   const database = new MemoryLevel({ storeEncoding: "utf8" });
   await database.open();
   return new LevelLog(database, {

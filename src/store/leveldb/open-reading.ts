@@ -41,7 +41,7 @@ export async function openForReading(paths: StorePaths, ownership: Ownership): P
       await checkFiles(paths, files, store.tables ?? {});
       linkFolder(source.log, paths.reading, files);
     }
-    const database = levelAt(paths.reading, isNew);
+    const database = await levelAt(paths.reading, isNew);
     try {
       await database.open();
       const { chain } = await checkRows(database, paths, store);

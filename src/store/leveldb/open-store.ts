@@ -197,7 +197,7 @@ async function openClaimed(paths: StorePaths, claimed: JsonDraft, above: string)
       await checkFiles(paths, files, store.tables ?? {});
       guard ??= guardLog(paths, files);
     }
-    database = levelAt(paths.log, unused);
+    database = await levelAt(paths.log, unused);
     await database.open();
     opened = { database, tables: store.tables ?? {}, ...(await checkRows(database, paths, store)) };
     // Before the guard is dropped: until then the files can be restored.

@@ -95,7 +95,7 @@ async function writeCopy(
   paths: StorePaths,
   options: CopyOptions,
 ): Promise<Copied> {
-  const target = levelAt(paths.log, true);
+  const target = await levelAt(paths.log, true);
   let copied: Copied;
   try {
     await target.open();

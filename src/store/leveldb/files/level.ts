@@ -1,6 +1,6 @@
 /** LevelDB in Node. The types of `level` cover all platforms, so LevelDB's own methods are detected here. */
 
-import { Level } from "level";
+import type { Level } from "level";
 
 import { makePrivateFolder } from "../../folder/index.ts";
 import type { Span } from "../rows/index.ts";
@@ -11,7 +11,9 @@ interface Flushable {
 
 export type LevelDb = Level;
 
-export function levelAt(location: string, createIfMissing: boolean): LevelDb {
+export async function levelAt(location: string, createIfMissing: boolean): Promise<LevelDb> {
+  // Native code: loaded when a store is opened, not when the package is.
+  const { Level } = await import("level");
   // LevelDB would create a folder that everybody can read.
   if (createIfMissing) makePrivateFolder(location);
   return new Level(location, { createIfMissing });

@@ -22,7 +22,7 @@ export async function takeLock(paths: StorePaths): Promise<StoreLock> {
 }
 
 async function openLock(paths: StorePaths, mayClear: boolean): Promise<LevelDb> {
-  const database = levelAt(paths.lock, !existsSync(join(paths.lock, "CURRENT")));
+  const database = await levelAt(paths.lock, !existsSync(join(paths.lock, "CURRENT")));
   try {
     await database.open();
     return database;

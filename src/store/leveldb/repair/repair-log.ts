@@ -168,7 +168,7 @@ async function examine(
   const copy = join(paths.repairing, "copy");
   makePrivateFolder(paths.repairing);
   linkFolder(paths.log, copy, liveFiles(paths.log));
-  const database = levelAt(copy, false);
+  const database = await levelAt(copy, false);
   try {
     await database.open();
     const format = await readFormat(database, paths.dir);
@@ -199,8 +199,8 @@ interface Rebuilt extends Surveyed {
 async function rebuild(paths: StorePaths, store: StoreFile | undefined): Promise<Rebuilt> {
   const to = join(paths.repairing, "to");
   makePrivateFolder(paths.repairing);
-  const source = levelAt(join(paths.repairing, "from"), true);
-  const target = levelAt(to, true);
+  const source = await levelAt(join(paths.repairing, "from"), true);
+  const target = await levelAt(to, true);
   let rebuilt: Rebuilt;
   try {
     await source.open();
