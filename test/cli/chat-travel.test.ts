@@ -31,7 +31,7 @@ async function saidIn(runtime: Runtime, session: string): Promise<readonly strin
 
 /** The name of the session that the last sentence of this kind names. */
 function named(chat: ChatStage): string {
-  return [...chat.screen().matchAll(/From here on this is ([^ ,;]+)/g)].at(-1)?.[1] ?? "";
+  return [...chat.screen().matchAll(/This is now ([^ ,;]+)/g)].at(-1)?.[1] ?? "";
 }
 
 describe("a chat that travels", () => {
@@ -40,13 +40,13 @@ describe("a chat that travels", () => {
     await talk(chat, "first", "One\\.");
     const { position } = await chat.session.view();
     chat.type(`/fork other${ENTER}`);
-    await chat.until(/^From here on this is other, a fork of one, which stays as it is\.$/m);
+    await chat.until(/^This is now other, a fork of one, which does not change\.$/m);
     await talk(chat, "second", "Two\\.");
     expect(await saidIn(chat.runtime, "one")).toEqual(["first"]);
     expect(await saidIn(chat.runtime, "other")).toEqual(["first", "second"]);
     expect((await chat.session.view()).position).toBe(position);
     chat.type(`/fork${ENTER}`);
-    await chat.until(/^From here on this is other-[0-9a-f]{8}, a fork of other, /m);
+    await chat.until(/^This is now other-[0-9a-f]{8}, a fork of other, /m);
     const unnamed = named(chat);
     chat.type(CTRL_D);
     expect((await chat.endedIn).id).toBe(unnamed);
@@ -81,8 +81,8 @@ describe("a chat that travels", () => {
     await talk(chat, "first", "One\\.");
     await talk(chat, "second", "Two\\.");
     chat.type(`/undo${ENTER}`);
-    await chat.until(/^Back to before "second"\. From here on this is .*; one still has it\.$/m);
-    await chat.until(/^1 call had run by then: what they did in the world is done\.$/m);
+    await chat.until(/^Back to before "second"\. This is now .*; one still has it\.$/m);
+    await chat.until(/^1 call had run: their effects are not undone\.$/m);
     const undone = named(chat);
     expect(await saidIn(chat.runtime, undone)).toEqual(["first"]);
     chat.type(`/undo${ENTER}`);
@@ -110,7 +110,7 @@ describe("a chat that travels", () => {
     chat.type(`/at ${position}${ENTER}`);
     await chat.until(
       new RegExp(
-        `^one at ${position}: idle\\.waiting \\(of ${end}\\)$[^]*^Last said:\n  You +first\n  Reply +One\\.\n~?[\\d,]+ tokens for [^]*^The chat stays at ${end}\\.$`,
+        `^one at ${position}: idle\\.waiting \\(of ${end}\\)$[^]*^Last messages:\n  You +first\n  Reply +One\\.\n~?[\\d,]+ tokens for [^]*^The chat stays at ${end}\\.$`,
         "m",
       ),
     );
@@ -119,11 +119,11 @@ describe("a chat that travels", () => {
     expect(shown?.replace("~", "")).toBe(tokens.toLocaleString("en-US"));
     expect(tokens).toBeLessThan((await chat.session.context()).tokens);
     chat.type(`/at 1${ENTER}`);
-    await chat.until(/^Nothing had been said\.$/m);
+    await chat.until(/^No messages yet\.$/m);
     chat.type(`/at${ENTER}`);
-    await chat.until(new RegExp(`^one is at ${end}, since .*; /at <position> shows how`, "m"));
+    await chat.until(new RegExp(`^one is at ${end}, since .*; /at <position> shows it there`, "m"));
     chat.type(`/at ${end + 1}${ENTER}`);
-    await chat.until(new RegExp(`^one is at ${end}; there is no ${end + 1} yet\\.$`, "m"));
+    await chat.until(new RegExp(`^one is at ${end}; there is no position ${end + 1} yet\\.$`, "m"));
     expect((await chat.session.view()).position).toBe(end);
   });
 
@@ -133,7 +133,7 @@ describe("a chat that travels", () => {
     await talk(chat, "first", "One\\.");
     await chat.runtime.session("taken");
     chat.type(`/fork taken${ENTER}`);
-    await chat.until(/There is a session taken already, and nothing was forked\. \/fork takes/);
+    await chat.until(/There is already a session taken; nothing was forked\. Give another name/);
     chat.type(`/fork a/b${ENTER}`);
     await chat.until(/a\/b/);
     chat.type(`second${ENTER}`);

@@ -135,7 +135,7 @@ describe("a chat", () => {
     chat.interrupt();
     expect(chat.left).toEqual([130]);
     await chat.until(/^\? slow · outcome unknown: /m);
-    await chat.until(/^Cancelled\. Kept .* Of 1 call nobody knows/m);
+    await chat.until(/^Cancelled\. Kept .* 1 call with an unknown outcome/m);
   });
 
   it("holds back what waits after a cancel, until Enter", async () => {
@@ -225,7 +225,7 @@ describe("a chat", () => {
     chat.type(`v${ENTER}`);
     await chat.until(/^first$[^]*^tokens: [^]*^Ask about/m);
     chat.type(`/ask slow${ENTER}`);
-    await chat.until(/^Nothing was answered for good about slow\.$/m);
+    await chat.until(/^There is no always or never for slow\.$/m);
     chat.type(`/ask ask${ENTER}`);
     await chat.until(/^From now on calls of ask are asked about again\.$/m);
     chat.type(`go on${ENTER}`);

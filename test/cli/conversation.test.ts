@@ -31,7 +31,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     await terminal.until(/I called 1 tool/);
     await terminal.until(asks);
     terminal.type(CTRL_D);
-    await terminal.until(/Go on later with: turnlog --session one/);
+    await terminal.until(/Continue later with: turnlog --session one/);
     expect((await terminal.ended).code).toBe(0);
   });
 
@@ -46,7 +46,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     await terminal.until(asks);
     terminal.type(CTRL_D);
     await terminal.until(/- a\.ts \(line 1\)/);
-    await terminal.until(/Go on later with: turnlog --session one/);
+    await terminal.until(/Continue later with: turnlog --session one/);
     await terminal.ended;
     const kept = await readFile(join(folder.path, "out.txt"), "utf8");
     expect(kept).toMatch(/mentions "zod"[^]*- a\.ts \(line 1\)\n$/);
@@ -147,18 +147,18 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     terminal.type(question);
     await terminal.until(/tokens: [^]*Ask about this folder/);
     terminal.type(`/fork two${ENTER}`);
-    await terminal.until(/From here on this is two, a fork of one, which stays as it is\./);
+    await terminal.until(/This is now two, a fork of one, which does not change\./);
     terminal.type(`list all files${ENTER}`);
     await terminal.until(/tokens: [^]*Ask about this folder/);
     terminal.type(`/undo${ENTER}`);
     await terminal.until(/Back to before "list all files"\. [^]*two still has it\./);
     terminal.type(`/at 2${ENTER}`);
-    await terminal.until(/at 2: idle[^]*Nothing had been said\.[^]*The chat stays at \d+\./);
+    await terminal.until(/at 2: idle[^]*No messages yet\.[^]*The chat stays at \d+\./);
     terminal.type(`what did you do?${ENTER}`);
     await terminal.until(/I called 1 tool/);
     await terminal.until(asks);
     terminal.type(CTRL_D);
-    await terminal.until(/Go on later with: turnlog --session two-[0-9a-f]{8}/);
+    await terminal.until(/Continue later with: turnlog --session two-[0-9a-f]{8}/);
     expect((await terminal.ended).code).toBe(0);
     const said = async (session: string): Promise<readonly string[]> => {
       const { stdout } = await run(["show", session], { cwd: folder.path });
@@ -244,7 +244,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     first.type(`write "words" to a.txt${ENTER}`);
     await first.until(/Run write_file/);
     first.type(CTRL_D);
-    await first.until(/it can be answered another time/);
+    await first.until(/it can be answered later/);
     expect((await first.ended).code).toBe(0);
     const second = startInTerminal(args, { cwd: folder.path });
     await second.until(/write_file waits for your answer/);

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { endKeys, noKeys, readKeys, type Key } from "../../src/cli/terminal/key.ts";
-import { holdKeyboard } from "../../src/cli/terminal/keyboard.ts";
+import { openKeyboard } from "../../src/cli/terminal/keyboard.ts";
 
 const ESC = "\u001B";
 
@@ -89,13 +89,13 @@ describe("a keyboard that is held", () => {
       setRawMode: (mode: boolean) => (modes.push(mode), input),
       resume: () => input,
       pause: () => input,
-    }) as unknown as Parameters<typeof holdKeyboard>[0]["input"];
+    }) as unknown as Parameters<typeof openKeyboard>[0]["input"];
     const keys: Key[] = [];
     const told: string[] = [];
-    const keyboard = holdKeyboard({
+    const keyboard = openKeyboard({
       input,
       onKey: (key) => keys.push(key),
-      tell: (sequence) => told.push(sequence),
+      write: (sequence) => told.push(sequence),
     });
     return { emitter, modes, keys, told, keyboard };
   }

@@ -2,7 +2,7 @@
 import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { standing } from "../../src/cli/chat/resumed-session.ts";
+import { openIssues } from "../../src/cli/chat/resumed-session.ts";
 import { openMemoryLog } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { createRuntime } from "../../src/runtime/index.ts";
@@ -26,10 +26,10 @@ describe("coming back to a session", () => {
     await using runtime = await createRuntime({ log, agent });
     const session = await runtime.session("one");
     await session.idle();
-    expect(standing(await session.view())).toEqual([
-      expect.stringMatching(/^The last turn was interrupted: .* send a message to go on\.$/),
-      expect.stringMatching(/^1 call had been started .* nobody saw the outcome/),
-      "1 message still waiting; delivered together with your next one.",
+    expect(openIssues(await session.view())).toEqual([
+      expect.stringMatching(/^The last turn was interrupted: .* send a message to continue\.$/),
+      expect.stringMatching(/^1 call had started, with an unknown outcome/),
+      "1 message still waiting, to be delivered with your next one.",
     ]);
   });
 
@@ -40,6 +40,6 @@ describe("coming back to a session", () => {
     await (
       await session.send("go")
     ).result;
-    expect(standing(await session.view())).toEqual([]);
+    expect(openIssues(await session.view())).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** The agent of the chat: it looks at the folder in which it is started, and writes only if it may. */
+/** The agent of the chat: its tools see the current folder, and write only with permission. */
 
 import { basename } from "node:path";
 import type { LanguageModel, Tool } from "ai";
@@ -9,24 +9,24 @@ import { manual, overflow, summarize, threshold, type CompactionWhen } from "../
 import type { ContextStrategy } from "../settings/index.ts";
 import { folderTools } from "../folder/index.ts";
 
-/** What the agent is made of, whoever answers. */
+/** Options of the agent, apart from its model. */
 export interface AgentPartsOptions {
   /** The folder that the tools see. */
   readonly folder: string;
-  /** The folder of the store, which they do not. */
+  /** The folder of the store, hidden from the tools. */
   readonly store: string;
-  /** The folder of its keys, which they do not see either. */
+  /** The folder of the keys, hidden from the tools. */
   readonly keys?: string | undefined;
   readonly allowWrite: boolean;
-  /** Whether somebody is there to be asked before each write. */
+  /** Whether a person approves each write. */
   readonly canAsk: boolean;
-  /** In the place of the usual ones. */
+  /** Replaces the default instructions. */
   readonly instructions: string | undefined;
 }
 
 interface ChatAgentOptions extends AgentPartsOptions {
   readonly model: LanguageModel;
-  /** When it is compacted; undefined for as it is usual. */
+  /** When to compact; undefined for the default. */
   readonly compaction: ContextStrategy | undefined;
 }
 
@@ -64,7 +64,7 @@ export function agentParts(
 }
 
 function askingFirst(tool: Tool, needsApproval: boolean): Tool {
-  // Deprecated for `streamText`, which asks by itself; our runtime runs the tools and goes by their own word.
+  // Deprecated for `streamText`, which asks by itself; our runtime runs the tools and reads this field.
   // oxlint-disable-next-line typescript/no-deprecated
   return { ...tool, needsApproval };
 }
@@ -82,12 +82,12 @@ function instructions(folder: string, allowWrite: boolean): string {
   ].join(" ");
 }
 
-/** The chat's agent as a session has it, for a replay: the model is named as it was and never called. */
+/** The chat's agent as a session recorded it, for a replay: it has the recorded model's name and never calls it. */
 export function recordedChatAgent(
   events: readonly SessionEvent[],
   around: Pick<ChatAgentOptions, "folder" | "store" | "instructions" | "compaction">,
 ): (recorded: AgentDescription) => Agent {
-  // Whether it could ask is not told; whether it has asked is.
+  // The log does not say whether the agent could ask, only whether it did.
   const canAsk = events.some(({ type }) => type === "tool.approval-requested");
   return ({ model, tools }) =>
     chatAgent({

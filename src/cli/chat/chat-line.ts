@@ -1,30 +1,30 @@
-/** What a line means that was typed in a chat: a message, an answer to a question, or a command. Pure. */
+/** Parses a line typed in a chat: a message, an answer to a question, or a command. Pure. */
 
 import type { CancelMode, Delivery } from "../../events/index.ts";
 import { compactionWays, isCompactionWay, type CompactionWay } from "./compaction-ways.ts";
 
 export interface Answer {
   readonly approved: boolean;
-  /** For every later call of the tool in this session too. */
+  /** Whether the answer holds for every later call of the tool in this session. */
   readonly always: boolean;
   readonly reason?: string;
 }
 
-/** About the prompt: its size, and what of it is shown to the model. */
+/** A command about the prompt. */
 export type ContextLine =
   | { readonly kind: "context" }
-  /** As the agent does, where no way is named. */
+  /** Without `how`, the agent's own strategy. */
   | { readonly kind: "compact" | "preview"; readonly how?: CompactionWay }
-  /** The newest pruning or compaction, where no position is named. */
+  /** Without `position`, the newest pruning or compaction. */
   | { readonly kind: "restore"; readonly position?: number };
 
-/** About the session's past: another session that begins there, or a look at it. */
+/** A command about the session's past. */
 export type TravelLine =
-  /** A fork at the end, under a name that is made up where none is given. */
+  /** Forks at the end. Without `name`, under a new name. */
   | { readonly kind: "fork"; readonly name?: string }
-  /** Back to before the last turn, as a fork. */
+  /** Forks before the last turn. */
   | { readonly kind: "undo" }
-  /** As it stood at a position; without one, where it stands. */
+  /** Shows the session at a position; without one, says where it is. */
   | { readonly kind: "at"; readonly position?: number };
 
 export type ChatLine =
@@ -36,7 +36,7 @@ export type ChatLine =
   | { readonly kind: "withdraw"; readonly which: readonly number[] | "all" }
   | { readonly kind: "move"; readonly number: number; readonly delivery: Delivery }
   | { readonly kind: "cancel"; readonly mode: CancelMode; readonly withdraw: boolean }
-  /** What was answered for good about a tool no longer holds. */
+  /** Takes back an `always` or `never` about a tool. */
   | { readonly kind: "ask"; readonly toolName: string }
   | { readonly kind: "queue" }
   | { readonly kind: "resume" }
@@ -52,7 +52,7 @@ export const ANSWERS = "y, n, n <why>, a (always) or v (never)";
 export function readLine(typed: string, isAsked: boolean): ChatLine {
   const text = typed.trim();
   if (text === "") return { kind: "nothing" };
-  // A path begins with a slash too; `//` says that what follows is no command.
+  // `//` sends a message that begins with a slash, such as a path.
   if (text.startsWith("//")) return { kind: "message", text: text.slice(1) };
   const command = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text);
   if (command !== null) return readCommand(command[1] ?? "", (command[2] ?? "").trim());
@@ -76,7 +76,7 @@ export function readAnswer(text: string): Answer | undefined {
     case "v":
     case "never":
       return { approved: false, always: true, ...reason };
-    // A yes with more behind it is not meant for the question.
+    // A yes with further words is a message, not an answer.
     case "y":
     case "yes":
       return rest === undefined ? { approved: true, always: false } : undefined;
@@ -139,7 +139,7 @@ function answered(answer: Answer): ChatLine {
   return { kind: "answer", answer };
 }
 
-/** A number moves a waiting message, text is a new one. */
+/** A number moves a waiting message; text sends a new one. */
 function placed(rest: string, delivery: Delivery): ChatLine {
   if (/^\d{1,6}$/.test(rest)) return { kind: "move", number: Number(rest), delivery };
   if (rest !== "") return { kind: "message", text: rest, delivery };
@@ -188,7 +188,10 @@ function readFork(rest: string): ChatLine {
 function readAt(rest: string): ChatLine {
   if (rest === "") return { kind: "at" };
   if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "at", position: Number(rest) };
-  return { kind: "wrong", why: "/at says where the session stands, /at <position> how it stood." };
+  return {
+    kind: "wrong",
+    why: "/at shows the present position, /at <position> the session there.",
+  };
 }
 
 function readRestore(rest: string): ChatLine {

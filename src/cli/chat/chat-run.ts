@@ -1,4 +1,4 @@
-/** Runs a chat: opens the store and the session, one turn or a conversation, and closes them again. */
+/** Runs a chat: opens the store and the session, runs one turn or a conversation, closes the store. */
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -31,34 +31,35 @@ import { finishTurn, rerunTurn, runTurn, type RerunRequest } from "./run-turn.ts
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
 export interface ChatRun {
-  /** The folder of the store, as it was written. */
+  /** The folder of the store, as given. */
   readonly dir: string;
   readonly takeOver: boolean;
   readonly durability: "sync" | "os";
   readonly hashChain: boolean;
-  /** The folder of the keys, as it was written; undefined where nothing is to be encrypted. */
+  /** The folder of the keys, as given; undefined without encryption. */
   readonly keys?: string | undefined;
   readonly session: string;
-  /** Whether somebody gave it this name: one that is not there may be mistyped. */
+  /** Whether the user typed the name: an unknown name may be mistyped. */
   readonly isNamed: boolean;
   readonly choice: ModelChoice;
   readonly offlineDelayMs: number;
   readonly allowWrite: boolean;
   readonly mcp: McpServers;
-  /** What the agent is told in the place of the usual, and when it is compacted otherwise. */
+  /** Replaces the instructions of the chat's agent. */
   readonly instructions: string | undefined;
+  /** Replaces the default compaction. */
   readonly compaction: ContextStrategy | undefined;
   /** The only message, or undefined for a conversation. */
   readonly message: UserInput | undefined;
-  /** Paths and addresses of files that the first message of a conversation brings along. */
+  /** Paths and addresses of files to attach to the first message of a conversation. */
   readonly attach: readonly string[];
-  /** In the place of a message: a turn that is run again. */
+  /** Runs a turn again instead of a message. */
   readonly rerun?: RerunRequest;
-  /** Whether somebody is at the terminal to answer a question. */
+  /** Whether a person at the terminal can answer questions. */
   readonly canAsk: boolean;
   readonly json: boolean;
   readonly debug: boolean;
-  /** The command with which this process was started. */
+  /** The command that started this process, to name in hints. */
   readonly startedBy: string;
 }
 
@@ -71,12 +72,12 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
   if (choice.kind === "offline" && choice.because === "no-key") {
     await writeLine(progress, progress.style("dim", OFFLINE_NOTE));
   }
-  // Warnings of providers are events; the SDK would write them a second time.
+  // Provider warnings are events here; the SDK must not write them again.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const dir = resolve(run.dir);
   const keys = keysIn(run.keys, dir);
   const keyFolder = keys && run.keys && resolve(run.keys);
-  // The tools keep out of a folder that is there.
+  // The folder must exist before the tools can exclude its real path.
   if (keyFolder) await mkdir(keyFolder, { recursive: true, mode: 0o700 });
   const model = await loadModel(choice, run.offlineDelayMs);
   const folder = process.cwd();
@@ -90,7 +91,7 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     instructions,
     compaction,
   });
-  const tell = async (error: unknown): Promise<void> => {
+  const report = async (error: unknown): Promise<void> => {
     await reportError(progress, error, debug);
   };
   await using runtime = await createRuntime({
@@ -102,11 +103,11 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
     agent,
     mcp: askingServers(run),
     recovery: run.rerun === undefined ? "stop" : "continue",
-    onWarning: (error) => void tell(error),
+    onWarning: (error) => void report(error),
   });
   using interrupts = takeInterrupts({
     signals: process,
-    close: () => runtime.close().catch(tell),
+    close: () => runtime.close().catch(report),
     leave: (code) => process.exit(code),
     now: () => performance.now(),
   });
@@ -116,15 +117,15 @@ export async function runChat(run: ChatRun, output: Output): Promise<ExitCode> {
       return await rerunTurn(runtime, run.rerun, { view, interrupts, progress });
     }
     const session = await openSession(runtime, run, output);
-    return await talk(session, run, output, interrupts);
+    return await runSession(session, run, output, interrupts);
   } catch (error) {
-    // The store was closed under it, which is what was asked for from outside.
+    // A signal from outside closed the store, which causes this error.
     if (interrupts.ending.aborted) return TERMINATED;
     throw error;
   }
 }
 
-/** In a terminal, calls are asked for unless they only read; elsewhere the option itself is the consent. */
+/** In a terminal, calls that do not only read need approval; elsewhere `--mcp` itself is the consent. */
 function askingServers({ mcp, canAsk }: ChatRun): McpServers {
   const needsApproval = canAsk && "unless-read-only";
   return Object.fromEntries(
@@ -135,9 +136,9 @@ function askingServers({ mcp, canAsk }: ChatRun): McpServers {
 async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output): Promise<Session> {
   const { session: id, choice, message } = run;
   const isNew = (await runtime.log.revision(id)) === 0;
-  const meant = isNew && run.isNamed ? await likelyMeant(id, runtime) : undefined;
+  const meant = isNew && run.isNamed ? await similarName(id, runtime) : undefined;
   const session = await runtime.session(id);
-  // What a dead process left unfinished is being settled; a call that waits for an answer waits on.
+  // Wait until recovery has settled the work of a dead process; a waiting approval stays open.
   if (!isAsking(await session.view())) await session.idle();
   await introduceSession(progress, {
     session: id,
@@ -150,8 +151,8 @@ async function openSession(runtime: Runtime, run: ChatRun, { progress }: Output)
   return session;
 }
 
-/** A session whose name is one slip away. Names that differ by a digit are a series. */
-async function likelyMeant(id: string, { log }: Runtime): Promise<string | undefined> {
+/** A session whose name differs by one typing error. Names that differ by a digit are a series. */
+async function similarName(id: string, { log }: Runtime): Promise<string | undefined> {
   const withoutDigits = (name: string): string => name.replaceAll(/\d/g, "");
   const names = await Array.fromAsync(log.list(), ({ session }) => session);
   return meantName(
@@ -160,7 +161,7 @@ async function likelyMeant(id: string, { log }: Runtime): Promise<string | undef
   );
 }
 
-/** Whether a turn stands still until a person has answered for a call. */
+/** Whether the turn waits for a person to answer about a call. */
 function isAsking({ approvals }: SessionView): boolean {
   return approvals.some(({ status }) => status === "waiting");
 }
@@ -171,7 +172,7 @@ function resumeCommand({ session, startedBy, dir, keys }: ChatRun): string {
   return `${startedBy} --session ${session}${where}${by}`;
 }
 
-async function talk(
+async function runSession(
   session: Session,
   run: ChatRun,
   output: Output,
@@ -187,14 +188,14 @@ async function talk(
       output,
       interrupts,
       debug,
-      // To be seen, and taken out again, before it is sent.
+      // The user sees the attachments in the line, and can remove them before sending.
       draft: attach.map((source) => `${mentionOf(source)} `).join(""),
     });
     if (interrupts.ending.aborted) return TERMINATED;
     const { progress } = output;
     await writeLine(
       progress,
-      progress.style("dim", `Go on later with: ${resumeCommand({ ...run, session: id })}`),
+      progress.style("dim", `Continue later with: ${resumeCommand({ ...run, session: id })}`),
     );
     return DONE;
   }
@@ -209,7 +210,7 @@ async function talk(
   if (warning !== undefined) {
     await writeLine(output.progress, output.progress.style("yellow", warning));
   }
-  // A turn that failed has thrown; one that came to a limit has an answer all the same.
+  // A failed turn has thrown; a turn that reached a limit still has an answer.
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
 }
 

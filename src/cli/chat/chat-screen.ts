@@ -1,4 +1,4 @@
-/** The screen of a chat: what the session's events tell above, the panel below. Shows events and nothing else. */
+/** The screen of a chat: the session's events above, the panel below. Shows events and nothing else. */
 
 import { TurnlogError, type SessionEvent } from "../../events/index.ts";
 import { reportError, type Channel, type Output, writingBy } from "../output/index.ts";
@@ -13,7 +13,7 @@ import { TurnScreen } from "./turn-screen.ts";
 export interface ChatScreenOptions {
   readonly output: Output;
   readonly debug: boolean;
-  /** How the session stands. */
+  /** The state of the session at the start. */
   readonly state: ConversationState;
 }
 
@@ -22,7 +22,7 @@ export class ChatScreen {
   readonly #live: LiveScreen;
   readonly #above: Output;
   readonly #turn: TurnScreen;
-  /** What the model says, where stdout is not this screen. */
+  /** Writes replies to stdout, if stdout is not this screen. */
   readonly #copy: ReplyCopy | undefined;
   #state: ConversationState;
 
@@ -53,15 +53,15 @@ export class ChatScreen {
     return windowOf(this.#options.output.progress).columns;
   }
 
-  /** Asks again what was being asked when the session was left. */
+  /** Shows the questions that were open when the session was left. */
   async begin(): Promise<void> {
     for (const question of questionsOf(this.#state)) {
       await this.notes(questionLines(question), "yellow");
     }
   }
 
-  /** Goes on with another session, which is at rest. */
-  turnTo(state: ConversationState): void {
+  /** Switches to another session, which is at rest. */
+  switchTo(state: ConversationState): void {
     this.#state = state;
   }
 
@@ -102,7 +102,7 @@ export class ChatScreen {
         const { error } = event.data;
         if (error === undefined) return;
         const { message } = error;
-        await this.tellError(new TurnlogError("TURN_FAILED", message, { cause: error }));
+        await this.showError(new TurnlogError("TURN_FAILED", message, { cause: error }));
         return;
       }
       default:
@@ -113,12 +113,12 @@ export class ChatScreen {
     for (const line of lines) await this.#turn.note(line, style);
   }
 
-  async tellError(error: unknown): Promise<void> {
+  async showError(error: unknown): Promise<void> {
     await this.#turn.endLine();
     await reportError(this.#above.progress, error, this.#options.debug);
   }
 
-  /** Draws the panel as things stand. */
+  /** Draws the panel for the present state. */
   async draw(draft: Draft, hint: string | undefined): Promise<void> {
     const { progress } = this.#options.output;
     const style = progress.style.bind(progress);
@@ -126,7 +126,7 @@ export class ChatScreen {
     await this.#live.draw(panel({ state, draft, hint, ...windowOf(progress), style }));
   }
 
-  /** Leaves the screen with what was told on it. */
+  /** Removes the panel and leaves the text on the screen. */
   async close(): Promise<void> {
     await this.#turn.endLine();
     await this.#live.close();
@@ -134,7 +134,7 @@ export class ChatScreen {
   }
 }
 
-/** A terminal that does not know its size says that it is 0. */
+/** The size of the terminal. Some terminals report 0 for unknown. */
 function windowOf({ columns, rows }: Channel): {
   readonly columns: number;
   readonly rows: number;

@@ -1,6 +1,6 @@
 /**
- * A chat: keys come in and become commands to the session, its events come in and become the screen,
- * side by side, until the person leaves. Keys and screen are given to it; it opens neither.
+ * A chat: turns keys into commands to a session, and the session's events into the screen, until the
+ * person leaves. `conversation.ts` opens the keyboard and passes the keys.
  */
 
 import type { CancelMode, Delivery, SessionEvent } from "../../events/index.ts";
@@ -8,7 +8,14 @@ import type { Session } from "../../runtime/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import type { Output } from "../output/index.ts";
 import { contextWarning } from "../wording/index.ts";
-import { draftText, edit, emptyDraft, type Draft, type Key, Recall } from "../terminal/index.ts";
+import {
+  draftText,
+  edit,
+  emptyDraft,
+  InputHistory,
+  type Draft,
+  type Key,
+} from "../terminal/index.ts";
 import { cancelSentences, nextCancel } from "./cancel-words.ts";
 import { helpLines } from "./chat-help.ts";
 import { readLine, type ChatLine } from "./chat-line.ts";
@@ -16,19 +23,19 @@ import { carryOut } from "./slash-commands.ts";
 import { ChatScreen } from "./chat-screen.ts";
 import { conversationOf, questionsOf } from "./conversation-state.ts";
 import type { Interrupts } from "./interrupts.ts";
-import { isToldByEvents, isWrongCommand, type Moved } from "./command-outcome.ts";
-import { saidBefore } from "./resumed-session.ts";
+import { isShownByEvents, isWrongCommand, type Moved } from "./command-outcome.ts";
+import { earlierInputs } from "./resumed-session.ts";
 
 export interface ChatOptions {
-  /** The one that it begins with; a fork or an undoing moves it on to another one. */
+  /** The first session; `/fork` and `/undo` switch to another one. */
   readonly session: Session;
-  /** How the session stands. */
+  /** The view of the session at the start. */
   readonly view: SessionView;
   readonly output: Output;
   readonly interrupts: Interrupts;
-  /** What stands in the line already. */
+  /** Text to put into the line at the start. */
   readonly draft?: string;
-  /** Whether errors are told with their stacks. */
+  /** Whether to print the stacks of errors. */
   readonly debug: boolean;
 }
 
@@ -37,34 +44,34 @@ export class Chat {
   readonly #screen: ChatScreen;
   readonly #left: PromiseWithResolvers<void> = Promise.withResolvers();
   #session: Session;
-  /** Stops showing what happens in the session. */
+  /** Stops showing the events of the session. */
   #unfollow: () => Promise<void> = async () => {};
-  /** The last message is accepted: what forks the session has it. */
+  /** Settles when the last message is accepted: a fork waits for it, so that it includes the message. */
   #sent: Promise<void> = Promise.resolve();
-  /** The chat is where a fork or an undoing has moved it: what is typed meanwhile is for that session. */
+  /** Settles when the last `/fork` or `/undo` is done: lines typed meanwhile go to the new session. */
   #moved: Promise<void> = Promise.resolve();
   #draft: Draft;
-  readonly #recall: Recall;
+  readonly #inputHistory: InputHistory;
   #hint: string | undefined;
-  /** What has been asked for of the turn that runs, before its event has come. */
+  /** The mode of the last cancel, whose event may not have arrived. */
   #cancel: CancelMode | undefined;
-  /** The person has left: nothing more is written. */
+  /** Whether the person has left: the chat then writes nothing. */
   #isOver = false;
-  /** Told when the turn has been shown to its end. */
+  /** Called when the screen has shown the end of the turn. */
   #shown: (() => void)[] = [];
 
   constructor(options: ChatOptions) {
     const { output, debug, view } = options;
     this.#options = options;
     this.#session = options.session;
-    this.#recall = new Recall(saidBefore(view));
+    this.#inputHistory = new InputHistory(earlierInputs(view));
     this.#draft = edit(emptyDraft, { kind: "text", text: options.draft ?? "" });
     this.#screen = new ChatScreen({ output, debug, state: conversationOf(view) });
   }
 
   /**
-   * Shows the session's events until the person leaves or the process is told to end.
-   * @returns the session in which the chat was then
+   * Runs the chat until the person leaves or a signal ends the process.
+   * @returns the session at the end
    */
   async run(): Promise<Session> {
     const { view, interrupts } = this.#options;
@@ -74,7 +81,7 @@ export class Chat {
     });
     await this.#screen.begin();
     this.redraw();
-    // A log that gives up tells nobody; the session does.
+    // A failed log ends the session but not its event stream.
     if (!this.#isIdle) this.#watch(this.#session.idle());
     this.#follow(view.position);
     try {
@@ -88,7 +95,7 @@ export class Chat {
     return this.#session;
   }
 
-  /** Shows what happens in the session behind a position. */
+  /** Shows the session's events after a position. */
   #follow(position: number): void {
     const following = new AbortController();
     const signal = AbortSignal.any([following.signal, this.#options.interrupts.ending]);
@@ -103,11 +110,11 @@ export class Chat {
     };
   }
 
-  /** Goes on in another session, at rest; the one before stays as it is. */
-  async #move({ session, view, lines }: Moved): Promise<void> {
+  /** Switches to another session, which is at rest. */
+  async #switchTo({ session, view, lines }: Moved): Promise<void> {
     await this.#unfollow();
     this.#session = session;
-    this.#screen.turnTo(conversationOf(view));
+    this.#screen.switchTo(conversationOf(view));
     this.#cancel = undefined;
     await this.#screen.notes(lines);
     if (!this.#isOver) this.#follow(view.position);
@@ -115,12 +122,12 @@ export class Chat {
 
   press(key: Key): void {
     this.#hint = undefined;
-    if (key.kind === "press" && this.#pressed(key.name)) return;
+    if (key.kind === "press" && this.#isCommandKey(key.name)) return;
     this.#draft = edit(this.#draft, key);
     this.redraw();
   }
 
-  /** Ctrl-C: cancels what runs; where nothing does, gives up the line, then leaves. */
+  /** Ctrl-C: cancels a running turn; at rest, clears the line; on an empty line, leaves. */
   interrupt(): "taken" | "leave" {
     this.#hint = undefined;
     if (!this.#isIdle) return this.#cancelNext() ? "taken" : "leave";
@@ -138,8 +145,8 @@ export class Chat {
     return this.#screen.state.activity === "idle";
   }
 
-  /** Whether the key was for more than the line. */
-  #pressed(name: Extract<Key, { readonly kind: "press" }>["name"]): boolean {
+  /** Handles keys that do more than edit the line; false for all other keys. */
+  #isCommandKey(name: Extract<Key, { readonly kind: "press" }>["name"]): boolean {
     switch (name) {
       case "enter":
         this.#enter("follow-up");
@@ -149,7 +156,7 @@ export class Chat {
         return true;
       case "up":
       case "down":
-        this.#draft = this.#recall.step(name, this.#draft);
+        this.#draft = this.#inputHistory.step(name, this.#draft);
         this.redraw();
         return true;
       case "escape":
@@ -170,29 +177,29 @@ export class Chat {
     const isAsked = delivery === "follow-up" && questionsOf(this.#screen.state).length > 0;
     const line = readLine(draftText(typed), isAsked);
     if (line.kind !== "wrong") this.#draft = emptyDraft;
-    if (line.kind !== "wrong" && line.kind !== "answer") this.#recall.add(draftText(typed));
+    if (line.kind !== "wrong" && line.kind !== "answer") this.#inputHistory.add(draftText(typed));
     const before = [this.#moved, ...(isMove(line) ? [this.#sent] : [])];
-    const obeying = async (): Promise<void> => {
+    const carryOutLine = async (): Promise<void> => {
       await Promise.all(before);
       try {
-        await this.#obey(line, delivery);
+        await this.#carryOut(line, delivery);
       } catch (error) {
         if (!isWrongCommand(error)) throw error;
-        // What could not be sent is not lost.
+        // Puts a line that failed back, unless the person has typed on.
         if (draftText(this.#draft) === "") this.#draft = typed;
-        await this.#screen.tellError(error);
+        await this.#screen.showError(error);
       }
       this.redraw();
     };
-    const obeyed = obeying();
-    const settled = obeyed.catch(() => {});
+    const done = carryOutLine();
+    const settled = done.catch(() => {});
     if (isMove(line)) this.#moved = settled;
     else if (line.kind === "message") this.#sent = settled;
-    this.#background(() => obeyed);
+    this.#background(() => done);
     this.redraw();
   }
 
-  async #obey(line: ChatLine, delivery: Delivery): Promise<void> {
+  async #carryOut(line: ChatLine, delivery: Delivery): Promise<void> {
     switch (line.kind) {
       case "wrong":
         this.#hint = line.why;
@@ -208,7 +215,7 @@ export class Chat {
         const outcome = await carryOut(line, this.#session, state, delivery, columns);
         if (outcome.kind === "hint") this.#hint = outcome.text;
         else if (outcome.kind === "lines") await this.#screen.notes(outcome.lines);
-        else if (outcome.kind === "moved") await this.#move(outcome);
+        else if (outcome.kind === "moved") await this.#switchTo(outcome);
         else if (outcome.kind === "sent") this.#watch(outcome.turn.result);
       }
     }
@@ -218,16 +225,16 @@ export class Chat {
     await this.#screen.show(event);
     if (event.type === "turn.ended") {
       this.#hint = undefined;
-      for (const tell of this.#shown.splice(0)) tell();
+      for (const resolve of this.#shown.splice(0)) resolve();
       this.#background(() => this.#warn());
     }
-    // A compaction between turns ends without the end of a turn.
+    // A compaction between turns ends without a `turn.ended`.
     if (this.#isIdle) this.#cancel = undefined;
-    // Deltas change nothing in the panel, which stands below what they have brought.
+    // Deltas do not change the panel.
     if (!event.type.endsWith("-delta")) this.redraw();
   }
 
-  /** An agent that compacts only when it is asked to has to be asked in time. */
+  /** Warns in time where only the person compacts the prompt. */
   async #warn(): Promise<void> {
     const warning = contextWarning(await this.#session.context());
     if (warning === undefined || this.#isOver) return;
@@ -235,7 +242,7 @@ export class Chat {
     if (!this.#isOver) this.redraw();
   }
 
-  /** Whether there was anything left to ask for. */
+  /** Cancels by the next mode; false if the turn is already stopping at once. */
   #cancelNext(): boolean {
     const mode = nextCancel(this.#screen.state, this.#cancel);
     if (mode === undefined) return false;
@@ -270,15 +277,15 @@ export class Chat {
   async #quit(): Promise<void> {
     const { state } = this.#screen;
     const isAtRest = state.calls.length > 0 && state.calls.length === questionsOf(state).length;
-    if (isAtRest) await this.#screen.notes(["The call waits on; it can be answered another time."]);
+    if (isAtRest) await this.#screen.notes(["The call still waits; it can be answered later."]);
     else if (!this.#isIdle) await this.#stop("now", false);
     this.#left.resolve();
   }
 
-  /** What a turn comes to is told by its events; a session that cannot go on ends the conversation. */
+  /** Ends the chat when the session fails. The events of a failed turn show its error. */
   #watch(ended: Promise<unknown>): void {
     ended.catch((error: unknown) => {
-      if (!isToldByEvents(error)) this.#left.reject(error);
+      if (!isShownByEvents(error)) this.#left.reject(error);
     });
   }
 

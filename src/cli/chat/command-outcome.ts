@@ -1,12 +1,12 @@
-/** What came of something that was asked for in a chat. */
+/** The outcome of a line typed in a chat: what the chat does next. */
 
 import { TurnlogError } from "../../events/index.ts";
 import type { Session, Turn } from "../../runtime/index.ts";
 import type { SessionView } from "../../state/index.ts";
 
 /**
- * Nothing that its events would not tell, a turn, a hint by the line, lines for the screen, or another
- * session in which the chat goes on.
+ * `done`: the events show the rest. `sent`: a turn. `hint`: a sentence in the panel. `lines`: text for
+ * the screen. `moved`: another session to switch to.
  */
 export type Outcome =
   | { readonly kind: "done" }
@@ -18,7 +18,7 @@ export type Outcome =
 export interface Moved {
   readonly kind: "moved";
   readonly session: Session;
-  /** How it stands. */
+  /** The view of the new session. */
   readonly view: SessionView;
   readonly lines: readonly string[];
 }
@@ -27,15 +27,19 @@ export function hint(text: string): Outcome {
   return { kind: "hint", text };
 }
 
-const ofTurns: ReadonlySet<string> = new Set(["TURN_FAILED", "COMMAND_REFUSED", "RUNTIME_CLOSED"]);
-const ofCommands: ReadonlySet<string> = new Set(["COMMAND_REFUSED", "INVALID_INPUT"]);
+const turnErrors: ReadonlySet<string> = new Set([
+  "TURN_FAILED",
+  "COMMAND_REFUSED",
+  "RUNTIME_CLOSED",
+]);
+const commandErrors: ReadonlySet<string> = new Set(["COMMAND_REFUSED", "INVALID_INPUT"]);
 
-/** What a turn comes to is told by its events. */
-export function isToldByEvents(error: unknown): boolean {
-  return TurnlogError.isInstance(error) && ofTurns.has(error.code);
+/** Whether the session's events show the error. */
+export function isShownByEvents(error: unknown): boolean {
+  return TurnlogError.isInstance(error) && turnErrors.has(error.code);
 }
 
-/** What is wrong with a command, not with the session. */
+/** Whether only the command failed, and the session can continue. */
 export function isWrongCommand(error: unknown): boolean {
-  return TurnlogError.isInstance(error) && ofCommands.has(error.code);
+  return TurnlogError.isInstance(error) && commandErrors.has(error.code);
 }

@@ -1,4 +1,4 @@
-/** The ways of compacting by the names that a person can type. */
+/** Compaction strategies by the names that a person can type. */
 
 import {
   checkpoint,
@@ -9,7 +9,7 @@ import {
   type CompactionStrategy,
 } from "../../public/index.ts";
 
-/** Turns that `drop-oldest` leaves: in a chat they are short. */
+/** Turns that `drop-oldest` keeps. The turns of a chat are short. */
 const KEPT_TURNS = 2;
 
 const names = ["summarize", "checkpoint", "sliding-window", "drop-oldest", "drop-middle"] as const;
@@ -20,7 +20,7 @@ export const compactionWays: readonly string[] = names;
 
 const ways: Readonly<Record<CompactionWay, () => CompactionStrategy>> = {
   summarize: () => summarize(),
-  // What the folder's tools have read can be read again.
+  // The model can read these results again.
   checkpoint: () => checkpoint({ tools: ["read_file", "search_files"] }),
   "sliding-window": () => slidingWindow(),
   "drop-oldest": () => dropOldest({ keepTurns: KEPT_TURNS }),

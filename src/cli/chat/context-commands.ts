@@ -1,4 +1,4 @@
-/** What is asked for of a session's prompt in a chat: its figures, a compaction, an undoing, a look at another way. */
+/** Carries out the commands about the prompt: `/context`, `/preview`, `/compact`, `/restore`. */
 
 import { TurnlogError } from "../../events/index.ts";
 import type { CompactionPreview, Session } from "../../runtime/index.ts";
@@ -8,37 +8,37 @@ import { strategyOf } from "./compaction-ways.ts";
 import type { ConversationState } from "./conversation-state.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 
-/** Messages of a preview that are told one by one. */
-const TOLD_MESSAGES = 8;
+/** Messages that a preview lists one by one. */
+const PREVIEW_MESSAGES = 8;
 
 /** @throws TurnlogError as the session's commands do */
 export async function carryOutContext(
-  order: ContextLine,
+  line: ContextLine,
   session: Session,
   { activity }: ConversationState,
   columns: number,
 ): Promise<Outcome> {
-  switch (order.kind) {
+  switch (line.kind) {
     case "context":
       return { kind: "lines", lines: contextLines(await session.context(), columns) };
     case "preview": {
-      const compact = order.how === undefined ? {} : { compact: strategyOf(order.how) };
+      const compact = line.how === undefined ? {} : { compact: strategyOf(line.how) };
       return { kind: "lines", lines: previewLines(await session.preview(compact), columns) };
     }
     case "compact":
     case "restore": {
       const running = activity === "compacting" ? "A compaction" : "A turn";
       if (activity !== "idle") {
-        return hint(`${running} is running: /${order.kind} when it has ended; Esc cancels it.`);
+        return hint(`${running} is running: /${line.kind} when it has ended; Esc cancels it.`);
       }
       try {
-        if (order.kind === "restore") await session.restore(order.position);
-        else await session.compact(order.how && strategyOf(order.how));
+        if (line.kind === "restore") await session.restore(line.position);
+        else await session.compact(line.how && strategyOf(line.how));
       } catch (error) {
         if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
         return hint(error.message);
       }
-      // What came of it is told by its event.
+      // The screen shows the event.
       return { kind: "done" };
     }
   }
@@ -52,21 +52,21 @@ function previewLines(preview: CompactionPreview, columns: number): readonly str
   }
   const saved = Math.round((1 - afterTokens / Math.max(1, beforeTokens)) * 100);
   const { covers, summary } = plan;
-  const stands = summary === "" ? "nothing" : amount(summary.length, "character");
-  const left = prompt.length - TOLD_MESSAGES;
-  const first = left > 0 ? prompt.slice(0, TOLD_MESSAGES / 2) : prompt;
-  const last = left > 0 ? prompt.slice(-TOLD_MESSAGES / 2) : [];
-  const told = (messages: typeof prompt): readonly string[] =>
+  const replacement = summary === "" ? "nothing" : amount(summary.length, "character");
+  const left = prompt.length - PREVIEW_MESSAGES;
+  const first = left > 0 ? prompt.slice(0, PREVIEW_MESSAGES / 2) : prompt;
+  const last = left > 0 ? prompt.slice(-PREVIEW_MESSAGES / 2) : [];
+  const rows = (messages: typeof prompt): readonly string[] =>
     messages.map(({ role, content }) => {
       const text = typeof content === "string" ? content : content.map(partText).join(" ");
       return `  ${role.padEnd(9)} ${excerpt(text, Math.max(20, columns - 14))}`;
     });
   return [
     `${strategy} at ${position}: ${fromTo(beforeTokens, afterTokens)} (${saved} % less). Nothing was written.`,
-    `Positions ${covers.from} to ${covers.to} would give way to ${stands}; the model would see ${amount(prompt.length, "message")}:`,
-    ...told(first),
+    `Positions ${covers.from} to ${covers.to} would be replaced by ${replacement}; the model would see ${amount(prompt.length, "message")}:`,
+    ...rows(first),
     ...(left > 0 ? [`  … ${amount(left, "message")} more`] : []),
-    ...told(last),
+    ...rows(last),
   ];
 }
 

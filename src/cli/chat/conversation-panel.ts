@@ -1,4 +1,4 @@
-/** The last rows of a chat: the question that stands, the queue, what can be pressed, and the line that is typed. Pure. */
+/** The last rows of a chat: the open question, the queue, the keys, and the line being typed. Pure. */
 
 import { type Style, visibleName, visibleText } from "../output/index.ts";
 import { cutToCells, rowsOfWords, draftRow, type Draft, type Panel } from "../terminal/index.ts";
@@ -8,7 +8,7 @@ import { questionsOf, runningCalls, type ConversationState } from "./conversatio
 export interface PanelOptions {
   readonly state: ConversationState;
   readonly draft: Draft;
-  /** What the person is told about the last key or line; gone with the next one. */
+  /** A sentence about the last key or line, until the next one. */
   readonly hint: string | undefined;
   readonly columns: number;
   readonly rows: number;
@@ -18,30 +18,30 @@ export interface PanelOptions {
 const PROMPT = "> ";
 
 export function panel({ state, draft, hint, columns, rows, style }: PanelOptions): Panel {
-  // The last cell stays free: a terminal differs from the next in what it does behind it.
+  // The last cell stays free: terminals wrap differently after it.
   const cells = Math.max(1, columns - 1);
   const typed = draftRow(
     { before: visibleText(draft.before), after: visibleText(draft.after) },
     cells - PROMPT.length,
   );
-  const said = [
+  const help = [
     ...(hint === undefined
       ? []
       : rowsOfWords(hint.split(" "), cells, " ").map((row) => style("yellow", row))),
-    ...rowsOfWords(pressable(state), cells, " · ").map((row) => style("dim", row)),
+    ...rowsOfWords(keysFor(state), cells, " · ").map((row) => style("dim", row)),
   ];
-  const asked = questionRow(state, cells);
-  const fixed = (asked === undefined ? 0 : 1) + said.length + 1;
+  const question = questionRow(state, cells);
+  const fixed = (question === undefined ? 0 : 1) + help.length + 1;
   const queue = queueRows(state, cells, Math.max(0, rows - fixed - 3));
   const lines = [
     "",
-    ...(asked === undefined ? [] : [style("yellow", asked)]),
+    ...(question === undefined ? [] : [style("yellow", question)]),
     ...queue.map((row) => style("cyan", row)),
-    ...said,
+    ...help,
     `${PROMPT}${typed.text}`,
   ];
   return {
-    // Whatever is above the window's first row could not be drawn again.
+    // Rows above the window could not be redrawn.
     lines: lines.slice(-Math.max(1, rows - 1)),
     column: PROMPT.length + typed.column,
   };
@@ -72,7 +72,7 @@ function queueRows(
     : rows;
 }
 
-/** When a waiting message goes to the model. */
+/** When a waiting message is delivered. */
 export function whenDelivered(
   delivery: "steer" | "follow-up",
   held: boolean,
@@ -82,8 +82,8 @@ export function whenDelivered(
   return delivery === "steer" ? "next step" : "after the turn";
 }
 
-/** What can be pressed now, the most important first. */
-function pressable(state: ConversationState): readonly string[] {
+/** The activity and the keys that apply now, the most important first. */
+function keysFor(state: ConversationState): readonly string[] {
   const { activity, queue, held, stopping } = state;
   if (activity === "idle") {
     if (held && queue.length > 0) {
@@ -103,10 +103,10 @@ function pressable(state: ConversationState): readonly string[] {
       "Esc cancels",
     ];
   }
-  return [doing(state), "Enter queues", "Tab steers", "Esc cancels"];
+  return [activityText(state), "Enter queues", "Tab steers", "Esc cancels"];
 }
 
-function doing(state: ConversationState): string {
+function activityText(state: ConversationState): string {
   const running = runningCalls(state);
   const [first] = running;
   if (running.length > 1) return `Running ${amount(running.length, "tool")}`;

@@ -1,26 +1,26 @@
-/** A conversation at the terminal of this process: a chat with its keyboard and its window. */
+/** A chat at the terminal of this process: opens the keyboard and follows the window's size. */
 
 import type { Session } from "../../runtime/index.ts";
-import { holdKeyboard } from "../terminal/index.ts";
+import { openKeyboard } from "../terminal/index.ts";
 import { questionScreen } from "../output/index.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 
 /**
- * @returns the session in which it ended
- * @throws TurnlogError when the session cannot go on; a turn that fails is told, and the next one waited for
+ * @returns the session at the end
+ * @throws TurnlogError when the session fails; a failed turn is shown, and the chat continues
  */
 export async function converse(options: ChatOptions): Promise<Session> {
   const { interrupts } = options;
   const chat = new Chat(options);
   const redraw = (): void => chat.redraw();
   const { stdin } = process;
-  using _ = holdKeyboard({
+  using _ = openKeyboard({
     input: stdin,
     onKey: (key) => {
       if (key.kind === "press" && key.name === "ctrl-c") interrupts.press();
       else chat.press(key);
     },
-    tell: (sequence) => questionScreen.write(sequence),
+    write: (sequence) => questionScreen.write(sequence),
   });
   questionScreen.on("resize", redraw);
   try {

@@ -1,4 +1,4 @@
-/** The interactive chat, and one turn without a screen. */
+/** The chat: a conversation in a terminal, or one turn without a screen. */
 
 export { agentParts } from "./chat-agent.ts";
 export { type ChatRun, runChat } from "./chat-run.ts";

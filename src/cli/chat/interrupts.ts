@@ -1,34 +1,31 @@
 /**
- * Ctrl-C and requests from outside to end, while a chat is open. Ctrl-C is for what runs, if that
- * takes it, and leaves at once if not; SIGTERM and SIGHUP close the store and leave.
+ * Signals while a chat is open. Ctrl-C goes to the running work, and ends the process if the work does
+ * not take it. SIGTERM and SIGHUP close the store and end the process.
  */
 
 import { INTERRUPTED, TERMINATED, type ExitCode } from "../output/index.ts";
 
 export interface Interrupts extends Disposable {
-  /** Aborts when the process is told from outside to end. */
+  /** Aborts on SIGTERM or SIGHUP. */
   readonly ending: AbortSignal;
-  /** While `work` runs, each Ctrl-C asks `onPress` what becomes of it. */
+  /** While `work` runs, each Ctrl-C calls `onPress`; `leave` ends the process. */
   during<Done>(onPress: () => "taken" | "leave", work: () => Promise<Done>): Promise<Done>;
-  /** Ctrl-C as a prompt has seen it: a terminal that is read key by key makes no signal of it. */
+  /** Reports Ctrl-C as a key: a terminal in raw mode sends no signal. */
   press(): void;
 }
 
 export interface InterruptOptions {
-  /** Where signals come from: the process. */
+  /** The source of signals: the process. */
   readonly signals: Pick<NodeJS.EventEmitter, "on" | "off">;
-  /** Ends what runs and lets go of the store; never rejects. */
+  /** Stops the work and closes the store; never rejects. */
   readonly close: () => Promise<void>;
   /** Ends the process. */
   readonly leave: (code: ExitCode) => void;
-  /** Milliseconds, never going back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
 }
 
-/**
- * `npm start` hands on the signal that the terminal has sent to us too: one Ctrl-C can come twice,
- * quicker than any finger.
- */
+/** `npm start` forwards the signal that the terminal also sends: one Ctrl-C may arrive twice within this time. */
 const ECHO_MS = 100;
 
 export function takeInterrupts({ signals, close, leave, now }: InterruptOptions): Interrupts {

@@ -1,4 +1,4 @@
-/** Which model answers: what the command line or the environment asks for, else what the environment has a key for. Pure. */
+/** Chooses the model: by the command line, else by the environment, else by the keys that are set. */
 
 import type { LanguageModel } from "ai";
 import { offlineModel } from "../../models/index.ts";
@@ -19,18 +19,18 @@ export type ModelChoice =
   | { readonly kind: "google"; readonly modelId: string; readonly apiKey: string }
   | { readonly kind: "offline"; readonly because: "asked" | "no-key" };
 
-/** What the providers' packages themselves name first in their guides. */
+/** The first models in the guides of the providers' packages. */
 export const DEFAULT_OPENAI_MODEL = "gpt-6-astra";
 export const DEFAULT_GOOGLE_MODEL = "gemini-4-argon";
 
-/** What a server that asks for no key is given: the client insists on one. */
+/** The key for a server without keys: the client requires one. */
 const NO_KEY = "none";
 
-/** The choice in the words in which it can be asked for. */
+/** The choice in the form of `--model`. */
 export function modelLabel(choice: ModelChoice): string {
   switch (choice.kind) {
     case "openai":
-      // Only of a compatible server does the plain name mean chat completions.
+      // For a compatible server, the plain name means chat completions.
       return choice.api === "responses" && !isOpenAi(choice.baseUrl)
         ? `openai-responses:${choice.modelId}`
         : `openai:${choice.modelId}`;
@@ -41,7 +41,7 @@ export function modelLabel(choice: ModelChoice): string {
   }
 }
 
-/** @throws UsageError when no model can be had that way */
+/** @throws UsageError for an unknown model or a missing key */
 export function chooseModel(asked: string | undefined, environment: ModelEnvironment): ModelChoice {
   if (asked !== undefined) return askedModel(asked, environment);
   const { openaiKey, openaiBaseUrl, googleKey, model } = environment;
@@ -49,20 +49,20 @@ export function chooseModel(asked: string | undefined, environment: ModelEnviron
   if (openaiKey !== undefined) return openaiModel("openai", DEFAULT_OPENAI_MODEL, environment);
   if (openaiBaseUrl !== undefined) {
     throw new UsageError(
-      `OPENAI_BASE_URL is set, and only its server knows its models: say which with --model openai:<model>.`,
+      `OPENAI_BASE_URL is set, and only its server knows its models: name one with --model openai:<model>.`,
     );
   }
   if (googleKey !== undefined) return googleModel(DEFAULT_GOOGLE_MODEL, environment);
   return { kind: "offline", because: "no-key" };
 }
 
-/** As asked for, by a variable: whoever reads that it is wrong has to know where it stands. */
+/** The model of the variable MODEL; an error names the variable. */
 function namedModel(model: string, environment: ModelEnvironment): ModelChoice {
   try {
     return askedModel(model, environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(`The environment variable MODEL is not usable: ${error.message}`, {
+    throw new UsageError(`The environment variable MODEL cannot be used: ${error.message}`, {
       cause: error,
     });
   }
@@ -70,7 +70,7 @@ function namedModel(model: string, environment: ModelEnvironment): ModelChoice {
 
 function askedModel(asked: string, environment: ModelEnvironment): ModelChoice {
   if (asked === "offline") return { kind: "offline", because: "asked" };
-  // A model's own name may hold colons, as `llama3.2:3b` does.
+  // The name of a model may hold colons, as in `llama3.2:3b`.
   const [, provider, modelId] = /^([a-z-]+):(.+)$/.exec(asked) ?? [];
   if (modelId !== undefined) {
     if (provider === "openai" || provider === "openai-responses") {
@@ -79,7 +79,7 @@ function askedModel(asked: string, environment: ModelEnvironment): ModelChoice {
     if (provider === "google") return googleModel(modelId, environment);
   }
   throw new UsageError(
-    `There is no model ${JSON.stringify(asked)}. Name one as openai:<model>, openai-responses:<model> or google:<model>, or say offline.`,
+    `There is no model ${JSON.stringify(asked)}. Name one as openai:<model>, openai-responses:<model> or google:<model>, or offline.`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the model says in a chat whose stdout is not its screen. A file has it as it comes. Who reads a
- * pipe may show it on the very screen that the chat draws (`| tee talk.txt`): it comes when that is over.
+ * Copies replies to stdout when the chat draws its screen on stderr. A file gets them at once. The
+ * reader of a pipe may show them on the same screen (`| tee talk.txt`), so a pipe gets them at the end.
  */
 
 import type { SessionEvent } from "../../events/index.ts";
@@ -10,16 +10,16 @@ import { TurnScreen } from "./turn-screen.ts";
 export class ReplyCopy {
   readonly #data: Channel;
   readonly #turn: TurnScreen;
-  #kept = "";
+  #buffered = "";
 
   constructor(data: Channel) {
     this.#data = data;
-    const keeping = async (text: string): Promise<void> => {
-      this.#kept += text;
+    const buffer = async (text: string): Promise<void> => {
+      this.#buffered += text;
     };
     const nowhere = writingBy(data, async () => {});
     this.#turn = new TurnScreen({
-      data: data.isPipe ? writingBy(data, keeping) : data,
+      data: data.isPipe ? writingBy(data, buffer) : data,
       progress: nowhere,
     });
   }
@@ -28,10 +28,10 @@ export class ReplyCopy {
     await this.#turn.show(event);
   }
 
-  /** The chat has left the screen. */
+  /** Writes the buffered replies. Call after the chat has left the screen. */
   async close(): Promise<void> {
     await this.#turn.endLine();
-    if (this.#kept !== "") await this.#data.write(this.#kept);
-    this.#kept = "";
+    if (this.#buffered !== "") await this.#data.write(this.#buffered);
+    this.#buffered = "";
   }
 }

@@ -1,25 +1,25 @@
-/** What a person is told who comes back to a session: where it stood, and what was cut off. Pure. */
+/** Introduces a session when it is opened: its name, its last messages, and what needs attention. */
 
 import type { HistoryItem } from "../../projections/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import { writeLine, type Channel, visibleText } from "../output/index.ts";
 import { amount, contentText, excerpt } from "../wording/index.ts";
 
-/** Messages of the user and replies that are shown again. */
+/** User messages and replies to show again. */
 const LAST_MESSAGES = 4;
 const MESSAGE_LENGTH = 240;
 
 export interface SessionIntroduction {
   readonly session: string;
-  /** The command that goes on with it. */
+  /** The command that continues it. */
   readonly resume: string;
   /** The name of the model. */
   readonly model: string;
-  /** How the session stood; undefined for a new one. */
+  /** The view of an existing session; undefined for a new one. */
   readonly view: SessionView | undefined;
-  /** Whether the last messages are shown again. */
+  /** Whether to show the last messages again. */
   readonly recall: boolean;
-  /** Another session that may have been meant by the name of a new one. */
+  /** An existing session with a similar name. */
   readonly meant: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export async function introduceSession(
   const dim = (text: string): string => progress.style("dim", text);
   await writeLine(
     progress,
-    `${dim(what)} ${session} ${dim(`· ${model} · go on later with: ${resume}`)}`,
+    `${dim(what)} ${session} ${dim(`· ${model} · continue later with: ${resume}`)}`,
   );
   if (meant !== undefined) {
     const slip = `There was no session ${session} until now; did you mean ${meant}?`;
@@ -43,7 +43,7 @@ export async function introduceSession(
       await writeLine(progress, `${progress.style("bold", who.padEnd(5))}  ${visibleText(text)}`);
     }
   }
-  for (const sentence of standing(view)) {
+  for (const sentence of openIssues(view)) {
     await writeLine(progress, progress.style("yellow", sentence));
   }
 }
@@ -57,8 +57,8 @@ export function lastMessages({ history }: SessionView): readonly RecalledMessage
   return history.flatMap(messageOf).slice(-LAST_MESSAGES);
 }
 
-/** What the user typed in the session, the oldest first; files that came along are not typed. */
-export function saidBefore({ history }: SessionView): readonly string[] {
+/** The texts that the user typed in the session, oldest first, without attached files. */
+export function earlierInputs({ history }: SessionView): readonly string[] {
   return history.flatMap((item) => {
     if (item.kind !== "user") return [];
     const { content } = item;
@@ -70,8 +70,8 @@ export function saidBefore({ history }: SessionView): readonly string[] {
   });
 }
 
-/** What is to be known before going on, a sentence each. */
-export function standing({ history, queue }: SessionView): readonly string[] {
+/** Sentences about an interrupted turn, unknown outcomes and waiting messages. */
+export function openIssues({ history, queue }: SessionView): readonly string[] {
   const last = history.findLast((item) => item.kind === "turn-end");
   const step = history.findLast((item) => item.kind === "step");
   const lost = (step?.parts ?? []).filter(
@@ -80,19 +80,17 @@ export function standing({ history, queue }: SessionView): readonly string[] {
   return [
     ...(last?.reason === "interrupted"
       ? [
-          "The last turn was interrupted: its process ended before it did. What had come by then is kept; send a message to go on.",
+          "The last turn was interrupted: its process ended first. The partial reply is kept; send a message to continue.",
         ]
       : []),
     ...(last?.reason !== "interrupted" || lost.length === 0
       ? []
       : [
-          `${amount(lost.length, "call")} had been started and may have done its work: nobody saw the outcome. The model is told to check.`,
+          `${amount(lost.length, "call")} had started, with an unknown outcome. The model is told to check.`,
         ]),
     ...(queue.length === 0
       ? []
-      : [
-          `${amount(queue.length, "message")} still waiting; delivered together with your next one.`,
-        ]),
+      : [`${amount(queue.length, "message")} still waiting, to be delivered with your next one.`]),
   ];
 }
 

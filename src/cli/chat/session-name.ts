@@ -1,4 +1,4 @@
-/** The names of new sessions: the day, so that people find them, and enough chance to be the only one. */
+/** Names of new sessions: the day, so that people find them, and random digits, so that they are unique. */
 
 import { randomBytes } from "node:crypto";
 
@@ -10,7 +10,7 @@ export function newSessionName(now: Date): string {
   return `${day}-${randomBytes(4).toString("hex")}`;
 }
 
-/** The name of a fork: people see what it is a fork of, and forks of forks do not grow longer. */
+/** The name of a fork: begins with the original's name; forks of forks do not grow longer. */
 export function forkName(session: string): string {
   const root = session.replace(/(-[0-9a-f]{8})-[0-9a-f]{8}$/, "$1").slice(0, 100);
   return `${root}-${randomBytes(4).toString("hex")}`;

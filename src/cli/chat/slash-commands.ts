@@ -1,4 +1,4 @@
-/** Does to a session what a line asks for, and says what there is to be said of it. */
+/** Carries out a parsed line on the session, and returns the outcome for the chat. */
 
 import { TurnlogError, type Delivery } from "../../events/index.ts";
 import type { Session } from "../../runtime/index.ts";
@@ -12,56 +12,60 @@ import { mentionedFiles } from "./mentioned-files.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 import { carryOutTravel } from "./time-travel-commands.ts";
 
-export type Order = Exclude<ChatLine, { readonly kind: "cancel" | "quit" | "help" | "wrong" }>;
+/** The lines that act on the session; the chat handles the others itself. */
+export type SessionLine = Exclude<
+  ChatLine,
+  { readonly kind: "cancel" | "quit" | "help" | "wrong" }
+>;
 
 /**
  * @param columns - Characters in a line of the screen.
- * @throws TurnlogError as the session's commands do; what has been overtaken by events is a hint
+ * @throws TurnlogError as the session's commands do; a command that comes too late gives a hint
  */
 export async function carryOut(
-  order: Order,
+  line: SessionLine,
   session: Session,
   state: ConversationState,
   delivery: Delivery,
   columns: number,
 ): Promise<Outcome> {
-  switch (order.kind) {
+  switch (line.kind) {
     case "message": {
-      const { text } = order;
+      const { text } = line;
       const files = await mentionedFiles(text, process.cwd());
       const turn = await session.send(files.length === 0 ? text : { text, files }, {
-        delivery: order.delivery ?? delivery,
+        delivery: line.delivery ?? delivery,
       });
       return { kind: "sent", turn };
     }
     case "nothing":
     case "resume":
-      return await resume(order.kind, session, state);
+      return await resume(line.kind, session, state);
     case "answer": {
       const [question] = questionsOf(state);
       if (question?.asked === undefined) return hint("No call waits for an answer.");
-      const counted = await settle(session, question.asked, order.answer);
-      return counted ? { kind: "done" } : hint("Too late: the call does not wait any more.");
+      const isAnswered = await settle(session, question.asked, line.answer);
+      return isAnswered ? { kind: "done" } : hint("Too late: the call no longer waits.");
     }
     case "ask":
       try {
-        await session.forgetApproval(order.toolName);
+        await session.forgetApproval(line.toolName);
         return { kind: "done" };
       } catch (error) {
         if (!TurnlogError.isInstance(error) || error.code !== "COMMAND_REFUSED") throw error;
-        return hint(`Nothing was answered for good about ${order.toolName}.`);
+        return hint(`There is no always or never for ${line.toolName}.`);
       }
     case "move":
-      return await overtaken(order.number, state, ({ id }) =>
-        session.reschedule(id, order.delivery),
+      return await changeWaiting(line.number, state, ({ id }) =>
+        session.reschedule(id, line.delivery),
       );
     case "withdraw": {
-      const numbers = order.which === "all" ? state.queue.map(({ number }) => number) : order.which;
+      const numbers = line.which === "all" ? state.queue.map(({ number }) => number) : line.which;
       if (numbers.length === 0) return hint("No message waits.");
       let outcome: Outcome = { kind: "done" };
       for (const number of numbers) {
-        const came = await overtaken(number, state, ({ id }) => session.withdraw(id));
-        if (came.kind === "hint") outcome = came;
+        const one = await changeWaiting(number, state, ({ id }) => session.withdraw(id));
+        if (one.kind === "hint") outcome = one;
       }
       return outcome;
     }
@@ -69,11 +73,11 @@ export async function carryOut(
     case "compact":
     case "preview":
     case "restore":
-      return await carryOutContext(order, session, state, columns);
+      return await carryOutContext(line, session, state, columns);
     case "fork":
     case "undo":
     case "at":
-      return await carryOutTravel(order, session, state, columns);
+      return await carryOutTravel(line, session, state, columns);
     case "queue":
       return { kind: "lines", lines: queueLines(state) };
   }
@@ -90,8 +94,8 @@ async function resume(
   return { kind: "done" };
 }
 
-/** A message may be delivered while somebody writes what is to become of it. */
-async function overtaken(
+/** Changes a waiting message. A message that was delivered meanwhile gives a hint. */
+async function changeWaiting(
   number: number,
   { queue }: ConversationState,
   act: (message: WaitingMessage) => Promise<void>,

@@ -1,4 +1,4 @@
-/** What is asked for of a session's past in a chat: a fork to go on in, the last turn undone, a look at a position. */
+/** Carries out the commands about the session's past: `/fork`, `/undo`, `/at`. */
 
 import { TurnlogError } from "../../events/index.ts";
 import type { CallPart } from "../../projections/index.ts";
@@ -12,48 +12,48 @@ import { hint, type Outcome } from "./command-outcome.ts";
 import { lastMessages } from "./resumed-session.ts";
 import { forkName } from "./session-name.ts";
 
-/** Characters of a message that is named. */
-const SAID_LENGTH = 80;
-/** Of the drawing of the prompt: its size and its bar. */
+/** Characters of a quoted message. */
+const QUOTE_LENGTH = 80;
+/** Lines of the prompt's drawing to show: its size and its bar. */
 const PROMPT_LINES = 2;
 
 /** @throws TurnlogError as the session's commands do */
 export async function carryOutTravel(
-  order: TravelLine,
+  line: TravelLine,
   session: Session,
   { activity }: ConversationState,
   columns: number,
 ): Promise<Outcome> {
-  if (order.kind === "at") {
-    return { kind: "lines", lines: await standing(session, order.position, columns) };
+  if (line.kind === "at") {
+    return { kind: "lines", lines: await positionLines(session, line.position, columns) };
   }
-  // The screen may not have been told yet of what was sent a moment ago.
+  // The screen may not have the event of a message that was just sent.
   const now = activity === "idle" ? conversationOf(await session.view()).activity : activity;
   if (now !== "idle") {
     const running = now === "compacting" ? "A compaction" : "A turn";
-    return hint(`${running} is running: /${order.kind} when it has ended; Esc cancels it.`);
+    return hint(`${running} is running: /${line.kind} when it has ended; Esc cancels it.`);
   }
   try {
-    return await (order.kind === "fork" ? fork(session, order.name) : undo(session));
+    return await (line.kind === "fork" ? fork(session, line.name) : undo(session));
   } catch (error) {
     if (!TurnlogError.isInstance(error) || !refusals.has(error.code)) throw error;
-    if (order.kind === "fork" && error.code === "REVISION_CONFLICT") {
+    if (line.kind === "fork" && error.code === "REVISION_CONFLICT") {
       return hint(
-        `There is a session ${order.name} already, and nothing was forked. /fork takes another name, and makes one up without.`,
+        `There is already a session ${line.name}; nothing was forked. Give another name, or none.`,
       );
     }
     return hint(error.message);
   }
 }
 
-/** What is wrong with a name, or with there being nothing to undo. */
+/** Codes for a name that cannot be used, and for nothing to undo. */
 const refusals: ReadonlySet<string> = new Set(["INVALID_INPUT", "REVISION_CONFLICT"]);
 
 async function fork(session: Session, name = forkName(session.id)): Promise<Outcome> {
   const forked = await session.fork({ id: name });
   const view = await forked.view();
   const lines = [
-    `From here on this is ${name}, a fork of ${session.id}, which stays as it is.`,
+    `This is now ${name}, a fork of ${session.id}, which does not change.`,
     ...waitingLines(view),
   ];
   return { kind: "moved", session: forked, view, lines };
@@ -63,18 +63,18 @@ async function undo(session: Session): Promise<Outcome> {
   const before = await session.view();
   const undone = await session.fork({ id: forkName(session.id), undo: true });
   const view = await undone.view();
-  const gone = before.history.filter(({ position }) => position > branchOf(view));
-  const said = gone.flatMap((item) =>
-    item.kind === "user" ? [`"${excerpt(contentText(item.content), SAID_LENGTH)}"`] : [],
+  const undoneItems = before.history.filter(({ position }) => position > branchOf(view));
+  const messages = undoneItems.flatMap((item) =>
+    item.kind === "user" ? [`"${excerpt(contentText(item.content), QUOTE_LENGTH)}"`] : [],
   );
-  const calls = gone.flatMap((item) =>
+  const calls = undoneItems.flatMap((item) =>
     item.kind === "step" ? item.parts.filter((part) => part.kind === "call" && hasRun(part)) : [],
   );
   const lines = [
-    `Back to before ${said.join(", ")}. From here on this is ${undone.id}; ${session.id} still has it.`,
+    `Back to before ${messages.join(", ")}. This is now ${undone.id}; ${session.id} still has it.`,
     ...(calls.length === 0
       ? []
-      : [`${amount(calls.length, "call")} had run by then: what they did in the world is done.`]),
+      : [`${amount(calls.length, "call")} had run: their effects are not undone.`]),
     ...waitingLines(view),
   ];
   return { kind: "moved", session: undone, view, lines };
@@ -94,33 +94,35 @@ function waitingLines({ queue }: SessionView): readonly string[] {
   return [`${amount(queue.length, "message")} waiting here as there; /queue lists them.`];
 }
 
-/** What a person wants to know of a position: what had been said, how it stood, how large the prompt was. */
-async function standing(
+/** The state, the last messages and the size of the prompt at a position; without one, where the session is. */
+async function positionLines(
   session: Session,
-  at: number | undefined,
+  position: number | undefined,
   columns: number,
 ): Promise<readonly string[]> {
   const now = await session.view();
-  if (at === undefined) {
+  if (position === undefined) {
     const last = now.history.at(-1);
     const since = last === undefined ? "" : `, since ${dateAndTime(last.at)}`;
     const from = now.summary.forkedFrom;
     return [
-      `${session.id} is at ${now.position}${since}; /at <position> shows how it stood.`,
+      `${session.id} is at ${now.position}${since}; /at <position> shows it there.`,
       ...(from === undefined
         ? []
         : [`It shares the events of ${from.session} up to ${from.position}.`]),
     ];
   }
-  if (at > now.position) return [`${session.id} is at ${now.position}; there is no ${at} yet.`];
-  const view = await session.at(at);
+  if (position > now.position) {
+    return [`${session.id} is at ${now.position}; there is no position ${position} yet.`];
+  }
+  const view = await session.at(position);
   const [title = "", ...state] = stateLines(view);
-  const said = lastMessages(view).map(({ who, text }) => `  ${who.padEnd(5)}  ${text}`);
-  const prompt = contextLines(await session.context({ at }), columns);
+  const messages = lastMessages(view).map(({ who, text }) => `  ${who.padEnd(5)}  ${text}`);
+  const prompt = contextLines(await session.context({ at: position }), columns);
   return [
     `${title} (of ${now.position})`,
     ...state,
-    ...(said.length === 0 ? ["Nothing had been said."] : ["Last said:", ...said]),
+    ...(messages.length === 0 ? ["No messages yet."] : ["Last messages:", ...messages]),
     ...prompt.slice(0, PROMPT_LINES),
     `The chat stays at ${now.position}.`,
   ];

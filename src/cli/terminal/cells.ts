@@ -1,28 +1,28 @@
 /**
- * How many cells of a terminal a text takes. Text is safe already (`visible-text.ts`), so the only
- * escape sequences in it are looks of our own, which take none. Pure.
+ * Counts the terminal cells of a text. The text is already safe (`visible-text.ts`): its only escape
+ * sequences are our own styles, which take no cell. Pure.
  */
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 // oxlint-disable-next-line no-control-regex
-const looks = /(\u001B\[[\d;]*m)/;
+const styles = /(\u001B\[[\d;]*m)/;
 const plain = /^[\u0020-\u007E]*$/;
 const wide =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}|\uFE0F/u;
-const nothing = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]*$/u;
+const zeroWidth = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]*$/u;
 
-/** What moves the cursor as one: a character as a person sees it, or looks of our own. */
+/** A unit of cursor movement: a visible character, or a style. */
 export interface Piece {
   readonly text: string;
   readonly cells: number;
 }
 
 export function* piecesOf(text: string): Generator<Piece> {
-  for (const [index, stretch] of text.split(looks).entries()) {
-    if (index % 2 === 1) yield { text: stretch, cells: 0 };
-    else if (plain.test(stretch)) for (const letter of stretch) yield { text: letter, cells: 1 };
+  for (const [index, section] of text.split(styles).entries()) {
+    if (index % 2 === 1) yield { text: section, cells: 0 };
+    else if (plain.test(section)) for (const letter of section) yield { text: letter, cells: 1 };
     else {
-      for (const { segment } of graphemes.segment(stretch)) {
+      for (const { segment } of graphemes.segment(section)) {
         yield { text: segment, cells: graphemeCells(segment) };
       }
     }
@@ -30,7 +30,7 @@ export function* piecesOf(text: string): Generator<Piece> {
 }
 
 function graphemeCells(grapheme: string): number {
-  if (nothing.test(grapheme)) return 0;
+  if (zeroWidth.test(grapheme)) return 0;
   return wide.test(grapheme) ? 2 : 1;
 }
 
@@ -41,7 +41,7 @@ export function cellsOf(text: string): number {
   return cells;
 }
 
-/** The text, or its beginning and an ellipsis where it takes more. */
+/** The text, cut with an ellipsis if it takes more cells. */
 export function cutToCells(text: string, most: number): string {
   if (cellsOf(text) <= most) return text;
   let cut = "";
@@ -54,10 +54,10 @@ export function cutToCells(text: string, most: number): string {
   return most > 0 ? `${cut}…` : "";
 }
 
-/** Breaks after as much as fits on a row; undefined where all of it does. */
+/** Splits a text after the part that fits on a row; undefined if all of it fits. */
 export function breakRow(text: string, columns: number): readonly [string, string] | undefined {
   if (text.length <= columns) {
-    // Nothing that is this short can be wider, but for what takes two cells.
+    // A short text is too wide only with characters of two cells.
     if (plain.test(text)) return undefined;
   }
   let row = "";
@@ -70,7 +70,7 @@ export function breakRow(text: string, columns: number): readonly [string, strin
   return undefined;
 }
 
-/** The words on as many rows as they need; one that is too long for a row is cut. */
+/** Arranges words in rows; cuts a word that is longer than a row. */
 export function rowsOfWords(
   words: readonly string[],
   columns: number,
@@ -86,13 +86,13 @@ export function rowsOfWords(
   return rows;
 }
 
-/** Tabs as the spaces that a terminal would show for them. */
+/** Replaces tabs by the spaces that a terminal shows. */
 export function withoutTabs(text: string): string {
   if (!text.includes("\t")) return text;
   let line = "";
-  for (const [index, stretch] of text.split("\t").entries()) {
+  for (const [index, section] of text.split("\t").entries()) {
     if (index > 0) line += " ".repeat(8 - (cellsOf(line) % 8));
-    line += stretch;
+    line += section;
   }
   return line;
 }

@@ -1,4 +1,4 @@
-/** The line that is being typed: its text and where the cursor stands in it. Pure. */
+/** The line being typed: the text before and after the cursor. Pure. */
 
 import { cellsOf, piecesOf } from "./cells.ts";
 import type { Key, Press } from "./key.ts";
@@ -14,21 +14,23 @@ export function draftText({ before, after }: Draft): string {
   return before + after;
 }
 
-/** The draft after a key; the same one when the key does nothing to it. */
+/** The draft after a key; the same draft if the key changes nothing. */
 export function edit(draft: Draft, key: Key): Draft {
   if (key.kind === "text") return { ...draft, before: draft.before + key.text };
   const { before, after } = draft;
   const move = moves[key.name];
   if (move !== undefined) {
     const text = before + after;
-    const at = move(before, after);
-    return at === before.length ? draft : { before: text.slice(0, at), after: text.slice(at) };
+    const cursor = move(before, after);
+    return cursor === before.length
+      ? draft
+      : { before: text.slice(0, cursor), after: text.slice(cursor) };
   }
-  const kept = erasures[key.name]?.(draft);
-  return kept === undefined || draftText(kept) === before + after ? draft : kept;
+  const erased = erasures[key.name]?.(draft);
+  return erased === undefined || draftText(erased) === before + after ? draft : erased;
 }
 
-/** Where the cursor goes to. */
+/** The new index of the cursor. */
 const moves: Partial<Readonly<Record<Press, (before: string, after: string) => number>>> = {
   left: (before) => before.length - lastOf(before).length,
   right: (before, after) => before.length + firstOf(after).length,
@@ -38,7 +40,7 @@ const moves: Partial<Readonly<Record<Press, (before: string, after: string) => n
   end: (before, after) => before.length + after.length,
 };
 
-/** What stays. */
+/** The draft after an erasure. */
 const erasures: Partial<Readonly<Record<Press, (draft: Draft) => Draft>>> = {
   backspace: ({ before, after }) => ({
     before: before.slice(0, before.length - lastOf(before).length),
@@ -65,18 +67,18 @@ function lastWordOf(text: string): string {
   return /\S*\s*$/.exec(text)?.[0] ?? "";
 }
 
-/** The part of the draft that is shown on one row: what stands before the cursor goes first. */
+/** The part of the draft that fits on one row; text before the cursor has priority. */
 export function draftRow(
   draft: Draft,
   cells: number,
 ): { readonly text: string; readonly column: number } {
   const before = oneRow(draft.before);
-  // A cell for the cursor behind the last character.
-  const room = Math.max(1, cells - 1);
-  const shownBefore = endOf(before, cellsOf(before) > room ? room - 1 : room);
+  // One cell is for the cursor after the last character.
+  const width = Math.max(1, cells - 1);
+  const shownBefore = endOf(before, cellsOf(before) > width ? width - 1 : width);
   const cut = shownBefore.length < before.length ? `…${shownBefore}` : shownBefore;
   return {
-    text: cut + beginningOf(oneRow(draft.after), room - cellsOf(cut)),
+    text: cut + beginningOf(oneRow(draft.after), width - cellsOf(cut)),
     column: cellsOf(cut),
   };
 }

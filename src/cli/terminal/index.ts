@@ -1,8 +1,8 @@
-/** The terminal: keys, the line being edited, and a screen region that is drawn again. */
+/** The terminal: keys, the line being typed, and a panel below the output. Imports no other module. */
 
 export { cutToCells, rowsOfWords } from "./cells.ts";
 export { type Draft, draftRow, draftText, edit, emptyDraft } from "./draft.ts";
 export type { Key } from "./key.ts";
-export { holdKeyboard } from "./keyboard.ts";
+export { InputHistory } from "./input-history.ts";
+export { openKeyboard } from "./keyboard.ts";
 export { LiveScreen, type Panel } from "./live-screen.ts";
-export { Recall } from "./recall.ts";

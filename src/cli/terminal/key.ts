@@ -1,4 +1,4 @@
-/** Keys as a terminal sends them: what is typed or pasted, and presses by name. Pure. */
+/** Parses the input of a terminal into keys: typed or pasted text, and named presses. Pure. */
 
 export type Key =
   | { readonly kind: "text"; readonly text: string }
@@ -24,10 +24,10 @@ export type Press =
   | "erase-before"
   | "erase-after";
 
-/** What has been read and does not make a key yet. */
+/** The input that does not make a key yet. */
 export interface KeyReader {
   readonly pending: string;
-  /** What was pasted so far, between the marks that a terminal puts around it. */
+  /** The text of an open paste, between the terminal's marks. */
   readonly pasted: string | undefined;
 }
 
@@ -91,7 +91,7 @@ const begun = /^\u001B(?:\[[0-?]*[ -/]*|O)?$/;
 // oxlint-disable-next-line no-control-regex
 const typed = /^[^\u0000-\u001F\u007F]+/;
 
-/** The keys in a piece of input; what may go on in the next one is kept. */
+/** The keys in a piece of input. An incomplete sequence stays in the reader. */
 export function readKeys(
   reader: KeyReader,
   input: string,
@@ -126,7 +126,7 @@ export function readKeys(
   return { reader: { pending: "", pasted }, keys };
 }
 
-/** Nothing more has come: an escape that began no sequence was the key itself. */
+/** The keys at the end of input: a lone escape is the Escape key. */
 export function endKeys(reader: KeyReader): {
   readonly reader: KeyReader;
   readonly keys: readonly Key[];
@@ -136,7 +136,7 @@ export function endKeys(reader: KeyReader): {
   return { reader: noKeys, keys };
 }
 
-/** How much of the mark that ends a paste stands at the end of a text that does not hold it whole. */
+/** The length of the beginning of a paste's end mark at the end of the text. */
 function markBegun(text: string): number {
   for (let length = PASTE_ENDS.length - 1; length > 0; length--) {
     if (text.endsWith(PASTE_ENDS.slice(0, length))) return length;
@@ -144,15 +144,15 @@ function markBegun(text: string): number {
   return 0;
 }
 
-/** The first key and how much of the input it takes; keys without a meaning here are passed over. */
+/** The first key and its length in the input; undefined for a key without a meaning here. */
 function nextKey(rest: string): readonly [Key | undefined, number] {
   const text = typed.exec(rest)?.[0];
   if (text !== undefined) return [{ kind: "text", text }, text.length];
   if (!rest.startsWith(ESCAPE)) return [pressOf(controls, rest.charAt(0)), 1];
   const [whole, name] = sequence.exec(rest) ?? [];
-  // Alt-Enter: a line end that sends nothing.
+  // Alt-Enter is a line end in the text.
   if (name === "\r") return [{ kind: "text", text: "\n" }, whole?.length ?? 1];
-  // Escape, and then another one that begins something.
+  // Escape, followed by another escape.
   if (whole === undefined || name === undefined) return [{ kind: "press", name: "escape" }, 1];
   return [pressOf(sequences, name), whole.length];
 }
@@ -162,7 +162,7 @@ function pressOf(known: Readonly<Record<string, Press>>, code: string): Key | un
   return name === undefined ? undefined : { kind: "press", name };
 }
 
-/** Line ends and tabs stay; whatever else a terminal might obey goes. */
+/** Keeps line ends and tabs; removes all other control characters. */
 function pastedText(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replaceAll(/\r\n?/g, "\n").replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "");

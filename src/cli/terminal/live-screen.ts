@@ -1,11 +1,11 @@
 /**
- * A terminal whose last rows are a panel that stands while lines come in above it. Everything that is
- * written goes through here; each change is one write, so that nothing flickers or comes in between.
+ * A terminal with a panel in its last rows and new lines above it. All output must go through here.
+ * Each change is one write, so that the screen does not flicker.
  */
 
 import { breakRow, cellsOf, withoutTabs } from "./cells.ts";
 
-/** Rows that are drawn anew each time; the cursor stands in the last of them. */
+/** The last rows of the screen. The cursor is in the last one. */
 export interface Panel {
   readonly lines: readonly string[];
   /** Cells before the cursor. */
@@ -14,36 +14,36 @@ export interface Panel {
 
 export interface LiveScreenOptions {
   readonly write: (text: string) => Promise<void>;
-  /** Cells in a row of the terminal, as it is now. */
+  /** The present width of the terminal in cells. */
   readonly columns: () => number;
 }
 
-const none: Panel = { lines: [], column: 0 };
+const emptyPanel: Panel = { lines: [], column: 0 };
 
 const ERASE_BELOW = "\u001B[J";
 // oxlint-disable-next-line no-control-regex
-const look = /\u001B\[([\d;]*)m/g;
-const endsLook = /^(?:0?|2\d|39|49)$/;
+const style = /\u001B\[([\d;]*)m/g;
+const endsStyle = /^(?:0?|2\d|39|49)$/;
 
 export class LiveScreen {
   readonly #options: LiveScreenOptions;
-  /** The line that is being written and has not ended: only what stands on its last row. */
+  /** The last row of the unfinished line. */
   #open = "";
-  #panel: Panel = none;
+  #panel: Panel = emptyPanel;
 
   constructor(options: LiveScreenOptions) {
     this.#options = options;
   }
 
-  /** Writes text above the panel, where the last text ended. */
+  /** Appends text above the panel. */
   write(text: string): Promise<void> {
     const erase = this.#erase();
     const lines = `${this.#open}${text}`.replaceAll("\r\n", "\n").split("\n");
     const last = lines.pop() ?? "";
     let ended = "";
     for (const line of lines) ended += `${withoutTabs(line)}\n`;
-    let open = activeLook(ended) + withoutTabs(last);
-    // Rows that are full are left to the terminal: it wraps the line as it does any other.
+    let open = activeStyle(ended) + withoutTabs(last);
+    // Full rows need no redraw: the terminal wraps them.
     for (
       let broken = breakRow(open, this.#options.columns());
       broken !== undefined;
@@ -51,26 +51,26 @@ export class LiveScreen {
     ) {
       const [row, rest] = broken;
       ended += row;
-      open = activeLook(row) + rest;
+      open = activeStyle(row) + rest;
     }
     this.#open = open;
     return this.#options.write(erase + ended + this.#drawn());
   }
 
-  /** Puts another panel in the place of this one. */
+  /** Replaces the panel. */
   draw(panel: Panel): Promise<void> {
     const erase = this.#erase();
     this.#panel = panel;
     return this.#options.write(erase + this.#drawn());
   }
 
-  /** Takes the panel off, and begins a line where one had not ended. */
+  /** Removes the panel and ends the unfinished line. */
   async close(): Promise<void> {
-    await this.draw(none);
+    await this.draw(emptyPanel);
     if (cellsOf(this.#open) > 0) await this.write("\n");
   }
 
-  /** Goes to where the open line's last row begins, whatever width it was drawn at. */
+  /** Moves to the start of the unfinished line's last row, at any width. */
   #erase(): string {
     const { lines, column } = this.#panel;
     const columns = this.#options.columns();
@@ -92,12 +92,12 @@ export class LiveScreen {
   }
 }
 
-/** The looks that are still on at the end of a text: what follows is drawn again without it. */
-function activeLook(text: string): string {
+/** The styles that are still on at the end of a text, to repeat on the next row. */
+function activeStyle(text: string): string {
   let active = "";
-  for (const [sequence, code = ""] of text.matchAll(look)) {
-    // Our looks are not put into each other: the end of one is the end of all.
-    active = endsLook.test(code) ? "" : active + sequence;
+  for (const [sequence, code = ""] of text.matchAll(style)) {
+    // Our styles do not nest: the end of one ends all.
+    active = endsStyle.test(code) ? "" : active + sequence;
   }
   return active;
 }

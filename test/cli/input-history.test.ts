@@ -1,8 +1,8 @@
 /** Up and Down bring back what was typed. */
 import { describe, expect, it } from "vitest";
 import { draftText, emptyDraft, type Draft } from "../../src/cli/terminal/draft.ts";
-import { Recall } from "../../src/cli/terminal/recall.ts";
-import { saidBefore } from "../../src/cli/chat/resumed-session.ts";
+import { InputHistory } from "../../src/cli/terminal/input-history.ts";
+import { earlierInputs } from "../../src/cli/chat/resumed-session.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { chatStage } from "./chat-stage.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -10,11 +10,11 @@ import { temporaryFolder } from "./temporary-folder.ts";
 const [ENTER, UP, DOWN] = ["\r", "\u001B[A", "\u001B[B"];
 
 describe("lines that were typed before", () => {
-  const walk = (recall: Recall, ways: readonly ("up" | "down")[], draft: Draft): string[] =>
+  const walk = (recall: InputHistory, ways: readonly ("up" | "down")[], draft: Draft): string[] =>
     ways.map((way) => draftText((draft = recall.step(way, draft))));
 
   it("come back the newest first, stop at the oldest, and end at what is being typed", () => {
-    const recall = new Recall(["one", "two", "two", " "]);
+    const recall = new InputHistory(["one", "two", "two", " "]);
     const typing = { before: "half", after: " a line" };
     expect(walk(recall, ["up", "up", "up", "down", "down", "down"], typing)).toEqual([
       "two",
@@ -27,7 +27,7 @@ describe("lines that were typed before", () => {
   });
 
   it("begin at the newest again when a line has been sent", () => {
-    const recall = new Recall(["one"]);
+    const recall = new InputHistory(["one"]);
     recall.step("up", emptyDraft);
     recall.add("two");
     expect(walk(recall, ["up", "up"], emptyDraft)).toEqual(["two", "one"]);
@@ -65,7 +65,7 @@ it("a session's earlier messages are among them, without the files that came alo
     await chat.session.send({ text: "see @notes.md", files })
   ).result;
   await chat.until(/^Two\.$[^]*^tokens: [^]*^Ask about/m);
-  expect(saidBefore(await chat.session.view())).toEqual(["first", "see @notes.md"]);
+  expect(earlierInputs(await chat.session.view())).toEqual(["first", "see @notes.md"]);
   chat.type("\u0004");
   await chat.ended;
 });
