@@ -12,9 +12,7 @@ export interface BlobCollection extends Disposable {
 }
 
 export class BlobHolds {
-  /** The number of holds on each blob. */
   readonly #held = new Map<string, number>();
-  /** Removals under way. */
   readonly #leaving = new Map<string, Promise<void>>();
   /** For each collection under way, the blobs held since its start. */
   readonly #collections = new Set<Set<string>>();

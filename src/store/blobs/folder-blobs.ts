@@ -30,7 +30,6 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** The durability of a folder of blobs. */
 export interface FolderBlobsOptions {
   /** Sync blobs, so that they survive a power cut, not only the death of the process. Default: true. */
   readonly sync?: boolean;
@@ -227,7 +226,6 @@ class FolderBlobs implements BlobStore {
     if (this.#sync) await syncFolder(path);
   }
 
-  /** Removes unfinished files of dead processes, once. */
   #sweep(): Promise<void> {
     this.#swept ??= (async () => {
       const folder = join(this.#dir, "incoming");

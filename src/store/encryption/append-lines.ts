@@ -21,7 +21,6 @@ import type { SessionKey } from "./session-key.ts";
 
 interface Line {
   waiting: number;
-  /** Settles when nothing is in line. */
   end: Promise<unknown>;
   /** Settles when everything that was passed on is written. */
   passedOn: Promise<unknown>;
@@ -118,12 +117,10 @@ export class AppendLines {
     this.#line(session).revision = undefined;
   }
 
-  /** Waits for the appends in a session's line. */
   async waitFor(session: string): Promise<void> {
     await this.#lines.get(session)?.end;
   }
 
-  /** Waits for all appends in line. */
   async settled(): Promise<void> {
     for (const { end } of this.#lines.values()) await end;
   }

@@ -186,7 +186,6 @@ const contentFields: ContentFields = {
   },
 };
 
-/** The rule of a field. Without one, the field is content. */
 export function ruleOf(type: keyof EventMap, field: string): FieldRule {
   if (type === "part.source" || type === "unknown") return out;
   const fields: Readonly<Record<string, FieldRule>> = contentFields[type];

@@ -17,7 +17,6 @@ export interface DecryptOptions {
   readonly withoutKey: WithoutKey;
 }
 
-/** Decrypts the events of one read. It keeps the keys that it has found. */
 export class EventDecrypter {
   readonly #options: DecryptOptions;
   readonly #stretches = new Map<string, KeyStretch>();

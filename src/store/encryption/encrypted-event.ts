@@ -42,7 +42,6 @@ export function hasContent({ type, data }: NewEvent): boolean {
   return Object.keys(data).some((field) => ruleOf(type, field) !== "clear");
 }
 
-/** The encrypted event's type, version and data. */
 export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   if (event.type === "unknown") {
     const { type, version, data } = event.data;
@@ -74,7 +73,6 @@ export function encryptedForm(event: NewEvent, key: () => Buffer): StoredForm {
   return { type, version, data: Object.fromEntries([...stored, [ENCRYPTED, encrypted]]) };
 }
 
-/** The event in its encrypted form. */
 export function withForm(event: NewEvent, { type, version, data }: StoredForm): NewEvent {
   const stored = event.type === "unknown" ? { type, version, data } : data;
   // All required fields are there: structure unchanged, content by the table.
@@ -135,7 +133,6 @@ interface DeltaText {
   readonly text: string;
 }
 
-/** A delta with only its block and its text. */
 function plainDelta(type: string, data: JsonObject): DeltaText | undefined {
   if (!type.endsWith("-delta") || Object.keys(data).length !== 2) return undefined;
   const field = type === "part.tool-input-delta" ? "delta" : "text";
@@ -168,7 +165,6 @@ export class EventEncryption {
   /** Events that were encrypted before their append. */
   readonly #made = new WeakMap<NewEvent, EncryptedForm>();
 
-  /** The stored form of an event at a position. */
   formOf(key: SessionKey, position: number, event: NewEvent): StoredForm {
     const made = this.#made.get(event);
     if (made?.session === key.session && made.position === position) return made.form;

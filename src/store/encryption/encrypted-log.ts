@@ -27,7 +27,6 @@ export interface EncryptedLog extends EventLog {
   readonly stored: EventLog;
   /** Whether it has keys: then appended events are encrypted. */
   readonly encrypts: boolean;
-  /** The blobs of the log below, in plain text, for sessions that are not encrypted. */
   readonly blobs: BlobStore | undefined;
   /**
    * Appends `session.redacted` durably and then erases the keys: once this resolves nobody can read

@@ -38,7 +38,6 @@ export class KeyRing {
     this.#unfinished = new UnfinishedErasures(keys);
   }
 
-  /** The key of a session, if it is loaded. */
   known(session: string): SessionKey | undefined {
     return this.#known.get(session);
   }
@@ -48,7 +47,6 @@ export class KeyRing {
     return await this.#of(session);
   }
 
-  /** Finishes the erasures of earlier processes, once. */
   async settled(): Promise<void> {
     this.#settled ??= this.#unfinished.load().then(async (sessions) => {
       for (const session of sessions) {
@@ -120,7 +118,6 @@ export class KeyRing {
     await this.save(key);
   }
 
-  /** Erases the whole key of a deleted session. */
   async erase(session: string): Promise<void> {
     await this.#keys.erase(session);
     this.#known.delete(session);
@@ -128,12 +125,10 @@ export class KeyRing {
     this.#links.clear();
   }
 
-  /** Clears the known links. */
   unlink(): void {
     this.#links.clear();
   }
 
-  /** Whether a session owns encrypted events. */
   async hasEncryptedEvents(session: string): Promise<boolean> {
     const link = await this.linkOf(session);
     for await (const event of this.#log.read(session, { from: (link?.position ?? 0) + 1 }))
@@ -164,7 +159,6 @@ export class KeyRing {
     return undefined;
   }
 
-  /** Where a session branches off, if it is a fork. */
   async linkOf(session: string): Promise<ForkPoint | undefined> {
     if (this.#links.has(session)) return this.#links.get(session);
     // The list begins with this name, if it exists.

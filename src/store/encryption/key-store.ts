@@ -25,7 +25,6 @@ export interface KeyStore {
   erase(session: string): Promise<void>;
 }
 
-/** Keys in memory, for tests. */
 export function memoryKeys(): KeyStore {
   const keys = new Map<string, string>();
   return {
@@ -47,7 +46,6 @@ export function unsavedKeys(keys: KeyStore): KeyStore {
   };
 }
 
-/** Parses JSON; undefined if it is invalid. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

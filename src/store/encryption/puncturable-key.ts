@@ -21,7 +21,6 @@ export interface KeyNode {
 
 type Above = Pick<KeyNode, "level" | "seed">;
 
-/** The seeds of a node's two children: the halves of one hash. */
 interface Pair {
   readonly parent: number;
   readonly seeds: Buffer;
@@ -68,7 +67,6 @@ export class PuncturableKey {
     return undefined;
   }
 
-  /** The stored node above a position. */
   #kept(position: number): Above | undefined {
     for (let level = 0; level <= DEPTH; level++) {
       const seed = this.#byPlace.get(`${level}/${indexAt(position, level)}`);
@@ -99,7 +97,6 @@ function childOf(seeds: Buffer, index: number): Buffer {
   return seeds.subarray(begin, begin + SEED_BYTES);
 }
 
-/** The parts of a node outside of a range. */
 function outside(node: KeyNode, from: number, to: number): readonly KeyNode[] {
   const { level, index, seed } = node;
   const width = 2 ** (DEPTH - level);

@@ -10,12 +10,10 @@ import { keyWrong } from "./key-errors.ts";
 import { jsonOf } from "./key-store.ts";
 import { KEY_POSITIONS, PuncturableKey } from "./puncturable-key.ts";
 
-/** The keys of a stretch of positions. */
 interface KeyPart {
   readonly positions: PuncturableKey;
 }
 
-/** The keys of copied events that a deleted session had written. */
 interface InheritedPart extends KeyPart, PositionRange {
   readonly of: string;
   /** That session's secret for snapshots, until something is erased. */
@@ -91,7 +89,6 @@ export class SessionKey {
     return key;
   }
 
-  /** The saved form. */
   toString(): string {
     const saved = {
       turnlog: "session-key",
@@ -120,13 +117,11 @@ export class SessionKey {
     return this.#erasing;
   }
 
-  /** The secret for snapshots of a deleted session. */
   snapshotsOf(session: string): Buffer | undefined {
     return this.#inherited.find(({ of, snapshots }) => of === session && snapshots !== undefined)
       ?.snapshots;
   }
 
-  /** The inherited stretch around a position. */
   inherited(position: number): PositionRange | undefined {
     return this.#inherited.find(({ from, to }) => from <= position && position <= to);
   }
@@ -136,7 +131,6 @@ export class SessionKey {
     return this.#partAt(position).positions.key(position);
   }
 
-  /** The key for a new event. */
   encryptionKey(position: number): Buffer {
     const key = this.#own.positions.key(position);
     if (key === undefined)
@@ -148,12 +142,10 @@ export class SessionKey {
     return key;
   }
 
-  /** Notes what to erase. */
   noteErasing(erasing: Erasing): void {
     this.#erasing = erasing;
   }
 
-  /** Cancels the noted erasure. */
   cancelErasing(): void {
     this.#erasing = undefined;
   }

@@ -15,7 +15,6 @@ const schema = z.object({
 
 export class UnfinishedErasures {
   readonly #keys: KeyStore;
-  /** How many are under way in each session. */
   readonly #sessions = new Map<string, number>();
   #saving: Promise<void> = Promise.resolve();
 
@@ -23,7 +22,6 @@ export class UnfinishedErasures {
     this.#keys = keys;
   }
 
-  /** The sessions that earlier processes left. */
   async load(): Promise<readonly string[]> {
     const text = await this.#keys.load(UNFINISHED);
     if (text === undefined) return [];

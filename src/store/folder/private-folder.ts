@@ -5,7 +5,6 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hasCode } from "../../events/index.ts";
 
-/** Nobody else on the machine may read them. */
 export const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;
 

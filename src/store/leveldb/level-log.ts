@@ -64,14 +64,12 @@ import type { StoreLog } from "./store-log.ts";
 import { resolve } from "node:path";
 
 export interface LevelLogOptions {
-  /** The store's folder, if it has one. */
   readonly dir?: string;
   /** Refuse every change of the store. Default: false. */
   readonly readOnly?: boolean;
   readonly sync: boolean;
   readonly blobs: BlobStore;
   readonly end: ChainMark;
-  /** The stored mark `m/checked`. */
   readonly checked: ChainMark;
   /** Removes deleted rows from the files. Left out where rows in memory leave nothing behind. */
   readonly eraser?: Eraser;
@@ -302,7 +300,6 @@ export class LevelLog implements StoreLog {
     return await this.#trimming.trim(session, options);
   }
 
-  /** Holds all blobs until the blobs of the copied events are copied too. */
   async #backup(dir: string, options: BackupOptions): Promise<Backup> {
     if (this.dir !== undefined) assertOutside(this.dir, dir);
     using _ = this.blobs.hold();

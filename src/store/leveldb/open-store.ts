@@ -55,11 +55,9 @@ import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 import { openForReading } from "./open-reading.ts";
 
-/** Which store to open, and how. */
 export type OpenLogOptions = OpenToWrite | OpenToRead;
 
 interface WhichStore {
-  /** The store's folder. */
   readonly dir: string;
   /**
    * Open a store whose last owner ran on another machine and did not close it. Make sure that this
@@ -89,7 +87,6 @@ interface OpenToRead extends WhichStore {
 
 interface Opened extends CheckedRows {
   readonly database: LevelDb;
-  /** Known checksums of LevelDB's tables. */
   readonly tables: TableSums;
 }
 

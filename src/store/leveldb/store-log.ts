@@ -10,7 +10,6 @@ export interface StoreLog extends EventLog {
   readonly dir: string | undefined;
   /** Whether the store is open for reading only: every change is refused with `LOG_READ_ONLY`. */
   readonly readOnly: boolean;
-  /** The blobs of the log: in the store's folder `blobs`, or in memory. */
   readonly blobs: BlobStore;
   /**
    * Copies the store into an empty folder, which {@link openLog} opens as an independent store. The

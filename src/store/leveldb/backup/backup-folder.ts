@@ -19,11 +19,9 @@ import { ownStore, type Ownership, namesIn, type StorePaths } from "../files/ind
 export interface BackupFolder {
   /** Removes the marker: the folder is a store now. */
   finish(): Promise<void>;
-  /** Removes all that was written. */
   discard(): Promise<void>;
 }
 
-/** What claiming the folder creates in it. */
 const OWN: ReadonlySet<string> = new Set(["lock", "backup.unfinished", "owner.sock"]);
 
 const NOTE = "This backup was not finished. Delete this folder and make the backup again.\n";
@@ -91,7 +89,6 @@ export function assertOutside(store: string, dir: string): void {
   );
 }
 
-/** Creates the folder; returns whether it did not exist. */
 function madeFolder(dir: string): boolean {
   try {
     const made = makePrivateFolder(dir) !== undefined;

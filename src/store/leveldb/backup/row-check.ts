@@ -23,7 +23,6 @@ import {
 import { positionsSchema, ownFrom } from "../heads/index.ts";
 import { snapshotIn } from "../read/index.ts";
 
-/** The positions in a session's rows, both ends included. */
 interface Held {
   readonly from: number;
   to: number;
@@ -32,7 +31,6 @@ interface Held {
 }
 
 export class RowCheck {
-  /** Events copied so far. */
   events = 0;
   /**
    * Expected events, from the rows so far: those in commit records, minus deleted ones, plus copies
@@ -40,9 +38,7 @@ export class RowCheck {
    */
   of = 0;
   sessions = 0;
-  /** The end of the chain of commit records so far. */
   end: ChainMark = chainStart;
-  /** The last position of each session in the commit records. */
   readonly #named = new Map<string, number>();
   /** The first of those positions, and their number. */
   readonly #recorded = new Map<string, { readonly from: number; count: number }>();
@@ -93,7 +89,6 @@ export class RowCheck {
     }
   }
 
-  /** Checks that nothing is missing at the end. */
   finish(): void {
     for (const [session, to] of this.#named) {
       if (!this.#deleted.has(session) && !this.#held.has(session)) throw lost(session, 1, to);

@@ -61,7 +61,6 @@ export function draftJsonFile(path: string, value: unknown): JsonDraft {
   };
 }
 
-/** Replaces a file atomically, once the new version is on disk. */
 export async function writeJsonFile(path: string, value: unknown): Promise<void> {
   await draftJsonFile(path, value).put();
 }

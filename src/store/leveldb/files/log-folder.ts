@@ -19,19 +19,16 @@ import { readManifest } from "../format/index.ts";
 import { hasCode } from "../../../events/index.ts";
 import { namesIn } from "./store-paths.ts";
 
-/** One of LevelDB's files; its size in bytes. */
 export interface LogFile {
   readonly path: string;
   readonly size: number;
 }
 
-/** The files that belong to the database, newest first. */
 export interface LiveFiles {
   readonly tables: readonly LogFile[];
   readonly logs: readonly LogFile[];
 }
 
-/** Files with this extension, newest first. */
 export function filesOf(folder: string, ending: ".ldb" | ".log"): readonly LogFile[] {
   const names = namesIn(folder)
     .filter((name) => name.endsWith(ending))

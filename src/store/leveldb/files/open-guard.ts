@@ -35,7 +35,6 @@ export async function putRepaired(paths: StorePaths, hasLog: boolean): Promise<s
   return damaged;
 }
 
-/** Restores the log from before an interrupted opening; keeps the present one aside. */
 export async function restoreBeforeOpen(paths: StorePaths): Promise<void> {
   if (namesIn(paths.beforeOpen).length === 0) return;
   await rename(paths.log, nextDamaged(paths));

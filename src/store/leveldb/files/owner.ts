@@ -106,7 +106,6 @@ export function elsewhereOwned({ dir }: StorePaths): TurnlogError {
   );
 }
 
-/** Whether the process that wrote the file is dead. */
 function isGone({ pid, host }: Pick<Owner, "pid" | "host">): boolean {
   if (host !== hostname()) return false;
   try {

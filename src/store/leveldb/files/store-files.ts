@@ -135,7 +135,6 @@ export async function beginLog(paths: StorePaths, above: string): Promise<void> 
   await Promise.all([syncFolder(paths.dir), syncAbove(paths.dir, above)]);
 }
 
-/** Runs before anything in the log is acknowledged. */
 export async function finishLog(paths: StorePaths): Promise<void> {
   await syncFolder(paths.log);
   rmSync(paths.newLog);

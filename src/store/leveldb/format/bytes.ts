@@ -15,7 +15,6 @@ export function fixed56(bytes: Uint8Array, at: number): number {
   return fixed32(bytes, at) + (fixed32(bytes, at + 4) & 0xffffff) * 2 ** 32;
 }
 
-/** Reads variable-length numbers and strings one after the other. */
 export class Cursor {
   readonly bytes: Uint8Array;
   at: number;
@@ -42,7 +41,6 @@ export class Cursor {
     return value;
   }
 
-  /** The next bytes; fewer only at the end. */
   take(length: number): Uint8Array {
     const from = this.at;
     this.at = Math.min(this.end, from + length);

@@ -32,7 +32,6 @@ export function damageInLog(file: Uint8Array): FileDamage | undefined {
   return undefined;
 }
 
-/** All rows of all complete batches. */
 export function* rowsOfLog(file: Uint8Array): Generator<FileRow> {
   for (const batch of contentsOf(file)) yield* rowsOfBatch(batch);
 }

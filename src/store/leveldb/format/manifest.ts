@@ -17,7 +17,6 @@ const tags = {
   previousLogNumber: 9,
 } as const;
 
-/** The files of the database, by number. */
 export interface Manifest {
   readonly tables: ReadonlySet<number>;
   /** Log files from this number on, and `previousLog`, contain rows that are not in tables. */

@@ -10,7 +10,6 @@ export interface FileRow {
 
 /** Where a file is damaged. */
 export interface FileDamage {
-  /** In bytes, from the beginning of the file. */
   readonly offset: number;
   /** The last good key before the damage, in a table. */
   readonly after?: string;

@@ -15,7 +15,6 @@ const MAGIC_LOW = 0x8b80fb57;
 const MAGIC_HIGH = 0xdb477524;
 const INTERNAL_KEY_TAIL = 8;
 
-/** A block, without its trailer. */
 interface Handle {
   readonly offset: number;
   readonly size: number;
@@ -52,7 +51,6 @@ function lastKeyIn(file: Uint8Array, block: Handle | undefined): { readonly afte
   return key === undefined ? {} : { after: textOf(key.subarray(0, -INTERNAL_KEY_TAIL)) };
 }
 
-/** All rows of all good blocks. */
 export function* rowsOfTable(file: Uint8Array): Generator<FileRow> {
   for (const block of dataBlocks(file)) {
     for (const { key, value } of entriesOf(file, block)) {
@@ -115,7 +113,6 @@ function isGood(file: Uint8Array, { offset, size }: Handle): boolean {
   return fixed32(file, end + 1) === maskedCrc32c(file, offset, end + 1);
 }
 
-/** The entries of a good block: each key leaves out the prefix that it shares with the one before. */
 function* entriesOf(file: Uint8Array, { offset, size }: Handle): Generator<Entry> {
   const stored = file.subarray(offset, offset + size);
   const block = file[offset + size] === 1 ? unpackSnappy(stored) : stored;

@@ -27,7 +27,6 @@ export class Batch implements PendingBatch {
     this.record = new CommitBuilder(position);
   }
 
-  /** The session's part of this batch. */
   share(head: Head): BatchShare {
     if (head.share?.batch === this) return head.share;
     const share: BatchShare = {

@@ -5,7 +5,6 @@ import type { LiveTail } from "./live-tail.ts";
 import type { LooseRows } from "./loose-rows.ts";
 
 export interface PendingBatch {
-  /** Resolves when the batch is written. */
   promise(appended: Appended): Promise<Appended>;
 }
 
@@ -13,7 +12,6 @@ export interface PendingBatch {
 interface Place {
   readonly position: number;
   readonly globalPosition: number;
-  /** The batch that will write it. */
   readonly batch: PendingBatch;
 }
 
@@ -28,13 +26,11 @@ export interface BatchShare {
   /** The session's last position, and the time of that event, once the batch is written. */
   revision: number;
   updatedAt: number;
-  /** Ids of events in this batch. */
   ids: string[] | undefined;
 }
 
 export interface Head {
   readonly session: string;
-  /** The prefix of its events' keys. */
   readonly prefix: string;
   /** Settles when the head is read from the store. Until then only waiting appends use it. */
   readonly loaded: Promise<void>;
@@ -45,14 +41,11 @@ export interface Head {
   isLocked: boolean;
   /** The last position, including queued events. */
   revision: number;
-  /** The last written position. */
   committed: number;
   createdAt: number;
-  /** The time of the last written event. */
   updatedAt: number;
   /** Where a fork branches off: its own events begin behind this position. */
   link: ForkPoint | undefined;
-  /** Its part of the batch that it last wrote to. */
   share: BatchShare | undefined;
   /** How many batches with events of this session are not written yet. */
   batches: number;
@@ -61,8 +54,6 @@ export interface Head {
   waiting: number;
   /** Queued events with an id, by id. */
   readonly ids: Map<string, Place>;
-  /** Rows of the block that is being written. */
   readonly loose: LooseRows;
-  /** Feeds live events to subscribers. */
   tail: LiveTail | undefined;
 }

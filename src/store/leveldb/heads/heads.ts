@@ -47,13 +47,11 @@ export class Heads {
     return this.#heads.get(session) ?? this.#load(parseSessionId(session));
   }
 
-  /** The head, if it is loaded. */
   known(session: string): Head | undefined {
     const head = this.#heads.get(session);
     return head?.ready === true ? head : undefined;
   }
 
-  /** The head, once it is loaded. */
   async load(session: string): Promise<Head> {
     const head = this.of(session);
     if (!head.ready) await head.loaded;

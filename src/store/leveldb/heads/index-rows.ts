@@ -11,7 +11,6 @@ import type { BatchShare, Head } from "./head.ts";
 const MOST = 4096;
 
 export class IndexRows {
-  /** Sessions whose index row is behind. */
   readonly #behind = new Map<string, Head>();
 
   get isDue(): boolean {

@@ -56,12 +56,10 @@ export class Lineage {
     }
   }
 
-  /** The head of a session, if it is loaded. */
   known(session: string): Head | undefined {
     return this.#heads.known(session);
   }
 
-  /** Where a session branches off now. */
   async linkOf(session: string): Promise<ForkPoint | undefined> {
     return (await this.#heads.load(session)).link;
   }

@@ -17,12 +17,10 @@ interface TailRow {
 }
 
 export class LiveTail {
-  /** The error that ended the tail. */
   failure: TurnlogError | undefined;
   subscriptions = 0;
   readonly #decode: (row: EventRow) => readonly SessionEvent[];
   #committed = 0;
-  /** By position, without a gap. */
   readonly #rows: TailRow[] = [];
   #wake: PromiseWithResolvers<void> = Promise.withResolvers();
 

@@ -66,7 +66,6 @@ export async function listenAt(address: string, greeting: Greeting): Promise<Ser
   return server;
 }
 
-/** Whether the error proves a listener: its queue is full, or it just closed the socket. */
 function isAnswer({ code }: NodeJS.ErrnoException): boolean {
   return code === "EAGAIN" || code === "ECONNRESET" || code === "EPIPE";
 }

@@ -66,7 +66,6 @@ function draftName(nonce: string): string {
   return `owner-${nonce.slice(0, 8)}.sock`;
 }
 
-/** Whether a name is that of a socket before its rename. */
 export function isSocketDraft(name: string): boolean {
   return /^owner-[0-9a-f]{8}\.sock$/.test(name);
 }

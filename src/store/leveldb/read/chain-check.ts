@@ -24,7 +24,6 @@ import { commits } from "./global-reader.ts";
 
 export interface CheckedChain {
   readonly end: ChainMark;
-  /** The stored mark `m/checked`. */
   readonly checked: ChainMark;
   /** What was written behind that mark. */
   readonly since: SinceMark;
@@ -66,7 +65,6 @@ async function chainEnd(database: Database): Promise<ChainMark> {
   return { position: position + record.count - 1, seal: record.seal };
 }
 
-/** The stored mark `m/checked`. An unreadable one counts as none: then everything is checked. */
 export async function lastChecked(database: Database): Promise<ChainMark> {
   const row = await rowAt(database, checkedKey);
   return (row === undefined ? undefined : checkedRow(checkedKey, row, markSchema)) ?? chainStart;

@@ -14,11 +14,8 @@ export interface FollowingOptions {
   readonly heads: Heads;
   /** The tails of followed sessions, shared with `Heads`. */
   readonly tails: Map<string, LiveTail>;
-  /** Reads events of a session, both ends included. */
   readonly read: (session: string, from: number, to: number) => AsyncIterable<SessionEvent>;
-  /** Reads events of all sessions, both ends included. */
   readonly readAll: GlobalSource["read"];
-  /** The last written global position. */
   readonly written: () => number;
 }
 
@@ -50,7 +47,6 @@ export class Following {
     return globalSubscription(source, from, signal);
   }
 
-  /** Wakes the subscribers of all sessions. */
   notify(): void {
     this.#more.resolve();
     this.#more = Promise.withResolvers();
@@ -61,7 +57,6 @@ export class Following {
     for (const tail of this.#options.tails.values()) tail.forget();
   }
 
-  /** Ends all subscriptions. */
   end(): void {
     this.#closing.abort();
   }

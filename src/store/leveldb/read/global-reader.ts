@@ -61,9 +61,7 @@ export async function* readGlobal(
 /** Decodes rows of which a commit may need only a part: a merged row of interleaved sessions. */
 class RowReader {
   readonly #codec: Codec;
-  /** The last requested global position. */
   readonly #end: number;
-  /** The last row of each session, decoded. */
   readonly #last = new Map<string, { readonly row: string; readonly events: SessionEvent[] }>();
 
   constructor(codec: Codec, end: number) {

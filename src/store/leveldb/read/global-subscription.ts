@@ -6,11 +6,9 @@
 import type { GlobalEvent } from "../../../events/index.ts";
 
 export interface GlobalSource {
-  /** The last written global position. */
   readonly written: () => number;
   /** Resolves when more is written or the log closes. */
   readonly more: () => Promise<void>;
-  /** Aborts when the log closes. */
   readonly closing: AbortSignal;
   readonly read: (from: number, to: number) => AsyncIterable<GlobalEvent>;
 }

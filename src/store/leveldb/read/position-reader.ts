@@ -9,7 +9,6 @@ import { type Database, decodeRow, readFailure, eventKey } from "../rows/index.t
 import type { Head } from "../heads/index.ts";
 import { readShared, type SharedSource } from "./shared-reader.ts";
 
-/** Where an event is stored. */
 interface Place {
   readonly owner: string;
   readonly position: number;
@@ -55,7 +54,6 @@ function pagesOf(places: readonly Place[]): readonly (readonly Place[])[] {
 
 interface Page {
   readonly places: readonly Place[];
-  /** Undefined if fetching failed. */
   readonly rows?: readonly (string | undefined)[];
   readonly error?: unknown;
 }

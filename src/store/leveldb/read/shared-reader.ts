@@ -56,7 +56,6 @@ async function* readLine(
   }
 }
 
-/** The owner of the event that could not be read. */
 function ownerIn(error: unknown): string | undefined {
   const owner = TurnlogError.isInstance(error) ? error.details["owner"] : undefined;
   return typeof owner === "string" ? owner : undefined;
@@ -78,7 +77,6 @@ async function* readStretches(
   }
 }
 
-/** The stretches down to a position, without empty ones. */
 async function* between(stretches: AsyncIterable<Stretch>, from: number): AsyncGenerator<Stretch> {
   for await (const stretch of stretches) {
     if (stretch.from <= stretch.to) yield { ...stretch, from: Math.max(from, stretch.from) };

@@ -28,7 +28,6 @@ export function snapshotIn(
   return fits ? { session, snapshot } : undefined;
 }
 
-/** A pending look-up. */
 interface LookUp extends PromiseWithResolvers<string | undefined> {
   readonly key: string;
 }

@@ -7,19 +7,15 @@
 import type { SessionEvent } from "../../../events/index.ts";
 import type { LiveTail } from "../heads/index.ts";
 
-/** What a subscription reads from. */
 export interface Source {
   readonly tail: LiveTail;
   /** Resolves when the tail knows the last written position. */
   readonly ready: Promise<unknown>;
-  /** Aborts when the log closes. */
   readonly closing: AbortSignal;
-  /** Reads events of the log, both ends included. */
   readonly read: (from: number, to: number) => AsyncIterable<SessionEvent>;
   readonly release: () => void;
 }
 
-/** The number of events in one read of the log. */
 const PAGE = 512;
 
 export function subscription(
@@ -39,7 +35,6 @@ export function subscription(
   return singly(pages, ended);
 }
 
-/** Yields the events of pages one by one, with one promise each. */
 function singly(
   pages: AsyncGenerator<readonly SessionEvent[], undefined>,
   ended: AbortController,

@@ -12,7 +12,6 @@ import { blobsIn, type StoredBlob, allRows, type Database, under } from "../rows
 import { namesIn, type StorePaths } from "../files/index.ts";
 import type { Survey } from "./survey.ts";
 
-/** A blob whose bytes are gone. */
 export interface LostBlob extends StoredBlob {
   /** Where the altered bytes are. Delete the file when you no longer need it. */
   readonly setAside?: string;
@@ -25,7 +24,6 @@ export interface BlobSurvey {
   readonly lost: readonly LostBlob[];
 }
 
-/** The blobs of the kept events, each with the first event that brought it. */
 export async function blobsOf(
   database: Database,
   { sessions }: Survey,
@@ -51,7 +49,6 @@ function readable(key: string, row: string): readonly StoredBlob[] {
   }
 }
 
-/** Reads all blobs and sets altered ones aside. */
 export async function surveyBlobs(
   paths: StorePaths,
   blobs: readonly StoredBlob[],

@@ -24,7 +24,6 @@ import type { Survey } from "./survey.ts";
 
 const EVENTS_PER_COMMIT = 512;
 
-/** Returns the end of the new chain. */
 export async function mend(
   source: Database,
   target: Database,

@@ -52,7 +52,6 @@ import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 export interface RepairOptions extends OwnOptions {
-  /** The store's folder. */
   readonly dir: string;
 }
 
@@ -146,7 +145,6 @@ interface Surveyed {
   readonly blobs: readonly StoredBlob[];
 }
 
-/** What `store.json` says. */
 async function storeOf(paths: StorePaths, findings: string[]): Promise<StoreFile | undefined> {
   try {
     const store = readStoreFile(paths);

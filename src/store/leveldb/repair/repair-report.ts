@@ -5,7 +5,6 @@ import type { BlobSurvey, LostBlob } from "./blob-survey.ts";
 import { ownEventCount } from "./session-survey.ts";
 import type { Survey } from "./survey.ts";
 
-/** A session that lost something. */
 interface RepairedSession {
   readonly session: string;
   /** Its last position now; 0 if nothing of it is left. */
@@ -27,7 +26,6 @@ export interface RepairReport {
   readonly findings: readonly string[];
   /** Only the sessions that lost something. */
   readonly lost: readonly RepairedSession[];
-  /** All sessions and events that the store contains now. */
   readonly sessions: number;
   readonly events: number;
   /** All rows that were set aside, including those with unreadable keys. */

@@ -19,7 +19,6 @@ import {
   type StorePaths,
 } from "../files/index.ts";
 
-/** Rows under these keys are overwritten in normal use. */
 const REWRITTEN = /^[cmns]\//;
 
 /** Whether a row may replace an older one under its key. */

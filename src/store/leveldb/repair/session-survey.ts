@@ -14,13 +14,11 @@ import {
 } from "../rows/index.ts";
 
 export interface SessionSurvey {
-  /** Where a fork branches off. */
   link: ForkPoint | undefined;
   /** Shared positions of a fork of which nothing is kept; it did not lose them. */
   shared: number;
   /** Positions copied from a deleted session: no commit record names them. */
   copied: number;
-  /** The last good position. */
   kept: number;
   /** Checksums of the kept rows, by their last positions. */
   readonly checksums: Map<number, string>;
@@ -33,11 +31,9 @@ export interface SessionSurvey {
   after: number;
   /** The highest position of which there is any trace. */
   known: number;
-  /** The content of the index row. */
   index: IndexEntry | undefined;
 }
 
-/** The number of kept events that the session owns. */
 export function ownEventCount({ kept, link }: SessionSurvey): number {
   return kept - (link?.position ?? 0);
 }

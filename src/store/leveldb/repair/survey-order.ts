@@ -21,14 +21,12 @@ import { surveyOf, type SessionSurvey } from "./session-survey.ts";
 /** Successive events of one session in the global order. */
 export interface OrderedRun {
   readonly session: string;
-  /** The position of the first one. */
   readonly from: number;
   readonly count: number;
 }
 
 interface SurveyedOrder {
   readonly order: OrderedRun[];
-  /** The number of records and sessions that do not fit. */
   readonly broken: number;
 }
 
@@ -112,7 +110,6 @@ async function copiedBefore(
     : from - 1;
 }
 
-/** Whether some of the events are in a merged row. */
 function touchesMerged({ merged }: SessionSurvey, from: number, to: number): boolean {
   const before = lowerBound(merged, from);
   const row = merged[before];

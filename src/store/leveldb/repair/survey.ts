@@ -36,7 +36,6 @@ export interface Survey {
   readonly badSnapshots: readonly string[];
 }
 
-/** In key order. */
 const PREFIXES = ["c/", "d/", "e/", "i/", "m/", "n/", "q/", "s/", "x/"];
 
 export async function surveyStore(database: Database): Promise<Survey> {

@@ -12,7 +12,6 @@ const MARK_DISTANCE = 4 * 1024 * 1024;
 const MARKS_KEPT = 5;
 
 export class ChainMarks {
-  /** Oldest first; never empty. */
   readonly #marks: ChainMark[];
   #newest: ChainMark;
   #size = 0;
@@ -42,7 +41,6 @@ export class ChainMarks {
     this.#size += size;
   }
 
-  /** Adds a mark at the end of a batch. */
   add(mark: ChainMark): void {
     this.#size = 0;
     this.#newest = mark;

@@ -18,7 +18,6 @@ interface Run {
 }
 
 export interface CommitRecord {
-  /** The global position of its first event. */
   readonly position: number;
   readonly count: number;
   readonly runs: readonly Run[];
@@ -85,9 +84,7 @@ function isFirst(value: unknown): boolean {
   return typeof session === "string" && isCount(from) && from !== 0;
 }
 
-/** Builds the record of a batch. */
 export class CommitBuilder {
-  /** The global position of the first event. */
   readonly position: number;
   #count = 0;
   #checksums = "";
@@ -140,7 +137,6 @@ export class CommitBuilder {
   }
 }
 
-/** A record, ready to write. */
 export interface FinishedCommit {
   readonly key: string;
   readonly row: string;
@@ -153,7 +149,6 @@ export function sumOfChecksums(checksums: readonly string[]): number {
   return crc32(checksums.join(""));
 }
 
-/** The record of a row; undefined if the row is damaged. */
 export function readCommit(position: number, row: string): CommitRecord | undefined {
   const stored = rowContent(commitKey(position), row);
   if (!isStored(stored)) return undefined;

@@ -10,7 +10,6 @@ import { eventsIn, isMergedRow } from "./event-row.ts";
 import { checksumOf } from "./row-checksum.ts";
 import { isDeleted } from "./session-rows.ts";
 
-/** The part of a row that a commit wrote: a merged row may belong to several commits. */
 export interface PlacedRow {
   /** The global position of `from`. */
   readonly globalPosition: number;
@@ -18,7 +17,6 @@ export interface PlacedRow {
   /** The positions that the commit wrote, both included. */
   readonly from: number;
   readonly to: number;
-  /** The position in its key. */
   readonly position: number;
   readonly row: string;
 }

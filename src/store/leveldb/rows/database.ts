@@ -3,7 +3,6 @@
  * `MemoryLevel` have this shape; tests insert a layer that fails.
  */
 
-/** The bounds of a scan; a missing bound is open. */
 export interface KeyRange {
   readonly gte?: string;
   readonly gt?: string;
@@ -25,7 +24,6 @@ export interface Scan<Item> {
   close(): Promise<void>;
 }
 
-/** Rows that are written together or not at all. */
 export interface WriteBatch {
   put(key: string, value: string): unknown;
   del(key: string): unknown;

@@ -170,7 +170,6 @@ export function decodeRun(stored: unknown, key: RowKey, eventOf: FieldsReader): 
   });
 }
 
-/** The times of a run's deltas; empty if it is no run. */
 export function runTimes(stored: unknown): readonly number[] {
   const run = runSchema.safeParse(stored).data;
   return run === undefined ? [] : timesOf(run);

@@ -73,7 +73,6 @@ export function replacingRows(
   return eventRows(codec, session, revision, events, true);
 }
 
-/** A single event's row, marked as a replacement. */
 function replacingRow(codec: Codec, event: NewEvent, key: RowKey): string {
   const open = codec.encode(event, key).slice(CHECKSUM_LENGTH, -1);
   const json = `${open}${event.id === undefined ? ",null" : ""},1]`;
@@ -167,7 +166,6 @@ export function queuedEvents(
   }));
 }
 
-/** A blob, and the event that brought it. */
 export interface StoredBlob {
   readonly sha256: string;
   readonly session: string;

@@ -26,7 +26,6 @@ export function fixedWidth(value: number): string {
   return value.toString(36).padStart(WIDTH, "0");
 }
 
-/** The number at the end of a key. */
 export function numberOf(key: string): number {
   return Number.parseInt(key.slice(key.lastIndexOf("/") + 1), 36);
 }

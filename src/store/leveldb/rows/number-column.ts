@@ -3,7 +3,6 @@
  * most frequent values in a log. It uses only characters that JSON does not escape.
  */
 
-/** The character of 0. */
 const FIRST = "#".charCodeAt(0);
 /** Not used, since JSON would escape it. */
 const BACKSLASH = "\\".charCodeAt(0);
@@ -17,7 +16,6 @@ const SMALL = Array.from({ length: MANY }, (_, number) => {
 });
 const LARGE = /^(?:0|-?[1-9]\d*)$/;
 
-/** The column of these numbers, without trailing zeros. */
 export function numberColumn(numbers: readonly number[]): string {
   let column = "";
   const end = numbers.findLastIndex((number) => number !== 0) + 1;

@@ -17,7 +17,6 @@ export function withChecksum(key: string, value: unknown): string {
   return seededChecksum(json, crc32(key)) + json;
 }
 
-/** The value of a stored row; undefined if it is damaged. */
 export function checkedRow<Value>(
   key: string,
   row: string,

@@ -12,7 +12,6 @@ import { tombstoneKey, sessionKey } from "./keys.ts";
 import { withChecksum, checkedRow } from "./row-checksum.ts";
 
 export interface IndexEntry {
-  /** The last position. */
   readonly revision: number;
   /** The times of the first event that the session owns, and of the last. */
   readonly createdAt: number;
@@ -35,7 +34,6 @@ export function indexRow(
   return { key, row: withChecksum(key, [revision, createdAt, updatedAt, ...end]) };
 }
 
-/** The content of a row; undefined if it is damaged. */
 export function readIndex(session: string, row: string): IndexEntry | undefined {
   const stored = checkedRow(sessionKey(session), row, indexSchema);
   if (stored === undefined) return undefined;

@@ -6,7 +6,6 @@
 import type { CommitRecord } from "./commit-record.ts";
 import type { IndexEntry } from "./session-rows.ts";
 
-/** Positions of a session, both included. */
 export interface Written {
   readonly from: number;
   readonly to: number;
@@ -21,7 +20,6 @@ export class SinceMark {
     this.#mark = mark;
   }
 
-  /** Adds the next record of the chain. */
   add({ position, runs }: Pick<CommitRecord, "position" | "runs">): void {
     if (position <= this.#mark) return;
     for (const { session, from, count } of runs) {

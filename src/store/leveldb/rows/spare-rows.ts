@@ -3,7 +3,6 @@
  * small store may never do. The committer notes them; closing the store merges there.
  */
 
-/** Keys, both included. */
 export interface Span {
   readonly from: string;
   readonly to: string;

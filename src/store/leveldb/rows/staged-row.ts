@@ -25,7 +25,6 @@ const stagedSchema: z.ZodType<StagedMark> = z.object({
   checked: markSchema,
 });
 
-/** The number of rows to delete at once. */
 const PAGE = 1000;
 
 export function stagedRow(mark: StagedMark): readonly [key: string, row: string] {

@@ -48,7 +48,6 @@ export async function checkRows(
   return { generation, chain: await checkChain(database, known) };
 }
 
-/** The number of sessions to look up at once. */
 const AT_ONCE = 64;
 
 /**

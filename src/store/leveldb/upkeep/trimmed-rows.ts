@@ -21,10 +21,8 @@ import {
 
 /** A part that can be written alone: a reader finds each block of it complete or trimmed. */
 export interface TrimmedRows {
-  /** Keys of rows that were replaced. */
   readonly replaced: readonly string[];
   readonly rows: readonly (readonly [key: string, row: string])[];
-  /** The number of changed events. */
   readonly events: number;
   /** Bytes of keys and rows, uncompressed. */
   readonly before: number;
@@ -33,7 +31,6 @@ export interface TrimmedRows {
 
 export interface TrimPlace {
   readonly session: string;
-  /** The first position that the session owns. */
   readonly from: number;
   readonly to: number;
 }
@@ -106,7 +103,6 @@ function changedRows(
   return change.finish();
 }
 
-/** Collects successive changed rows, to write them together. */
 class RowChange {
   readonly #codec: Codec;
   readonly #session: string;

@@ -27,14 +27,11 @@ export interface TrimOptions {
   readonly dryRun?: boolean;
 }
 
-/** What a session has lost. */
 export interface TrimmedSession {
   readonly session: string;
-  /** The session's last position now. */
   readonly revision: number;
   /** Whether `event` was recorded. It is not if it would change nothing. */
   readonly recorded: boolean;
-  /** The number of changed events. */
   readonly events: number;
   /** Bytes of their rows before and after, uncompressed. */
   readonly before: number;

@@ -46,7 +46,6 @@ export class Appender {
    * are refused too, since they build on the refused one.
    */
   readonly #without = new WeakMap<object, Map<string, unknown>>();
-  /** Appends in line that are not queued yet. */
   #waiting = 0;
   #settled: PromiseWithResolvers<void> | undefined;
   /** Settles when the session that comes in parts is written. All other appends are queued behind it. */

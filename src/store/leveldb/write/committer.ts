@@ -40,7 +40,6 @@ export interface CommitterOptions {
   readonly sync: boolean;
   /** The end of the chain; LevelDB's tables hold all of it. */
   readonly end: ChainMark;
-  /** The stored mark `m/checked`. */
   readonly checked: ChainMark;
   readonly index: IndexRows;
   /** Called before each write; throws when another process owns the store. */
@@ -84,7 +83,6 @@ export class Committer {
     this.#marks = new ChainMarks(options.end, options.checked);
   }
 
-  /** The failure after which nothing is written. */
   get failure(): TurnlogError | undefined {
     return this.#failure;
   }
@@ -99,7 +97,6 @@ export class Committer {
     return this.#indexed;
   }
 
-  /** Queues rows that follow the session's head. Resolves when they are written. */
   append(head: Head, rows: readonly EventRow[]): Promise<Appended> {
     const batch = this.#open();
     const share = batch.share(head);
@@ -149,7 +146,6 @@ export class Committer {
     await this.#change(change);
   }
 
-  /** Resolves when everything that is queued is written. */
   async flushed(): Promise<void> {
     await this.#change(() => {});
   }
@@ -168,14 +164,12 @@ export class Committer {
     await batch.promise({ revision: 0, position: 0, repeated: false });
   }
 
-  /** Resolves when the queue is empty; never rejects. */
   async idle(): Promise<void> {
     if (this.#writing === undefined && this.#filling === undefined) return;
     this.#idle ??= Promise.withResolvers();
     await this.#idle.promise;
   }
 
-  /** The batch that takes new rows. */
   #open(): Batch {
     const open = this.#filling;
     if (open !== undefined && open.size < BATCH_SIZE) return open;
@@ -252,7 +246,6 @@ export class Committer {
     head.tail?.forget();
   }
 
-  /** The batch's shares of visible sessions. */
   #shown({ shares }: Batch): readonly BatchShare[] {
     const hidden = this.#staged?.head;
     return hidden === undefined ? shares : shares.filter(({ head }) => head !== hidden);
@@ -304,7 +297,6 @@ export class Committer {
     this.#spare.note(commits, { from, to }, replaced.length * (from.length + row.length));
   }
 
-  /** Key ranges in which rows became spare since the store was opened. */
   get spare(): readonly Span[] {
     return this.#spare.spans;
   }
