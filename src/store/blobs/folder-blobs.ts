@@ -30,6 +30,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
+/** The durability of a folder of blobs. */
 export interface FolderBlobsOptions {
   /** Sync blobs, so that they survive a power cut, not only the death of the process. Default: true. */
   readonly sync?: boolean;

@@ -14,6 +14,8 @@ import {
   type AppendOptions,
   type EventLog,
   type ExpectedRevision,
+  type ForkEvents,
+  type ForkPoint,
 } from "../../events/index.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { withForm, type EventEncryption } from "./encrypted-event.ts";
@@ -80,6 +82,27 @@ export class AppendLines {
         if (isGone(error)) await this.#ring.erase(session);
         throw error;
       } finally {
+        this.forget(session);
+      }
+    });
+  }
+
+  /** As `EventLog.fork`. The first event names the parent, and is not encrypted. */
+  async fork(
+    session: string,
+    { position: shared }: ForkPoint,
+    [first, ...rest]: ForkEvents,
+  ): Promise<Appended> {
+    return await this.alone(session, async () => {
+      const key = await this.#ring.forWriting(session);
+      try {
+        const encrypted = this.#encrypted(key, shared + 1, rest, { origin: "copied" });
+        return await this.#log.fork(session, [first, ...encrypted]);
+      } catch (error) {
+        if (isGone(error)) await this.#ring.erase(session);
+        throw error;
+      } finally {
+        this.#ring.unlink();
         this.forget(session);
       }
     });

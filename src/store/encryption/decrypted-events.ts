@@ -3,7 +3,12 @@
  * one key has to wait.
  */
 
-import type { SessionEvent, EventLog } from "../../events/index.ts";
+import {
+  type SessionEvent,
+  type EventLog,
+  type GlobalEvent,
+  TurnlogError,
+} from "../../events/index.ts";
 import { keyMissing, keyWrong } from "./key-errors.ts";
 import { withoutKey, type KeyRing, type KeyStretch } from "./key-ring.ts";
 import { isEncrypted, decryptedEvent } from "./encrypted-event.ts";
@@ -32,6 +37,18 @@ export class EventDecrypter {
     if (known !== undefined && known.from <= event.position && event.position <= known.to)
       return decryptWith(known, session, event);
     return this.#look(session, event);
+  }
+
+  /** As `decrypt`; undefined for an event of a session that is deleted during the read. */
+  async decryptGlobal(global: GlobalEvent): Promise<GlobalEvent | undefined> {
+    const { session, event } = global;
+    try {
+      const decrypted = this.decrypt(session, event);
+      return decrypted === event ? global : { ...global, event: await decrypted };
+    } catch (error) {
+      if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED") return undefined;
+      throw error;
+    }
   }
 
   async #look(session: string, event: SessionEvent): Promise<SessionEvent> {

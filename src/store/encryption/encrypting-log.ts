@@ -7,7 +7,6 @@
 import { check, oneOf, optionsOf } from "../../validation/index.ts";
 import {
   type BlobStore,
-  assertAppendable,
   appendParts,
   type NewEvent,
   type SessionEvent,
@@ -122,47 +121,26 @@ class EncryptingLog implements EncryptedLog {
   async fork(session: string, events: ForkEvents): Promise<Appended> {
     this.#assertOpen();
     const lines = this.#lines;
-    const [first, ...rest] = events;
+    const [first] = events;
     // The log refuses anything else than a fork, with its own error.
     const from = first?.type === "session.forked" ? first.data.from : undefined;
     const isFork = from !== undefined && Number.isSafeInteger(from.position);
-    const ring = this.#ring;
-    if (lines === undefined || ring === undefined || !isFork)
-      return await this.stored.fork(session, events);
+    if (lines === undefined || !isFork) return await this.stored.fork(session, events);
     parseSessionId(session);
-    return await this.#forks.create(from.session, lines, () =>
-      lines.alone(session, async () => {
-        const key = await ring.forWriting(session);
-        const encrypt = (event: NewEvent, index: number): NewEvent =>
-          withForm(event, this.#encryption.formOf(key, from.position + 1 + index, event));
-        try {
-          for (const [index, event] of rest.entries())
-            assertAppendable(session, from.position + 2 + index, event, { origin: "copied" });
-          const encrypted = rest.map((event, index) => encrypt(event, index + 1));
-          return await this.stored.fork(session, [first, ...encrypted]);
-        } catch (error) {
-          if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED")
-            await ring.erase(session);
-          throw error;
-        } finally {
-          ring.unlink();
-          lines.forget(session);
-        }
-      }),
-    );
+    return await this.#forks.create(from.session, lines, () => lines.fork(session, from, events));
   }
 
   read(session: string, range: ReadRange = {}): AsyncIterable<SessionEvent> {
-    const opener = new EventDecrypter(this.#reading);
-    return mapped(this.stored.read(session, range), (event) => opener.decrypt(session, event));
+    const decrypter = new EventDecrypter(this.#reading);
+    return mapped(this.stored.read(session, range), (event) => decrypter.decrypt(session, event));
   }
 
   async readAt(session: string, positions: readonly number[]): Promise<readonly SessionEvent[]> {
-    const opener = new EventDecrypter(this.#reading);
+    const decrypter = new EventDecrypter(this.#reading);
     const events: SessionEvent[] = [];
     // One by one: the first event of a stretch finds the key for all of it.
     for (const event of await this.stored.readAt(session, positions))
-      events.push(await opener.decrypt(session, event));
+      events.push(await decrypter.decrypt(session, event));
     return events;
   }
 
@@ -170,19 +148,19 @@ class EncryptingLog implements EncryptedLog {
     session: string,
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},
   ): AsyncIterableIterator<SessionEvent> {
-    const opener = new EventDecrypter(this.#reading);
+    const decrypter = new EventDecrypter(this.#reading);
     const events = this.stored.subscribe(session, options);
-    return mapped(events, (event) => opener.decrypt(session, event));
+    return mapped(events, (event) => decrypter.decrypt(session, event));
   }
 
   readAll(options: { readonly from?: number } = {}): AsyncIterable<GlobalEvent> {
-    return mapped(this.stored.readAll(options), this.#globally());
+    return mapped(this.stored.readAll(options), this.#decryptGlobal());
   }
 
   subscribeAll(
     options: { readonly from?: number; readonly signal?: AbortSignal } = {},
   ): AsyncIterableIterator<GlobalEvent> {
-    return mapped(this.stored.subscribeAll(options), this.#globally());
+    return mapped(this.stored.subscribeAll(options), this.#decryptGlobal());
   }
 
   revision(session: string): Promise<number> {
@@ -231,7 +209,7 @@ class EncryptingLog implements EncryptedLog {
       this.#forks.deleteParent(session, async () => {
         try {
           return await ring.erasing(session, async () => {
-            if (options.forks === "copy") await this.#leave(ring, session);
+            if (options.forks === "copy") await ring.bequeath(session);
             const deleted = await this.stored.delete(session, options);
             await ring.erase(session);
             return deleted;
@@ -287,8 +265,8 @@ class EncryptingLog implements EncryptedLog {
   }
 
   async assertDecryptable(session: string, events: readonly SessionEvent[]): Promise<void> {
-    const opener = new EventDecrypter({ ...this.#reading, withoutKey: "redact" });
-    for (const event of events) await opener.decrypt(session, event);
+    const decrypter = new EventDecrypter({ ...this.#reading, withoutKey: "redact" });
+    for (const event of events) await decrypter.decrypt(session, event);
   }
 
   async encryptor(session: string): Promise<(event: SessionEvent) => void> {
@@ -312,40 +290,16 @@ class EncryptingLog implements EncryptedLog {
     await this.stored.close();
   }
 
-  /** Leaves out events of a session that is deleted during the read. */
-  #globally(): (global: GlobalEvent) => Promise<GlobalEvent | undefined> {
-    const opener = new EventDecrypter(this.#reading);
-    return async (global) => {
-      const { session, event } = global;
-      try {
-        const opened = opener.decrypt(session, event);
-        if (opened === event) return global;
-        return { ...global, event: await opened };
-      } catch (error) {
-        if (TurnlogError.isInstance(error) && error.code === "SESSION_DELETED") return undefined;
-        throw error;
-      }
-    };
-  }
-
-  /** Gives each fork of a session the keys of its shared events, before it gets its copies. */
-  async #leave(ring: KeyRing, session: string): Promise<void> {
-    const from = await ring.of(session);
-    const link = await ring.linkOf(session);
-    if (from === undefined) return;
-    for await (const { session: fork, forkedFrom } of this.stored.list()) {
-      if (forkedFrom?.session !== session) continue;
-      const key = await ring.forWriting(fork);
-      key.inherit(from, (link?.position ?? 0) + 1, forkedFrom.position);
-      await ring.save(key);
-    }
+  #decryptGlobal(): (global: GlobalEvent) => Promise<GlobalEvent | undefined> {
+    const decrypter = new EventDecrypter(this.#reading);
+    return (global) => decrypter.decryptGlobal(global);
   }
 
   async #assertPlain(session: string): Promise<void> {
-    const opener = new EventDecrypter({ ...this.#reading, withoutKey: "refuse" });
+    const decrypter = new EventDecrypter({ ...this.#reading, withoutKey: "refuse" });
     // An unreadable event is no encrypted one, and is deleted as well.
     const events = readableEvents(this.stored, session, {}, () => {});
-    for await (const event of events) await opener.decrypt(session, event);
+    for await (const event of events) await decrypter.decrypt(session, event);
   }
 
   #assertOpen(): void {

@@ -136,6 +136,19 @@ export class KeyRing {
     return false;
   }
 
+  /** Gives each fork of a session the keys of its shared events, before it gets its copies. */
+  async bequeath(session: string): Promise<void> {
+    const from = await this.of(session);
+    const link = await this.linkOf(session);
+    if (from === undefined) return;
+    for await (const { session: fork, forkedFrom } of this.#log.list()) {
+      if (forkedFrom?.session !== session) continue;
+      const key = await this.forWriting(fork);
+      key.inherit(from, (link?.position ?? 0) + 1, forkedFrom.position);
+      await this.save(key);
+    }
+  }
+
   /** The key of an event, with the stretch of positions that it serves. */
   async stretch(session: string, position: number): Promise<KeyStretch | undefined> {
     const found = await this.#find(session, position);

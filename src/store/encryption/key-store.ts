@@ -25,6 +25,7 @@ export interface KeyStore {
   erase(session: string): Promise<void>;
 }
 
+/** Keys in memory, for tests. */
 export function memoryKeys(): KeyStore {
   const keys = new Map<string, string>();
   return {

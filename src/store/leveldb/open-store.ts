@@ -55,6 +55,7 @@ import { LevelLog } from "./level-log.ts";
 import type { StoreLog } from "./store-log.ts";
 import { openForReading } from "./open-reading.ts";
 
+/** Which store to open, and how. */
 export type OpenLogOptions = OpenToWrite | OpenToRead;
 
 interface WhichStore {

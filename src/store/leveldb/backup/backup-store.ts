@@ -30,6 +30,7 @@ import {
 import { claimBackupFolder } from "./backup-folder.ts";
 import { RowCheck } from "./row-check.ts";
 
+/** Options of a backup. */
 export interface BackupOptions {
   /** Called now and then with the number of events copied so far. */
   readonly onProgress?: (progress: { readonly events: number; readonly of: number }) => void;
@@ -37,6 +38,7 @@ export interface BackupOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The result of a backup. */
 export interface Backup {
   /** The folder, which {@link openLog} opens as a store. */
   readonly dir: string;

@@ -27,6 +27,7 @@ export interface TrimOptions {
   readonly dryRun?: boolean;
 }
 
+/** The result of a trimming. */
 export interface TrimmedSession {
   readonly session: string;
   readonly revision: number;

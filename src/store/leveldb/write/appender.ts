@@ -5,7 +5,6 @@
 
 import {
   assertAppendable,
-  idOf,
   type NewEvent,
   type Codec,
   TurnlogError,
@@ -13,7 +12,6 @@ import {
   type AppendOptions,
   type ExpectedRevision,
   type ForkEvents,
-  forkPointSchema,
   type ForkPoint,
 } from "../../../events/index.ts";
 import { lastChecked } from "../read/index.ts";
@@ -30,6 +28,14 @@ import {
   type StagedMark,
 } from "../rows/index.ts";
 import { idConflict, findIds, type Head, type Heads, type Lineage } from "../heads/index.ts";
+import {
+  checkForkPoint,
+  checkRevision,
+  forkPoint,
+  hasIds,
+  nothingToAppend,
+  refusedBefore,
+} from "./append-checks.ts";
 
 export interface AppenderOptions {
   readonly database: Database;
@@ -259,63 +265,4 @@ export class Appender {
     }
     return rows;
   }
-}
-
-function refusedBefore(session: string, cause: unknown): TurnlogError {
-  return new TurnlogError(
-    "REVISION_CONFLICT",
-    `What was to be appended to session ${session} comes behind an append that was refused. Read the events since, decide again and append as a new writer.`,
-    { session, cause },
-  );
-}
-
-function hasIds(events: readonly NewEvent[]): boolean {
-  for (const event of events) if (idOf(event) !== undefined) return true;
-  return false;
-}
-
-function checkRevision({ session, revision }: Head, expected: ExpectedRevision): void {
-  if (expected === "any" || expected === revision) return;
-  if (expected === "none" ? revision === 0 : expected === "exists" && revision > 0) return;
-  throw new TurnlogError(
-    "REVISION_CONFLICT",
-    `Session ${session} is at position ${revision}, the append expected ${expected}. Read the events since, decide again and append with the new position.`,
-    { session, position: revision, details: { expected, actual: revision } },
-  );
-}
-
-/** Checks a fork's first event as any input from outside. */
-function forkPoint(session: string, [first]: ForkEvents): ForkPoint {
-  const from = forkPointSchema.safeParse(first?.data?.from);
-  if (first?.type === "session.forked" && from.success) return from.data;
-  throw new TurnlogError(
-    "INVALID_INPUT",
-    `The first event of the fork ${session} must be \`session.forked\`, with the session and the position that it branches off.`,
-    { session, cause: from.error },
-  );
-}
-
-function checkForkPoint(parent: Head, { position }: ForkPoint, session: string): void {
-  if (parent.isDeleted) throw deletedError(parent.session);
-  if (parent.revision === 0) {
-    throw new TurnlogError(
-      "SESSION_NOT_FOUND",
-      `There is no session ${parent.session} that ${session} could be a fork of. \`turnlog sessions\` lists those that there are.`,
-      { session: parent.session },
-    );
-  }
-  if (position <= parent.revision) return;
-  throw new TurnlogError(
-    "INVALID_INPUT",
-    `Session ${parent.session} has the positions 1 to ${parent.revision}; ${session} cannot be a fork of it at ${position}.`,
-    { session: parent.session, position },
-  );
-}
-
-function nothingToAppend({ session }: Head): TurnlogError {
-  return new TurnlogError(
-    "INVALID_INPUT",
-    `An append to ${session} has no events; append at least one.`,
-    { session },
-  );
 }
