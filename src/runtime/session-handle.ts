@@ -212,7 +212,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       const actor = await openActor("compact");
       const from = actor.state.position + 1;
       commands.assertIdle(actor, "compact");
-      actor.prompts.ask(strategy);
+      actor.prompts.request(strategy);
       // Not until the session is idle: a queued message may start a turn at once.
       await live.watch(id, ({ state }) => !state.machine.matches("compacting") || undefined);
       for await (const event of log.read(id, { from })) {

@@ -1,4 +1,4 @@
-/** How a compaction ends: what a strategy makes of a state, and whether that is worth it. Pure. */
+/** The event that ends a compaction: the plan of a strategy, if it saves enough. Pure. */
 
 import type { CompactionPlan, CompactionStrategy, PlanBudget } from "../../context/index.ts";
 import { deepFreeze, type EventBody } from "../../events/index.ts";
@@ -7,12 +7,12 @@ import { nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { toStoredError } from "../../shared/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** A compaction that does not save at least a tenth is not worth what the model would no longer see. */
+/** A compaction must save at least a tenth of the prompt. */
 const LARGEST_REMAINDER = 0.9;
 
 export type Origin = Pick<EventBody<"context.compacted">["data"], "rung" | "model" | "usage">;
 
-/** The plan as an event, if the prompt becomes at least a tenth smaller. */
+/** The event of a plan; undefined if the prompt does not become at least a tenth smaller. */
 export function shorter(
   state: SessionState,
   { name }: CompactionStrategy,
@@ -36,7 +36,7 @@ export type CompactionEnd =
   | EventBody<"context.compacted">
   | EventBody<"context.compaction-rejected">;
 
-/** What the strategy makes of this state without asking a model; `tokensOf` estimates the prompt of one. */
+/** The end of a strategy's compaction without a model. `tokensOf` estimates the prompt of a state. */
 export function compaction(
   state: SessionState,
   strategy: CompactionStrategy,
@@ -47,7 +47,7 @@ export function compaction(
   const { name } = strategy;
   const beforeTokens = tokensOf(state);
   try {
-    // Strategies are users' code, and may not change what they plan for.
+    // Strategies are users' code and must not change the state.
     const { history, view } = deepFreeze({ history: state.history, view: state.view });
     const plan = strategy.plan(history, view, budget);
     const body = plan && shorter(state, strategy, plan, tokensOf, origin);
@@ -66,8 +66,8 @@ export function compaction(
 }
 
 /**
- * The same end, told in what the next prompt is estimated at: the tokens of `session.context()`, before
- * and behind it, by the scale that a bill or a count has set before.
+ * The same end with tokens as `session.context()` shows them, before and after, by the scale of the last
+ * bill or count.
  */
 export function inContextTokens(
   state: SessionState,

@@ -1,7 +1,7 @@
 /**
- * Runs a compaction that the machine has asked for: has the prompt counted where that may spare it,
- * prunes, plans, has a summary written, and says in the log what came of it. Ends with exactly one `context.compacted` or
- * `context.compaction-rejected`; changes nothing but by its events.
+ * Runs a compaction that the machine asks for: counts the prompt if that may avoid it, prunes, plans, and
+ * lets a model write a summary. Called by {@link SessionPrompts}. Records exactly one `context.compacted`
+ * or `context.compaction-rejected` at its end.
  */
 
 import { compactionDue, type CompactionStrategy, type PlanBudget } from "../../context/index.ts";
@@ -52,7 +52,7 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
   if (early !== undefined) return recorder.record(early);
   const written = strategy.writer === undefined ? undefined : await fromModel(run, budget);
   if (strategy.writer !== undefined) await inOrder(recorder);
-  // The session may have moved on: nobody waits for this one's end.
+  // The session may have moved on: then this compaction has no end to record.
   if (!recorder.state.machine.matches("compacting")) return;
   if (run.signal.aborted) return recorder.record(rejected(run, "cancelled"));
   if (written !== undefined) return recorder.record(written);
@@ -66,7 +66,7 @@ async function inOrder(recorder: SessionRecorder): Promise<void> {
   if (released !== undefined) await released;
 }
 
-/** Whether the prompt has come below its limit. */
+/** Whether the prompt is below its limit now. */
 function isFreeContext({ recorder, setup, clock }: CompactionRun): boolean {
   const choice = compactionChoice(setup.prepared.agent.context);
   if (choice === undefined) return false;
@@ -74,7 +74,7 @@ function isFreeContext({ recorder, setup, clock }: CompactionRun): boolean {
   return compactionDue(choice.when, estimate, undefined) !== "compact";
 }
 
-/** What a model wrote, as an event; undefined where it wrote nothing that is of use. */
+/** The event of a summary that a model wrote; undefined if no summary is usable. */
 async function fromModel(run: CompactionRun, budget: PlanBudget): Promise<EventBody | undefined> {
   const { recorder, setup, strategy, source, signal, clock, timer, random } = run;
   const { agent } = setup.prepared;

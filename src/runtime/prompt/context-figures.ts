@@ -1,4 +1,4 @@
-/** The size of the next prompt and what is known of the model, from a session's state. Pure. */
+/** The estimate of the next prompt and the limits of its model, from a session's state. Pure. */
 
 import type { ModelMessage } from "ai";
 import {
@@ -24,26 +24,26 @@ import {
 import { compactionChoice, type Agent, type PreparedAgent } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** Who is to be prompted, and where figures of its model come from. */
+/** The agent of a prompt, and the catalogue of its model. */
 export interface PromptSetup {
   readonly prepared: PreparedAgent;
   readonly catalogue: ModelCatalogue;
 }
 
-/** The part of it that figures need. */
+/** The part of the setup that figures need. */
 export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
   readonly prepared: Omit<PreparedAgent, "agent"> & {
     readonly agent: Pick<Agent, "context" | "settings">;
   };
-  /** Tokens of instructions and tools, where they themselves are not at hand. */
+  /** Tokens of instructions and tools, if their texts are not available. */
   readonly standing?: number;
 }
 
-/** The figures of a session's context: the next prompt, its model, and what was spent so far. */
+/** The figures of a session's context: the next prompt, its model, tokens and cost so far. */
 export interface ContextFigures extends Omit<ContextEstimate, "recorded"> {
   readonly model: ModelName;
   readonly limits: ModelLimits;
-  /** What is to be done about its size before the next step; `wait` is nothing. */
+  /** What the next step does about the size; `wait` is nothing. */
   readonly due: "compact" | "warn" | "wait";
   readonly spending: Spending;
   readonly cost: SessionCost;
@@ -58,7 +58,7 @@ function knownLimits({ learnedLimits }: SessionState, setup: FiguresSetup): Know
   };
 }
 
-/** What is known of the agent's model now (epoch milliseconds); a reply's limit that was set is it. */
+/** The limits of a model at a time (epoch milliseconds), with the agent's own `maxOutputTokens`. */
 export function limitsNow(
   state: SessionState,
   setup: FiguresSetup,
@@ -72,7 +72,7 @@ export function limitsNow(
   return { ...limits, maxOutputTokens: Math.min(asked, limits.maxOutputTokens ?? asked) };
 }
 
-/** The estimate of what the next step would send, costing what is new since the last. */
+/** The estimate of the next prompt. Its cost is proportional to what is new since the last step. */
 export function nextEstimate(
   state: SessionState,
   setup: FiguresSetup,
@@ -106,13 +106,13 @@ export interface EstimatedPrompt {
   readonly estimate: ContextEstimate;
 }
 
-/** The next prompt; made and estimated at once, as both look at every message. */
+/** The next prompt with its estimate, made together since both read every message. */
 export function nextPrompt(state: SessionState, setup: PromptSetup, now: number): EstimatedPrompt {
   const messages = promptMessages(state.history, state.view);
   return { messages, estimate: nextEstimate(state, setup, now, messages) };
 }
 
-/** Tokens of the next prompt by the same measure before and after something is left out: no bill and no count is looked at. */
+/** Tokens of the next prompt by the estimator alone, without bills and counts: comparable before and after a change. */
 export function plainTokens(state: SessionState, setup: FiguresSetup, now: number): number {
   const unknown = {
     ...state,
@@ -123,7 +123,7 @@ export function plainTokens(state: SessionState, setup: FiguresSetup, now: numbe
   return nextEstimate(unknown, setup, now).tokens;
 }
 
-/** What `session.context()` answers. */
+/** The result of `session.context()`. */
 export function contextFigures(
   state: SessionState,
   setup: FiguresSetup,
@@ -136,7 +136,7 @@ export function contextFigures(
   return deepFreeze({
     ...estimate,
     model: setup.prepared.description.model,
-    // A catalogue or a user may have them for something else too.
+    // A copy: a catalogue or a user may share the object.
     limits: ownCopy(limitsNow(state, setup, now)),
     due: due ?? "wait",
     spending: spending(state.usage),

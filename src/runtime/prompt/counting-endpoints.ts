@@ -1,6 +1,6 @@
 /**
- * Where providers count a prompt, and what they take of the request that would send it. Pure. Fields
- * that are none of a prompt (`stream`, `max_tokens`, `temperature`, …) are refused there.
+ * The counting endpoints of providers, and the fields of a step's request that they accept. They refuse
+ * fields that are not part of a prompt (`stream`, `max_tokens`, `temperature`, …). Pure.
  */
 
 import { z } from "zod";
@@ -11,16 +11,16 @@ type Body = Readonly<Record<string, JsonValue>>;
 export interface CountingRequest {
   readonly url: URL;
   readonly body: Body;
-  /** The tokens in what is answered. @throws ZodError for anything else */
+  /** The tokens in the response. @throws ZodError for another response */
   tokens(answer: unknown): number;
 }
 
 interface Endpoint {
-  /** The request of a step, by its path. */
+  /** The path of a step's request. */
   readonly path: RegExp;
-  /** The path at which it is counted. */
+  /** The path of the counting request. */
   readonly counting: string;
-  /** @throws Error for a request whose prompt is not in it */
+  /** @throws Error for a request that does not contain its whole prompt */
   body(sent: Body, path: RegExpExecArray): Body;
   tokens(answer: unknown): number;
 }
@@ -98,8 +98,8 @@ const endpoints: readonly Endpoint[] = [
 ];
 
 /**
- * The request that counts what another one would send.
- * @throws Error where that one goes to no endpoint that is known to count
+ * The request that counts the prompt of a step's request.
+ * @throws Error for an endpoint without a known counting endpoint
  */
 export function countingRequest(sent: URL, body: Body): CountingRequest {
   for (const endpoint of endpoints) {
@@ -107,14 +107,14 @@ export function countingRequest(sent: URL, body: Body): CountingRequest {
     if (path === null) continue;
     const url = new URL(sent);
     url.pathname = sent.pathname.replace(endpoint.path, endpoint.counting);
-    // Google's name for a stream of events, which a count is not.
+    // Google's parameter for a stream of events.
     url.searchParams.delete("alt");
     return { url, body: endpoint.body(body, path), tokens: (answer) => endpoint.tokens(answer) };
   }
-  throw new Error(`No endpoint is known that counts what is sent to ${place(sent)}.`);
+  throw new Error(`No endpoint is known that counts what is sent to ${publicUrl(sent)}.`);
 }
 
-/** An address without what may be secret. */
-export function place({ origin, pathname }: URL): string {
+/** A URL without parts that may be secret. */
+export function publicUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }

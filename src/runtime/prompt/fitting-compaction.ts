@@ -1,6 +1,6 @@
 /**
- * Which compaction is taken of those that may be: the agent's own, or what is left out where a prompt
- * would not fit its model behind that. So the next short message can be sent. Pure.
+ * Chooses a compaction after which the prompt fits its model: the agent's own strategy, or one that
+ * leaves out more. So the next short message can always be sent. Pure.
  */
 
 import {
@@ -17,7 +17,7 @@ import { compactionChoice } from "../../agent/index.ts";
 import { compactionBudget, compactionLimits } from "./prompt-limits.ts";
 import type { SessionRecorder, SessionState } from "../../state/index.ts";
 
-/** What a compaction is chosen for. */
+/** The session and the strategy of a compaction. */
 export interface CompactionCase {
   readonly recorder: Pick<SessionRecorder, "state">;
   readonly setup: PromptSetup;
@@ -40,7 +40,7 @@ export function rejected(
   };
 }
 
-/** What a strategy makes of the prompt without a model, in the tokens of the next estimate. */
+/** The end of a strategy's compaction without a model, in tokens of `session.context()`. */
 export function ended(
   run: CompactionCase,
   strategy: CompactionStrategy,
@@ -53,8 +53,8 @@ export function ended(
 }
 
 /**
- * What comes before the agent's own strategy: nothing is left out for a message that no model takes,
- * messages that were never sent are left out first, and behind a second refusal nobody is asked for words.
+ * An end that precedes the agent's strategy: a rejection if the newest message alone is too long, messages
+ * that were never sent, or after a second refusal the smallest prompt without a model.
  */
 export function withoutStrategy(
   run: CompactionCase,
@@ -63,7 +63,7 @@ export function withoutStrategy(
   const { history, view, compactions: tried } = run.recorder.state;
   const { window, fixed } = limitsOf(run);
   const isTooLong = newestTokens(history, view, budget) + fixed > window;
-  // A strategy of the user's own may cut even the newest message.
+  // A user's strategy may cut even the newest message.
   if (isTooLong && tokensAfter(ended(run, run.strategy, budget)) > window) {
     return rejected(run, "nothing-to-gain");
   }
@@ -73,13 +73,13 @@ export function withoutStrategy(
   return isLast ? smallest(run, budget) : undefined;
 }
 
-/** Whether anything more can be left out of a prompt. */
+/** Whether the prompt can still become shorter. */
 export function canBeShorter(run: CompactionCase): boolean {
   const budget = compactionBudget(run.recorder.state, run.setup, run.clock());
   return smallest(run, budget).type === "context.compacted";
 }
 
-/** The most that can be left out. */
+/** The compaction with the smallest prompt. */
 function smallest(run: CompactionCase, budget: PlanBudget): CompactionEnd {
   const own = ended(run, run.strategy, budget);
   if (!isCompacted(run)) return own;
@@ -87,7 +87,7 @@ function smallest(run: CompactionCase, budget: PlanBudget): CompactionEnd {
   return tokensAfter(least) < tokensAfter(own) ? least : own;
 }
 
-/** A compaction that leaves a prompt which the model does not take; or all before this turn left out, where it takes that. */
+/** The end as it is, or all before this turn left out if only that fits the model. */
 export function orOnlyThisTurn(
   run: CompactionCase,
   end: CompactionEnd,
@@ -99,24 +99,24 @@ export function orOnlyThisTurn(
   return fits(run, least) || tokensAfter(end) > limitsOf(run).window ? least : end;
 }
 
-/** Whether the agent has its sessions compacted at all. */
+/** Whether the agent compacts its sessions. */
 function isCompacted({ setup }: CompactionCase): boolean {
   return compactionChoice(setup.prepared.agent.context) !== undefined;
 }
 
-/** Whether the prompt has room behind a compaction. */
+/** Whether the prompt fits after a compaction. */
 export function fits(run: CompactionCase, end: CompactionEnd): boolean {
   return tokensAfter(end) <= limitsOf(run).most;
 }
 
-/** Tokens of the prompt behind it. */
+/** Tokens of the prompt after a compaction. */
 function tokensAfter({ type, data }: CompactionEnd): number {
   return type === "context.compacted"
     ? data.afterTokens
     : (data.beforeTokens ?? Number.POSITIVE_INFINITY);
 }
 
-/** What the prompt may have, without bound where nobody knows, and what of it stands before all messages. */
+/** Limits of the prompt, infinite if unknown, and the tokens of instructions and tools. */
 function limitsOf({ recorder, setup, clock }: CompactionCase): {
   readonly most: number;
   readonly window: number;

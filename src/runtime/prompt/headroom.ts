@@ -1,4 +1,4 @@
-/** What is to be done so that the next prompt has room: decided from a session's state alone. Pure. */
+/** The events that make the next prompt fit: prunings, cuts, omitted media, compactions. Pure. */
 
 import {
   compactionDue,
@@ -18,10 +18,10 @@ import { limitsNow, nextEstimate, type PromptSetup } from "./context-figures.ts"
 import { compactionChoice, mediaLimits, readerName } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** Compactions that are tried for one step before its prompt is sent. */
+/** Compactions for one step before its prompt is sent. */
 const MOST_ATTEMPTS = 2;
 
-/** What old tool results give way now, as an event. */
+/** The pruning of old tool results, if one is due. */
 export function pruningNow(
   state: SessionState,
   setup: PromptSetup,
@@ -47,8 +47,7 @@ export function pruningNow(
 }
 
 /**
- * What new tool results are shown cut from now on, as an event.
- * @param planning what the prompt may have.
+ * The cut of new, long tool results, if one is due.
  */
 export function cutsNow(
   { history, view }: SessionState,
@@ -63,7 +62,7 @@ export function cutsNow(
   return plan && { type: "context.cut", data: { ...plan, ...named } };
 }
 
-/** Which media are no longer shown from now on, as the request would be too large, as an event. */
+/** The omission of the oldest media, if the request would be too large. */
 export function omissionNow(
   { history, view }: SessionState,
   { prepared: { agent, description } }: PromptSetup,
@@ -80,8 +79,8 @@ export function omissionNow(
 }
 
 /**
- * The beginning of a compaction, where the next prompt is beyond its limit. Where it does not even
- * fit its model, each turn tries anew: what filled the prompt may be a message that was never sent.
+ * The start of a compaction, if the next prompt is above its limit. If it does not even fit its model,
+ * each turn tries anew: the cause may be a message that was never sent.
  */
 export function compactionNow(
   { compactions, machine }: SessionState,

@@ -1,4 +1,4 @@
-/** The next prompt of a session: its size, its pruning and its compaction. */
+/** The next prompt of a session: its size, and the changes that make it fit. */
 
 export { compaction } from "./compaction-end.ts";
 export type { ContextFigures, EstimatedPrompt } from "./context-figures.ts";

@@ -1,4 +1,4 @@
-/** What a way of compacting would leave of a prompt: nothing is written, and no model is asked. */
+/** The prompt that a compaction would leave. Writes nothing and calls no model. */
 
 import type { ModelMessage } from "ai";
 import { deepFreeze } from "../../events/index.ts";
@@ -9,25 +9,25 @@ import { plainTokens, type PromptSetup } from "./context-figures.ts";
 import { compactionBudget } from "./prompt-limits.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** Which compaction is looked at, and where. */
+/** Options of `session.preview`. */
 export interface PreviewOptions {
-  /** Default: as the agent is set up. Where a model would be asked, its digest without one is shown. */
+  /** Default: the agent's strategy. A strategy that calls a model shows its digest without one. */
   readonly compact?: CompactionStrategy;
   /** A position; default: now. */
   readonly at?: number;
 }
 
-/** What a compaction would leave of the prompt. */
+/** The prompt that a compaction would leave. */
 export interface CompactionPreview {
   readonly strategy: string;
   readonly position: number;
-  /** `nothing-to-gain` where less than a tenth would be saved, `failed` where the strategy throws. */
+  /** `nothing-to-gain` if less than a tenth would be saved, `failed` if the strategy throws. */
   readonly outcome: "compacted" | "nothing-to-gain" | "failed";
-  /** What would be covered, and by what. */
+  /** The covered positions and the summary in their place. */
   readonly plan?: CompactionPlan;
-  /** The messages that a step would send then. */
+  /** The messages that a step would send. */
   readonly prompt: readonly ModelMessage[];
-  /** Tokens of the prompt as it is (those of `session.context()`) and as it would be, by the same scale. */
+  /** Tokens of the prompt now (as `session.context()` shows them) and after the compaction. */
   readonly beforeTokens: number;
   readonly afterTokens: number;
 }

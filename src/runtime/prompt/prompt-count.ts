@@ -1,6 +1,6 @@
 /**
- * Has the next prompt counted, where a count may change what is done about it. Called by the
- * compactor before it leaves anything out. Records nothing; a count that fails is an event too.
+ * Counts the next prompt by the agent's counter, if a count may avoid a compaction. Called by the
+ * compactor, which records the event. Never throws: a failed count is an event too.
  */
 
 import type { ContextEstimate } from "../../context/index.ts";
@@ -16,8 +16,8 @@ import {
 } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** What is guessed may be double of what it is; a model's factor is bounded by the same. */
-const MOST_GUESSED = 2;
+/** A guess is at most twice the truth. The factor of a model has the same bound. */
+const LARGEST_ERROR = 2;
 
 export interface CountRun {
   readonly state: SessionState;
@@ -29,7 +29,7 @@ export interface CountRun {
 
 export type CountEvent = EventBody<"context.counted"> | EventBody<"context.count-failed">;
 
-/** What came of a count, or undefined where none was worth a request. */
+/** The event of a count; undefined if no request is worth it. */
 export async function countPrompt(run: CountRun): Promise<CountEvent | undefined> {
   const { state, setup, now } = run;
   const { agent, description } = setup.prepared;
@@ -57,7 +57,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
   }
 }
 
-/** Whether the prompt is within its limit if what is guessed of it is guessed twice too high; asked once a step. */
+/** Whether the prompt may be below its limit, given the largest error of the guess. Counts once a step. */
 function mayFit(
   { counts }: SessionState,
   { prepared: { agent } }: PromptSetup,
@@ -67,10 +67,10 @@ function mayFit(
   if (limit === undefined || counts.asked) return false;
   const { tokens, since } = estimate;
   const guessed = since === undefined ? tokens : Math.abs(since.added) + Math.abs(since.removed);
-  return guessed > 0 && tokens - guessed * (1 - 1 / MOST_GUESSED) <= limit;
+  return guessed > 0 && tokens - guessed * (1 - 1 / LARGEST_ERROR) <= limit;
 }
 
-/** @throws what the counter throws, that it is late, that it answers nonsense; or the signal's reason */
+/** @throws the counter's error, `TimeoutError`, `RangeError` for an invalid number, or the signal's reason */
 async function answer(
   counter: TokenCounter,
   { timer, signal }: CountRun,
@@ -86,7 +86,7 @@ async function answer(
     stop.abort(new DOMException(message, "TimeoutError"));
   };
   const limit = timer(timeoutMs, late, { kind: "count" });
-  // One that throws at once is no different from one that rejects.
+  // A synchronous throw is handled as a rejection.
   const counting = (async () => await counter.count({ ...request, signal: stop.signal }))();
   const tokens = await unlessAborted(counting, stop.signal, () => {}).finally(() => {
     limit[Symbol.dispose]();

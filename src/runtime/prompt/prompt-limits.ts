@@ -1,4 +1,4 @@
-/** How many tokens a prompt may have, by our own count: before it is sent, and after it was refused. Pure. */
+/** The token limits of a prompt, by our estimator: before it is sent, and after a refusal. Pure. */
 
 import {
   defaultEstimator,
@@ -13,26 +13,26 @@ import { nextEstimate, type PromptSetup } from "./context-figures.ts";
 import { compactionChoice } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** Of a prompt that was refused as too long and whose limit nobody tells. */
+/** The share of a refused prompt that is allowed next, if its limit is unknown. */
 export const REFUSED_SHARE = 0.75;
 
-/** What messages may have before the next step, by our own count. */
+/** The budget of messages before the next step. */
 export function stepBudget(setup: PromptSetup, estimate: ContextEstimate): PlanBudget {
   return budgetBelow(usableLimit(setup, estimate), setup, estimate, usable(estimate));
 }
 
-/** What a strategy may leave: what the limit has for messages, by our own count. */
+/** The budget of messages for a compaction strategy. */
 export function compactionBudget(state: SessionState, setup: PromptSetup, now: number): PlanBudget {
   const estimate = nextEstimate(state, setup, now);
   const { limit, most } = compactionLimits(state, setup, estimate);
   return budgetBelow(limit, setup, estimate, most);
 }
 
-/** What a prompt may have behind a compaction, by our own count. */
+/** The limits of a prompt after a compaction, by our estimator. */
 export interface CompactedLimits {
-  /** What a strategy plans for: as the provider counted, where it has refused the prompt. */
+  /** The strategy plans for this. After a refusal, it follows the provider's count. */
   readonly limit: number | undefined;
-  /** So that it is worth sending: of what is left the provider may count no more than we do. */
+  /** Beyond it the prompt is not worth sending, even if the provider counts as we do. */
   readonly most: number | undefined;
   /** Beyond it the model is known to refuse the prompt. */
   readonly window: number | undefined;
@@ -71,7 +71,7 @@ export function budgetBelow(
   return planBudget(known, estimate, measure, most);
 }
 
-/** Below the prompt that was refused, and below the limit as the provider counts. */
+/** Below the refused prompt, and below the limit by the provider's count. */
 export function refusedLimit(
   state: SessionState,
   setup: PromptSetup,
@@ -82,12 +82,12 @@ export function refusedLimit(
   return Math.min(share, usable / countedMore(state, estimate));
 }
 
-/** Our own count of the prompt that was refused: it may have been cut since. */
+/** Our estimate of the refused prompt when it was sent: it may have been cut since. */
 export function refusedTokens({ usage }: SessionState, { tokens }: ContextEstimate): number {
   return usage.running?.estimate.tokens ?? tokens;
 }
 
-/** How many tokens the provider counts for one of ours, at the least one. */
+/** The provider's tokens for one of ours, at least one. */
 function countedMore(state: SessionState, estimate: ContextEstimate): number {
   const { open } = state.history;
   const counted = open?.error === undefined ? undefined : overflowOf(open.error)?.promptTokens;

@@ -1,18 +1,18 @@
 /**
- * A counter that asks the model's own provider. Its client builds the request of a step as ever; a
- * `fetch` that never sends it has the prompt in it counted. So there is one conversion of prompts
- * to a provider's form, the one that is billed.
+ * A token counter that asks the model's provider. The provider's client builds the request of a step; a
+ * `fetch` intercepts it and sends a counting request instead. So the counted prompt has exactly the form
+ * that is billed.
  */
 
 import { check, code, milliseconds, optionsOf } from "../../validation/index.ts";
 import { jsonObjectSchema } from "../../events/index.ts";
-import { countingRequest, place } from "./counting-endpoints.ts";
+import { countingRequest, publicUrl } from "./counting-endpoints.ts";
 import type { CountRequest, TokenCounter } from "../../agent/index.ts";
 import type { LanguageModel } from "ai";
 
 type Fetch = typeof globalThis.fetch;
 
-/** How a provider is asked to count. */
+/** Options of {@link providerCounter}. */
 export interface ProviderCounterOptions {
   /** How the counting request is sent. Default: the global `fetch`. */
   readonly fetch?: Fetch;
@@ -20,18 +20,18 @@ export interface ProviderCounterOptions {
   readonly timeoutMs?: number;
 }
 
-/** Of an answer that is no count, what an error says. */
+/** Characters of an unexpected response that an error quotes. */
 const EXCERPT = 300;
 
 const schema = optionsOf<ProviderCounterOptions>({ fetch: code, timeoutMs: milliseconds }, {});
 
 /**
- * Counts prompts at the provider's own endpoint: OpenAI's `POST /v1/responses/input_tokens` (for the
- * Responses API), Anthropic's `POST /v1/messages/count_tokens`, Google's `models/…:countTokens`. Those
- * cost no tokens, but are requests and have rate limits. Of another provider, or of Chat Completions,
- * each count fails, and is recorded as that.
- * @param client - Makes the agent's model with a `fetch`:
- * `(fetch) => createAnthropic({ fetch })("claude-sonnet-4-5")`. Nothing else may be different.
+ * Counts prompts at the provider's endpoint: OpenAI's `POST /v1/responses/input_tokens` (Responses API),
+ * Anthropic's `POST /v1/messages/count_tokens`, Google's `models/…:countTokens`. Counts cost no tokens,
+ * but have rate limits. For other providers and for Chat Completions each count fails, and the failure
+ * is recorded.
+ * @param client - Makes the agent's model with a `fetch`, and otherwise the same:
+ * `(fetch) => createAnthropic({ fetch })("claude-sonnet-4-5")`.
  */
 export function providerCounter(
   client: (fetch: Fetch) => LanguageModel,
@@ -52,7 +52,7 @@ export function providerCounter(
         } catch (error) {
           failure = error;
         }
-        // Nothing is answered: the client is not to take this for a reply.
+        // Throws, so that the client does not take the count for a reply.
         caught.abort();
         throw caught.signal.reason;
       });
@@ -65,7 +65,7 @@ export function providerCounter(
   };
 }
 
-/** Has the client build and send the request of a step; what it failed with before that. */
+/** Lets the client build and send the request of a step. Returns the error of a failure before the request. */
 async function callFailure(
   model: LanguageModel,
   { messages, signal, ...agent }: CountRequest,
@@ -73,7 +73,7 @@ async function callFailure(
 ): Promise<unknown> {
   let failure: unknown;
   try {
-    // When it is first asked: who only reads a store does not load the AI SDK.
+    // Loaded at the first count: a program that only reads a store does not load the AI SDK.
     const { languageModelCall } = await import("../model/language-model-call.ts");
     const outputs = languageModelCall.call({
       agent: { ...agent, model },
@@ -96,7 +96,8 @@ async function countSent(
   signal: AbortSignal,
 ): Promise<number> {
   const url = new URL(input instanceof Request ? input.url : input);
-  if (typeof body !== "string") throw new TypeError(`What is sent to ${place(url)} is no JSON.`);
+  if (typeof body !== "string")
+    throw new TypeError(`What is sent to ${publicUrl(url)} is no JSON.`);
   const counting = countingRequest(url, jsonObjectSchema.parse(JSON.parse(body)));
   const response = await send(counting.url, {
     method: "POST",
@@ -105,11 +106,11 @@ async function countSent(
     ...(headers === undefined ? {} : { headers }),
   });
   const text = await response.text();
-  const said = `${place(counting.url)} answered ${response.status}: ${text.slice(0, EXCERPT)}`;
-  if (!response.ok) throw new Error(said);
+  const answer = `${publicUrl(counting.url)} answered ${response.status}: ${text.slice(0, EXCERPT)}`;
+  if (!response.ok) throw new Error(answer);
   try {
     return counting.tokens(JSON.parse(text));
   } catch (error) {
-    throw new Error(said, { cause: error });
+    throw new Error(answer, { cause: error });
   }
 }

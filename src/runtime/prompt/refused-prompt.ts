@@ -1,4 +1,4 @@
-/** What follows when a provider refuses a prompt as too long: decided from a session's state alone. Pure. */
+/** Decides what follows when a provider refuses a prompt as too long. Pure. */
 
 import { unsentMessages, type ContextEstimate } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
@@ -9,12 +9,12 @@ import { budgetBelow, REFUSED_SHARE, refusedLimit, refusedTokens } from "./promp
 import { cutsNow, omissionNow } from "./headroom.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** How often a step's prompt may be refused and sent once more, shorter. */
+/** How often a step's prompt may be refused before the step fails. */
 export const MOST_REFUSALS = 2;
-/** Compactions that are tried for one step in all. */
+/** Compactions for one step in all. */
 const MOST_ATTEMPTS = 3;
 
-/** Media that are left out after a request that was too large in bytes, as an event. */
+/** The omission of media after a request that was too large in bytes. */
 export function omissionAfterRefusal(
   state: SessionState,
   setup: PromptSetup,
@@ -29,8 +29,7 @@ export function omissionAfterRefusal(
 }
 
 /**
- * What new tool results are cut, or cut again, after a prompt that was too long, as an event; and
- * what the prompt may have then.
+ * The cut of new tool results after a prompt that was too long, and the limit of the prompt then.
  */
 export function cutsAfterOverflow(
   state: SessionState,
@@ -47,8 +46,7 @@ export function cutsAfterOverflow(
 }
 
 /**
- * What follows when the provider refused a prompt as too long: a compaction, the same step once
- * more (`retry`), or its end.
+ * The next act after a refusal: a compaction, another attempt (`retry`), or the end of the step.
  */
 export function afterOverflow(
   { machine, compactions, history }: SessionState,
@@ -58,7 +56,7 @@ export function afterOverflow(
   const { step, stopping } = machine.context;
   const { trigger, outcome, attempts } = compactions;
   const usage = noUsage;
-  // Whether a compaction was begun since the prompt was refused.
+  // Whether a compaction has begun since the refusal.
   const tried = trigger === "overflow" && attempts > 0;
   if (tried && outcome === "recovered") {
     return { type: "step.interrupted", data: { step, reason: "recovered", usage } };
@@ -77,11 +75,11 @@ export function afterOverflow(
   return { type: "step.failed", data: { step, kind: "context-overflow", error, usage } };
 }
 
-/** What is known of a prompt that was refused. */
+/** Facts about a refused prompt. */
 export interface RefusedPrompt {
-  /** Whether it has messages that were never answered, which can be left out where nothing is compacted. */
+  /** It has messages that were never answered, and that can be left out without a strategy. */
   readonly hasUnsent: boolean;
-  /** Whether it was cut or cleared since, and is not known to be too long still. */
+  /** It was cut or pruned since, and may fit now. */
   readonly isShorter: boolean;
 }
 

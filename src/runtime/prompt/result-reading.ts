@@ -1,4 +1,4 @@
-/** Reads a page of a tool result from a session's state, in answer to a call of the built-in tool. Pure. */
+/** Reads a page of a tool result for a call of `read_tool_output`. Pure. */
 
 import { entriesOf } from "../../events/index.ts";
 import { pageLimit, resultPage, resultShare } from "../../context/index.ts";
@@ -13,7 +13,7 @@ import { stepBudget } from "./prompt-limits.ts";
 import type { ReadRequest } from "../../agent/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-/** @throws Error where no result of such a call is known: the model is told so. */
+/** @throws Error for the model, if the call has no result */
 export function readResult(
   state: SessionState,
   setup: PromptSetup,
@@ -36,15 +36,15 @@ export function readResult(
   return resultPage(text, asked, limit, tokens).shown;
 }
 
-/** By its step and its place in it, as notes name it; or by its id, of which the newest is meant. */
+/** Finds a call by `step.index`, as notes name it, or by its id, of which the newest is meant. */
 function callNamed({ items, open }: HistoryState, name: string): CallPart | undefined {
   const steps = [...items, ...(open === undefined ? [] : [open])].filter(
     (item): item is StepItem => item.kind === "step",
   );
-  const [, step, place] = /^(\d+)\.(\d+)$/.exec(name) ?? [];
+  const [, step, index] = /^(\d+)\.(\d+)$/.exec(name) ?? [];
   const named = steps.findLast((item) => item.step === Number(step));
-  const byPlace = named === undefined ? undefined : callsOf(named)[Number(place) - 1];
-  return byPlace ?? steps.flatMap(callsOf).findLast(({ callId }) => callId === name);
+  const byIndex = named === undefined ? undefined : callsOf(named)[Number(index) - 1];
+  return byIndex ?? steps.flatMap(callsOf).findLast(({ callId }) => callId === name);
 }
 
 function callsOf({ parts }: StepItem): readonly CallPart[] {

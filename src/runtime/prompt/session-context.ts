@@ -1,7 +1,7 @@
 /**
- * The figures of a session's context at a position, read from its log: needs no model and no key.
- * Runs and writes nothing. Instructions and tools are not in the log; where nobody has the agent at
- * hand, what they take follows from a prompt whose whole size is known.
+ * The figures of a session's context at a position, read from its log: needs no model and no API key.
+ * Runs and writes nothing. The log does not contain instructions and tools. Without the agent, their
+ * size follows from a prompt whose whole size is recorded.
  */
 
 import { check, code, implementation, list, optionsOf, position } from "../../validation/index.ts";
@@ -17,23 +17,23 @@ import {
 } from "./context-figures.ts";
 import { readSessionState, stateAt } from "../../state/index.ts";
 
-/** Where in a log is looked at, and whose limits hold there. */
+/** Options of {@link readContext}. */
 export interface LoggedContextOptions {
-  /** A position; default: the last. */
+  /** The position; default: the last. */
   readonly at?: number;
-  /** Agents that may have run it. One whose model, instructions and tools are those of the log is taken. */
+  /** Agents that may have run the session. The one with the recorded model, instructions and tools is used. */
   readonly agents?: readonly Pick<Agent, "instructions" | "tools" | "context" | "settings">[];
-  /** Where windows and prices come from. Default: `modelCatalogue()`. */
+  /** The source of context windows and prices. Default: `modelCatalogue()`. */
   readonly catalogue?: ModelCatalogue;
 }
 
-/** What `session.context()` answers, as far as a log tells it. */
+/** The result of `session.context()`, without `due`. */
 export interface LoggedContext extends Omit<ContextFigures, "due"> {
   readonly session: string;
   readonly position: number;
   /**
-   * Where the figures of instructions and tools come from: the `agent` itself, or the `log`, which
-   * has them in one sum (told as instructions), or nowhere yet (`unknown`: they are told as 0).
+   * The source of the figures of instructions and tools: the `agent`, or the `log`, which has their sum
+   * (shown as instructions), or none yet (`unknown`: shown as 0).
    */
   readonly standing: "agent" | "log" | "unknown";
 }
@@ -45,7 +45,7 @@ const schema = optionsOf<LoggedContextOptions>(
 
 /**
  * Reads a session's figures at a position.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` if the position does not exist
  */
 export async function readContext(
   log: EventLog,
@@ -56,33 +56,33 @@ export async function readContext(
   const { at, agents = [], catalogue } = options;
   const state = await stateAt(log, session, at);
   const { position: last } = state;
-  const { agent, whole } = await runBy(log, session, last);
+  const { agent, whole } = await runnerAt(log, session, last);
   const bare: FiguresSetup = {
     catalogue: catalogue ?? (await modelCatalogue()),
     prepared: { agent: {}, description: agent, instructions: "", tools: "" },
   };
   const now = Date.now();
-  const told = (setup: FiguresSetup, standing: LoggedContext["standing"]): LoggedContext => {
+  const answer = (setup: FiguresSetup, standing: LoggedContext["standing"]): LoggedContext => {
     const { due: _, ...figures } = contextFigures(state, setup, now);
     return { session, position: last, standing, ...figures };
   };
   for (const candidate of agents) {
-    // Nobody is asked anything: a name is as good as the model.
+    // No model is called, so its name is enough.
     const named = { ...candidate, model: agent.model.modelId };
     check(agentSchema, named, "readContext", { name: "options.agents", session });
     const prepared = await prepareAgent(withRecordedOffer(named, agent), agent.model);
-    if (prepared.description.digest === agent.digest) return told({ ...bare, prepared }, "agent");
+    if (prepared.description.digest === agent.digest) return answer({ ...bare, prepared }, "agent");
   }
-  if (whole === undefined) return told({ ...bare, standing: 0 }, "unknown");
+  if (whole === undefined) return answer({ ...bare, standing: 0 }, "unknown");
   const before = await readSessionState(log, session, whole.startedAt - 1);
   const messages = plainTokens(before, { ...bare, standing: 0 }, now);
-  // Behind a compaction, a whole prompt is estimated by the scale of the bill before.
+  // After a compaction, a whole prompt is estimated by the scale of the last bill.
   const tokens = whole.tokens / (before.compactions.scale ?? 1);
   const standing = Math.max(0, tokens - messages);
-  return told({ ...bare, standing }, "log");
+  return answer({ ...bare, standing }, "log");
 }
 
-/** A step whose prompt has a figure in which instructions and tools are. */
+/** A step whose recorded figure includes instructions and tools. */
 interface WholePrompt {
   readonly startedAt: number;
   readonly tokens: number;
@@ -94,10 +94,10 @@ interface Runner {
 }
 
 /**
- * Who ran it at a position, and a prompt of that agent: the last that was estimated as a whole, by
- * the same measure as its messages; without one, the first that was billed.
+ * The agent at a position, and a prompt of it: the last one estimated as a whole, by the same measure
+ * as its messages, else the first one billed.
  */
-async function runBy(log: EventLog, session: string, position: number): Promise<Runner> {
+async function runnerAt(log: EventLog, session: string, position: number): Promise<Runner> {
   let agent: AgentDescription | undefined;
   let estimated: WholePrompt | undefined;
   let billed: WholePrompt | undefined;

@@ -1,9 +1,16 @@
 /**
- * A session's prompts: how large the next one is, and what is done so that it has room. Records
- * through the session's door; the actor says when.
+ * The prompts of a live session: makes the next one, and records the events that make it fit (cut, prune,
+ * omit media, compact). Called by {@link SessionEffects}; never calls a model except for a summary.
  */
 
-import { unsentMessages, type CompactionStrategy } from "../../context/index.ts";
+import {
+  PRUNE_DEFAULTS,
+  SHORTEST_LIFETIME_MS,
+  unsentMessages,
+  type CompactionStrategy,
+  type ContextEstimate,
+} from "../../context/index.ts";
+import type { EventBody } from "../../events/index.ts";
 import { runCompaction, type CompactionRun } from "./compactor.ts";
 import {
   contextFigures,
@@ -22,9 +29,8 @@ import {
   isCallbackFailure,
 } from "../../agent/index.ts";
 import { stepBudget } from "./prompt-limits.ts";
-import { compactionNow, cutsNow, omissionNow } from "./headroom.ts";
+import { compactionNow, cutsNow, omissionNow, pruningNow } from "./headroom.ts";
 import { previewCompaction, type CompactionPreview } from "./preview.ts";
-import { PruningWatch } from "./pruning-watch.ts";
 import {
   afterOverflow,
   cutsAfterOverflow,
@@ -36,42 +42,42 @@ import { readResult } from "./result-reading.ts";
 import { toStoredError } from "../../shared/index.ts";
 import type { SessionState } from "../../state/index.ts";
 
-type Surroundings = Pick<CompactionRun, "recorder" | "source" | "clock" | "timer" | "random">;
+type PromptContext = Pick<CompactionRun, "recorder" | "source" | "clock" | "timer" | "random">;
 
 export class SessionPrompts {
-  readonly #around: Surroundings;
+  readonly #context: PromptContext;
   readonly #setup: PromptSetup;
   readonly #pruning = new PruningWatch();
-  /** What the compaction that was asked for is to be. */
-  #asked: CompactionStrategy | undefined;
+  /** The strategy of a compaction that `session.compact` requested. */
+  #requested: CompactionStrategy | undefined;
 
-  constructor(around: Surroundings, setup: PromptSetup) {
-    this.#around = around;
+  constructor(context: PromptContext, setup: PromptSetup) {
+    this.#context = context;
     this.#setup = setup;
   }
 
-  /** The figures of `session.context()`, now or in a state that was. */
-  figures(state: SessionState = this.#around.recorder.state): ContextFigures {
-    return contextFigures(state, this.#setup, this.#around.clock());
+  /** The figures of `session.context()`, now or in an earlier state. */
+  figures(state: SessionState = this.#context.recorder.state): ContextFigures {
+    return contextFigures(state, this.#setup, this.#context.clock());
   }
 
   next(): EstimatedPrompt {
-    const { recorder, clock } = this.#around;
+    const { recorder, clock } = this.#context;
     return nextPrompt(recorder.state, this.#setup, clock());
   }
 
-  /** The same without the user's functions, one of which has failed. */
+  /** The next prompt without the user's functions, after one of them failed. */
   plain(): EstimatedPrompt {
-    const { recorder, clock } = this.#around;
+    const { recorder, clock } = this.#context;
     const { prepared } = this.#setup;
     const agent = { ...prepared.agent, context: {} };
     const catalogue = { limits: () => undefined, cost: () => undefined };
     return nextPrompt(recorder.state, { prepared: { ...prepared, agent }, catalogue }, clock());
   }
 
-  /** The prompt of the step that is due, with long results cut, pruned where that is worth it, without the oldest media where it is too large; undefined where a compaction has begun first. */
+  /** The prompt of the next step, after cuts, prunings and omissions; undefined if a compaction begins first. */
   beforeStep(): EstimatedPrompt | undefined {
-    const { recorder, clock } = this.#around;
+    const { recorder, clock } = this.#context;
     let next = this.next();
     const cut = cutsNow(recorder.state, this.#setup, stepBudget(this.#setup, next.estimate));
     if (cut !== undefined) {
@@ -94,38 +100,38 @@ export class SessionPrompts {
     return undefined;
   }
 
-  /** The agent as its tools are run here: the one that reads results reads those of this session. */
+  /** The agent with `read_tool_output` bound to this session. */
   equipped(): Agent {
-    const { recorder, clock } = this.#around;
+    const { recorder, clock } = this.#context;
     return bindReader(this.#setup.prepared.agent, (asked) =>
       readResult(recorder.state, this.#setup, clock(), asked),
     );
   }
 
-  /** What a compaction would leave of a state. */
+  /** The result of `session.preview`. */
   preview(state: SessionState, how: CompactionStrategy | undefined): CompactionPreview {
     const strategy = how ?? this.#usual();
-    return previewCompaction(state, strategy, this.#setup, this.#around.clock());
+    return previewCompaction(state, strategy, this.#setup, this.#context.clock());
   }
 
-  /** Begins a compaction that was asked for. */
-  ask(how: CompactionStrategy | undefined): void {
+  /** Begins a compaction on request. */
+  request(how: CompactionStrategy | undefined): void {
     const strategy = how === undefined ? this.#usual() : guardedStrategy(how, "strategy");
-    this.#asked = strategy;
-    this.#around.recorder.record({
+    this.#requested = strategy;
+    this.#context.recorder.record({
       type: "context.compaction-started",
       data: { trigger: "asked", strategy: strategy.name },
     });
   }
 
-  /** Runs the compaction that has begun. */
+  /** Runs a compaction that has begun. */
   async compact(signal: AbortSignal): Promise<void> {
-    const trigger = this.#around.recorder.state.compactions.trigger ?? "asked";
-    const strategy = this.#asked ?? (trigger === "asked" ? this.#usual() : this.#own());
-    this.#asked = undefined;
-    const { recorder } = this.#around;
+    const trigger = this.#context.recorder.state.compactions.trigger ?? "asked";
+    const strategy = this.#requested ?? (trigger === "asked" ? this.#usual() : this.#own());
+    this.#requested = undefined;
+    const { recorder } = this.#context;
     try {
-      await runCompaction({ ...this.#around, setup: this.#setup, strategy, trigger, signal });
+      await runCompaction({ ...this.#context, setup: this.#setup, strategy, trigger, signal });
     } catch (thrown) {
       if (!isCallbackFailure(thrown) || !recorder.state.machine.matches("compacting")) throw thrown;
       const [error, { name }] = [toStoredError(thrown), strategy];
@@ -136,17 +142,17 @@ export class SessionPrompts {
     }
   }
 
-  /** Whether a prompt that was refused may be sent once more: the second time only if there is more to leave out. */
+  /** Whether a refused prompt may be sent again: the second time only if it can become shorter. */
   mayBeShorter(): boolean {
-    const { recorder, clock } = this.#around;
+    const { recorder, clock } = this.#context;
     const { overflows } = recorder.state.compactions;
     if (overflows === 0 || overflows >= MOST_REFUSALS) return overflows === 0;
     return canBeShorter({ recorder, setup: this.#setup, strategy: this.#own(), clock });
   }
 
-  /** After a prompt that was too long: whether it is sent once more, shorter. Records what is done else. */
-  retries(): boolean {
-    const { recorder, clock } = this.#around;
+  /** After a refusal: makes the prompt shorter and returns true, or records what happens instead. */
+  shortenRefused(): boolean {
+    const { recorder, clock } = this.#context;
     const omitted = omissionAfterRefusal(recorder.state, this.#setup, clock());
     if (omitted !== undefined) {
       recorder.record(omitted);
@@ -167,12 +173,43 @@ export class SessionPrompts {
     return false;
   }
 
-  /** How it is compacted without being asked for. */
+  /** The strategy of a compaction without a request. */
   #own(): CompactionStrategy {
     return compactionChoice(this.#setup.prepared.agent.context)?.how ?? unsentMessages;
   }
 
   #usual(): CompactionStrategy {
     return compactionHow(this.#setup.prepared.agent.context);
+  }
+}
+
+/** Decides before which steps to look for a pruning, as a look reads the whole history. */
+class PruningWatch {
+  #turn = 0;
+  #tokens = 0;
+
+  /** The pruning before a step, if one is due. */
+  beforeStep(
+    state: SessionState,
+    setup: PromptSetup,
+    { tokens }: ContextEstimate,
+    now: number,
+  ): EventBody | undefined {
+    const { prune = {} } = setup.prepared.agent.context ?? {};
+    if (prune === false) return undefined;
+    const {
+      protectTokens = PRUNE_DEFAULTS.protectTokens,
+      minimumGain = PRUNE_DEFAULTS.minimumGain,
+    } = prune;
+    const { turn } = state.history;
+    // A smaller prompt has nothing to prune.
+    if (tokens < protectTokens + minimumGain) return undefined;
+    const last = state.usage.steps.at(-1);
+    const hasPaused = last !== undefined && now - last.at > SHORTEST_LIFETIME_MS;
+    const hasGrown = tokens >= this.#tokens + minimumGain / 2;
+    if (turn === this.#turn && !hasPaused && !hasGrown) return undefined;
+    this.#turn = turn;
+    this.#tokens = tokens;
+    return pruningNow(state, setup, now, "step");
   }
 }

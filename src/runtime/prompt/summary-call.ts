@@ -1,4 +1,4 @@
-/** One call of the model that writes a summary. Nothing of it is recorded part by part: only what comes of it. */
+/** One call of the model that writes a summary. Its parts are not recorded, only its outcome. */
 
 import type { SummaryReply, SummaryRequest } from "../../context/index.ts";
 import type { FinishReason, StoredError, TokenUsage } from "../../events/index.ts";
@@ -16,13 +16,13 @@ export interface SummaryCall {
 
 export interface SummaryAnswer {
   readonly reply: SummaryReply;
-  /** What the provider billed, or our guess of it. */
+  /** The billed usage, or our estimate. */
   readonly usage: TokenUsage;
-  /** What the provider threw or streamed, or that it took too long. */
+  /** The provider's error, or `TimeoutError`. */
   readonly error: StoredError | undefined;
 }
 
-/** Characters for a token, at most: one that says more than it may is not listened to for ever. */
+/** Characters per token, at most. A longer reply is cut off. */
 const MOST_PER_TOKEN = 8;
 
 export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> {
@@ -35,7 +35,7 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   let end: Extract<StepOutput, { readonly kind: "end" }> | undefined;
   const stop = new AbortController();
   const outputs = source.call({
-    agent: asked(call),
+    agent: summaryAgent(call),
     messages: [{ role: "user", content: request.prompt }],
     signal: AbortSignal.any([signal, stop.signal]),
   });
@@ -57,7 +57,7 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   } catch (thrown) {
     error = toStoredError(thrown);
   } finally {
-    // It may have more to say: it is not waited for.
+    // Stops a stream that was left early.
     stop.abort();
   }
   const { lateness } = watch;
@@ -65,12 +65,12 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
   const finishReason: FinishReason = end?.finishReason ?? "length";
   return {
     reply: { text, finishReason, calledTools },
-    usage: end?.usage ?? guessed(request, text),
+    usage: end?.usage ?? estimated(request, text),
     error,
   };
 }
 
-function asked({ agent, model, request }: SummaryCall): Agent {
+function summaryAgent({ agent, model, request }: SummaryCall): Agent {
   const { settings, headers, providerOptions } = agent;
   return {
     model,
@@ -81,7 +81,7 @@ function asked({ agent, model, request }: SummaryCall): Agent {
   };
 }
 
-function guessed(request: SummaryRequest, text: string): TokenUsage {
+function estimated(request: SummaryRequest, text: string): TokenUsage {
   return {
     basis: "estimated",
     inputTokens: request.tokens,

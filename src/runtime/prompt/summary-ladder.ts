@@ -1,6 +1,6 @@
 /**
- * Gets a summary from a model, rung by rung: what is asked becomes less each time it does not come
- * about. Every rung that failed is recorded; the last resort, without a model, is the caller's.
+ * Gets a summary from a model, rung by rung: each rung asks for less than the failed one before. Records
+ * every failed rung. The last resort, without a model, is the caller's.
  */
 
 import type { CompactionStrategy, PlanBudget, SummaryRequest } from "../../context/index.ts";
@@ -24,7 +24,7 @@ export interface Ladder {
   readonly agent: Agent;
   readonly strategy: CompactionStrategy;
   readonly budget: PlanBudget;
-  /** Tokens that a request may have, where the window of that model is known. */
+  /** Tokens that a request may have; undefined if the model's window is unknown. */
   readonly room: (model: ModelName) => number | undefined;
   /** Whether a prompt with that summary is small enough. */
   readonly isSmall: (plan: Written) => boolean;
@@ -45,7 +45,7 @@ export interface Written {
 
 const rungs: readonly SummaryRung[] = ["whole", "capped", "newest"];
 
-/** The summary, or undefined where no rung brought one or the signal said stop. */
+/** The summary; undefined if every rung failed or the signal aborted. */
 export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
   const { strategy, recorder, agent, budget, signal } = ladder;
   const { writer } = strategy;
@@ -85,7 +85,7 @@ export async function climbDown(ladder: Ladder): Promise<Written | undefined> {
       const { kind } = providerFailure(error, ladder.clock());
       const tooLong = kind === "context-overflow";
       refuse(tooLong ? "overflow" : "failed", { ...(tooLong ? {} : spent), error });
-      // Asking for less helps against nothing else.
+      // A smaller request does not help against other errors.
       if (tooLong || kind === "timeout") continue;
       return undefined;
     }
@@ -107,7 +107,7 @@ interface Spent {
   readonly error?: StoredError;
 }
 
-/** Tried again after what may pass, as a step is. */
+/** Retries temporary failures, as a step does. */
 async function patientCall(
   { source, agent, signal, clock, timer, random }: Ladder,
   model: Agent["model"],

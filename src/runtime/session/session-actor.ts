@@ -195,7 +195,7 @@ export class SessionActor implements SessionRecorder {
   }
 
   /** The prompts of the session: figures, previews, and compactions on request. */
-  get prompts(): Pick<SessionPrompts, "figures" | "preview" | "ask"> {
+  get prompts(): Pick<SessionPrompts, "figures" | "preview" | "request"> {
     return this.#effects.prompts;
   }
 

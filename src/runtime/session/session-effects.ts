@@ -242,7 +242,7 @@ export class SessionEffects implements Disposable {
 
   #freeContext(): void {
     const { step, attempt } = this.#options.recorder.state.machine.context;
-    if (this.#prompts.retries()) this.#beginAttempt(step, attempt + 1);
+    if (this.#prompts.shortenRefused()) this.#beginAttempt(step, attempt + 1);
   }
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {

@@ -1,4 +1,4 @@
-/** Whether a call needs a person's approval: by an answer that was given for good, by its tool, or by the agent. */
+/** Whether a call needs approval: by an `always` answer, by its tool's `needsApproval`, or by the agent's. */
 
 import type { ModelMessage, Tool } from "ai";
 import { byId, ownCopy } from "../../events/index.ts";
@@ -6,16 +6,16 @@ import type { ApprovalsState, CallPart } from "../../projections/index.ts";
 import type { Agent } from "../../agent/index.ts";
 import { withMessages } from "../../shared/index.ts";
 
-/** What is asked when it depends on the call. */
+/** Runs the `needsApproval` functions for a call. */
 export type ApprovalCheck = (question: {
   readonly session: string;
   readonly call: CallPart;
-  /** As the tool's schema made it. */
+  /** The output of the tool's schema. */
   readonly input: unknown;
   readonly messages: readonly ModelMessage[];
 }) => Promise<boolean>;
 
-/** The answer, or how to find it. */
+/** The decision, or the check that makes it. */
 export type Approval =
   | { readonly kind: "allowed" }
   | { readonly kind: "needed" }

@@ -1,7 +1,8 @@
-/** How a tool call ends, put into words in the log. Pure. */
+/** The events that end a tool call. Pure. */
 
 import type { EventBody, EventMap } from "../../events/index.ts";
 import type { SessionContext } from "../../machines/index.ts";
+import type { CallPart } from "../../projections/index.ts";
 import type { Execution } from "./tool-execution.ts";
 
 interface CallKey {
@@ -9,7 +10,7 @@ interface CallKey {
   readonly callId: string;
 }
 
-/** The end of a call that was run. */
+/** The end of a call whose tool ran. */
 export function executed(key: CallKey, execution: Execution, context: SessionContext): EventBody {
   switch (execution.kind) {
     case "succeeded": {
@@ -29,12 +30,17 @@ export function executed(key: CallKey, execution: Execution, context: SessionCon
   }
 }
 
-/** The end of a call that a person did not allow. */
+/** The end of a call that a person denied. */
 export function denied(key: CallKey, reason: string | undefined): EventBody {
   return { type: "tool.denied", data: { ...key, ...(reason === undefined ? {} : { reason }) } };
 }
 
-/** The end of a call that was never started, since its turn stops. */
+/** The reason of a person's answer that denied the call. */
+export function denialReason({ outcome }: CallPart): string | undefined {
+  return outcome.status === "refused" ? outcome.reason : undefined;
+}
+
+/** The end of a call that never started, because its turn stops. */
 export function skipped(key: CallKey, context: SessionContext): EventBody {
   return { type: "tool.skipped", data: { ...key, reason: skipReason(context) } };
 }
@@ -51,7 +57,7 @@ function skipReason(context: SessionContext): EventMap["tool.skipped"]["reason"]
   }
 }
 
-/** The turn's time is up, whether or not a step is granted to conclude in. */
+/** The turn's time is up, with or without a last step. */
 function isOutOfTime({ stopping, lastStep }: SessionContext): boolean {
   return (stopping ?? lastStep?.reason) === "timed-out";
 }

@@ -1,15 +1,15 @@
-/** What a tool can know of the call that it runs for, beyond what the AI SDK tells it. */
+/** The identity of a tool call, for the tool's `execute`. */
 
 import { z } from "zod";
 import { TurnlogError } from "../../events/index.ts";
 
-/** Which call a tool is running for; see {@link callIdentity}. */
+/** The identity of a call; see {@link callIdentity}. */
 export interface CallIdentity {
   readonly session: string;
   readonly step: number;
-  /** From 1; higher when the call is run again after a restart. */
+  /** From 1; higher if the call runs again after a restart. */
   readonly attempt: number;
-  /** The same for every attempt at this call, over restarts: use it as an idempotency key. */
+  /** The same for every attempt at this call, also after restarts: use it as an idempotency key. */
   readonly effectId: string;
 }
 
@@ -24,7 +24,7 @@ const optionsSchema = z.object({
 
 /**
  * The identity of the running call, from the second argument of a tool's `execute`.
- * @throws TurnlogError `INVALID_INPUT` when the tool was not run by turnlog.
+ * @throws TurnlogError `INVALID_INPUT` if turnlog did not run the tool
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Runs the tool calls of a step: approvals, limits of time and number, results. */
+/** Runs the tool calls of a step: approval, execution within limits, result. */
 
 export { type CallIdentity, callIdentity } from "./call-identity.ts";
 export { NOT_RUN } from "./tool-execution.ts";

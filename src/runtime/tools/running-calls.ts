@@ -1,26 +1,26 @@
-/** The calls whose tools run in this process, those that wait for a place, and which of them is next. */
+/** The calls that run, those that wait for a free place, and which of them is next. Limits concurrency. */
 
 import { byId } from "../../events/index.ts";
-import type { CallPart } from "../../projections/index.ts";
+import type { CallPart, HistoryPart, HistoryState } from "../../projections/index.ts";
 import { DEFAULT_TOOL_CONCURRENCY, type Agent } from "../../agent/index.ts";
 
 type NamedCall = Pick<CallPart, "callId" | "toolName">;
 
-interface Waiting {
+interface WaitingCall {
   readonly callId: string;
-  readonly turn: number;
-  /** The calls of its tool that wait. */
-  readonly of: Map<string, number>;
+  readonly ticket: number;
+  /** All waiting calls of its tool. */
+  readonly queue: Map<string, number>;
 }
 
 export class RunningCalls {
   readonly #agent: Agent;
   readonly #running = new Set<string>();
-  /** How many calls of each tool run. */
-  readonly #ofTool = new Map<string, number>();
-  /** Calls that wait for a place, by tool, in the order in which they came; each with its turn. */
+  /** The number of running calls of each tool. */
+  readonly #runningByTool = new Map<string, number>();
+  /** Waiting calls by tool, oldest first, each with its ticket number. */
   readonly #waiting = new Map<string, Map<string, number>>();
-  #turns = 0;
+  #lastTicket = 0;
 
   constructor(agent: Agent) {
     this.#agent = agent;
@@ -30,42 +30,63 @@ export class RunningCalls {
     return this.#running.has(callId);
   }
 
-  /** Takes a place for a call. Without one the call waits, and this answers false. */
+  /** Takes a place for a call. If none is free, the call waits, and this returns false. */
   take({ callId, toolName }: NamedCall): boolean {
-    const ofTool = this.#waiting.get(toolName) ?? new Map<string, number>();
-    if (!this.#hasRoomFor(toolName)) {
-      this.#waiting.set(toolName, ofTool);
-      if (!ofTool.has(callId)) ofTool.set(callId, (this.#turns += 1));
+    const queue = this.#waiting.get(toolName) ?? new Map<string, number>();
+    if (!this.#hasPlaceFor(toolName)) {
+      this.#waiting.set(toolName, queue);
+      if (!queue.has(callId)) queue.set(callId, (this.#lastTicket += 1));
       return false;
     }
-    ofTool.delete(callId);
+    queue.delete(callId);
     this.#running.add(callId);
-    this.#ofTool.set(toolName, (this.#ofTool.get(toolName) ?? 0) + 1);
+    this.#runningByTool.set(toolName, (this.#runningByTool.get(toolName) ?? 0) + 1);
     return true;
   }
 
-  /** Gives its place back. */
+  /** Frees the place of a call. */
   delete({ callId, toolName }: NamedCall): void {
     if (!this.#running.delete(callId)) return;
-    this.#ofTool.set(toolName, (this.#ofTool.get(toolName) ?? 1) - 1);
+    this.#runningByTool.set(toolName, (this.#runningByTool.get(toolName) ?? 1) - 1);
   }
 
-  /** Takes out the call that has waited longest of those that there is a place for. */
+  /** Removes and returns the oldest waiting call that has a free place. */
   next(): string | undefined {
-    let found: Waiting | undefined;
-    for (const [toolName, of] of this.#waiting) {
-      const [oldest] = of;
-      if (oldest === undefined || !this.#hasRoomFor(toolName)) continue;
-      const [callId, turn] = oldest;
-      if (found === undefined || turn < found.turn) found = { callId, turn, of };
+    let found: WaitingCall | undefined;
+    for (const [toolName, queue] of this.#waiting) {
+      const [oldest] = queue;
+      if (oldest === undefined || !this.#hasPlaceFor(toolName)) continue;
+      const [callId, ticket] = oldest;
+      if (found === undefined || ticket < found.ticket) found = { callId, ticket, queue };
     }
-    found?.of.delete(found.callId);
+    found?.queue.delete(found.callId);
     return found?.callId;
   }
 
-  #hasRoomFor(toolName: string): boolean {
+  #hasPlaceFor(toolName: string): boolean {
     const { toolConcurrency = DEFAULT_TOOL_CONCURRENCY, toolPolicies = {} } = this.#agent;
     const limit = byId(toolPolicies, toolName)?.concurrency ?? Number.POSITIVE_INFINITY;
-    return this.#running.size < toolConcurrency && (this.#ofTool.get(toolName) ?? 0) < limit;
+    return this.#running.size < toolConcurrency && (this.#runningByTool.get(toolName) ?? 0) < limit;
+  }
+}
+
+/** Finds the calls of the running step among its parts. */
+export class CallParts {
+  /** The index of each call. Parts are only appended. */
+  readonly #indexes = new Map<string, number>();
+
+  find(callId: string, { open }: HistoryState): CallPart | undefined {
+    const parts = open?.parts ?? [];
+    const known = this.#known(callId, parts);
+    if (known !== undefined) return known;
+    for (const [index, part] of parts.entries()) {
+      if (part.kind === "call") this.#indexes.set(part.callId, index);
+    }
+    return this.#known(callId, parts);
+  }
+
+  #known(callId: string, parts: readonly HistoryPart[]): CallPart | undefined {
+    const part = parts[this.#indexes.get(callId) ?? -1];
+    return part?.kind === "call" && part.callId === callId ? part : undefined;
   }
 }

@@ -1,11 +1,26 @@
 /**
- * Runs one tool once, by the AI SDK's own rules, within its time. Never throws: how it went is its
- * answer. A tool that does not stop when it is told to is left behind, its outcome unknown.
+ * Runs one tool once, by the AI SDK's rules, within its time limit. Called by the tool runner. Never
+ * throws: it returns the outcome. A tool that ignores its abort signal is abandoned, its outcome unknown.
  */
 
-import { executeTool, isExecutableTool } from "@ai-sdk/provider-utils";
+import {
+  convertUint8ArrayToBase64,
+  executeTool,
+  isExecutableTool,
+  safeValidateTypes,
+} from "@ai-sdk/provider-utils";
 import type { ModelMessage, Tool } from "ai";
-import type { JsonValue, ModelOutput, StoredError } from "../../events/index.ts";
+import {
+  modelOutputSchema,
+  outputFault,
+  ownCopy,
+  storedErrorSchema,
+  TurnlogError,
+  type JsonValue,
+  type ModelOutput,
+  type StoredError,
+} from "../../events/index.ts";
+import type { Offloaded, SessionBlobs } from "../../media/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import {
@@ -17,7 +32,6 @@ import {
   type Timer,
 } from "../../shared/index.ts";
 import { failureOutput } from "../../mcp/index.ts";
-import { recordedOutput } from "./recorded-output.ts";
 
 export interface ToolExecution {
   readonly tool: Tool;
@@ -29,10 +43,10 @@ export interface ToolExecution {
   /** Aborted when the turn is cancelled. */
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
-  /** Milliseconds between telling a tool to stop and leaving it behind. */
+  /** Milliseconds between the abort of a tool and its abandonment. */
   readonly graceMs: number;
   readonly timer: Timer;
-  /** The tool goes on when what it answers has resolved. */
+  /** The tool continues when the returned promise resolves. */
   readonly onProgress: (output: unknown) => Promise<void> | undefined;
 }
 
@@ -40,38 +54,38 @@ export type Execution =
   | {
       readonly kind: "succeeded";
       readonly output: JsonValue;
-      /** Undefined where the model is given the output itself. */
+      /** Undefined if the model gets the output itself. */
       readonly modelOutput: ModelOutput | undefined;
     }
   | {
       readonly kind: "failed";
       readonly error: StoredError;
-      /** Undefined where the model is given the error's message. */
+      /** Undefined if the model gets the error's message. */
       readonly modelOutput?: ModelOutput | undefined;
     }
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
 
-/** What is said of a call that was cancelled between its start and its run. */
+/** The error of a call that was cancelled after its start was recorded and before its tool ran. */
 export const NOT_RUN: string = "Cancelled before it was run: it had no effect.";
 
 export async function executeCall(run: ToolExecution): Promise<Execution> {
   const { signal, timeoutMs, graceMs, timer, call, identity } = run;
   const { callId, toolName } = call;
   if (signal.aborted) {
-    // What an attempt before a restart has done is not known.
+    // An attempt before a restart may have had an effect.
     if (identity.attempt > 1) return { kind: "unknown", reason: "cancelled" };
     return failed(new Error(NOT_RUN));
   }
   const stop = new AbortController();
-  const leave = Promise.withResolvers<Execution>();
+  const abandoned = Promise.withResolvers<Execution>();
   let grace: Disposable | undefined;
   const end = (reason: "cancelled" | "timed-out", error: unknown): void => {
     stop.abort(error);
-    // Told to stop twice, it has the time that it was given first.
-    const left = (): void => {
-      leave.resolve({ kind: "unknown", reason });
+    // A second abort does not extend the grace period.
+    const abandon = (): void => {
+      abandoned.resolve({ kind: "unknown", reason });
     };
-    grace ??= timer(graceMs, left, { kind: "grace", callId });
+    grace ??= timer(graceMs, abandon, { kind: "grace", callId });
   };
   const late = (): void => {
     const message = `The tool ${toolName} ran longer than ${timeoutMs} ms.`;
@@ -87,7 +101,7 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
     limit?.[Symbol.dispose]();
     grace?.[Symbol.dispose]();
   });
-  return await Promise.race([execute(run, stop.signal), leave.promise]);
+  return await Promise.race([execute(run, stop.signal), abandoned.promise]);
 }
 
 async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {
@@ -121,20 +135,20 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
   }
 }
 
-/** Whatever was thrown is read here, once: it may throw when it is read. */
+/** Reads the thrown value once: reading it may throw. */
 function failed(thrown: unknown): Execution {
   const error = toStoredError(thrown);
   return { kind: "failed", error, modelOutput: failureOutput(error) };
 }
 
-/** What the model is shown of an output, by the SDK's rules: `toModelOutput`, else text or JSON. */
+/** The output as the model is shown it, by the SDK's rules: `toModelOutput`, else text or JSON. */
 async function modelOutput(
   { tool, call, input }: ToolExecution,
   output: unknown,
   json: JsonValue,
 ): Promise<ModelOutput | undefined> {
   if (tool.toModelOutput === undefined) {
-    // A date is text only once it is JSON: the output alone does not tell that it is not text.
+    // A date becomes text in JSON, and the SDK would show such an output as JSON.
     const becameText = typeof json === "string" && typeof output !== "string";
     return becameText ? { type: "json", value: json } : undefined;
   }
@@ -142,11 +156,77 @@ async function modelOutput(
     const given: unknown = await tool.toModelOutput({ toolCallId: call.callId, input, output });
     return recordedOutput(given);
   } catch (error) {
-    // The tool has done its work: only how it is told to the model went wrong.
+    // The tool succeeded; only the conversion of its output failed.
     const { message } = toStoredError(error);
     return {
       type: "error-text",
       value: `The tool succeeded, but its output could not be converted: ${message}`,
     };
+  }
+}
+
+/** Converts the result of `toModelOutput` into its recorded form: bytes as base64, URLs as text. @throws TurnlogError `INVALID_INPUT` for a result that no prompt can contain */
+function recordedOutput(given: unknown): ModelOutput {
+  const output = toJson(withPlainFiles(given));
+  const fault = outputFault(output);
+  if (fault !== undefined) throw new TurnlogError("INVALID_INPUT", fault);
+  return modelOutputSchema.parse(output);
+}
+
+function withPlainFiles(given: unknown): unknown {
+  if (typeof given !== "object" || given === null || !("value" in given)) return given;
+  if (!Array.isArray(given.value)) return given;
+  return { ...given, value: given.value.map(plainFile) };
+}
+
+function plainFile(part: unknown): unknown {
+  if (typeof part !== "object" || part === null || !("data" in part)) return part;
+  // Only the session sets the blob of a file.
+  const file = { ...part, blob: undefined };
+  const { data } = part;
+  if (typeof data !== "object" || data === null || !("data" in data)) return file;
+  return { ...file, data: { ...data, data: asText(data.data) } };
+}
+
+function asText(data: unknown): unknown {
+  if (data instanceof ArrayBuffer) return convertUint8ArrayToBase64(new Uint8Array(data));
+  return data instanceof Uint8Array ? convertUint8ArrayToBase64(data) : data;
+}
+
+/**
+ * Applies the tool's schema to a recorded input (dates, defaults), for calls that run after a restart.
+ * The record holds the schema's output. If the schema does not accept that as input, it is passed as it is.
+ */
+export async function inputFromRecord(tool: Tool, recorded: JsonValue): Promise<unknown> {
+  // A copy: not every schema makes one, and a tool may change its input.
+  const value = ownCopy(recorded);
+  const validated = await safeValidateTypes({ value, schema: tool.inputSchema });
+  return validated.success ? validated.value : value;
+}
+
+/** Moves the media of an outcome into blobs, also those of a failure. Undefined if there are none. */
+export function offloadedExecution(
+  blobs: Pick<SessionBlobs, "answer">,
+  execution: Execution,
+): Promise<Offloaded<Execution>> | undefined {
+  switch (execution.kind) {
+    case "unknown":
+      return undefined;
+    case "succeeded":
+      return blobs
+        .answer(execution)
+        ?.then((offloaded) => ({ ...offloaded, content: { ...execution, ...offloaded.content } }));
+    case "failed": {
+      const { error, modelOutput } = execution;
+      if (modelOutput === undefined) return undefined;
+      // The error too contains the result that the model is shown.
+      return blobs.answer({ output: error, modelOutput })?.then((offloaded) => {
+        const { output, modelOutput: shown } = offloaded.content;
+        return {
+          ...offloaded,
+          content: { ...execution, error: storedErrorSchema.parse(output), modelOutput: shown },
+        };
+      });
+    }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Brings every tool call of a step to its end: approval, execution, result. Used alike after a model
- * step, after an approval and after a crash. It looks at how the calls stand and does what is next,
- * so it may be asked again at any time. It never runs a call that is not announced in the log.
+ * Brings every tool call of a step to its end: approval, execution, result. Called after a model step,
+ * after an answered approval and after a crash: `run` reads the state of each call and does its next
+ * act, so it may be called at any time. It never runs a call before `tool.started` is durable.
  */
 
 import type { ModelMessage, Tool } from "ai";
@@ -18,34 +18,37 @@ import type { CallPart } from "../../projections/index.ts";
 import type { Agent } from "../../agent/index.ts";
 import { approvalOf, type ApprovalCheck } from "./approval.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
-import { offloadedExecution } from "./offloaded-execution.ts";
-import { denied, executed, skipped } from "./call-ending.ts";
+import { denialReason, denied, executed, skipped } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
-import { RunningCalls } from "./running-calls.ts";
+import { CallParts, RunningCalls } from "./running-calls.ts";
 import { type SessionRecorder, attemptsAt, effectIdOf, waitsForPerson } from "../../state/index.ts";
-import { executeCall, type Execution } from "./tool-execution.ts";
-import { inputFromRecord } from "./tool-input.ts";
+import {
+  executeCall,
+  inputFromRecord,
+  offloadedExecution,
+  type Execution,
+} from "./tool-execution.ts";
 
 export interface ToolRunnerOptions {
   readonly recorder: SessionRecorder;
   readonly agent: Agent;
-  /** Where media in answers are kept. */
+  /** Stores media of results. */
   readonly blobs: Pick<SessionBlobs, "answer">;
   /** Aborted when the step is cancelled. */
   readonly signal: AbortSignal;
-  /** Milliseconds that a tool is given to end after it was told to. */
+  /** Milliseconds between the abort of a tool and its abandonment. */
   readonly graceMs: number;
   readonly timer: Timer;
   /** The messages of the prompt that the calls answer. */
   readonly messages: readonly ModelMessage[];
-  /** Inputs as the tools' schemas made them, by call id. */
+  /** The outputs of the tools' input schemas, by call id. */
   readonly inputs: ReadonlyMap<string, unknown>;
-  /** Told when something went wrong that no event can say, such as a log that does not accept more. */
+  /** Called with an error that cannot be recorded as an event. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A call that can be run, with the tool that runs it. */
+/** A call with its executable tool. */
 interface Runnable {
   readonly call: CallPart;
   readonly tool: Tool;
@@ -55,11 +58,10 @@ export class ToolRunner {
   readonly #options: ToolRunnerOptions;
   readonly #step: number;
   readonly #deciding = new Set<string>();
-  /** Calls that need no approval, of which some have to wait for a place: nobody is asked twice. */
+  /** Calls that are decided to need no approval and may wait for a free place: not decided twice. */
   readonly #allowed = new Set<string>();
   readonly #running: RunningCalls;
-  /** Where each call is among the parts of its step: parts are added, and never moved. */
-  readonly #places = new Map<string, number>();
+  readonly #parts = new CallParts();
 
   constructor(options: ToolRunnerOptions) {
     this.#options = options;
@@ -67,34 +69,23 @@ export class ToolRunner {
     this.#running = new RunningCalls(options.agent);
   }
 
-  /** Does whatever is next for each call. */
+  /** Does the next act of each call. */
   run(): void {
     const { recorder } = this.#options;
     for (const [callId, state] of entriesOf(recorder.state.machine.context.calls)) {
-      const call = this.#find(callId);
+      const call = this.#parts.find(callId, recorder.state.history);
       if (call !== undefined && !this.#running.has(callId)) this.#advance(call, state);
     }
   }
 
-  /** Starts what waited for a place that has come free: a look at all calls for each would cost their square. */
+  /** Starts calls that waited for a free place, without a look at all calls. */
   #startNext(): void {
     const { recorder } = this.#options;
     for (let id = this.#running.next(); id !== undefined; id = this.#running.next()) {
       const state = entryOf(recorder.state.machine.context.calls, id);
-      const call = this.#find(id);
+      const call = this.#parts.find(id, recorder.state.history);
       if (call !== undefined && state !== undefined) this.#advance(call, state);
     }
-  }
-
-  #find(callId: string): CallPart | undefined {
-    const { parts = [] } = this.#options.recorder.state.history.open ?? {};
-    const part = parts[this.#places.get(callId) ?? -1];
-    if (part?.kind === "call" && part.callId === callId) return part;
-    for (const [index, one] of parts.entries()) {
-      if (one.kind === "call") this.#places.set(one.callId, index);
-    }
-    const found = parts[this.#places.get(callId) ?? -1];
-    return found?.kind === "call" && found.callId === callId ? found : undefined;
   }
 
   #advance(call: CallPart, callState: CallState): void {
@@ -106,15 +97,15 @@ export class ToolRunner {
         if (skipCalls) return this.#skip(call);
         return this.#deciding.has(call.callId) ? undefined : this.#decide(call);
       case "awaiting-approval":
-        // In a turn that stops, nobody is asked any more.
+        // A stopping turn asks for no approval.
         if (skipCalls || stopping !== undefined) return this.#skip(call);
         return waitsForPerson(state, call.callId) ? undefined : this.#decide(call);
       case "approved":
         return skipCalls ? this.#skip(call) : this.#start(call);
       case "refused":
-        return this.#deny(call, reasonOf(call));
+        return this.#deny(call, denialReason(call));
       case "running":
-        // A dead process had started it, and it may be repeated.
+        // Started by a process that died, and allowed to run again.
         return skipCalls ? this.#skip(call) : this.#start(call);
       case "ended":
         return undefined;
@@ -141,7 +132,7 @@ export class ToolRunner {
           const released = recorder.replayGate({ kind: "decision", callId: call.callId });
           if (released !== undefined) await released;
           this.#deciding.delete(call.callId);
-          if (!this.#stands(call, "waiting")) return;
+          if (!this.#isStill(call, "waiting")) return;
           if (typeof needed !== "boolean") return this.#fail(call, needed);
           if (needed) return this.#requestApproval(call);
           this.#allowed.add(call.callId);
@@ -150,7 +141,7 @@ export class ToolRunner {
     }
   }
 
-  /** What the tool and the agent say of this call; an error of theirs is the call's. */
+  /** Calls the `needsApproval` functions. An error of them fails the call. */
   async #ask(runnable: Runnable, isNeeded: ApprovalCheck): Promise<boolean | StoredError> {
     const { recorder, messages } = this.#options;
     try {
@@ -161,7 +152,7 @@ export class ToolRunner {
     }
   }
 
-  /** The tool of a call, or undefined after saying in the log why there is none. */
+  /** The call with its tool. Undefined if there is no tool: then the call has been failed. */
   #runnable(call: CallPart): Runnable | undefined {
     const tool = byId(this.#options.agent.tools ?? {}, call.toolName);
     if (tool?.execute !== undefined) return { call, tool };
@@ -172,7 +163,7 @@ export class ToolRunner {
 
   #requestApproval(call: CallPart): void {
     const { recorder } = this.#options;
-    // In a turn that stops, nobody is asked any more.
+    // A stopping turn asks for no approval.
     if (recorder.state.machine.context.stopping !== undefined) return this.#skip(call);
     recorder.record({
       type: "tool.approval-requested",
@@ -180,7 +171,7 @@ export class ToolRunner {
     });
   }
 
-  /** Starts a call, or starts one again that a dead process had started. */
+  /** Starts a call, or repeats one that a dead process had started. */
   #start(call: CallPart): void {
     const { recorder } = this.#options;
     const runnable = this.#runnable(call);
@@ -199,13 +190,13 @@ export class ToolRunner {
       const released = recorder.replayGate({ kind: "call", callId: call.callId });
       if (released !== undefined) await released;
       this.#running.delete(call);
-      if (this.#stands(call, "running")) {
+      if (this.#isStill(call, "running")) {
         const ended = offloaded?.content ?? execution;
         const body = executed(this.#key(call), ended, recorder.state.machine.context);
         recordOffloaded(recorder, offloaded?.stored ?? [], body);
       }
-      if (offloaded !== undefined) letGo(recorder, offloaded);
-      // A place has come free for a call that had to wait.
+      if (offloaded !== undefined) releaseWhenDurable(recorder, offloaded);
+      // The freed place may let a waiting call start.
       if (recorder.state.machine.context.step === this.#step) this.#startNext();
     });
   }
@@ -213,7 +204,7 @@ export class ToolRunner {
   async #execute(runnable: Runnable, identity: CallIdentity): Promise<Execution> {
     const { recorder, agent, signal, graceMs, timer, messages } = this.#options;
     const { call, tool } = runnable;
-    // Law 1: the world is touched only when the intent is durable.
+    // Law 1: the intent is durable before the tool runs.
     await recorder.durable();
     const timeoutMs =
       byId(agent.toolPolicies ?? {}, call.toolName)?.timeoutMs ?? agent.toolTimeoutMs;
@@ -231,11 +222,11 @@ export class ToolRunner {
     });
   }
 
-  /** Answers what is to be waited for, where there is something to be moved out of it first. */
+  /** Records a preliminary output. Returns a wait if media must be stored first. */
   #progressed(call: CallPart, output: JsonValue): Promise<void> | undefined {
     const { recorder, blobs } = this.#options;
     const record = (shown: JsonValue, stored: Parameters<typeof recordOffloaded>[1] = []): void => {
-      if (!this.#stands(call, "running")) return;
+      if (!this.#isStill(call, "running")) return;
       const data = { ...this.#key(call), output: shown };
       recordOffloaded(recorder, stored, { type: "tool.progressed", data });
     };
@@ -246,7 +237,7 @@ export class ToolRunner {
     }
     return offloading.then((offloaded) => {
       record(offloaded.content.output, offloaded.stored);
-      letGo(recorder, offloaded);
+      releaseWhenDurable(recorder, offloaded);
     });
   }
 
@@ -256,25 +247,25 @@ export class ToolRunner {
   }
 
   #skip(call: CallPart): void {
-    this.#leave(call, skipped(this.#key(call), this.#options.recorder.state.machine.context));
+    this.#endUnrun(call, skipped(this.#key(call), this.#options.recorder.state.machine.context));
   }
 
   #deny(call: CallPart, reason: string | undefined): void {
-    this.#leave(call, denied(this.#key(call), reason));
+    this.#endUnrun(call, denied(this.#key(call), reason));
   }
 
-  /** The model's call fits no tool, or not the tool's schema. */
+  /** Fails a call of an unknown tool or with an invalid input. */
   #refuse(call: CallPart): void {
     const message = `The call of ${call.toolName} is invalid.`;
     this.#fail(call, call.error ?? { name: "Error", message });
   }
 
   #fail(call: CallPart, error: StoredError): void {
-    this.#leave(call, { type: "tool.failed", data: { ...this.#key(call), error } });
+    this.#endUnrun(call, { type: "tool.failed", data: { ...this.#key(call), error } });
   }
 
-  /** Ends a call that is not run; of one that a dead process had started, it stays open what it did. */
-  #leave(call: CallPart, ending: EventBody): void {
+  /** Ends a call without running it. If a dead process had started it, its outcome is unknown. */
+  #endUnrun(call: CallPart, ending: EventBody): void {
     const unknown = { ...this.#key(call), reason: "recovered" } as const;
     this.#options.recorder.record(
       this.#attempts(call) === 0 ? ending : { type: "tool.unknown", data: unknown },
@@ -289,27 +280,21 @@ export class ToolRunner {
     return { step: this.#step, callId: call.callId };
   }
 
-  /** Whether the call still stands where this runner left it: a late answer changes nothing. */
-  #stands(call: CallPart, state: "waiting" | "running"): boolean {
+  /** Whether the call is still in a state of this step: a late outcome changes nothing. */
+  #isStill(call: CallPart, state: "waiting" | "running"): boolean {
     const { context } = this.#options.recorder.state.machine;
     return context.step === this.#step && entryOf(context.calls, call.callId) === state;
   }
 
   #background(work: () => Promise<void>): void {
-    work().catch((error: unknown) => {
-      this.#options.onFailure(error);
-    });
+    work().catch(this.#options.onFailure);
   }
 }
 
-/** What was stored may be collected again when the log has what refers to it, or will never have it. */
-function letGo(recorder: SessionRecorder, offloaded: Disposable): void {
+/** Holds stored blobs until the event that refers to them is durable or has failed. */
+function releaseWhenDurable(recorder: SessionRecorder, offloaded: Disposable): void {
   const release = (): void => {
     offloaded[Symbol.dispose]();
   };
   void recorder.durable().then(release, release);
-}
-
-function reasonOf({ outcome }: CallPart): string | undefined {
-  return outcome.status === "refused" ? outcome.reason : undefined;
 }
