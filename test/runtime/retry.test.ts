@@ -1,8 +1,7 @@
 /** Whether and when a call that failed is tried again. */
 
 import { describe, expect, it } from "vitest";
-import type { ProviderFailure } from "../../src/runtime/model/provider-failure.ts";
-import { retryDelayMs } from "../../src/runtime/model/retry.ts";
+import { type ProviderFailure, retryDelayMs } from "../../src/runtime/model/provider-failure.ts";
 
 function failure(retryAfterMs?: number, isRetryable = true): ProviderFailure {
   return { kind: "overloaded", isRetryable, retryAfterMs };

@@ -1,4 +1,4 @@
-/** What both step sources hand to the AI SDK for a call, made from the agent and the prompt. */
+/** The options that both step sources pass to the AI SDK for a call. */
 
 import type { Agent, StepRequest } from "../../agent/index.ts";
 import { ownCopy } from "../../events/index.ts";
@@ -10,7 +10,7 @@ type CallRequest = NonNullable<Agent["settings"]> &
     readonly abortSignal: AbortSignal;
   };
 
-/** Tools are the source's own affair: one of them must not have them run. */
+/** Without tools: each source adds them in its own way. */
 export function callRequest({ agent, messages, signal }: StepRequest): CallRequest {
   const { settings, model, instructions, headers, providerOptions, repairToolCall } = agent;
   return {
@@ -21,12 +21,12 @@ export function callRequest({ agent, messages, signal }: StepRequest): CallReque
     ...(instructions === undefined ? {} : { instructions }),
     ...(headers === undefined ? {} : { headers: { ...headers } }),
     ...(providerOptions === undefined ? {} : { providerOptions: ownCopy(providerOptions) }),
-    ...(repairToolCall === undefined ? {} : { repairToolCall: shownOwnPrompt(repairToolCall) }),
+    ...(repairToolCall === undefined ? {} : { repairToolCall: withOwnPrompt(repairToolCall) }),
   };
 }
 
-/** Who mends a call may change the prompt that it is shown, and changes nobody else's. */
-function shownOwnPrompt(
+/** The repair function gets a copy of the prompt, which it may change. */
+function withOwnPrompt(
   repair: NonNullable<Agent["repairToolCall"]>,
 ): NonNullable<Agent["repairToolCall"]> {
   return (broken) => repair({ ...broken, messages: ownCopy(broken.messages) });

@@ -1,5 +1,4 @@
-/** One model call: the request, its stream as events, retries and failures. */
+/** One model call: its request, its stream as events, retries and failures. */
 
 export { runModelStep } from "./model-step.ts";
-export { providerFailure } from "./provider-failure.ts";
-export { retryDelayMs } from "./retry.ts";
+export { providerFailure, retryDelayMs } from "./provider-failure.ts";

@@ -1,6 +1,6 @@
 /**
- * Tells the user's tools of their input while the model writes it, by the AI SDK's own rules.
- * For the light step source: `streamText` does it by itself.
+ * Calls `onInputStart`, `onInputDelta` and `onInputAvailable` of the user's tools, by the AI SDK's rules.
+ * Used by `language-model-call.ts`; `streamText` does it itself.
  */
 
 import type { ToolSet } from "ai";
@@ -10,19 +10,19 @@ import { withMessages } from "../../shared/index.ts";
 
 type AnyTool = ToolSet[string];
 
-/** Calls what the tool that a part concerns wants called; undefined when no tool wants anything. */
+/** Calls the callbacks of the tool that a part concerns. Undefined if no tool has callbacks. */
 export function inputCallbacks({
   agent,
   messages,
   signal,
 }: StepRequest): ((part: ContentPart) => Promise<void>) | undefined {
   const tools: ReadonlyMap<string | undefined, AnyTool> = new Map(
-    Object.entries(agent.tools ?? {}).filter(([, tool]) => listens(tool)),
+    Object.entries(agent.tools ?? {}).filter(([, tool]) => hasCallbacks(tool)),
   );
   if (tools.size === 0) return undefined;
   const names = new Map<string, string>();
   const options = (toolCallId: string) => {
-    // The SDK types the context by the tool, which is not known here.
+    // The SDK types the context by the tool, which is unknown here.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     const own = { toolCallId, abortSignal: signal, context: undefined as never };
     return withMessages(own, messages);
@@ -58,6 +58,6 @@ export function inputCallbacks({
   };
 }
 
-function listens({ onInputStart, onInputDelta, onInputAvailable }: AnyTool): boolean {
+function hasCallbacks({ onInputStart, onInputDelta, onInputAvailable }: AnyTool): boolean {
   return [onInputStart, onInputDelta, onInputAvailable].some((callback) => callback !== undefined);
 }

@@ -1,7 +1,7 @@
 /**
- * Has the AI SDK convert each message of a prompt for its model once, not once for each step: a
- * call hands over the messages that are new, and those before them are put back in front of them
- * on their way to the model. Called by the light step source; nothing but speed depends on it.
+ * Lets the AI SDK convert each message of a prompt once, not once for each step: a call passes only the
+ * new messages to the SDK, and a middleware puts the converted earlier ones in front of them. Used by
+ * `language-model-call.ts`. Only speed depends on it: the model gets the same prompt.
  */
 
 import type {
@@ -12,20 +12,20 @@ import type {
 import { wrapLanguageModel, type LanguageModel, type ModelMessage } from "ai";
 import { ownCopy } from "../../events/index.ts";
 
-/** What was made of a message for a model; forgotten with either of them. */
+/** The converted messages of a model: a cache that lives as long as both. */
 type Conversions = WeakMap<ModelMessage, LanguageModelV4Message>;
 
 const conversionsFor = new WeakMap<object, Conversions>();
 
 export interface ShorterCall {
   readonly model: LanguageModel;
-  /** Those that the SDK has to convert. Never empty when the prompt is not. */
+  /** The messages that the SDK has to convert. Empty only if the prompt is. */
   readonly messages: ModelMessage[];
 }
 
-/** The same call to the same model, with fewer messages to convert. */
+/** The same prompt for the same model, with fewer messages to convert. */
 export function shorterCall(model: LanguageModel, prompt: readonly ModelMessage[]): ShorterCall {
-  // A model that goes by its name is looked up by the SDK itself.
+  // The SDK looks up a model by its name.
   if (typeof model === "string") return { model, messages: ownCopy([...prompt]) };
   const conversions = conversionsFor.get(model) ?? new WeakMap();
   conversionsFor.set(model, conversions);
@@ -38,7 +38,7 @@ export function shorterCall(model: LanguageModel, prompt: readonly ModelMessage[
       const converted = params.prompt.slice(start);
       remember(conversions, fresh, converted);
       const instructions = params.prompt.slice(0, start);
-      // A provider or a middleware that changes its prompt changes this call's alone.
+      // A copy: a provider or a middleware may change its prompt.
       return Promise.resolve({
         ...params,
         prompt: ownCopy([...instructions, ...known, ...converted]),
@@ -48,7 +48,7 @@ export function shorterCall(model: LanguageModel, prompt: readonly ModelMessage[
   return { model: wrapLanguageModel({ model, middleware }), messages: fresh };
 }
 
-/** What is known of the messages at the beginning, up to where a new one may stand by itself. */
+/** The known conversions at the beginning, up to a message that the SDK can convert separately. */
 function knownBefore(prompt: readonly ModelMessage[], conversions: Conversions) {
   const known: LanguageModelV4Prompt = [];
   for (const message of prompt) {
@@ -56,7 +56,7 @@ function knownBefore(prompt: readonly ModelMessage[], conversions: Conversions) 
     if (conversion === undefined) break;
     known.push(conversion);
   }
-  // The SDK makes one of tool messages that follow each other, and wants one message at least.
+  // The SDK joins consecutive tool messages, and requires at least one message.
   while (known.length > 0 && !beginsAnew(prompt[known.length])) known.pop();
   return known;
 }
@@ -65,7 +65,7 @@ function beginsAnew(message: ModelMessage | undefined): boolean {
   return message !== undefined && message.role !== "tool";
 }
 
-/** Where the SDK joined messages or left one out, it is not known which became which. */
+/** If the SDK joined or dropped messages, the lengths differ and nothing can be matched. */
 function remember(
   conversions: Conversions,
   fresh: readonly ModelMessage[],

@@ -1,4 +1,7 @@
-/** The light step source: the AI SDK's primitive beneath `streamText`, which parses and repairs tool calls too. */
+/**
+ * The default step source: the AI SDK's primitive beneath `streamText`, which parses and repairs tool
+ * calls too. Records the same parts as `stream-text.ts`.
+ */
 
 import { experimental_streamLanguageModelCall as streamLanguageModelCall } from "ai";
 import type { ResponseMetadata } from "../../events/index.ts";
@@ -12,11 +15,11 @@ import type { StepOutput, StepRequest, StepSource } from "../../agent/index.ts";
 
 export const languageModelCall: StepSource = { name: "language-model-call", call };
 
-// One generator for all of it: each part of each step comes through here.
+// One generator instead of several: every part passes through it.
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
   try {
     const { agent, signal } = request;
-    const tellTools = inputCallbacks(request);
+    const notifyTools = inputCallbacks(request);
     const { repairToolCall, ...whole } = callRequest(request);
     const calling = streamLanguageModelCall({
       ...whole,
@@ -25,12 +28,12 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
       ...(repairToolCall === undefined
         ? {}
         : {
-            // Who mends a call is shown the prompt as it is.
+            // The repair function gets the whole prompt, not the shorter call's.
             repairToolCall: (broken) => repairToolCall({ ...broken, messages: whole.messages }),
           }),
     });
     const { stream, response: answer } = await unlessAborted(calling, signal, (late) => {
-      // Ended before it began.
+      // Closes a stream that starts after the abort.
       untilAborted(late.stream, signal)[Symbol.dispose]();
     });
     using parts = untilAborted(stream, signal);
@@ -57,16 +60,16 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
         case "tool-approval-response":
           break;
         case "text-delta":
-          // As `streamText` does: an empty delta says nothing, unless it carries a signature.
+          // As `streamText` does: an empty delta is kept only for its metadata, such as a signature.
           if (part.text !== "" || part.providerMetadata !== undefined) yield recordedPart(part);
           break;
         default:
           yield recordedPart(part);
-          if (tellTools !== undefined) await unlessAborted(tellTools(part), signal);
+          if (notifyTools !== undefined) await unlessAborted(notifyTools(part), signal);
       }
     }
   } catch (error) {
-    // `streamText` tells of it by a part; what is recorded must not depend on the source.
+    // `streamText` reports it as a part, and both sources must record the same.
     if (request.signal.aborted) throw error;
     yield recordedPart({ type: "error", error });
   }

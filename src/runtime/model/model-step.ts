@@ -1,6 +1,7 @@
 /**
- * Runs one model call and records every part as it comes. Ends with exactly one of `step.finished`,
- * `step.failed`, `step.interrupted`, `step.retrying` or `context.overflowed`; nothing is held back until then.
+ * Runs one model call and records every part as it arrives. Called by {@link SessionEffects}. Records
+ * exactly one of `step.finished`, `step.failed`, `step.interrupted`, `step.retrying` or
+ * `context.overflowed` at its end, unless the session has moved on.
  */
 
 import type { ModelMessage } from "ai";
@@ -22,21 +23,20 @@ import {
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { emptyReply } from "./empty-reply.ts";
 import { toStoredError, type Timer } from "../../shared/index.ts";
-import { brokenStream, providerFailure } from "./provider-failure.ts";
-import { retryDelayMs } from "./retry.ts";
+import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
 export interface ModelStep {
   readonly recorder: SessionRecorder;
   readonly source: StepSource;
   readonly agent: Agent;
-  /** What the messages refer to, and where what the model makes is kept. */
+  /** The blobs of the messages, and of files that the model makes. */
   readonly blobs: Pick<SessionBlobs, "expand" | "part">;
   readonly messages: readonly ModelMessage[];
   readonly signal: AbortSignal;
-  /** Told the inputs of tool calls as their schemas made them. */
+  /** Called with the inputs of tool calls after their schemas were applied. */
   readonly onInput: (callId: string, input: unknown) => void;
-  /** Whether a prompt that was refused as too long may be sent once more, shorter. */
+  /** Whether a refused prompt may be sent again, shorter. */
   readonly mayBeShorter: () => boolean;
   readonly clock: () => number;
   readonly timer: Timer;
@@ -45,22 +45,23 @@ export interface ModelStep {
 
 type End = Extract<StepOutput, { readonly kind: "end" }>;
 
-/** How the stream went: `error` is what the provider threw or streamed, or that it took too long. */
+/** The outcome of the stream. `error` is the provider's, or a `TimeoutError`. */
 interface Streamed {
   readonly end: End | undefined;
   readonly error: StoredError | undefined;
-  readonly said: boolean;
+  /** Whether the model sent any content. */
+  readonly hasContent: boolean;
 }
 
 export async function runModelStep(run: ModelStep): Promise<void> {
   const { recorder } = run;
   const { step } = recorder.state.machine.context;
-  // Law 1: the provider is called only when the log says durably that it is.
+  // Law 1: `step.started` is durable before the provider is called.
   await recorder.durable();
   const streamed = await stream(run);
   const released = recorder.replayGate({ kind: "step" });
   if (released !== undefined) await released;
-  // The session may have moved on: another attempt or nobody is waiting for this one's end.
+  // The session may have moved on: then this call has no end to record.
   if (recorder.state.machine.context.step !== step) return;
   for (const body of ending(run, step, streamed)) recorder.record(body);
 }
@@ -71,7 +72,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
   const { signal } = watch;
   let end: End | undefined;
   let error: StoredError | undefined;
-  let said = false;
+  let hasContent = false;
   let contentType: string | undefined;
   const { messages } = run;
   const outputs = source.call({ agent, messages: await blobs.expand(messages, signal), signal });
@@ -81,7 +82,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
       try {
         next = await outputs.next();
       } catch (thrown) {
-        // By the provider: what recording throws goes on to whoever runs the step.
+        // Only the provider's errors: an error of `record` rejects the step.
         error = toStoredError(thrown ?? new Error("The provider failed without an error."));
         break;
       }
@@ -98,7 +99,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
       const { part, parsedInput } = output;
       if (part.type === "part.error") ({ error } = part.data);
       else if (part.type !== "part.start-step") {
-        said = true;
+        hasContent = true;
         watch.token();
       }
       if (parsedInput !== undefined) onInput(parsedInput.callId, parsedInput.input);
@@ -115,34 +116,34 @@ async function stream(run: ModelStep): Promise<Streamed> {
   } finally {
     await release(outputs);
   }
-  if (!said && error === undefined && !signal.aborted) {
+  if (!hasContent && error === undefined && !signal.aborted) {
     const empty = emptyReply(end, contentType);
     if (empty !== undefined) {
-      // As any error of a provider: a replay hears of it again.
+      // Recorded as a provider's error, so that a replay repeats it.
       error = toStoredError(empty);
       recorder.record({ type: "part.error", data: { error } });
-      return { end: undefined, error, said };
+      return { end: undefined, error, hasContent };
     }
   }
   const { lateness } = watch;
   if (end === undefined && lateness !== undefined) error = toStoredError(lateness);
-  return { end, error, said };
+  return { end, error, hasContent };
 }
 
 async function release(outputs: AsyncGenerator<StepOutput, void, void>): Promise<void> {
   try {
     await outputs.return();
   } catch (error) {
-    // A stream that fails while it is being closed has nothing more to say that would be kept.
+    // The stream has ended already: an error while closing it changes nothing.
     void error;
   }
 }
 
-/** The events with which the call ends; before a retry, the calls of the attempt are given up. */
+/** The events at the end of the call. Before a retry, the calls of the attempt are skipped. */
 function ending(
   { recorder, agent, signal, mayBeShorter, clock, random }: ModelStep,
   step: number,
-  { end, error, said }: Streamed,
+  { end, error, hasContent }: Streamed,
 ): readonly EventBody[] {
   const { attempt, stopping } = recorder.state.machine.context;
   const usage: TokenUsage =
@@ -154,14 +155,14 @@ function ending(
   const failure = error === undefined ? brokenStream : providerFailure(error, clock());
   const { kind } = failure;
   const stored = error ?? toStoredError(brokenOff(step));
-  if (kind === "context-overflow" && !said && mayBeShorter()) {
+  if (kind === "context-overflow" && !hasContent && mayBeShorter()) {
     return [{ type: "context.overflowed", data: { step, error: stored } }];
   }
   const delayMs = stopping === undefined ? retryDelayMs(failure, attempt, random()) : undefined;
   if (delayMs === undefined || attempt >= (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) {
     return [{ type: "step.failed", data: { step, kind, error: stored, usage } }];
   }
-  const spent = said || end !== undefined ? { usage } : {};
+  const spent = hasContent || end !== undefined ? { usage } : {};
   return [
     ...abandonedCalls(recorder, step),
     { type: "step.retrying", data: { step, attempt, delayMs, kind, error: stored, ...spent } },
@@ -182,7 +183,7 @@ function finished(step: number, end: End, usage: TokenUsage): EventBody {
   };
 }
 
-/** What had been said stays as it is; the calls in it are not run, as the next attempt makes its own. */
+/** The text of the attempt stays. Its calls do not run, since the next attempt makes its own. */
 function abandonedCalls({ state }: SessionRecorder, step: number): readonly EventBody[] {
   return entriesOf(state.machine.context.calls).map(([callId]) => ({
     type: "tool.skipped",
@@ -190,7 +191,7 @@ function abandonedCalls({ state }: SessionRecorder, step: number): readonly Even
   }));
 }
 
-/** Without the name of the session: a replay of it says the same. */
+/** Without the session's id, so that a replay records the same message. */
 function brokenOff(step: number): TurnlogError {
   return new TurnlogError(
     "TURN_FAILED",

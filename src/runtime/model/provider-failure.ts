@@ -1,7 +1,7 @@
 /**
- * Tells the errors of providers apart: what kind they are, and whether trying again may help.
- * Reads what the AI SDK's errors carry (status, type, code, headers); never the text alone where
- * the provider says more. Reads the stored form only, so that a replay decides as the live session did. Pure.
+ * Classifies errors of providers: their kind, whether a retry may help, and after how long. Reads the
+ * fields of the AI SDK's errors (status, type, code, headers) before their text. Reads the stored form
+ * only, so that a replay decides as the live session did. Pure.
  */
 
 import { z } from "zod";
@@ -18,11 +18,11 @@ import { EMPTY_REPLY, isStreamType } from "./empty-reply.ts";
 export interface ProviderFailure {
   readonly kind: FailureKind;
   readonly isRetryable: boolean;
-  /** Milliseconds that the provider asked to be left alone, where it said so. */
+  /** Milliseconds that the provider asks to wait; undefined if it does not ask. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** What the SDK's `APICallError` and `StreamProviderError` have in common. */
+/** The common fields of the SDK's `APICallError` and `StreamProviderError`. */
 const errorSchema = z.looseObject({
   name: z.string().catch(""),
   message: z.string().catch(""),
@@ -52,7 +52,7 @@ const retryable: Readonly<Record<FailureKind, boolean>> = {
   unknown: false,
 };
 
-/** A stream that ended before the provider had said that it ends: the connection broke somewhere. */
+/** A stream that ended without a finish reason: the connection broke. */
 export const brokenStream: ProviderFailure = {
   kind: "network",
   isRetryable: retryable.network,
@@ -77,13 +77,13 @@ const networkCodes = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** The kind of an error that a model call threw or streamed, as it is stored. */
+/** The kind of a stored error that a model call threw or streamed. */
 export function providerFailure(error: StoredError, now: number): ProviderFailure {
   const fields = errorSchema.parse(error);
   const kind = kindOf(fields, error);
   return {
     kind,
-    // A kind that we know decides; otherwise the SDK may know better.
+    // A known kind decides; for others the SDK may know.
     isRetryable: kind === "unknown" ? fields.isRetryable === true : retryable[kind],
     retryAfterMs: retryAfterMs(fields.responseHeaders ?? {}, now),
   };
@@ -91,15 +91,15 @@ export function providerFailure(error: StoredError, now: number): ProviderFailur
 
 function kindOf(fields: ErrorFields, error: StoredError): FailureKind {
   const { statusCode, name } = fields;
-  const said = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
-  const says = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(said));
+  const text = [fields.type, fields.code, fields.message, fields.responseBody].join("\n");
+  const matches = (patterns: readonly RegExp[]): boolean => patterns.some((one) => one.test(text));
   if (name === "TimeoutError") return "timeout";
   if (name === EMPTY_REPLY) return isStreamType(fields.contentType) ? "network" : "not-a-model";
   if (overflowOf(error) !== undefined || isTooLarge(error)) return "context-overflow";
-  if (says(quotaPatterns) || statusCode === 402) return "quota";
-  if (says(filterPatterns)) return "content-filter";
-  if (statusCode === 429 || says([/rate_limit/, /RESOURCE_EXHAUSTED/])) return "rate-limit";
-  if (statusCode === 529 || statusCode === 503 || says(overloadPatterns)) return "overloaded";
+  if (matches(quotaPatterns) || statusCode === 402) return "quota";
+  if (matches(filterPatterns)) return "content-filter";
+  if (statusCode === 429 || matches([/rate_limit/, /RESOURCE_EXHAUSTED/])) return "rate-limit";
+  if (statusCode === 529 || statusCode === 503 || matches(overloadPatterns)) return "overloaded";
   if (statusCode === 401 || statusCode === 403 || name === "AI_LoadAPIKeyError") {
     return "authentication";
   }
@@ -109,7 +109,7 @@ function kindOf(fields: ErrorFields, error: StoredError): FailureKind {
   return isNetworkError(error) ? "network" : "unknown";
 }
 
-/** A connection that failed or broke: Node puts its code on the error or on a cause of it. */
+/** A connection that failed or broke: Node puts the code on the error or on one of its causes. */
 function isNetworkError(error: StoredError): boolean {
   for (let cause: JsonValue | undefined = error; isObject(cause); cause = cause["cause"]) {
     const { name, message, code } = cause;
@@ -133,4 +133,24 @@ function retryAfterMs(headers: Readonly<Record<string, string>>, now: number): n
   const seconds = Number.parseFloat(after);
   const delay = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - now;
   return Number.isFinite(delay) ? Math.max(0, delay) : undefined;
+}
+
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 30_000;
+
+/**
+ * Milliseconds until the next attempt; undefined if a retry would not help. Doubles from 0.5 s to 30 s,
+ * with up to a quarter of jitter. A provider's own delay takes precedence; one above 30 s means no retry.
+ */
+export function retryDelayMs(
+  { isRetryable, retryAfterMs }: ProviderFailure,
+  attempt: number,
+  random: number,
+): number | undefined {
+  if (!isRetryable) return undefined;
+  if (retryAfterMs !== undefined) {
+    return retryAfterMs <= LONGEST_DELAY_MS ? Math.round(retryAfterMs) : undefined;
+  }
+  const backoff = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
+  return Math.round(backoff * (0.75 + random / 4));
 }

@@ -1,7 +1,6 @@
 /**
- * Brings what frames a model call into the form in which it is recorded: its warnings, its response, why
- * and with what figures it ended. Providers write these fields: what is not of its type is taken for
- * not told. Shared by both step sources.
+ * Converts the frame of a model call into its recorded form: warnings, response, finish reason, usage.
+ * Used by both step sources. Providers write these fields: a value of a wrong type counts as absent.
  */
 
 import type { LanguageModelUsage } from "ai";
@@ -18,27 +17,27 @@ import type { RecordedPart, StepOutput } from "../../agent/index.ts";
 
 type End = Extract<StepOutput, { readonly kind: "end" }>;
 
-/** How a call ended, as its source tells it. */
+/** The end of a call, as its source reports it. */
 export interface CallEnd {
   readonly finishReason: unknown;
   readonly rawFinishReason: unknown;
-  /** As {@link measuredUsage} answers it. */
+  /** From {@link measuredUsage}. */
   readonly usage: TokenUsage | undefined;
   readonly response: ResponseMetadata;
   readonly providerMetadata: unknown;
 }
 
-export function recordedEnd({ usage, response, providerMetadata, ...told }: CallEnd): End {
+export function recordedEnd({ usage, response, providerMetadata, ...reasons }: CallEnd): End {
   return {
     kind: "end",
-    ...finish(told),
+    ...finish(reasons),
     usage,
     response,
     providerMetadata: metadata(providerMetadata),
   };
 }
 
-/** A reason that nobody knows is `other`, and is kept as the raw one. */
+/** An unknown reason becomes `other`, and is kept as the raw reason. */
 function finish({
   finishReason,
   rawFinishReason,
@@ -56,17 +55,17 @@ function finish({
 }
 
 export function stepStart(warnings: unknown): RecordedPart & { readonly type: "part.start-step" } {
-  const told: readonly JsonValue[] = Array.isArray(warnings) ? warnings.map(toJson) : [];
-  return { type: "part.start-step", data: { warnings: told } };
+  const recorded: readonly JsonValue[] = Array.isArray(warnings) ? warnings.map(toJson) : [];
+  return { type: "part.start-step", data: { warnings: recorded } };
 }
 
-/** What the provider told of its response; what it did not tell is absent. */
-export function responseMetadata(told: {
+/** The fields of the response that have their right type. */
+export function responseMetadata(response: {
   readonly id?: unknown;
   readonly modelId?: unknown;
   readonly timestamp?: unknown;
 }): ResponseMetadata {
-  const { id, modelId, timestamp } = told;
+  const { id, modelId, timestamp } = response;
   const time = timestamp instanceof Date ? timestamp.getTime() : Number.NaN;
   return {
     ...(typeof id === "string" ? { id } : {}),
@@ -75,9 +74,9 @@ export function responseMetadata(told: {
   };
 }
 
-/** Disjoint figures with the provider's own beside them, or undefined when it told none. */
+/** Disjoint figures with the provider's own in `raw`; undefined if it reported none. */
 export function measuredUsage(usage: LanguageModelUsage): TokenUsage | undefined {
-  const told = disjointUsage(usage);
-  if (told === undefined || usage.raw === undefined) return told;
-  return { ...told, raw: toJson(usage.raw) };
+  const disjoint = disjointUsage(usage);
+  if (disjoint === undefined || usage.raw === undefined) return disjoint;
+  return { ...disjoint, raw: toJson(usage.raw) };
 }

@@ -1,4 +1,4 @@
-/** Brings stream parts of the AI SDK into the form in which they are recorded. Shared by both step sources. */
+/** Converts stream parts of the AI SDK into their recorded form. Used by both step sources. */
 
 import type { TextStreamPart, ToolSet } from "ai";
 import { z } from "zod";
@@ -15,7 +15,7 @@ import type { PartType, RecordedPart, StepOutput } from "../../agent/index.ts";
 
 type SdkPart = TextStreamPart<ToolSet>;
 
-/** The parts of `streamText` that frame a step; the step's own events say the same. */
+/** Parts of `streamText` that frame a step: the step's events replace them. */
 type Framing =
   | "start"
   | "start-step"
@@ -32,10 +32,10 @@ export type ContentPart = Exclude<SdkPart, { readonly type: Framing }>;
 type Output = Extract<StepOutput, { readonly kind: "part" }>;
 
 /**
- * The recorded form of a content part; one of a type that nobody knows is kept as it came. Deltas come
- * by the thousand, so they take the short way, and their types are written out: one put together is a
- * new string, which each look-up by it has to find.
- * @throws TurnlogError `TURN_FAILED` for a part that is not what its type says
+ * The recorded form of a content part. A part of an unknown type is kept as `part.raw`. Deltas are
+ * frequent, so they skip the schema, and their types are literals: a concatenated string is slower to
+ * look up.
+ * @throws TurnlogError `TURN_FAILED` for a part with wrong fields
  */
 export function recordedPart(part: ContentPart): Output {
   switch (part.type) {
@@ -101,7 +101,7 @@ export function recordedPart(part: ContentPart): Output {
       const { type, ...data } = part;
       return parsed(`part.${type}`, data);
     }
-    // Models say what the types of the SDK do not know, and so may a later SDK.
+    // Models and later SDKs send parts that these types do not know.
     default:
       return recorded({ type: "part.raw", data: { rawValue: toJson(part) } });
   }
@@ -131,26 +131,27 @@ function recorded(part: RecordedPart): Output {
   return { kind: "part", part };
 }
 
-/** The wire is a border: whatever the SDK handed over is brought into JSON and parsed. */
+/** Validates the data of a provider. */
 function parsed(type: PartType, data: SdkFields): Output {
   const { providerMetadata: _, ...fields } = data;
   const schema: z.ZodType = eventSchemas[type];
-  const said = accepted(schema, `a part ${type.slice("part.".length)}`, withMetadata(fields, data));
+  const valid = accepted(
+    schema,
+    `a part ${type.slice("part.".length)}`,
+    withMetadata(fields, data),
+  );
   // The schema was looked up by `type`, which the compiler cannot follow through the union.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return recorded({ type, data: said } as RecordedPart);
+  return recorded({ type, data: valid } as RecordedPart);
 }
 
-/** The fields of a part, which may all be what its type does not say. */
+/** The fields of a part, of any types. */
 interface SdkFields {
   readonly providerMetadata?: unknown;
   readonly [field: string]: unknown;
 }
 
-/**
- * What a provider wants back, undefined where it is nothing. No prompt may have an entry that is no
- * object: it would be refused from then on.
- */
+/** Provider metadata without entries that are not objects: those would make every later prompt invalid. */
 export function metadata(value: unknown): ProviderMetadata | undefined {
   if (value === undefined || value === null) return undefined;
   const all = accepted(jsonObjectSchema, "metadata", value);
@@ -162,12 +163,12 @@ export function metadata(value: unknown): ProviderMetadata | undefined {
 }
 
 /** @throws TurnlogError `TURN_FAILED` */
-function accepted<Said>(schema: z.ZodType<Said>, what: string, given: unknown): Said {
-  const said = schema.safeParse(toJson(given));
-  if (said.success) return said.data;
+function accepted<Data>(schema: z.ZodType<Data>, what: string, given: unknown): Data {
+  const result = schema.safeParse(toJson(given));
+  if (result.success) return result.data;
   throw new TurnlogError(
     "TURN_FAILED",
-    `The model sent ${what} that is none: ${z.prettifyError(said.error)}`,
-    { cause: said.error },
+    `The model sent ${what} that is none: ${z.prettifyError(result.error)}`,
+    { cause: result.error },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The step source on `streamText`: costs more CPU, and brings the SDK's telemetry and transforms. The
- * same engine, told that its stream is read once: the other face of it keeps all parts for a second reader.
+ * The step source on `streamText`: uses more CPU, and supports the SDK's telemetry and transforms. Its
+ * low-memory variant does not keep all parts for a second reader.
  */
 
 import type { LanguageModelV4Middleware, LanguageModelV4StreamPart } from "@ai-sdk/provider";
@@ -24,15 +24,15 @@ export const streamTextCall: StepSource = { name: "stream-text", call };
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
   const { signal } = request;
   let contentType: string | undefined;
-  let told = false;
+  let reported = false;
   try {
     for await (const output of streamed(request, (type) => (contentType = type))) {
-      if (output.kind === "part" && output.part.type === "part.error") told = true;
+      if (output.kind === "part" && output.part.type === "part.error") reported = true;
       yield output;
     }
   } catch (error) {
-    // Where the SDK throws instead of telling of it; what is recorded must not depend on the source.
-    if (signal.aborted || told) throw error;
+    // The SDK threw the error instead of streaming it, and both sources must record the same.
+    if (signal.aborted || reported) throw error;
     yield recordedPart({ type: "error", error });
   }
   yield { kind: "head", contentType };
@@ -40,14 +40,14 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
 
 async function* streamed(
   request: StepRequest,
-  hear: (contentType: string | undefined) => void,
+  onContentType: (contentType: string | undefined) => void,
 ): AsyncGenerator<StepOutput, void, void> {
   const { agent, signal } = request;
-  const model = overheard(agent.model, hear);
+  const model = observed(agent.model, onContentType);
   const { stream } = streamText({
     ...callRequest(request),
     model,
-    // One step, one attempt, no tools run: the loop, the retries and the tools are the session's.
+    // One step, one attempt, no tool execution: the session does these.
     stopWhen: isStepCount(1),
     maxRetries: 0,
     onError: () => {},
@@ -59,12 +59,12 @@ async function* streamed(
         yield { kind: "part", part: stepStart(part.warnings) };
         break;
       case "error":
-        // The SDK's words for a stream without an end: what that is, is said for both sources alike.
+        // The SDK's error for a stream without an end. `model-step.ts` reports it for both sources.
         if (!NoOutputGeneratedError.isInstance(part.error)) yield recordedPart(part);
         break;
       case "finish-step": {
         const usage = measuredUsage(part.usage);
-        // What the SDK makes up for a stream that broke off: the provider never said that it had ended.
+        // The SDK adds this end to a stream that broke off.
         const { finishReason, rawFinishReason } = part;
         if (finishReason === "other" && rawFinishReason === undefined && usage === undefined) break;
         yield recordedEnd({
@@ -92,21 +92,21 @@ async function* streamed(
   }
 }
 
-/** The same model; `hear` is told the type of each answer, which the SDK keeps until a stream has ended well. */
-function overheard(
+/** The same model, which reports the content type of each response before its stream ends. */
+function observed(
   model: LanguageModel,
-  hear: (contentType: string | undefined) => void,
+  onContentType: (contentType: string | undefined) => void,
 ): LanguageModel {
-  // A model that goes by its name is looked up by the SDK itself.
+  // The SDK looks up a model by its name.
   if (typeof model === "string") return model;
   const middleware: LanguageModelV4Middleware = {
     specificationVersion: "v4",
-    // A provider or a middleware that changes its prompt changes this call's alone.
+    // A copy: a provider or a middleware may change its prompt.
     transformParams: ({ params }) => Promise.resolve({ ...params, prompt: ownCopy(params.prompt) }),
     wrapStream: async ({ doStream }) => {
       try {
         const answer = await doStream();
-        hear(answer.response?.headers?.["content-type"]);
+        onContentType(answer.response?.headers?.["content-type"]);
         return { ...answer, stream: ReadableStream.from(withReadableErrors(answer.stream)) };
       } catch (error) {
         throw readableError(error);
@@ -118,7 +118,7 @@ function overheard(
 
 type ModelPart = LanguageModelV4StreamPart;
 
-/** Of an error that throws when it is read, the SDK leaves a rejection that nobody handles: it ends the process. */
+/** An error that throws when it is read would end the process by an unhandled rejection in the SDK. */
 async function* withReadableErrors(
   stream: ReadableStream<ModelPart>,
 ): AsyncGenerator<ModelPart, void, void> {
@@ -130,7 +130,7 @@ async function* withReadableErrors(
   }
 }
 
-/** The same tools, to be called but neither run nor approved by the SDK. */
+/** The same tools, which the SDK neither runs nor approves. */
 function withoutExecution(tools: ToolSet): ToolSet {
   return Object.fromEntries(
     Object.entries(tools).map(([name, tool]) => {
