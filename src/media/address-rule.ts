@@ -1,26 +1,26 @@
 /**
- * Decides which network addresses a download may reach: public ones, and those that the user allows.
- * The classes of addresses come from ipaddr.js. Pure.
+ * Decides which network addresses a download may reach: public ones and those that the user allows.
+ * ipaddr.js knows the address ranges. Pure.
  */
 
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** What a download may reach. */
+/** Answers whether a download may reach a host or an address. */
 export interface AddressRule {
-  /** Whether the user named this host, so that its addresses are not looked at. */
+  /** Whether the user allowed this host, so that its addresses are not checked. */
   allowsHost(host: string): boolean;
   /** Whether a connection to this IP address may be made. */
   allowsAddress(address: string): boolean;
 }
 
 /**
- * Public by its range, but answered inside a cloud: Azure tells a machine its secrets there. Other
+ * An address in a public range that Azure answers inside its network with secrets of the machine. Other
  * clouds use link-local, private or reserved addresses.
  */
 const METADATA: ReadonlySet<string> = new Set(["168.63.129.16"]);
 
-/** All that is routed in the internet; everything outside of it is local, reserved or translated. */
+/** All addresses that the internet routes; all others are local, reserved or translated. */
 const globalUnicast = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /** @param allow - Host names, IP addresses and CIDR ranges, as in `AttachmentOptions.allow`. */
@@ -63,12 +63,12 @@ function isPublic(address: Address): boolean {
 
 const nat64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
-/** A network without IPv4 reaches all of it under this prefix, so the IPv4 address in it decides. */
+/** A network without IPv4 maps it under this prefix, so the embedded IPv4 address decides. */
 function behindNat64(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   return address.match(nat64) ? new ipaddr.IPv4(address.toByteArray().slice(-4)) : undefined;
 }
 
-/** As URLs and users write it: `Example.org`, `example.org.`, `[::1]`. */
+/** Normalizes spellings of a host: `Example.org`, `example.org.`, `[::1]`. */
 function hostName(text: string): string {
   return text
     .toLowerCase()

@@ -1,7 +1,7 @@
 /**
- * Files that a message brings along, from disk or the web, as parts of user content. Read once, when
- * the message is accepted: what the model was shown is in the log, and not behind an address that
- * says something else tomorrow. Called by `send` and by the forks that edit a message.
+ * Reads the files of a message, from disk or the web, as parts of user content. They are read once,
+ * when the message is accepted, so that the log holds what the model saw even if a URL changes.
+ * `send` and edits of a message call it.
  */
 
 import { constants, open, stat } from "node:fs/promises";
@@ -9,24 +9,23 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { convertUint8ArrayToBase64, detectMediaType } from "@ai-sdk/provider-utils";
 import { TurnlogError, type StoredUserPart } from "../events/index.ts";
-import type { AttachmentOptions } from "./attachment-options.ts";
 import { textIn } from "./media-type.ts";
-import { guardedDownload, MOST_BYTES } from "./guarded-download.ts";
+import { guardedDownload, MOST_BYTES, type AttachmentOptions } from "./guarded-download.ts";
 
 interface ReadFile {
   readonly name: string;
   readonly bytes: Uint8Array;
-  /** What the server said, where one was asked. */
+  /** The type that the server declared. */
   readonly mediaType?: string | undefined;
 }
 
-/** Where a file is: a path, or a `file:`, `http:` or `https:` URL. */
+/** A path, or a `file:`, `http:` or `https:` URL. */
 export type FileSource = string | URL;
 
 /**
- * The parts of files, in their order.
- * @throws TurnlogError `INVALID_INPUT` for one that cannot be read, is empty, too large, or of a kind
- * that is not known
+ * Reads files as parts, in order.
+ * @throws TurnlogError `INVALID_INPUT` for a file that cannot be read, is empty, too large, or of an
+ * unknown type
  */
 export async function attach(
   session: string,
@@ -80,7 +79,7 @@ async function read(
   }
 }
 
-/** A path is a path also where it has a colon: only addresses of the web are taken for such. */
+/** Only `http:`, `https:` and `file:` texts are URLs: a path may contain a colon. */
 function urlOf(source: FileSource): URL | undefined {
   if (source instanceof URL) return source;
   return /^(https?|file):\/\//i.test(source) && URL.canParse(source) ? new URL(source) : undefined;
@@ -92,14 +91,14 @@ async function readPath(
   refuse: Refuse,
 ): Promise<ReadFile> {
   try {
-    // Before it is opened, which a device or a pipe may take for more than a look.
+    // Before opening: opening a device or a pipe may have effects.
     if (!(await stat(path)).isFile()) throw refuse("it is no file");
     await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const found = await file.stat();
     if (!found.isFile()) throw refuse("it is no file");
     if (found.size > maxBytes)
       throw refuse(`it has ${found.size} bytes, and ${maxBytes} are allowed`);
-    // It may grow while it is read, and what the system makes up has no size at all.
+    // A file may grow during the read, and files in /proc have no size.
     const stream: AsyncIterable<Buffer> = file.createReadStream({ end: Math.floor(maxBytes) });
     const bytes = Buffer.concat(await Array.fromAsync(stream));
     if (bytes.length > maxBytes)
@@ -121,21 +120,21 @@ async function download(url: URL, options: AttachmentOptions, refuse: Refuse): P
   throw refuse(error instanceof Error ? error.message : String(error), error);
 }
 
-/** By what it holds and not by its name: an image that is called `notes.txt` is an image. */
-function partOf({ name, bytes, mediaType: said }: ReadFile): StoredUserPart | undefined {
+/** The bytes decide the type, not the name: an image named `notes.txt` is an image. */
+function partOf({ name, bytes, mediaType: declared }: ReadFile): StoredUserPart | undefined {
   const mediaType = detectMediaType({ data: bytes });
   if (mediaType !== undefined) return filePart(name, bytes, mediaType);
   const text = textIn(bytes);
   if (text !== undefined) {
-    // Every model takes text; hardly any takes a file of it.
+    // All models accept text, few accept text files.
     return {
       type: "text",
       text: `<file name=${JSON.stringify(name)}>\n${text}\n</file>`,
       filename: name,
     };
   }
-  const isSaid = said !== undefined && said !== "application/octet-stream";
-  return isSaid ? filePart(name, bytes, said) : undefined;
+  const isDeclared = declared !== undefined && declared !== "application/octet-stream";
+  return isDeclared ? filePart(name, bytes, declared) : undefined;
 }
 
 function filePart(filename: string, bytes: Uint8Array, mediaType: string): StoredUserPart {

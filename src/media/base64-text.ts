@@ -1,9 +1,9 @@
-/** Finds binary content that hides in text: base64, `data:` URLs, bytes that JSON made numbers of. Pure. */
+/** Finds binary content in text: base64, `data:` URLs, buffers in JSON. Pure. */
 
 /** Content found in text. */
 export interface FoundContent {
   readonly content: Uint8Array;
-  /** What it is said to be. */
+  /** Its declared media type. */
   readonly declared: string | undefined;
 }
 
@@ -28,25 +28,24 @@ function percentContent(body: string): Uint8Array | undefined {
   }
 }
 
-/** The bytes of base64, also of its form for addresses and with line ends; undefined for other text. */
+/** Decodes base64 and base64url, also with line ends; undefined for other text. */
 export function base64Content(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9+/_\s-]*={0,2}\s*$/.test(text)) return undefined;
   return Buffer.from(text, "base64");
 }
 
-/** Content as base64, without a copy of it. */
+/** Encodes content as base64 without copying it first. */
 export function base64Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString("base64");
 }
 
-/** Of binary content, so many characters of base64 have nearly all of its 64 letters. */
+/** The first 4,096 characters of binary content in base64 use nearly all of its 64 letters. */
 const SAMPLE = 4096;
 const FEWEST_LETTERS = 40;
 
 /**
- * The bytes of text that can only be base64 of something binary: in the one form that encoding it
- * again gives back, with letters of both cases, digits and signs as binary content has. A sequence of
- * bases, a number in hexadecimal or a long word is none.
+ * Decodes text that can only be base64 of binary content: it is canonical and has capitals, small
+ * letters, digits and signs. DNA sequences, hexadecimal numbers and long words do not qualify.
  */
 export function certainBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;

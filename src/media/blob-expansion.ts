@@ -1,8 +1,8 @@
 /**
- * The messages of a prompt with their media in place of references and addresses, for the model that is
- * called next. They are followed only where media stand, a reference only to a blob that the session has:
- * what anybody writes in words stays words. What cannot be shown becomes a note, so that no file can stop a
- * session; so does a file that lies with another provider than the model's.
+ * Expands a prompt for the next model: replaces references and URLs by their media. It expands only
+ * the data fields of file parts, and only references to blobs of the session; text stays text. Media
+ * that cannot be shown become notes, so that no file can stop a session; so do files that are stored
+ * at another provider.
  */
 
 import type { ModelMessage, ToolResultPart } from "ai";
@@ -25,32 +25,32 @@ type ResultContent = Extract<ToolResultPart["output"], { readonly type: "content
 
 const known = new WeakMap<ModelMessage, boolean>();
 
-/** Whether a message has files that are perhaps not sent as they stand; looked at once. */
+/** Whether a message has files that may have to be replaced. The answer is cached. */
 export function isToBeExpanded(message: ModelMessage): boolean {
   const { content, role } = message;
   if (typeof content === "string") return false;
   const before = known.get(message);
   if (before !== undefined) return before;
-  const now = content.some((part) => isFollowed(part, role));
+  const now = content.some((part) => mayBeReplaced(part, role));
   known.set(message, now);
   return now;
 }
 
-function isFollowed(
+function mayBeReplaced(
   part: Content<"user" | "assistant" | "tool">[number],
   role: ModelMessage["role"],
 ): boolean {
   if (uploadedFile(part) !== undefined) return true;
   if (part.type === "file" || part.type === "reasoning-file") {
     const kind = kindOf(part.data);
-    // What a model made is not fetched.
+    // URLs in a reply are not fetched.
     return kind !== "named" && (kind !== "address" || role === "user");
   }
   if (part.type !== "tool-result" || part.output.type !== "content") return false;
-  return part.output.value.some(isFollowedResult);
+  return part.output.value.some(mayResultBeReplaced);
 }
 
-function isFollowedResult(part: ResultContent[number]): boolean {
+function mayResultBeReplaced(part: ResultContent[number]): boolean {
   return uploadedFile(part) !== undefined || kindOf(placeOf(part), isBare(part)) !== "named";
 }
 
@@ -59,18 +59,18 @@ function kindOf(place: unknown, bare = false): ReturnType<typeof fileData>["kind
   return data === undefined ? "named" : fileData(data, bare).kind;
 }
 
-/** Whether base64 stands there alone: an address of a tool's answer is an address. */
+/** Whether the data of a tool result may be base64 without a `data:` URL. */
 function isBare(part: ResultContent[number]): boolean {
   return "data" in part;
 }
 
-/** Where a part of a tool's answer has its data. */
+/** The data field of a part of a tool result. */
 function placeOf(part: ResultContent[number]): unknown {
   if ("data" in part) return part.data;
   return "url" in part ? part.url : undefined;
 }
 
-/** How many pictures a message refers to, by what its parts say of themselves. */
+/** Number of images in a message, by the declared types of its parts. */
 export function imagesIn({ content }: ModelMessage): number {
   if (typeof content === "string") return 0;
   const isImage = (part: object): boolean =>
@@ -81,7 +81,7 @@ export function imagesIn({ content }: ModelMessage): number {
   }, 0);
 }
 
-/** What stands in the data of a file, in whichever form the SDK has data; undefined for bytes. */
+/** The data of a file as text, in any form of the SDK; undefined for bytes. */
 function dataIn(data: unknown): string | undefined {
   if (typeof data === "string") return data;
   if (data instanceof URL) return data.href;
@@ -90,7 +90,7 @@ function dataIn(data: unknown): string | undefined {
   return data.type === "url" && "url" in data ? dataIn(data.url) : undefined;
 }
 
-/** A message as it is sent. */
+/** A message with its media. `isWhole` is false if media are missing that may be available later. */
 export async function expandedMessage(
   message: ModelMessage,
   expansion: BlobExpansion,
@@ -111,10 +111,10 @@ export async function expandedMessage(
   return { message: expanded, isWhole };
 }
 
-/** What is sent of a file. */
+/** Decides what is sent for a file. */
 interface Send {
   file(place: unknown, part: NamedFile): Promise<SentFile>;
-  /** The note in the place of one that lies with a provider; undefined where it is shown as it is. */
+  /** The note for a file at another provider; undefined to send the file unchanged. */
   elsewhere(file: UploadedFile): string | undefined;
 }
 
@@ -171,7 +171,7 @@ async function assistantParts(
   if (text !== undefined) return [{ type: "text", text }];
   const sent = await send.file(part.data, { ...part, isMade: true });
   if ("isAsItIs" in sent) return [part];
-  // A note is not what the model had thought.
+  // A note would not be reasoning of the model.
   if ("note" in sent) return part.type === "file" ? [{ type: "text", text: sent.note }] : [];
   return [{ ...withoutMeasures(part), data: sent.data, mediaType: sent.mediaType }];
 }
@@ -195,23 +195,23 @@ async function contentPart(
   const { data, mediaType } = sent;
   if ("url" in part) return { type: "file", data: { type: "data", data }, mediaType };
   if (!("data" in part)) return part;
-  // The older kinds of the SDK, which still come, have their data as it is.
+  // Deprecated parts of the SDK, which still occur, hold their data directly.
   // oxlint-disable-next-line typescript/no-deprecated
   if (part.type !== "file") return { ...withoutMeasures(part), data, mediaType };
   return { ...withoutMeasures(part), data: { type: "data", data }, mediaType };
 }
 
-/** What is known of a blob is for us, and no field of the SDK's. */
+/** Without `blob`, which is not a field of the SDK. */
 function withoutMeasures<Part extends object>(part: Part): Part {
   if (!("blob" in part)) return part;
   const { blob: _, ...rest } = part;
-  // The SDK's own type has no such field: without it, the part is what its type says.
+  // The SDK's type has no such field, so the rest has the type of the part.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return rest as unknown as Part;
 }
 
 function namedFile(part: ResultContent[number]): NamedFile {
-  // Of the older kinds of the SDK, one says only that it is a picture.
+  // A deprecated part of the SDK only says that it is an image.
   // oxlint-disable-next-line typescript/no-deprecated
   const isImage = part.type.startsWith("image");
   return {

@@ -1,6 +1,7 @@
 /**
- * Puts content of one session beside its log: looks what it is, measures it, stores it where it is
- * large, and says what the event has in its place. Holds what it stored until the event is in the log.
+ * Stores large content of one session as blobs: detects its type, measures it, stores it, and answers
+ * what the event holds instead. It holds stored blobs until the event is in the log, so that no
+ * collection deletes them.
  */
 
 import { hash } from "node:crypto";
@@ -17,22 +18,21 @@ import {
 import type { BlobsState, KnownBlob } from "../projections/index.ts";
 import { base64Of } from "./base64-text.ts";
 import type { BlobQuota } from "./blob-quota.ts";
-import { imageFault } from "./image-fault.ts";
 import { mediaTypeOf, UNKNOWN_TYPE } from "./media-type.ts";
 
-/** How much may lie beside a log, and what stays in it. */
+/** Limits of blobs. */
 export interface BlobLimits {
-  /** Content below so many bytes stays in the event, as base64. Default 4,096. */
+  /** Content with fewer bytes stays in the event as base64. Default: 4,096. */
   readonly inlineBytes?: number;
-  /** Bytes that one blob may have. Default 100 MB. */
+  /** Most bytes of one blob. Default: 100 MB. */
   readonly maxBytes?: number;
-  /** Bytes that all blobs of a session may have. Default 2 GB. */
+  /** Most bytes of all blobs of a session. Default: 2 GB. */
   readonly maxSessionBytes?: number;
 }
 
 /**
- * What is known of blobs that content may refer to although its session does not have them yet: for a
- * replay, whose messages and answers hold references already. Nobody else may be given one.
+ * Measures of blobs that content may refer to before its session has them. Only for replays, whose
+ * messages and results already hold references.
  */
 export type RecordedBlobs = (sha256: string) => KnownBlob | undefined;
 
@@ -41,17 +41,16 @@ const DEFAULT_MAX_BYTES = 100_000_000;
 
 const REFERENCES = /@blob:[0-9a-f]{64}/g;
 
-/** What an event has in the place of content. */
+/** What an event holds for content. */
 export interface OffloadedContent {
-  /** A reference, or base64 where the content stays in the event. */
+  /** A reference, or base64 if the content stays in the event. */
   readonly data: string;
-  /** What it is. */
   readonly mediaType: string;
-  /** Of a reference. */
+  /** Present with a reference. */
   readonly blob?: BlobMeasures;
 }
 
-/** Who shelves, and what of it is known. */
+/** Options of {@link BlobOffload}. */
 export interface BlobOffloadOptions {
   readonly session: string;
   readonly store: BlobStore;
@@ -64,7 +63,7 @@ export interface BlobOffloadOptions {
 
 export class BlobOffload implements Disposable {
   readonly #options: BlobOffloadOptions;
-  /** What was stored, and the room for it. */
+  /** Holds on stored blobs and claims on the quota. */
   readonly #held: Disposable[] = [];
   readonly #stored = new Map<string, EventBody<"blob.stored">>();
 
@@ -72,28 +71,28 @@ export class BlobOffload implements Disposable {
     this.#options = options;
   }
 
-  /** What is to be recorded in front of the event that has the content. */
+  /** Events to record before the event with the content. */
   get stored(): readonly EventBody<"blob.stored">[] {
     return [...this.#stored.values()];
   }
 
   /**
-   * Stores content, unless it is small and sound.
-   * @throws TurnlogError `BLOB_TOO_LARGE`, and what `BlobStore.put` throws
+   * Stores content unless it is small and valid.
+   * @throws TurnlogError `BLOB_TOO_LARGE`, and the errors of `BlobStore.put`
    */
   async offload(content: Uint8Array, declared: string | undefined): Promise<OffloadedContent> {
-    const { store, quota: room, recorded, limits } = this.#options;
+    const { store, quota, recorded, limits } = this.#options;
     const { inlineBytes = DEFAULT_INLINE_BYTES, maxBytes = DEFAULT_MAX_BYTES } = limits;
-    // What is content in a recording stayed in its event, for whatever reason.
+    // A replay keeps content that stayed in its event when it was recorded.
     if (recorded !== undefined) return asItIs(content, declared ?? UNKNOWN_TYPE);
     if (content.byteLength > maxBytes) throw this.#refusal(content.byteLength, maxBytes);
     const sha256 = hash("sha256", content);
     const mediaType = await this.#typeOf(content, declared, sha256);
     const blob = measured(content, mediaType);
-    // What a model cannot be shown is a blob however small it is: it is named in its place.
+    // Content that a model cannot be shown is always a blob, so that a note can name it.
     const isPlain = blob.fault === undefined && mediaType !== UNKNOWN_TYPE;
     if (isPlain && content.byteLength < inlineBytes) return asItIs(content, mediaType);
-    this.#held.push(room.claim(sha256, blob.bytes));
+    this.#held.push(quota.claim(sha256, blob.bytes));
     this.#held.push(await store.put(content, { maxBytes }));
     if (!this.#has(sha256)) {
       this.#stored.set(sha256, { type: "blob.stored", data: { sha256, mediaType, ...blob } });
@@ -101,27 +100,27 @@ export class BlobOffload implements Disposable {
     return { data: blobReference(sha256), mediaType, blob };
   }
 
-  /** What a reference stands for, where the session has its blob, or had it when it was recorded. */
+  /** The content of a reference to a blob that the session has, or had when it was recorded. */
   recall(text: string): (OffloadedContent & { readonly blob: BlobMeasures }) | undefined {
     const sha256 = referredBlob(text);
     if (sha256 === undefined) return undefined;
-    const { known: have, recorded } = this.#options;
-    const known = byId(have().stored, sha256);
-    const found = known ?? recorded?.(sha256);
+    const { known, recorded } = this.#options;
+    const stored = byId(known().stored, sha256);
+    const found = stored ?? recorded?.(sha256);
     if (found === undefined) return undefined;
-    if (known === undefined)
+    if (stored === undefined)
       this.#stored.set(sha256, { type: "blob.stored", data: { sha256, ...found } });
     const { mediaType, ...blob } = found;
     return { data: text, mediaType, blob };
   }
 
-  /** Recalls all references within a text, where what is said was recorded before. */
+  /** In a replay, recalls all references within a text. */
   recallAll(text: string): void {
     if (this.#options.recorded === undefined) return;
     for (const [reference] of text.matchAll(REFERENCES)) this.recall(reference);
   }
 
-  /** The events are in the log, or will never be: collections may look at what was stored. */
+  /** Releases the blobs after the events were recorded or given up. */
   [Symbol.dispose](): void {
     for (const held of this.#held.splice(0)) held[Symbol.dispose]();
   }
@@ -133,7 +132,7 @@ export class BlobOffload implements Disposable {
   ): Promise<string> {
     const found = await mediaTypeOf(content, declared);
     if (found !== UNKNOWN_TYPE) return found;
-    // Somebody may have said before what it is.
+    // An earlier message may have declared the type of the same content.
     return byId(this.#options.known().stored, sha256)?.mediaType ?? found;
   }
 
@@ -155,8 +154,42 @@ function asItIs(content: Uint8Array, mediaType: string): OffloadedContent {
   return { data: base64Of(content), mediaType };
 }
 
+/** Measures of content, with a fault if an image is incomplete. */
 export function measured(content: Uint8Array, mediaType: string): BlobMeasures {
   const measures = mediaMeasures(content, mediaType);
   const fault = imageFault(content, mediaType, measures.width !== undefined);
   return fault === undefined ? measures : { ...measures, fault };
 }
+
+/**
+ * Why an image is incomplete; undefined if no fault is known. A provider refuses every prompt with a
+ * truncated image, although its header has a size.
+ */
+export function imageFault(
+  content: Uint8Array,
+  mediaType: string,
+  hasSize: boolean,
+): string | undefined {
+  const ends = endings[mediaType];
+  if (ends === undefined) return undefined;
+  if (!hasSize) return "its header cannot be read";
+  return ends(Buffer.from(content.buffer, content.byteOffset, content.byteLength))
+    ? undefined
+    : "it ends before it is complete";
+}
+
+/** Programs may append data: the most bytes after the end of an image. */
+const TRAILER = 65_536;
+
+const endings: Readonly<Record<string, (content: Buffer) => boolean>> = {
+  "image/png": (content) => {
+    const end = content.indexOf("IEND", Math.max(0, content.length - TRAILER), "latin1");
+    // The name of the chunk and its checksum.
+    return end !== -1 && end + 8 <= content.length;
+  },
+  "image/jpeg": (content) =>
+    content.includes(Buffer.from([0xff, 0xd9]), Math.max(0, content.length - TRAILER)),
+  "image/webp": (content) => content.length >= 12 && content.readUInt32LE(4) + 8 <= content.length,
+  // The end mark is one byte, which pixels may contain too.
+  "image/gif": () => true,
+};

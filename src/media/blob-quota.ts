@@ -1,17 +1,16 @@
 /**
- * How many bytes of blobs a session may still have. Messages, answers and replies come to it at once:
- * each claims what it is about to bring before it is stored, so that together they stay within the limit.
+ * Limits the bytes of a session's blobs. Messages, tool results and replies store blobs concurrently:
+ * each claims its bytes first, so that together they stay within the limit.
  */
 
 import { TurnlogError, type EventBody } from "../events/index.ts";
 import type { BlobsState } from "../projections/index.ts";
 
-/** Bytes that a session may have where nobody says. */
 const DEFAULT_MAX_SESSION_BYTES = 2_000_000_000;
 
 interface Claim {
   readonly bytes: number;
-  /** How many are about to bring it. */
+  /** Number of concurrent claims of this blob. */
   count: number;
 }
 
@@ -21,7 +20,7 @@ export class BlobQuota {
   readonly #limit: number;
   readonly #claims = new Map<string, Claim>();
 
-  /** @param known - The blobs that the session has when it is asked. */
+  /** @param known - Answers the current blobs of the session. */
   constructor(
     session: string,
     known: () => BlobsState,
@@ -33,12 +32,12 @@ export class BlobQuota {
   }
 
   /**
-   * Keeps room for a blob until it is recorded, or never will be. What the session has takes none.
+   * Claims the bytes of a blob until the claim is disposed. A blob that the session has costs nothing.
    * @throws TurnlogError `BLOB_TOO_LARGE`
    */
   claim(sha256: string, bytes: number): Disposable {
     const claim = this.#claims.get(sha256) ?? { bytes, count: 0 };
-    if (claim.count === 0) this.#assertRoom([[sha256, bytes]]);
+    if (claim.count === 0) this.#assertWithin([[sha256, bytes]]);
     claim.count += 1;
     this.#claims.set(sha256, claim);
     let isClaimed = true;
@@ -53,25 +52,25 @@ export class BlobQuota {
   }
 
   /**
-   * Room for what was claimed of another actor of the session: it was put away meanwhile.
+   * Checks blobs that were claimed from the quota of an earlier actor of the session.
    * @throws TurnlogError `BLOB_TOO_LARGE`
    */
-  assertRoomFor(stored: readonly EventBody<"blob.stored">[]): void {
-    this.#assertRoom(stored.map(({ data: { sha256, bytes } }) => [sha256, bytes]));
+  assertWithin(stored: readonly EventBody<"blob.stored">[]): void {
+    this.#assertWithin(stored.map(({ data: { sha256, bytes } }) => [sha256, bytes]));
   }
 
-  #assertRoom(more: readonly (readonly [sha256: string, bytes: number])[]): void {
-    const { stored, bytes: had } = this.#known();
-    const coming = new Map(more);
-    for (const [sha256, { bytes }] of this.#claims) coming.set(sha256, bytes);
-    let whole = had;
-    let isMore = false;
-    for (const [sha256, bytes] of coming) {
+  #assertWithin(more: readonly (readonly [sha256: string, bytes: number])[]): void {
+    const { stored, bytes: storedBytes } = this.#known();
+    const pending = new Map(more);
+    for (const [sha256, { bytes }] of this.#claims) pending.set(sha256, bytes);
+    let total = storedBytes;
+    let hasNew = false;
+    for (const [sha256, bytes] of pending) {
       if (Object.hasOwn(stored, sha256)) continue;
-      whole += bytes;
-      isMore ||= more.some(([asked]) => asked === sha256);
+      total += bytes;
+      hasNew ||= more.some(([added]) => added === sha256);
     }
-    if (isMore && whole > this.#limit) throw this.#refusal(whole);
+    if (hasNew && total > this.#limit) throw this.#refusal(total);
   }
 
   #refusal(bytes: number): TurnlogError {

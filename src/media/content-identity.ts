@@ -1,6 +1,6 @@
 /**
- * What a message says, as one text: equal for the same content, however it is written down. A file is
- * its digest, its type and its name, whether its bytes lie in the event or beside the log. Stores nothing.
+ * The identity of a message's content as text: equal for the same content in any stored form. A file
+ * counts by digest, type and name, whether its bytes are in the event or in a blob. Stores nothing.
  */
 
 import { hash } from "node:crypto";
@@ -23,7 +23,7 @@ async function partIdentity(part: StoredUserPart): Promise<unknown> {
   if (part.type === "text") return part;
   const { blob: _measures, ...file } = part;
   const { data } = part;
-  // The name of a file at a provider, or an address.
+  // A file at a provider, or a URL.
   if (typeof data !== "string") return file;
   const stored = referredBlob(data);
   if (stored !== undefined) return binary(file, stored);
@@ -35,7 +35,7 @@ async function partIdentity(part: StoredUserPart): Promise<unknown> {
   return (await isTextual(content, declared)) ? { ...file, data: digest } : binary(file, digest);
 }
 
-/** Its type follows from its bytes, and may have been recorded more exactly than it was said. */
+/** Without the type: it follows from the bytes, and may be recorded more exactly than it was declared. */
 function binary(
   { mediaType: _type, ...file }: { readonly mediaType: string },
   digest: string,

@@ -1,26 +1,26 @@
-/** What stands where a message has the data of a file: content, a reference, an address, or nothing that can be read. Pure. */
+/** Classifies the data of a file in a message: content, a reference, a URL, or broken. Pure. */
 
 import { resemblesReference, TurnlogError, type StoredUserContent } from "../events/index.ts";
 import { dataUrlContent, type FoundContent } from "./base64-text.ts";
 
 export type FileData =
-  /** The name that a provider has for a file of its own: to be sent as it is. */
+  /** The id of a file at a provider, which is sent unchanged. */
   | { readonly kind: "named" }
   /** Base64, or a `data:` URL. */
   | {
       readonly kind: "content";
       readonly read: () => FoundContent;
-      /** Whether the AI SDK takes it as it stands there. */
+      /** Whether the AI SDK accepts it unchanged. */
       readonly isTaken: boolean;
     }
   | { readonly kind: "reference" }
   | { readonly kind: "address"; readonly url: URL }
   | { readonly kind: "broken"; readonly why: string };
 
-/** The names that OpenAI and Azure have for files. */
+/** Ids of files at OpenAI and Azure. */
 const PROVIDERS_FILE = /^(file|assistant)-/;
 
-/** @param isBare - Where base64 alone may stand, as in what a tool answers. */
+/** @param isBare - The data may be base64 without a `data:` URL, as in tool results. */
 export function fileData(data: string, isBare = false): FileData {
   if (resemblesReference(data)) return { kind: "reference" };
   if (/^data:/i.test(data)) {
@@ -47,7 +47,7 @@ export function fileData(data: string, isBare = false): FileData {
   return { kind: "content", read, isTaken: true };
 }
 
-/** The name of a file behind the word for it, where it has one. */
+/** A quoted file name with a space before it, or nothing. */
 export function called(filename: string | undefined): string {
   return filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
 }
@@ -56,7 +56,7 @@ function broken(why: string): FileData {
   return { kind: "broken", why };
 }
 
-/** As `atob` decodes it, in which the clients of providers look for a file's kind; also its form for addresses. */
+/** Whether `atob`, which provider clients use, decodes the text; also accepts base64url. */
 function isBase64(text: string): boolean {
   const letters = /\s/.test(text) ? text.replaceAll(/\s+/g, "") : text;
   const padding = letters.endsWith("==") ? 2 : letters.endsWith("=") ? 1 : 0;
@@ -66,13 +66,13 @@ function isBase64(text: string): boolean {
 }
 
 /**
- * A message whose files can be read, as far as that is known without asking anybody.
+ * Checks that the files of a message can be decoded.
  * @throws TurnlogError `INVALID_INPUT` that names the part
  */
 export function assertSendable(session: string, message: StoredUserContent): void {
   if (typeof message === "string") return;
   for (const [index, part] of message.entries()) {
-    // What lies with a provider has no content here.
+    // A file at a provider has no content here.
     if (part.type !== "file" || typeof part.data !== "string") continue;
     const found = fileData(part.data);
     if (found.kind !== "broken") continue;

@@ -1,7 +1,6 @@
 /**
- * Downloads what an address holds, and nothing from this machine or a private network: names are
- * resolved, checked and pinned, and each redirect is checked again. Called by `send` for files and by
- * requests for addresses in their prompts.
+ * Downloads a URL, and nothing from this machine or a private network: it resolves, checks and pins
+ * the address, and checks each redirect again. Used for attached files and for URLs in prompts.
  */
 
 import {
@@ -13,25 +12,44 @@ import {
   withUserAgentSuffix,
 } from "@ai-sdk/provider-utils";
 import type { AddressRule } from "./address-rule.ts";
-import type { AttachmentOptions } from "./attachment-options.ts";
 import { onAbort, after } from "../shared/index.ts";
+
+/** Limits for reading the files of messages, and the URLs in prompts that a provider does not fetch. */
+export interface AttachmentOptions {
+  /** Most bytes of one file. Default: 20 MiB, the limit of providers. */
+  readonly maxBytes?: number;
+  /**
+   * Hosts and networks that may be read although they are not public: host names (`files.internal`), IP
+   * addresses and CIDR ranges (`10.1.0.0/16`). For all other names, every resolved address must be
+   * public, and the connection uses one of these; each redirect is checked in the same way.
+   */
+  readonly allow?: readonly string[];
+  /**
+   * Makes the requests instead of a connection to the checked address, one at a time and without
+   * following redirects. Needed for a proxy. It resolves names itself: only the text of the URL and of
+   * each redirect is checked.
+   */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds for a download with its redirects. Default: 60,000. */
+  readonly timeoutMs?: number;
+}
 
 export type Downloaded =
   | {
       readonly kind: "content";
       readonly content: Uint8Array;
-      /** What the server said. */
+      /** The type that the server declared. */
       readonly mediaType: string | undefined;
     }
-  /** `isLate`: because it took longer than it may. */
+  /** `isLate`: it failed because of `timeoutMs`. */
   | { readonly kind: "failed"; readonly error: unknown; readonly isLate: boolean };
 
-/** What providers take at most. */
+/** The limit of providers. */
 export const MOST_BYTES: number = 20 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const MOST_REDIRECTS = 10;
 
-/** @param signal - Gives it up: it has failed then. */
+/** @param signal - Cancels the download, which then fails. */
 export async function guardedDownload(
   url: URL,
   { maxBytes = MOST_BYTES, fetch, timeoutMs = TIMEOUT_MS, allow = [] }: AttachmentOptions,
@@ -63,10 +81,10 @@ function downloadError(url: URL, cause: unknown): DownloadError {
   return DownloadError.isInstance(cause) ? cause : new DownloadError({ url: url.href, cause });
 }
 
-/** One request, whose redirect is not followed. */
+/** One request that does not follow a redirect. */
 type Hop = (url: URL, signal: AbortSignal) => Promise<Response>;
 
-/** Loaded when the first address is read. */
+/** Loads the network modules at the first download. */
 async function hopBy(
   fetch: typeof globalThis.fetch | undefined,
   allow: readonly string[],
@@ -86,7 +104,7 @@ async function hopBy(
   return (url, signal) => pinnedFetch(url, { headers: plain, signal }, rule);
 }
 
-/** Where another transport connects to: names are its own to resolve. */
+/** Checks the text of a URL for a user's `fetch`, which resolves names itself. */
 function checkUrl(url: URL, rule: AddressRule): void {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (rule.allowsHost(host)) return;
@@ -96,7 +114,7 @@ function checkUrl(url: URL, rule: AddressRule): void {
   if (isLiteral) throw new Error(`${host} is not a public address`);
 }
 
-/** The answer at the end of all redirects, if it is one of success. */
+/** The successful response after all redirects. */
 async function answerOf(first: URL, hop: Hop, signal: AbortSignal): Promise<Response> {
   let url = first;
   for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
@@ -124,7 +142,7 @@ function redirected(response: Response): string | undefined {
   return isRedirect ? (response.headers.get("location") ?? undefined) : undefined;
 }
 
-/** A transport may not listen to its signal: nobody waits for it any longer, and what comes late is dropped. */
+/** Stops waiting when the signal fires, even if the transport ignores it, and discards a late response. */
 async function orAborted(answer: Promise<Response>, signal: AbortSignal): Promise<Response> {
   const aborted = Promise.withResolvers<never>();
   using _ = onAbort(signal, () => {
@@ -134,7 +152,7 @@ async function orAborted(answer: Promise<Response>, signal: AbortSignal): Promis
   return await Promise.race([answer, aborted.promise]);
 }
 
-/** A body whose reading ends with the signal, whatever its transport does. */
+/** A body whose reading stops with the signal, even if the transport ignores it. */
 function stoppable(response: Response, signal: AbortSignal): Response {
   const { body, headers } = response;
   return new Response(body?.pipeThrough(new TransformStream(), { signal }), { headers });

@@ -1,7 +1,7 @@
-/** Attachments, content stored as blobs, and what of it a model is sent. */
+/** Attachments, content stored as blobs, and the media that a model is sent. */
 
 export { AddressReader } from "./address-content.ts";
-export type { AttachmentOptions } from "./attachment-options.ts";
+export type { AttachmentOptions } from "./guarded-download.ts";
 export { attachedName } from "./attachment.ts";
 export { base64Of, certainBase64, dataUrlContent } from "./base64-text.ts";
 export { contentIdentity } from "./content-identity.ts";

@@ -1,11 +1,11 @@
 /**
- * What content is, by its bytes: what it is said to be is believed only where bytes cannot tell. The
- * signatures are the library's; here is only when they are asked and what they overrule.
+ * Detects the media type of content from its bytes. The declared type counts only where the bytes do
+ * not decide. The package file-type has the signatures; this module decides when they overrule.
  */
 
 import type * as FileType from "file-type";
 
-/** Kinds in one container, or with several names: what was said is as good as what was found. */
+/** Types that share a container or have several names: the declared type is kept. */
 const sameKinds: readonly RegExp[] = [
   /^(audio|video)\/(mp4|x-m4a|m4a|x-m4v|quicktime|3gpp2?)$/,
   /^(audio|video)\/(webm|matroska|x-matroska)$/,
@@ -18,10 +18,10 @@ const sameKinds: readonly RegExp[] = [
   /^image\/(hei[cf])(-sequence)?$/,
 ];
 
-/** What other formats are made of: the name of the format says more. */
+/** Containers of other formats: the declared format is more exact. */
 const containers = /^application\/(zip|xml|x-cfb|gzip|x-tar)$/;
 
-/** The name that providers know. */
+/** Names that providers know. */
 const usualNames: Readonly<Record<string, string>> = {
   "image/jpg": "image/jpeg",
   "image/pjpeg": "image/jpeg",
@@ -30,37 +30,37 @@ const usualNames: Readonly<Record<string, string>> = {
   "application/x-pdf": "application/pdf",
 };
 
-/** What is neither text nor known. */
+/** The type of content that is neither text nor known. */
 export const UNKNOWN_TYPE = "application/octet-stream";
 
-/** Whether content of a type is text, which is kept in the log and counted as such. */
+/** Whether a type is text, which stays in the log and counts as text. */
 export function isTextType(mediaType: string): boolean {
   return /^text\/|^application\/([\w.-]+\+)?(json|xml|yaml)$|^application\/(javascript|typescript|x-yaml|x-ndjson|toml|sql)$|^image\/svg\+xml$/.test(
     mediaType,
   );
 }
 
-/** The type of content that is said to be of one, or of none. */
+/** The media type of content with an optional declared type. */
 export async function mediaTypeOf(content: Uint8Array, declared = ""): Promise<string> {
-  const said = plainName(declared);
-  if (isProse(content, said)) return said;
+  const name = plainName(declared);
+  if (isProse(content, name)) return name;
   const found = await signatureOf(content);
-  if (found === undefined) return await withoutSignature(content, said);
-  if (sameKinds.some((kind) => kind.test(said) && kind.test(found))) return said;
-  if (containers.test(found) && isFull(said) && !(await hasSignature(said))) return said;
+  if (found === undefined) return await withoutSignature(content, name);
+  if (sameKinds.some((kind) => kind.test(name) && kind.test(found))) return name;
+  if (containers.test(found) && isFull(name) && !(await hasSignature(name))) return name;
   return found;
 }
 
 /**
- * Text that is said to be text. Some signatures are words: `BM` begins a bitmap, and a report on BMW.
- * A document may be text throughout and is none.
+ * Text that is declared as text. Some signatures are words: `BM` begins a bitmap, and a report on BMW.
+ * A PDF may consist of text only.
  */
-function isProse(content: Uint8Array, said: string): boolean {
-  if (!isTextType(said) || !isFull(said) || !isText(content)) return false;
+function isProse(content: Uint8Array, declared: string): boolean {
+  if (!isTextType(declared) || !isFull(declared) || !isText(content)) return false;
   return Buffer.from(content.subarray(0, 5)).toString("latin1") !== "%PDF-";
 }
 
-/** Whether content is the text that it is said to be; then it stays where it can be read and searched. */
+/** Whether content is the declared text; such content stays in the event, where it can be searched. */
 export async function isTextual(content: Uint8Array, declared: string): Promise<boolean> {
   return isTextType(declared) && isTextType(await mediaTypeOf(content, declared));
 }
@@ -70,14 +70,14 @@ function plainName(declared: string): string {
   return usualNames[name] ?? name;
 }
 
-/** Whether it names one type, and not a range of them. */
+/** Whether a type names one type and not a range. */
 export function isFull(mediaType: string): boolean {
   return /^[^/*\s]+\/[^/*\s]+/.test(mediaType) && mediaType !== UNKNOWN_TYPE;
 }
 
-async function withoutSignature(content: Uint8Array, said: string): Promise<string> {
-  if (isFull(said) && !(await hasSignature(said))) {
-    if (!isTextType(said) || isText(content)) return said;
+async function withoutSignature(content: Uint8Array, declared: string): Promise<string> {
+  if (isFull(declared) && !(await hasSignature(declared))) {
+    if (!isTextType(declared) || isText(content)) return declared;
   }
   return isText(content) ? "text/plain" : UNKNOWN_TYPE;
 }
@@ -86,7 +86,7 @@ function isText(content: Uint8Array): boolean {
   return content.length > 0 && textIn(content) !== undefined;
 }
 
-/** The text of content that is UTF-8 throughout and has no zero in it. */
+/** Content as text if it is UTF-8 without a zero byte. */
 export function textIn(content: Uint8Array): string | undefined {
   if (content.includes(0)) return undefined;
   try {
@@ -103,13 +103,13 @@ async function signatureOf(content: Uint8Array): Promise<string | undefined> {
   return found === undefined ? undefined : plainName(found);
 }
 
-/** Whether content of a type begins with what tells it apart: without that, it is not of the type. */
+/** Whether content of a type always has a signature. */
 async function hasSignature(mediaType: string): Promise<boolean> {
   const { supportedMimeTypes } = await signatures();
   return [...supportedMimeTypes].some((one) => plainName(one) === mediaType);
 }
 
-/** Loaded when the first file comes. */
+/** Loads the library at the first file. */
 async function signatures(): Promise<typeof FileType> {
   return await import("file-type");
 }

@@ -1,4 +1,4 @@
-/** The files of a message, and those that a model made: moved beside the log where they are large. */
+/** Offloads the files of a user message, and the files that a model generates. */
 
 import {
   resemblesReference,
@@ -13,7 +13,7 @@ import { isTextual } from "./media-type.ts";
 
 type StoredFile = Extract<StoredUserPart, { readonly type: "file" }>;
 
-/** A part in which a model made a file. */
+/** A part with a file that a model generated. */
 export type MadeFile = Extract<
   RecordedPart,
   { readonly type: "part.file" | "part.reasoning-file" }
@@ -41,14 +41,14 @@ async function offloadedFile(
   offload: BlobOffload,
 ): Promise<StoredFile> {
   const { data } = part;
-  // What lies with a provider has no content here.
+  // A file at a provider has no content here.
   if (typeof data !== "string") return part;
   if (resemblesReference(data)) return knownFile(session, part, data, offload);
   const found = dataUrlContent(data);
   const content = found?.content ?? base64Content(data);
   if (content === undefined) return part;
   const declared = found?.declared ?? part.mediaType;
-  // Text is read, searched and counted where it is.
+  // Text stays in the event, where it can be searched and counted.
   if (await isTextual(content, declared)) return part;
   const offloaded = await offload.offload(content, declared);
   return isUnchanged(offloaded, declared) ? part : { ...part, ...offloaded };
@@ -64,12 +64,12 @@ function knownFile(
   if (known !== undefined) return { ...part, ...known };
   throw new TurnlogError(
     "INVALID_INPUT",
-    `Session ${session} has no blob ${reference}. Send the content itself; a reference is to what was sent to this session or said in it before.`,
+    `Session ${session} has no blob ${reference}. Send the content itself: a message can refer only to blobs that the session has.`,
     { session },
   );
 }
 
-/** Small, and what it is said to be: it stays as it came. */
+/** Small content of the declared type stays as it is. */
 function isUnchanged(
   { blob, mediaType }: { readonly blob?: unknown; readonly mediaType: string },
   declared: string,

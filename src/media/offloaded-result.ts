@@ -1,7 +1,7 @@
 /**
- * What a tool answered, with binary content moved beside the log, wherever it hides: in content parts
- * of the AI SDK or of MCP, in `data:` URLs and base64 within JSON, in bytes. Where the tool does not
- * say how the model is told of it, the model is given the values, and behind them the media as such.
+ * Offloads binary content in a tool result: content parts of the AI SDK and MCP, `data:` URLs and
+ * base64 within JSON, and bytes. Unless the tool gives a model output, the model gets the values as
+ * text, followed by the media.
  */
 
 import {
@@ -29,13 +29,13 @@ export interface ToolAnswer {
 
 type ContentPart = Extract<ModelOutput, { type: "content" }>["value"][number];
 
-/** A medium that the model is to be shown. */
+/** Media for the model. */
 type Shown = OffloadedContent & { readonly blob: BlobMeasures };
 
-/** Kinds of which a model may be shown the content itself. */
+/** Types whose content a model may be shown. */
 const shownKinds = /^(image|audio|video)\/|^application\/pdf$/;
 
-/** Whether there can be anything to move: text of so many characters, a reference, or bytes. */
+/** Whether a value may have content to offload: long text, a reference, or bytes. */
 export function mayHoldContent(value: unknown, characters: number): boolean {
   if (typeof value === "string") return value.length >= characters || value.includes("@blob:");
   if (Array.isArray(value)) return value.some((one) => mayHoldContent(one, characters));
@@ -44,7 +44,7 @@ export function mayHoldContent(value: unknown, characters: number): boolean {
   return Object.values(value).some((one) => mayHoldContent(one, characters));
 }
 
-/** @param characters - Text below so many is not looked at. */
+/** @param characters - Shorter text is not searched. */
 export async function offloadedAnswer(
   { output, modelOutput }: ToolAnswer,
   offload: BlobOffload,
@@ -58,7 +58,7 @@ export async function offloadedAnswer(
   return { output: value, modelOutput: withMedia(value, walk.media) };
 }
 
-/** The values as text, and the media behind them; undefined where there are none. */
+/** The values as text and the media after them; undefined without media. */
 function withMedia(value: JsonValue, media: ReadonlyMap<string, Shown>): ModelOutput | undefined {
   if (media.size === 0) return undefined;
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -107,7 +107,7 @@ async function contentPart(
   offload: BlobOffload,
   walk: ResultWalk,
 ): Promise<ContentPart> {
-  // The older kinds of the SDK still come.
+  // Deprecated parts of the SDK still occur.
   // oxlint-disable-next-line typescript/no-deprecated
   switch (part.type) {
     case "text":
@@ -136,7 +136,7 @@ async function contentPart(
   }
 }
 
-/** Said in the place of what is larger than it may be: the call has been made, and is not undone. */
+/** A note instead of content over the limit: the tool has run, so its result cannot be refused. */
 interface LeftOut {
   readonly note: string;
 }
@@ -151,11 +151,11 @@ async function offloadedMedium(
   const found = dataUrlContent(data);
   const content = found?.content ?? base64Content(data);
   if (content === undefined) return undefined;
-  const said = found?.declared ?? declared;
-  if (await isTextual(content, said)) return undefined;
-  const offloaded = await offloadedOrLeftOut({ content, declared: said }, offload);
+  const type = found?.declared ?? declared;
+  if (await isTextual(content, type)) return undefined;
+  const offloaded = await offloadedOrLeftOut({ content, declared: type }, offload);
   const isUnchanged =
-    "data" in offloaded && offloaded.blob === undefined && offloaded.mediaType === said;
+    "data" in offloaded && offloaded.blob === undefined && offloaded.mediaType === type;
   return isUnchanged ? undefined : offloaded;
 }
 
@@ -177,7 +177,7 @@ async function offloadedOrLeftOut(
 class ResultWalk {
   readonly #offload: BlobOffload;
   readonly #characters: number;
-  /** What was found that a model may be shown, by digest. */
+  /** Media for the model, by reference. */
   readonly media = new Map<string, Shown>();
 
   constructor(offload: BlobOffload, characters: number) {
@@ -195,16 +195,16 @@ class ResultWalk {
     }
     const content = bufferContent(value);
     if (content !== undefined) return await this.#moved({ content, declared }, value);
-    const said = saidType(value);
+    const type = declaredType(value);
     const entries: [string, JsonValue][] = [];
     for (const [key, inner] of Object.entries(value)) {
       const isContent = key === "data" || key === "blob" || key === "base64";
-      entries.push([key, await this.value(inner, isContent ? said : undefined)]);
+      entries.push([key, await this.value(inner, isContent ? type : undefined)]);
     }
     return Object.fromEntries(entries);
   }
 
-  /** @param declared - What it is said to be, where something beside it says so. */
+  /** @param declared - The type that a field of the same object declares. */
   async text(text: string, declared?: string): Promise<string> {
     const known = this.#offload.recall(text);
     if (known !== undefined) {
@@ -213,10 +213,10 @@ class ResultWalk {
     }
     this.#offload.recallAll(text);
     if (text.length < this.#characters) return text;
-    const isSaid = declared !== undefined && !isTextType(declared);
+    const isBinary = declared !== undefined && !isTextType(declared);
     const found =
       dataUrlContent(text) ??
-      asFound((isSaid ? base64Content(text) : undefined) ?? certainBase64(text), declared);
+      asFound((isBinary ? base64Content(text) : undefined) ?? certainBase64(text), declared);
     if (found !== undefined) {
       const moved = await this.#moved(found, text);
       return typeof moved === "string" ? moved : text;
@@ -224,7 +224,7 @@ class ResultWalk {
     return await this.#withoutDataUrls(text);
   }
 
-  /** What stands in its place; where it stays, the place as it was. */
+  /** The reference for content, or `place` if the content stays. */
   async #moved(found: FoundContent, place: JsonValue): Promise<JsonValue> {
     const { content, declared } = found;
     if (declared !== undefined && (await isTextual(content, declared))) return place;
@@ -240,7 +240,7 @@ class ResultWalk {
     if (shownKinds.test(medium.mediaType)) this.media.set(medium.data, medium);
   }
 
-  /** Addresses within a page are named, not shown: the page is what was asked for. */
+  /** Replaces `data:` URLs within text by references. They are not shown: the text is the result. */
   async #withoutDataUrls(text: string): Promise<string> {
     if (!text.includes(";base64,")) return text;
     let result = "";
@@ -271,8 +271,8 @@ function asFound(
   return content === undefined ? undefined : { content, declared };
 }
 
-/** What an object says that its content is, as MCP and the AI SDK write it. */
-function saidType(value: { readonly [key: string]: JsonValue }): string | undefined {
-  const said = value["mimeType"] ?? value["mediaType"];
-  return typeof said === "string" ? said : undefined;
+/** The type that an object declares, as in MCP and the AI SDK. */
+function declaredType(value: { readonly [key: string]: JsonValue }): string | undefined {
+  const type = value["mimeType"] ?? value["mediaType"];
+  return typeof type === "string" ? type : undefined;
 }

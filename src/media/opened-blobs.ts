@@ -1,4 +1,4 @@
-/** Which blobs a runtime works with, by its options and its log. */
+/** The blob store of a runtime, by its options and its log. */
 
 import type { BlobStore, EventLog } from "../events/index.ts";
 import type { PreparedAgent } from "../agent/index.ts";
@@ -14,15 +14,15 @@ export interface BlobOptions extends BlobLimits {
 }
 
 export interface OpenedBlobs {
-  /** Where they are read; undefined where nobody has any. */
+  /** The store to read from; undefined without blobs. */
   readonly store: BlobStore | undefined;
-  /** Whether content is moved there. */
+  /** Whether new content is stored there. */
   readonly isKept: boolean;
   readonly limits: BlobLimits;
   readonly recorded?: RecordedBlobs | undefined;
 }
 
-/** The blobs that lie beside a log, where it knows of any. */
+/** The blob store of a log, if it has one. */
 export function blobsOf(
   log: EventLog & { readonly blobs?: BlobStore | undefined },
 ): BlobStore | undefined {
@@ -36,14 +36,14 @@ export function openBlobs(
   }: { readonly blobs?: BlobOptions | false; readonly encryption?: object },
   log: EventLog,
 ): OpenedBlobs {
-  // Blobs lie there in plain text, for whoever has their digest: what is encrypted stays in its event.
+  // Blobs are not encrypted, so an encrypted session keeps its content in events.
   if (blobs === false || encryption !== undefined)
     return { store: blobsOf(log), isKept: false, limits: {} };
   const { store = blobsOf(log), recorded, ...limits } = blobs;
   return { store, isKept: store !== undefined, limits, recorded };
 }
 
-/** The agent whose prompts are counted as they are sent. */
+/** An agent whose token counter gets prompts with their media. */
 export function withExpansion(prepared: PreparedAgent, blobs: SessionBlobs): PreparedAgent {
   const { context } = prepared.agent;
   const counter = context?.counter;

@@ -1,7 +1,6 @@
 /**
- * One HTTP request that connects to the very address that was checked: the name is resolved once, each
- * address that it has is checked, and the socket is given these and asks nobody again. The global
- * `fetch` cannot be told to do so. Follows no redirect.
+ * Makes one HTTP request to a checked address: it resolves the name once, checks every address, and
+ * gives the socket only these. The global `fetch` cannot do that. Does not follow redirects.
  */
 
 import { lookup } from "node:dns";
@@ -17,7 +16,7 @@ export interface PinnedRequest {
   readonly signal: AbortSignal;
 }
 
-/** @throws what the connection throws; an error with a sentence where an address may not be reached */
+/** @throws errors of the connection, and an error with a sentence for a forbidden address */
 export function pinnedFetch(
   url: URL,
   { headers, signal }: PinnedRequest,
@@ -25,7 +24,7 @@ export function pinnedFetch(
 ): Promise<Response> {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const isChecked = !rule.allowsHost(host);
-  // A socket looks up names only.
+  // A socket does not look up IP addresses, so they are checked here.
   if (isChecked && isIP(host) !== 0 && !rule.allowsAddress(host)) throw notPublic(host);
   const checkedLookup: LookupFunction = (name, { all }, callback) => {
     lookup(name, { all: true }, (error, addresses) => {
@@ -41,7 +40,7 @@ export function pinnedFetch(
   };
   const request = url.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((settle, fail) => {
-    // An agent of its own: a socket that is used again was opened for another check.
+    // No shared agent: a reused socket was opened under another check.
     const sent = request(url, {
       agent: false,
       lookup: checkedLookup,
@@ -61,14 +60,14 @@ export function pinnedFetch(
   });
 }
 
-/** Its addresses are not named: the model may read this, and could map a network by asking. */
+/** Does not name the addresses: the model reads this, and could map a network with it. */
 function notPublic(host: string): Error {
   return new Error(
     `${host} leads to an address that is not public: add it or its range to \`attachments.allow\` if it may be read`,
   );
 }
 
-/** Statuses that `Response` takes no body for. */
+/** Statuses for which `Response` accepts no body. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function responseOf(message: IncomingMessage): Response {
@@ -89,7 +88,7 @@ function responseOf(message: IncomingMessage): Response {
   });
 }
 
-/** Nothing else is asked for than the content itself; some servers compress nevertheless. */
+/** Decompresses the body: some servers compress although the request does not allow it. */
 function decoded(message: IncomingMessage, headers: Headers): Readable {
   const coding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
   const decoder = decoderOf(coding);

@@ -1,4 +1,4 @@
-/** The prompt of a session as it is sent, with its media, read from its log: to look at, or to take elsewhere. */
+/** Reads the prompt of a stored session with its media, to show or export it. */
 
 import { check, code, implementation, optionsOf, position } from "../validation/index.ts";
 import type { BlobStore, EventLog, ModelName } from "../events/index.ts";
@@ -9,17 +9,17 @@ import { blobsOf } from "./opened-blobs.ts";
 import { SessionBlobs } from "./session-blobs.ts";
 import type { ModelMessage } from "ai";
 
-/** Which prompt is looked at, and for whom. */
+/** Options of {@link promptWithMedia}. */
 export interface PromptWithMediaOptions {
-  /** A position; default: the last. */
+  /** The position of the prompt. Default: the last. */
   readonly at?: number;
-  /** Who would be shown it. Default: the model of the last step up to there. */
+  /** The model for which media are chosen. Default: the model of the last step before the position. */
   readonly model?: ModelName;
-  /** Where blobs lie. Default: those of the log. */
+  /** The store of the blobs. Default: that of the log. */
   readonly blobs?: BlobStore;
 }
 
-/** Of a session in which no model was called yet: everything is shown that can be. */
+/** The model of a session without steps: it accepts all media. */
 const ANY: ModelName = { provider: "any", modelId: "any" };
 
 const schema = optionsOf<PromptWithMediaOptions>(
@@ -28,9 +28,9 @@ const schema = optionsOf<PromptWithMediaOptions>(
 );
 
 /**
- * The messages that a step would send at a position, with media in the place of references. What the
- * model does not take, and what is missing, is a note there as it is in the call. Addresses stay addresses.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not
+ * The messages that a step at a position would send, with media instead of references. Media that the
+ * model does not accept, and missing media, are notes, as in a call. URLs are not downloaded.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for an unknown position
  */
 export async function promptWithMedia(
   log: EventLog,

@@ -1,6 +1,6 @@
 /**
- * A smaller copy of a picture that a model does not take as it is, made by `sharp` where somebody has
- * installed it. For one request: nothing of it is ever recorded, and what cannot be read is left alone.
+ * Makes smaller copies of images that a model does not accept, with `sharp` if it is installed. A copy
+ * is for one request and is never recorded.
  */
 
 import type sharpModule from "sharp";
@@ -13,11 +13,11 @@ export interface ScaledPicture {
 interface ScaledSize {
   /** Pixels. */
   readonly longestEdge: number;
-  /** As base64, at most. */
+  /** Most characters as base64. */
   readonly characters: number;
 }
 
-/** Answers undefined where no copy can be made: the picture is broken, or too large for that too. */
+/** Answers undefined if no copy can be made: the image is broken or still too large. */
 export type ScalePicture = (
   content: Uint8Array,
   size: ScaledSize,
@@ -25,7 +25,7 @@ export type ScalePicture = (
 
 let installed: Promise<ScalePicture | undefined> | undefined;
 
-/** The library, if there is one; looked for when the first picture needs it. */
+/** Loads the library, if installed, when the first image needs it. */
 export function installedScaler(): Promise<ScalePicture | undefined> {
   installed ??= load();
   return installed;
@@ -36,14 +36,14 @@ async function load(): Promise<ScalePicture | undefined> {
     const { default: sharp } = await import("sharp");
     return (content, size) => scaled(sharp, content, size);
   } catch {
-    // It is optional, and may not be made for this machine: pictures are named then.
+    // The optional library is missing or does not support this machine: notes replace the images.
     return undefined;
   }
 }
 
 type Sharp = typeof sharpModule;
 
-/** Edge beyond which no model looks at more. */
+/** Pixels of an edge beyond which models see no more detail. */
 const SEEN = 1568;
 
 async function scaled(
@@ -53,7 +53,7 @@ async function scaled(
 ): Promise<ScaledPicture | undefined> {
   try {
     const { format, hasAlpha } = await sharp(content).metadata();
-    // Screens have sharp edges, which only PNG keeps; of what moves, the first picture is shown.
+    // Screenshots need PNG for their sharp edges. Of an animation the first frame is shown.
     const isDrawn = format === "png" || format === "gif";
     const edges = [longestEdge, longestEdge, longestEdge, Math.min(longestEdge, SEEN)];
     for (const [attempt, edge] of edges.entries()) {
@@ -73,7 +73,7 @@ async function scaled(
     }
     return undefined;
   } catch {
-    // Whatever is wrong with it: the model is told its name, as without a library.
+    // A note replaces the image, as without the library.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One file of a prompt as it is sent: the bytes of a blob or of what an address holds, a smaller copy, or
- * a note that says why it is not shown. Called for the files of each message that has any to be followed.
+ * Decides what is sent for one file of a prompt: the bytes of a blob or a download, a smaller copy, or
+ * a note with the reason. `blob-expansion.ts` calls it for each file that may have to be replaced.
  */
 
 import { byId, readBlob, referredBlob, type BlobStore, type ModelName } from "../events/index.ts";
@@ -16,39 +16,38 @@ import { noteOf, shownContent, type FoundFile, type Note, type Viewer } from "./
 
 export interface BlobExpansion extends Viewer {
   readonly blobs: BlobsState;
-  /** Where they lie; undefined where nobody has them. */
+  /** The store of the blobs; undefined without blobs. */
   readonly store: BlobStore | undefined;
-  /** Who is shown them; undefined where nobody knows. */
+  /** Undefined for an unknown model. */
   readonly model: ModelName | undefined;
-  /** What is behind an address; undefined where nobody is to be asked, and it stays what it is. */
+  /** Downloads a URL; undefined if URLs are sent unchanged. */
   readonly read: ((url: URL, declared: string) => Promise<AddressContent>) | undefined;
 }
 
-/** A file as it is sent: its bytes as base64, what the model is told instead, or as it stands. */
+/** What is sent for a file: its bytes as base64, a note, or the unchanged part. */
 export type SentFile = (
   | { readonly data: string; readonly mediaType: string }
   | Note
   | typeof asItIs
 ) & {
-  /** Where it may be another the next time. */
+  /** The file may be available at the next request. */
   readonly isMissing?: true;
 };
 
 export const asItIs = { isAsItIs: true } as const;
 
-/** What a file says of itself. */
+/** Fields and context of a file part. */
 export interface NamedFile {
   readonly mediaType?: string | undefined;
   readonly filename?: string | undefined;
-  /** Where base64 alone may stand for content. */
+  /** Its data may be base64 without a `data:` URL. */
   readonly isBare?: boolean;
-  /** Where nobody fetches what addresses hold. */
+  /** The model generated it, so its URL is not downloaded. */
   readonly isMade?: boolean;
-  /** Of what a tool answers. */
+  /** It is part of a tool result. */
   readonly isAnswer?: boolean;
 }
 
-/** What becomes of the data of a file. */
 export async function sentFile(
   data: string,
   part: NamedFile,
@@ -70,12 +69,12 @@ export async function sentFile(
   }
 }
 
-/** Where texts are no files of messages, they are none of answers: what a client does not send there, it leaves out. */
+/** If text files are limited in messages, none are sent in tool results: provider clients leave them out. */
 function inAnswers(media: MediaLimits | undefined): MediaLimits | undefined {
   return media?.textFiles === undefined ? media : { ...media, textFiles: [] };
 }
 
-/** Content that stayed in its event, small or not, is shown by the same rules as any other. */
+/** Content in an event is shown by the same rules as a blob. */
 async function inTheEvent(
   { content, declared }: FoundContent,
   isTaken: boolean,
@@ -99,7 +98,7 @@ async function addressed(url: URL, part: NamedFile, expansion: BlobExpansion): P
     case "provider":
       return asItIs;
     case "aborted":
-      // A model that is not called is shown nothing else, and one that is asks again.
+      // The call was cancelled; the next call downloads again.
       return { note: unsized(part, "nobody waited for it", url), isMissing: true };
     case "none":
       return { note: unsized(part, found.why, url), isMissing: true };
@@ -116,7 +115,7 @@ function sentOf(shown: ScaledPicture | Note): SentFile {
   return { data: base64Of(shown.content), mediaType: shown.mediaType };
 }
 
-/** Of a file whose bytes nobody has. */
+/** The note for a file of unknown size. */
 function unsized({ mediaType, filename }: NamedFile, why: string, url?: URL): string {
   const kind = mediaType === undefined ? "" : ` (${mediaType})`;
   return `[The file${called(filename)}${kind} is not shown here: ${why}.${url === undefined ? "" : ` ${url.href}`}]`;
@@ -139,22 +138,23 @@ async function contentOf(
   try {
     return sentOf(await shownContent((await asNamed(file, part)) ?? file, expansion));
   } catch {
-    // Whatever is wrong with it: `verify` says it, and the session goes on.
+    // `verify` reports the fault, and the session continues.
     return { note: noteOf(file, "it cannot be read"), isMissing: true };
   }
 }
 
 /**
- * The same bytes may have been sent under another name before, when nobody knew what they were: what is
- * said here is as good, where bytes cannot tell. Undefined where nothing else is said.
+ * The same bytes may have been sent earlier with another declared type. Where the bytes do not decide,
+ * the type declared here counts. Undefined if it declares no other type.
  */
 async function asNamed(
   file: FoundFile,
-  { mediaType: said = "" }: NamedFile,
+  { mediaType: declared = "" }: NamedFile,
 ): Promise<FoundFile | undefined> {
-  if (file.read === undefined || said === file.blob.mediaType || !isFull(said)) return undefined;
+  const isOther = declared !== file.blob.mediaType && isFull(declared);
+  if (file.read === undefined || !isOther) return undefined;
   const content = await file.read();
-  const mediaType = await mediaTypeOf(content, said);
+  const mediaType = await mediaTypeOf(content, declared);
   if (mediaType === UNKNOWN_TYPE) return undefined;
   return { ...file, blob: { mediaType, ...measured(content, mediaType) }, read: () => content };
 }

@@ -1,6 +1,6 @@
 /**
- * The blobs of one live session: moves what is large out of its events before they are recorded, and
- * puts it back into its prompts before a model is called. Made by the runtime for each actor.
+ * The blobs of one live session: offloads large content before events are recorded, and expands
+ * prompts before a model is called. The runtime makes one for each actor.
  */
 
 import type { ModelMessage } from "ai";
@@ -33,28 +33,28 @@ import { mayHoldContent, offloadedAnswer, type ToolAnswer } from "./offloaded-re
 
 export interface SessionBlobsOptions {
   readonly session: string;
-  /** Where they are read; undefined where nobody has any. */
+  /** The store to read from; undefined without blobs. */
   readonly store: BlobStore | undefined;
-  /** Whether content is moved there; else it stays in the events. */
+  /** Whether new content is stored there; otherwise it stays in the events. */
   readonly isKept: boolean;
   readonly limits: BlobLimits;
   readonly recorded?: RecordedBlobs | undefined;
-  /** What the model takes that is to be shown them; undefined where nothing is known of it. */
+  /** The limits of the model; undefined for an unknown model. */
   readonly media: MediaLimits | undefined;
-  /** That model. Default: nobody knows, and what lies with a provider is left as it is. */
+  /** The model. Default: unknown, and files at a provider are sent unchanged. */
   readonly model?: ModelName | undefined;
-  /** Who makes smaller copies of pictures. Default: `sharp`, where it is installed. */
+  /** Makes smaller copies of images. Default: `sharp`, if it is installed. */
   readonly scaler?: () => Promise<ScalePicture | undefined>;
-  /** Who reads addresses that the provider does not. Default: nobody, and they stay what they are. */
+  /** Downloads URLs that the provider does not fetch. Default: URLs are sent unchanged. */
   readonly addresses?: AddressReader | undefined;
   readonly known: () => BlobsState;
   readonly onWarning: (error: TurnlogError) => void;
 }
 
-/** Content with what was moved out of it, held until it is disposed of. */
+/** Offloaded content; its blobs are held until it is disposed. */
 export interface Offloaded<Content> extends Disposable {
   readonly content: Content;
-  /** To be recorded in front of what has the content. */
+  /** Events to record before the event with the content. */
   readonly stored: readonly EventBody<"blob.stored">[];
 }
 
@@ -64,10 +64,10 @@ export class SessionBlobs {
   readonly #options: SessionBlobsOptions;
   readonly #quota: BlobQuota;
   readonly #callIds: CallIds;
-  /** The messages of the last prompt that were expanded, as they were sent. */
+  /** The expanded messages of the last prompt. */
   #sent: ReadonlyMap<ModelMessage, ModelMessage> = noneSent;
   #isAmongMany = false;
-  /** Messages whose content is being looked at, and the end of the last one. */
+  /** Number of messages that are being processed, and the end of the last one. */
   #inputs = 0;
   #lastInput: Promise<void> = Promise.resolve();
 
@@ -79,9 +79,9 @@ export class SessionBlobs {
   }
 
   /**
-   * The content of a message, in the order in which messages came: a picture is not overtaken by the
-   * words behind it. Undefined where nothing is to be waited for.
-   * @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, and what `BlobStore.put` throws
+   * Offloads the content of a user message. Messages keep their order: text does not overtake an image
+   * that was sent before it. Undefined if there is nothing to wait for.
+   * @throws TurnlogError `BLOB_TOO_LARGE`, `INVALID_INPUT`, and the errors of `BlobStore.put`
    */
   input(content: StoredUserContent): Promise<Offloaded<StoredUserContent>> | undefined {
     if (typeof content === "string" && this.#inputs === 0) return undefined;
@@ -99,17 +99,17 @@ export class SessionBlobs {
     content: StoredUserContent,
     before: Promise<void>,
   ): Promise<Offloaded<StoredUserContent>> {
-    const work = this.#readable(content);
-    // Whatever became of those before it; what becomes of this one is told in its turn.
+    const work = this.#checkedInput(content);
+    // Waits for the messages before it, also for failed ones.
     await Promise.allSettled([before, work]);
     return await work;
   }
 
-  async #readable(content: StoredUserContent): Promise<Offloaded<StoredUserContent>> {
+  async #checkedInput(content: StoredUserContent): Promise<Offloaded<StoredUserContent>> {
     const { session, recorded } = this.#options;
-    // What is in a recording was accepted.
+    // A recorded message was accepted before.
     if (recorded === undefined) assertSendable(session, content);
-    return await this.#shelved((offload) => offloadedInput(session, content, offload), content);
+    return await this.#offloaded((offload) => offloadedInput(session, content, offload), content);
   }
 
   #inputEnded(): void {
@@ -117,8 +117,8 @@ export class SessionBlobs {
   }
 
   /**
-   * What a tool answered; undefined where there is nothing to move. Nothing that goes wrong with a
-   * blob undoes what the tool has done.
+   * Offloads a tool result; undefined if there is nothing to offload. If that fails, the content stays
+   * in the event: the tool has already run.
    */
   answer(answer: ToolAnswer): Promise<Offloaded<ToolAnswer>> | undefined {
     if (!this.#options.isKept) return undefined;
@@ -127,18 +127,18 @@ export class SessionBlobs {
     if (!mayHoldContent(output, characters) && !mayHoldContent(modelOutput, characters)) {
       return undefined;
     }
-    return this.#whateverHappens(
+    return this.#offloadedIfPossible(
       (offload) => offloadedAnswer(answer, offload, characters),
       answer,
       "a tool's answer",
     );
   }
 
-  /** A part of a reply, where a model made a file in it; undefined for all others, which come by the thousand. */
+  /** Offloads a file that a model generated; undefined for all other parts. */
   part(part: RecordedPart): Promise<Offloaded<RecordedPart>> | undefined {
     if (!isMadeFile(part) || !this.#options.isKept) return undefined;
     const made: MadeFile = part;
-    return this.#whateverHappens<RecordedPart>(
+    return this.#offloadedIfPossible<RecordedPart>(
       (offload) => offloadedPart(made, offload),
       part,
       "a file that the model made",
@@ -146,9 +146,9 @@ export class SessionBlobs {
   }
 
   /**
-   * The messages as they are sent, with the ids of calls that the model takes; the same ones where nothing
-   * in them is another one.
-   * @param signal - Of the call that they are for; without it, addresses are not read.
+   * The messages as they are sent: with media, and with call ids that the model accepts. Unchanged
+   * messages are the same objects.
+   * @param signal - The signal of the call. Without it, URLs are not downloaded.
    */
   async expand(
     prompt: readonly ModelMessage[],
@@ -157,9 +157,11 @@ export class SessionBlobs {
     const messages = this.#callIds.sent(prompt);
     if (!messages.some(isToBeExpanded)) return messages;
     const { store, media, model, known, addresses, scaler = installedScaler } = this.#options;
-    const said = messages.filter(({ role }) => role === "user").length;
+    const userMessages = messages.filter(({ role }) => role === "user").length;
     const read: BlobExpansion["read"] =
-      addresses && signal && ((url, declared) => addresses.read(url, declared, { said, signal }));
+      addresses &&
+      signal &&
+      ((url, declared) => addresses.read(url, declared, { userMessages, signal }));
     const pictures = messages.reduce((sum, one) => sum + imagesIn(one), 0);
     const isAmongMany = pictures > (media?.pictureEdgeAmong?.more ?? Number.POSITIVE_INFINITY);
     const before = isAmongMany === this.#isAmongMany ? this.#sent : noneSent;
@@ -184,7 +186,7 @@ export class SessionBlobs {
               read,
             })
           : { message: same, isWhole: true };
-      // What could not be read may be back the next time.
+      // Missing media may be available at the next request.
       if (made.isWhole) sent.set(message, made.message);
       expanded.push(made.message);
     }
@@ -193,26 +195,26 @@ export class SessionBlobs {
   }
 
   /**
-   * Looks once more before what was shelved is recorded: it may have been another actor's to shelve.
+   * Checks the quota again before offloaded content is recorded: an earlier actor may have claimed it.
    * @throws TurnlogError `BLOB_TOO_LARGE`
    */
-  assertRoomFor(stored: readonly EventBody<"blob.stored">[]): void {
-    // What is in a recording was accepted.
-    if (this.#options.recorded === undefined) this.#quota.assertRoomFor(stored);
+  assertWithinQuota(stored: readonly EventBody<"blob.stored">[]): void {
+    // Recorded content was accepted before.
+    if (this.#options.recorded === undefined) this.#quota.assertWithin(stored);
   }
 
-  /** Characters below which no text is looked at: base64 of what stays in the events anyway. */
+  /** Shorter text is not searched: its content would stay in the event anyway. */
   get #textLimit(): number {
     return Math.ceil(((this.#options.limits.inlineBytes ?? DEFAULT_INLINE_BYTES) * 4) / 3);
   }
 
-  async #whateverHappens<Content>(
-    shelve: (offload: BlobOffload) => Promise<Content>,
+  async #offloadedIfPossible<Content>(
+    work: (offload: BlobOffload) => Promise<Content>,
     content: Content,
     what: string,
   ): Promise<Offloaded<Content>> {
     try {
-      return await this.#shelved(shelve, content);
+      return await this.#offloaded(work, content);
     } catch (cause) {
       const { session, onWarning } = this.#options;
       const code = TurnlogError.isInstance(cause) ? cause.code : "LOG_FAILED";
@@ -227,8 +229,8 @@ export class SessionBlobs {
     }
   }
 
-  async #shelved<Content>(
-    shelve: (offload: BlobOffload) => Promise<Content>,
+  async #offloaded<Content>(
+    work: (offload: BlobOffload) => Promise<Content>,
     content: Content,
   ): Promise<Offloaded<Content>> {
     const { session, store, isKept, limits, recorded, known } = this.#options;
@@ -243,7 +245,7 @@ export class SessionBlobs {
     });
     try {
       return {
-        content: await shelve(offload),
+        content: await work(offload),
         stored: offload.stored,
         [Symbol.dispose]: () => {
           offload[Symbol.dispose]();
@@ -260,7 +262,7 @@ function untouched<Content>(content: Content): Offloaded<Content> {
   return { content, stored: [], [Symbol.dispose]: () => {} };
 }
 
-/** Records an event behind the blobs that it refers to: each once a session, all in one append. */
+/** Records an event after its blobs, each blob once a session, all in one append. */
 export function recordOffloaded(
   recorder: Pick<SessionRecorder, "state" | "record">,
   stored: readonly EventBody<"blob.stored">[],

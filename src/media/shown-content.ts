@@ -1,43 +1,47 @@
 /**
- * What a model is shown of content that is at hand: the content, a smaller copy of a picture, the words of
- * a text, or a note that says why it is not shown. One rule, wherever the content was kept.
+ * Decides what a model is shown for content: the content, a smaller copy of an image, the text of a
+ * file, or a note with the reason. The rule is the same for content in events, blobs and downloads.
  */
 
-import { SCALED_CHARACTERS, type MediaLimits } from "../context/index.ts";
+import {
+  mediaRefusal,
+  SCALED_CHARACTERS,
+  type MediaLimits,
+  type MediaRefusal,
+} from "../context/index.ts";
 import type { KnownBlob } from "../projections/index.ts";
 import { called } from "./file-data.ts";
-import { whyNotShown } from "./media-taken.ts";
-import { isTextType, textIn } from "./media-type.ts";
+import { isTextType, textIn, UNKNOWN_TYPE } from "./media-type.ts";
 import type { ScaledPicture, ScalePicture } from "./scaled-picture.ts";
 
-/** Who is to be shown it. */
+/** The model that is shown the content, and its prompt. */
 export interface Viewer {
-  /** What the model takes; undefined where nothing is known of it. */
+  /** The limits of the model; undefined for an unknown model. */
   readonly media: MediaLimits | undefined;
-  /** How many pictures there are in the prompt. */
+  /** Number of images in the prompt. */
   readonly pictures: number;
-  /** Who makes smaller copies of pictures, if anybody does. */
+  /** Makes smaller copies of images, if a library is installed. */
   readonly scaler: () => Promise<ScalePicture | undefined>;
 }
 
-/** Content of which is known what it is. */
+/** Content with known measures. */
 export interface FoundFile {
   readonly blob: KnownBlob;
-  /** Undefined where nobody has it. */
+  /** Undefined if the content is missing. */
   readonly read: (() => Uint8Array | Promise<Uint8Array>) | undefined;
   readonly name?: string | undefined;
-  /** A reference or an address that tells it again. */
+  /** The reference or URL of the content. */
   readonly place?: string;
 }
 
-/** What is shown in its place. */
+/** Text instead of a file. */
 export interface Note {
   readonly note: string;
-  /** Where it may be another the next time. */
+  /** The file may be available at the next request. */
   readonly isMissing?: true;
 }
 
-/** Throws what `read` throws; reads nothing where the answer is a note anyway. */
+/** Throws the errors of `read`, which it does not call for a note. */
 export async function shownContent(file: FoundFile, viewer: Viewer): Promise<ScaledPicture | Note> {
   const { blob, read } = file;
   const refused = whyNotShown(blob, viewer.media, viewer.pictures);
@@ -52,7 +56,7 @@ export async function shownContent(file: FoundFile, viewer: Viewer): Promise<Sca
     const copy = await scale?.(await read(), { longestEdge, characters: SCALED_CHARACTERS });
     if (copy !== undefined) return copy;
   }
-  // Every model takes words.
+  // All models accept text.
   if (isTypeRefused === true && isTextType(blob.mediaType)) {
     const text = textIn(await read());
     if (text !== undefined) return { note: inWords(file, text) };
@@ -64,11 +68,56 @@ function inWords({ blob: { mediaType }, name }: FoundFile, text: string): string
   return `[The file${called(name)} (${mediaType}):]\n\n${text}`;
 }
 
-/** What stands in the place of a file that is not shown. */
+/** The text instead of a file that is not shown. */
 export function noteOf(
   { blob: { mediaType, bytes }, name, place }: Omit<FoundFile, "read">,
   why: string,
 ): string {
   const where = place === undefined ? "" : ` ${place}`;
   return `[The file${called(name)} (${mediaType}, ${bytes} bytes) is not shown here: ${why}.${where}]`;
+}
+
+/** Why a model is not shown a blob unchanged. */
+interface NotShown {
+  /** The reason, as text for the model. */
+  readonly why: string;
+  /** Pixels of the longer edge of a copy that the model would accept. */
+  readonly longestEdge?: number;
+  /** The model accepts no files of this type. */
+  readonly isTypeRefused?: true;
+}
+
+/**
+ * Why a model is not shown a blob unchanged; undefined if it is.
+ * @param limits - Undefined for an unknown model, which is sent everything.
+ * @param pictures - Number of images in the prompt.
+ */
+export function whyNotShown(
+  blob: KnownBlob,
+  limits: MediaLimits | undefined,
+  pictures: number,
+): NotShown | undefined {
+  if (blob.fault !== undefined) return { why: `it is broken: ${blob.fault}` };
+  if (blob.mediaType === UNKNOWN_TYPE) return { why: "nobody knows what it is" };
+  const refusal = limits && mediaRefusal(blob, limits, pictures);
+  if (refusal === undefined) return undefined;
+  const why = wordsOf(refusal, blob, pictures > (limits?.pictureEdgeAmong?.more ?? pictures));
+  if (refusal.kind === "type") return { why, isTypeRefused: true };
+  return "longestEdge" in refusal ? { why, longestEdge: refusal.longestEdge } : { why };
+}
+
+function wordsOf(refusal: MediaRefusal, { width, height }: KnownBlob, isAmong: boolean): string {
+  switch (refusal.kind) {
+    case "type":
+      return "this model does not take such files";
+    case "pages":
+      return `this model takes at most ${refusal.most} pages`;
+    case "request":
+    case "characters":
+      return `this model takes at most ${Math.floor((refusal.most * 3) / 4)} bytes`;
+    case "edge": {
+      const among = isAmong ? ", among so many pictures" : "";
+      return `it has ${width} × ${height} pixels, and this model takes at most ${refusal.most} a side${among}`;
+    }
+  }
 }

@@ -1,4 +1,4 @@
-/** Which blobs the sessions of a log have, read from their events: what is not among them may go. */
+/** Finds the blobs that sessions use, from their events, and deletes all others. */
 
 import {
   readableEvents,
@@ -13,32 +13,31 @@ import {
 type Readable = Pick<EventLog, "list" | "read" | "deleted">;
 
 /**
- * The blobs of all sessions, by digest.
- * @throws TurnlogError `LOG_DAMAGED` and what else reading may throw: a session that cannot be read
- * may have any blob
+ * The digests of all blobs that sessions use.
+ * @throws TurnlogError `LOG_DAMAGED` and other errors of reading: an unreadable session may use any blob
  */
 export async function usedBlobs(log: Readable): Promise<ReadonlySet<string>> {
   for (;;) {
     const before = await deletions(log);
     const used = await blobsInSessions(log);
-    // A session that is deleted while forks are read may have given them events that were not read.
+    // A session that is deleted meanwhile may have given unread events to its forks.
     if (used !== undefined && (await deletions(log)) === before) return used;
   }
 }
 
-/** How many sessions were deleted, ever: their names are not used again. */
+/** Number of deleted sessions; it never shrinks, since their names are not reused. */
 async function deletions(log: Readable): Promise<number> {
   let count = 0;
   for await (const _ of log.deleted()) count += 1;
   return count;
 }
 
-/** Undefined where a session was deleted meanwhile. */
+/** Undefined if a session was deleted meanwhile. */
 async function blobsInSessions(log: Readable): Promise<ReadonlySet<string> | undefined> {
   const used = new Set<string>();
   try {
     for await (const { session, forkedFrom } of log.list()) {
-      // What it shares is read where it was written.
+      // Shared events are read from the session that wrote them.
       const from = (forkedFrom?.position ?? 0) + 1;
       for await (const sha256 of blobsOfSession(log, session, from)) used.add(sha256);
     }
@@ -49,7 +48,7 @@ async function blobsInSessions(log: Readable): Promise<ReadonlySet<string> | und
   }
 }
 
-/** The blobs of one session, from a position on. @throws TurnlogError where an event cannot be read that may name one */
+/** The blobs of one session from a position on. @throws TurnlogError for an unreadable event that may name one */
 export async function* blobsOfSession(
   log: Pick<EventLog, "read">,
   session: string,
@@ -65,8 +64,8 @@ export async function* blobsOfSession(
 }
 
 /**
- * Takes away the blobs that no session of the log has. Sessions may run meanwhile.
- * @throws TurnlogError as {@link usedBlobs}; nothing is taken then
+ * Deletes the blobs that no session of the log uses. Sessions may run meanwhile.
+ * @throws TurnlogError as {@link usedBlobs}; nothing is deleted then
  */
 export async function collectBlobs(
   log: Readable,
@@ -76,15 +75,15 @@ export async function collectBlobs(
   return await blobs.collect(() => usedBlobs(log), among === undefined ? {} : { among });
 }
 
-/** What a deletion took with it. */
+/** Result of a deletion with blobs. */
 export interface DeletedWithBlobs extends Deleted {
-  /** Blobs that no other session has, and that are gone with it. */
+  /** Deleted blobs, which no other session used. */
   readonly blobs: CollectedBlobs;
 }
 
 /**
- * Deletes a session, and the blobs that no other one has. Where a log is damaged, nobody knows which
- * those are: they stay, and `onWarning` is told.
+ * Deletes a session, and the blobs that only it uses. If a damaged log hides which those are, they stay,
+ * and `onWarning` is called.
  * @throws TurnlogError as `EventLog.delete`
  */
 export async function deleteSession(
@@ -97,21 +96,21 @@ export async function deleteSession(
   const none: CollectedBlobs = { removed: 0, bytes: 0 };
   const warn = (cause: unknown): CollectedBlobs => {
     const code = TurnlogError.isInstance(cause) ? cause.code : "LOG_FAILED";
-    const what = `Which blobs session ${session} alone had cannot be told, and they were not deleted with it. Run \`turnlog repair\`, then \`turnlog gc\`.`;
+    const what = `The blobs that only session ${session} used could not be determined and were not deleted with it. Run \`turnlog repair\`, then \`turnlog gc\`.`;
     onWarning(new TurnlogError(code, what, { session, cause }));
     return none;
   };
   let own: readonly string[] = [];
-  let trouble: unknown;
+  let failure: unknown;
   if (blobs !== undefined) {
     try {
       own = await Array.fromAsync(blobsOfSession(log, session));
     } catch (error) {
-      trouble = error;
+      failure = error;
     }
   }
   const deleted = await log.delete(session, options);
-  if (trouble !== undefined) return { ...deleted, blobs: warn(trouble) };
+  if (failure !== undefined) return { ...deleted, blobs: warn(failure) };
   if (blobs === undefined || own.length === 0) return { ...deleted, blobs: none };
   return { ...deleted, blobs: await collectBlobs(log, blobs, own).catch(warn) };
 }

@@ -1,4 +1,4 @@
-/** What `send` takes, brought into the form that is stored. */
+/** Converts the input of `send` to stored user content. */
 
 import type { UserContent } from "ai";
 import { z } from "zod";
@@ -11,30 +11,30 @@ import {
   type StoredUserContent,
 } from "../events/index.ts";
 import { attach, type FileSource } from "./attachment.ts";
-import type { AttachmentOptions } from "./attachment-options.ts";
+import type { AttachmentOptions } from "./guarded-download.ts";
 import { check, optionsOf, text, thing } from "../validation/index.ts";
 import { unreadable, toJson } from "../shared/index.ts";
 
-/** What `send` was given, in its own form but for files that are still to be read. */
+/** Input as stored content, or with files that are still to be read. */
 export type HeldInput = StoredUserContent | MessageWithFiles;
 
-/** Text, or the AI SDK's user content parts (text and files), or text with files that are read when it is sent. */
-export type UserInput = SaidInput | MessageWithFiles;
+/** Text, or the AI SDK's user content parts (text and files), or text with files to read when it is sent. */
+export type UserInput = DirectInput | MessageWithFiles;
 
-/** What is there already: also in the form in which a history has it. */
-type SaidInput = string | UserContent | StoredUserContent;
+/** Input without files to read, also in the stored form of a history. */
+type DirectInput = string | UserContent | StoredUserContent;
 
 /** A message with files that are read when it is sent. */
 export interface MessageWithFiles {
   readonly text?: string;
   /**
-   * Paths, and `file:`, `http:` and `https:` addresses. What they hold is read once, before the message
-   * is accepted, and its kind is seen from its bytes. Text becomes text, with its name; all else a file.
+   * Paths, and `file:`, `http:` and `https:` URLs. Each file is read once, before the message is
+   * accepted, and its bytes decide its type. Text becomes text with its name; everything else a file.
    */
   readonly files: readonly FileSource[];
 }
 
-function storedPart(part: Exclude<SaidInput, string>[number]): unknown {
+function storedPart(part: Exclude<DirectInput, string>[number]): unknown {
   if (part.type === "text") return part;
   if (part.type === "image") {
     return {
@@ -45,11 +45,11 @@ function storedPart(part: Exclude<SaidInput, string>[number]): unknown {
       image: undefined,
     };
   }
-  // What is known of a blob is for the session to say.
+  // Only the session adds measures of a blob.
   return { ...part, data: storedData(part.data), blob: undefined };
 }
 
-/** Bytes as base64, addresses as text, whether they stand alone or under the SDK's tag; what lies with a provider under it. */
+/** Bytes as base64, URLs as text, references to files at a provider as they are; with or without the SDK's tag. */
 function storedData(data: unknown): unknown {
   if (typeof data === "object" && data !== null && "type" in data) {
     if (data.type === "data" && "data" in data) return storedData(data.data);
@@ -66,7 +66,7 @@ function storedText(text: unknown): unknown {
   return typeof text === "string" ? Buffer.from(text).toString("base64") : text;
 }
 
-/** Providers refuse a message without content, and text of white space only counts as none. */
+/** Whether content is more than white space: providers refuse an empty message. */
 export function saysSomething(
   content: string | readonly { readonly type: string; readonly text?: string }[],
 ): boolean {
@@ -75,7 +75,7 @@ export function saysSomething(
 }
 
 /**
- * The input as it is now: its caller may use the list and the buffers for something else at once.
+ * A copy of the input, since the caller may change its lists and buffers at once.
  * @throws TurnlogError `INVALID_INPUT` as {@link toStoredContent}
  */
 export function heldInput(session: string, input: UserInput): HeldInput {
@@ -86,7 +86,7 @@ export function heldInput(session: string, input: UserInput): HeldInput {
 }
 
 /**
- * What `send` was given, with its files read.
+ * Reads the files of an input.
  * @throws TurnlogError `INVALID_INPUT` as {@link attach}
  */
 export async function receiveInput(
@@ -99,17 +99,17 @@ export async function receiveInput(
   const { text: words = "", files } = input;
   const attached = await attach(session, files, attachments);
   if (attached.length === 0) return toStoredContent(session, words);
-  // Before the words that speak of them, as providers advise.
+  // Files come before the text about them, as providers advise.
   return words.trim() === "" ? attached : [...attached, { type: "text", text: words }];
 }
 
-/** Types bind nobody who calls without them. */
+/** Also called with values from untyped JavaScript. */
 function hasFiles(input: UserInput): input is MessageWithFiles {
   const given: unknown = input;
   return typeof given === "object" && given !== null && "files" in given;
 }
 
-/** Whether it is a message whose files are read when it is sent. */
+/** Whether it is a valid message with files to read. */
 export function isMessageWithFiles(input: HeldInput): input is MessageWithFiles {
   return hasFiles(input) && filesSchema.safeParse(input).success;
 }
@@ -126,12 +126,12 @@ const filesSchema = optionsOf<MessageWithFiles>(
   },
 );
 
-function isParts(input: SaidInput): input is Exclude<SaidInput, string> {
+function isParts(input: DirectInput): input is Exclude<DirectInput, string> {
   const given: unknown = input;
   return Array.isArray(given) && given.every((part) => typeof part === "object" && part !== null);
 }
 
-/** A prompt with options that are no object would be refused, and so would all that come after it. */
+/** Provider options must be objects: otherwise this prompt and every later one would be refused. */
 const sentSchema: z.ZodType<StoredUserContent> = userContentSchema.refine(
   (content) =>
     typeof content === "string" ||
@@ -142,7 +142,7 @@ const sentSchema: z.ZodType<StoredUserContent> = userContentSchema.refine(
 );
 
 /** @throws TurnlogError `INVALID_INPUT` when it is empty or not user content. */
-export function toStoredContent(session: string, input: SaidInput): StoredUserContent {
+export function toStoredContent(session: string, input: DirectInput): StoredUserContent {
   const stored = readInput(session, () =>
     sentSchema.safeParse(isParts(input) ? toJson(input.map(storedPart)) : input),
   );
@@ -156,7 +156,7 @@ export function toStoredContent(session: string, input: SaidInput): StoredUserCo
   );
 }
 
-/** @throws TurnlogError `INVALID_INPUT` also where a message throws when it is read, or is nested too deeply */
+/** @throws TurnlogError `INVALID_INPUT`, also if reading the message throws, or it is nested too deeply */
 function readInput<Read>(session: string, read: () => Read): Read {
   try {
     return read();

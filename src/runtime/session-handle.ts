@@ -158,7 +158,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       // The same id may have been sent while files were read.
       if (acceptedAt(actor.state.queue, messageId) !== undefined)
         return await sendAgain(input, messageId, delivery);
-      actor.blobs.assertRoomFor(stored);
+      actor.blobs.assertWithinQuota(stored);
       const data = { id: messageId, content, delivery: delivery ?? "follow-up" };
       recordOffloaded(actor, stored, { type: "message.queued", data });
       const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;

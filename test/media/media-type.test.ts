@@ -1,6 +1,6 @@
 /** What content is, by its bytes. */
 import { describe, expect, it } from "vitest";
-import { imageFault } from "../../src/media/image-fault.ts";
+import { imageFault } from "../../src/media/blob-offload.ts";
 import { mediaTypeOf } from "../../src/media/media-type.ts";
 import { mediaMeasures } from "../../src/context/index.ts";
 import { animatedGif, jpeg, pdf, png, wav } from "../support/media.ts";

@@ -91,7 +91,7 @@ export class SessionActor implements SessionRecorder {
   }
 
   /** The blobs of the session. */
-  get blobs(): Pick<SessionBlobs, "input" | "assertRoomFor"> {
+  get blobs(): Pick<SessionBlobs, "input" | "assertWithinQuota"> {
     return this.#options.blobs;
   }
 

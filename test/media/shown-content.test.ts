@@ -5,7 +5,7 @@ import { memoryBlobs } from "../../src/store/blobs/index.ts";
 import { blobReference, type ModelName } from "../../src/events/index.ts";
 import { modelMedia } from "../../src/context/index.ts";
 import type { KnownBlob } from "../../src/projections/index.ts";
-import { whyNotShown } from "../../src/media/media-taken.ts";
+import { whyNotShown } from "../../src/media/shown-content.ts";
 import { SessionBlobs } from "../../src/media/session-blobs.ts";
 import { png } from "../support/media.ts";
 
