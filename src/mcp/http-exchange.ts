@@ -1,7 +1,7 @@
 /**
- * What goes between the client of `@ai-sdk/mcp` and a server over HTTP, as the `fetch` of its transports.
- * They wait for ever for an answer that they cannot read, and tell a server of no cancel: both is done here,
- * once for a response that is JSON, a stream of a request, and the one stream of the older way.
+ * The `fetch` for the HTTP transports of `@ai-sdk/mcp`. It adds what they lack: an unreadable answer
+ * fails its request instead of leaving it waiting, and a cancelled call is cancelled at the server.
+ * It handles JSON responses, the stream of a request, and the single stream of the older SSE transport.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -10,22 +10,22 @@ import { EventSourceParserStream } from "@ai-sdk/provider-utils";
 import { onAbort, after } from "../shared/index.ts";
 import { cancelled, PendingRequests, whyUnread, type SentRequest } from "./pending-requests.ts";
 
-/** A request on its way. */
+/** A request without an answer. */
 interface OpenRequest {
   readonly sent: SentRequest;
   readonly url: string | URL | Request;
   readonly init: RequestInit;
-  /** Aborted when nobody listens to the answer any more. */
-  readonly left: AbortController;
+  /** Aborted when the answer is no longer needed. */
+  readonly abandoned: AbortController;
 }
 
-/** A call of a tool, and the request that it is at present. */
+/** A tool call and its current request. */
 interface OpenCall {
   isCancelled: boolean;
   request?: OpenRequest;
 }
 
-/** From this version on a request is cancelled by closing it; before, by a message, and closing says nothing. */
+/** From this protocol version on, closing a request cancels it; before, a message does. */
 const CLOSED_IS_CANCELLED = "2026-07-28";
 
 export class HttpExchange {
@@ -33,7 +33,7 @@ export class HttpExchange {
   readonly #graceMs: number;
   readonly #pending = new PendingRequests();
   readonly #running = new AsyncLocalStorage<OpenCall>();
-  /** By what they hand over. */
+  /** Calls by their input objects. */
   readonly #calls = new WeakMap<object, OpenCall>();
 
   /** @param graceMs - Milliseconds for an answer to a cancelled call. */
@@ -42,14 +42,14 @@ export class HttpExchange {
     this.#graceMs = graceMs;
   }
 
-  /** Makes the call of a tool with this very input: the requests in its course belong to it. */
+  /** Makes a tool call; the requests that it makes belong to this input object. */
   async call<Answer>(input: object, make: () => Promise<Answer>): Promise<Answer> {
     const call: OpenCall = { isCancelled: false };
     this.#calls.set(input, call);
     return await this.#running.run(call, make);
   }
 
-  /** Tells the server that nobody needs the answer to the call with this very input any more. */
+  /** Cancels the call with this input object at the server. */
   cancel(input: object): void {
     const call = this.#calls.get(input);
     if (call === undefined) return;
@@ -62,35 +62,37 @@ export class HttpExchange {
     init: RequestInit = {},
   ): Promise<Response> => {
     const sent = this.#pending.sent(messageIn(init.body));
-    const left = new AbortController();
-    const signal = init.signal ? AbortSignal.any([init.signal, left.signal]) : left.signal;
+    const abandoned = new AbortController();
+    const signal = init.signal
+      ? AbortSignal.any([init.signal, abandoned.signal])
+      : abandoned.signal;
     const call = this.#running.getStore();
     if (sent !== undefined && call !== undefined) {
       if (call.isCancelled) return await endOf(init.signal);
-      call.request = { sent, url, init, left };
+      call.request = { sent, url, init, abandoned };
     }
     try {
       return await this.#readable(await fetch(url, { ...init, signal }), sent, signal);
     } catch (error) {
-      if (left.signal.aborted) return await endOf(init.signal);
+      if (abandoned.signal.aborted) return await endOf(init.signal);
       throw error;
     }
   };
 
-  #stop({ sent, url, init, left }: OpenRequest): void {
+  #stop({ sent, url, init, abandoned }: OpenRequest): void {
     const version = new Headers(init.headers).get("mcp-protocol-version") ?? "";
     if (version >= CLOSED_IS_CANCELLED) {
-      left.abort();
+      abandoned.abort();
       return;
     }
-    const told = fetch(url, { ...init, body: JSON.stringify(cancelled(sent.id)) });
-    // One that cannot be told is left all the same.
-    told.then((response) => response.body?.cancel()).catch(() => {});
-    // It may still answer.
-    const leave = (): void => {
-      left.abort();
+    const notified = fetch(url, { ...init, body: JSON.stringify(cancelled(sent.id)) });
+    // The request is abandoned even if this message fails.
+    notified.then((response) => response.body?.cancel()).catch(() => {});
+    // The server may still answer.
+    const abandon = (): void => {
+      abandoned.abort();
     };
-    after(this.#graceMs, leave, false);
+    after(this.#graceMs, abandon, false);
   }
 
   async #readable(
@@ -160,7 +162,7 @@ function messageIn(body: RequestInit["body"]): unknown {
   return typeof body === "string" ? JSON.parse(body) : undefined;
 }
 
-/** What was left has no answer: it ends when its request is given up. */
+/** An abandoned request has no answer: it ends with the signal of its caller. */
 async function endOf(signal: AbortSignal | null | undefined): Promise<never> {
   const end = Promise.withResolvers<never>();
   if (signal) {

@@ -1,13 +1,13 @@
 /**
- * Lines out of the pieces in which a pipe brings them. What has come of a line is put together once, when
- * its end is there: each piece is looked at once, however long the line is. Called by the stdio transport.
+ * Splits the chunks of a pipe into lines, in time linear in their length: the chunks of a line are
+ * joined once, at its end. The stdio transport uses it.
  */
 
 export interface LineReader {
   readonly onLine: (line: string) => void;
-  /** Told once of a line that is too long, with its first piece: the rest of it is dropped. */
+  /** Called once for a line that is too long, with its first chunk; the rest is dropped. */
   readonly onTooLong: (beginning: string) => void;
-  /** Characters that a line may have. */
+  /** Most characters of a line. */
   readonly longest: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The tools that a server lists, as far as they can be used: what is wrong with a field of one of them
- * costs that field, and not all the others. Pure; called by whoever reads what a server sends.
+ * Repairs the tool list of a server: removes invalid fields instead of refusing the whole list. Pure;
+ * both transports use it.
  */
 
 import { z } from "zod";
@@ -20,7 +20,7 @@ const toolRules: Rules = new Map<string, z.ZodType>([
   ["_meta", object],
 ]);
 
-/** Input is an object, whatever a server calls it. */
+/** The input of a tool is always an object. */
 const inputRules: Rules = new Map<string, z.ZodType>([
   ["type", z.literal("object")],
   ["properties", object],
@@ -38,7 +38,7 @@ const annotationRules: Rules = new Map<string, z.ZodType>([
 const listSchema = z.looseObject({ tools: z.array(z.unknown()) });
 const namedSchema = z.looseObject({ name: z.string() });
 
-/** The result of `tools/list` with what is usable of it. A tool without a name cannot be called. */
+/** The result of `tools/list` without invalid fields and without tools that have no name. */
 export function usableList(result: unknown): unknown {
   const list = listSchema.safeParse(result);
   if (!list.success) return result;
@@ -53,7 +53,7 @@ function usableTool(given: object): object {
   const { inputSchema, annotations, ...tool } = sound(given, toolRules);
   return {
     ...tool,
-    // A tool that does not say what it takes is offered as one that takes nothing.
+    // A tool without an input schema takes no input.
     inputSchema: sound(object.catch({}).parse(inputSchema), inputRules),
     ...(annotations === undefined
       ? {}
@@ -61,7 +61,7 @@ function usableTool(given: object): object {
   };
 }
 
-/** Without the fields that are not what they have to be. */
+/** Without invalid fields. */
 function sound(given: object, rules: Rules): Record<string, unknown> {
   const entries = Object.entries(given).filter(
     ([name, value]) => rules.get(name)?.safeParse(value).success ?? true,

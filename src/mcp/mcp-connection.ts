@@ -1,4 +1,4 @@
-/** One connection to an MCP server, from its start to its end, by the client of `@ai-sdk/mcp`. Loaded when a server is needed. */
+/** One connection to an MCP server through the client of `@ai-sdk/mcp`. Loaded when a server is first needed. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -7,7 +7,7 @@ import {
   type ListToolsResult,
   type MCPClientConfig,
 } from "@ai-sdk/mcp";
-import { callAnswer, type CallAnswer } from "./call-answer.ts";
+import { callAnswer, type CallAnswer } from "./mcp-result.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import type { McpServer } from "./mcp-options.ts";
 import { NO_ANSWER } from "./pending-requests.ts";
@@ -19,40 +19,40 @@ export interface ConnectionOptions {
   readonly server: McpServer;
   /** Milliseconds for the start. */
   readonly timeoutMs: number;
-  /** Milliseconds between telling a server to stop a call and leaving it behind. */
+  /** Milliseconds from cancelling a call until it is abandoned. */
   readonly graceMs: number;
-  /** Aborted when nobody wants it any more. */
+  /** Aborted when the connection is no longer needed. */
   readonly signal: AbortSignal;
-  /** Told once, when it is of no use any more. */
+  /** Called once, when the connection is lost. */
   readonly onEnd: () => void;
-  /** Told that the server has other tools now. */
+  /** Called when the tools of the server change. */
   readonly onToolsChanged: () => void;
 }
 
 export interface McpConnection {
   /** Every tool that the server lists. */
   list(timeoutMs: number): Promise<readonly ListedTool[]>;
-  /** Rejects when `signal` aborts, and where there is no answer. */
+  /** Rejects when `signal` aborts, and when there is no answer. */
   call(tool: string, input: Record<string, unknown>, signal: AbortSignal): Promise<CallAnswer>;
-  /** Asks the server to stop the call with this very input; what it says to that is the call's answer. */
+  /** Asks the server to stop the call with this input object. The answer of the call is still awaited. */
   cancel(input: Record<string, unknown>): void;
-  /** The end of what the server said beside the protocol. */
-  readonly lastWords: string;
-  /** Resolves when it is closed and, of a process, gone. */
+  /** The end of the server's output that is not part of the protocol. */
+  readonly lastOutput: string;
+  /** Resolves when the connection is closed and a process has ended. */
   close(): Promise<void>;
 }
 
-/** Pages of tools that are read: a server that always has one more does not keep us for ever. */
+/** Most pages of a tool list, against a server whose list never ends. */
 const MOST_PAGES = 100;
 const CLOSE_MS = 3000;
 
-/** What the two ways to a server do each in their own manner. */
+/** The differences between a process and an HTTP server. */
 interface Wire {
   readonly transport: MCPClientConfig["transport"];
-  readonly lastWords: () => string;
+  readonly lastOutput: () => string;
   readonly call: <Answer>(input: object, make: () => Promise<Answer>) => Promise<Answer>;
   readonly cancel: (input: object) => void;
-  /** Resolves when nothing is left of it. */
+  /** Resolves when a process and its children have ended. */
   readonly end: () => Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function connect(options: ConnectionOptions): Promise<McpConnection
       transport: wire.transport,
       clientName: "turnlog",
       initializationOptions: { timeout: timeoutMs, signal },
-      // Messages that answer nothing; what concerns a call fails that call.
+      // Ignores messages without a request; an error of a call fails that call.
       onUncaughtError: () => {},
     });
     return {
@@ -92,21 +92,21 @@ export async function connect(options: ConnectionOptions): Promise<McpConnection
         }
       },
       cancel: wire.cancel,
-      get lastWords() {
-        return wire.lastWords();
+      get lastOutput() {
+        return wire.lastOutput();
       },
       async close() {
-        // A server that hangs is not waited for.
+        // Do not wait for a server that hangs.
         await Promise.race([client.close(), delay(CLOSE_MS, undefined, { ref: false })]);
-        // The client does not wait for a process that has closed by itself.
+        // The client does not wait for the end of the process.
         await wire.end();
       },
     };
   } catch (error) {
     await wire.end();
-    const said = wire.lastWords();
-    if (said === "") throw error;
-    throw new Error(`${messageOf(error)} It said: ${said}`, { cause: error });
+    const output = wire.lastOutput();
+    if (output === "") throw error;
+    throw new Error(`${messageOf(error)} It said: ${output}`, { cause: error });
   }
 }
 
@@ -115,7 +115,7 @@ function wireTo({ server, graceMs, onEnd, onToolsChanged }: ConnectionOptions): 
     const transport = new StdioTransport({ server, onEnd, onToolsChanged });
     return {
       transport,
-      lastWords: () => transport.lastWords,
+      lastOutput: () => transport.lastOutput,
       call: async (_, make) => await make(),
       cancel: (input) => transport.cancel(input),
       end: async () => await transport.close(),
@@ -125,14 +125,14 @@ function wireTo({ server, graceMs, onEnd, onToolsChanged }: ConnectionOptions): 
   const exchange = new HttpExchange(type, graceMs);
   return {
     transport: { type, url, headers: { ...headers }, fetch: exchange.fetch },
-    lastWords: () => "",
+    lastOutput: () => "",
     call: async (input, make) => await exchange.call(input, make),
     cancel: (input) => exchange.cancel(input),
     end: async () => {},
   };
 }
 
-/** Whether it is the server's own word. */
+/** Whether the error comes from the server, not from the transport. */
 function isRefusal(error: unknown): error is MCPClientError {
   return MCPClientError.isInstance(error) && error.code !== undefined && error.code !== NO_ANSWER;
 }

@@ -1,41 +1,38 @@
-/** MCP servers as a user names them: the shape of the `mcpServers` that other tools read, and our own settings beside it. */
+/** Settings of MCP servers: the common `mcpServers` format, with additional settings of turnlog. */
 
 interface ServerSettings {
-  /** Milliseconds that starting it and asking for its tools may take. Default 30,000. */
+  /** Milliseconds for starting the server and listing its tools. Default: 30,000. */
   readonly startTimeoutMs?: number;
-  /** Milliseconds after which a call is given up. Default 60,000. */
+  /** Milliseconds for a call. Default: 60,000. */
   readonly callTimeoutMs?: number;
-  /**
-   * Whether calls of its tools need a person's approval: none (default), all, or all but those of
-   * tools that only read, as the server says.
-   */
+  /** Require approval for calls: none (default), all, or all except tools that the server declares read-only. */
   readonly needsApproval?: boolean | "unless-read-only";
 }
 
-/** A server that is a process of ours and speaks over its stdin and stdout. */
+/** A server that runs as a child process and communicates over stdin and stdout. */
 export interface StdioMcpServer extends ServerSettings {
   readonly command: string;
   readonly args?: readonly string[];
-  /** Beside what a shell has of its own (`PATH`, `HOME`, …): nothing else of ours is handed on. */
+  /** Environment in addition to basic variables (`PATH`, `HOME`, …). No other variable is inherited. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
 
-/** A server that is reached over HTTP. */
+/** A server that is reached by HTTP. */
 export interface HttpMcpServer extends ServerSettings {
   readonly url: string;
-  /** Default `http`, the streamable one; `sse` is the older way. */
+  /** `http` (default): streamable HTTP; `sse`: the older transport. */
   readonly type?: "http" | "sse";
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An MCP server: a program that is started, or an address. */
+/** An MCP server: a command or a URL. */
 export type McpServer = Only<StdioMcpServer, HttpMcpServer> | Only<HttpMcpServer, StdioMcpServer>;
 
-/** One of two shapes, without a key that the other alone has. */
+/** One of two types, without the keys that only the other has. */
 type Only<One, Other> = One & { readonly [Key in Exclude<keyof Other, keyof One>]?: never };
 
-/** By the name that their tools bear before their own. */
+/** Servers by the names that prefix their tools. */
 export type McpServers = Readonly<Record<string, McpServer>>;
 
 export const DEFAULT_START_TIMEOUT_MS = 30_000;

@@ -1,6 +1,6 @@
 /**
- * What the model is given of an MCP result, as content of the AI SDK: media as files, the rest as
- * text. Pure; a result that a log has kept is converted again to the same.
+ * Converts an MCP result to model output of the AI SDK: media become files, everything else text.
+ * Pure; a recorded result always gives the same output.
  */
 
 import { detectMediaType } from "@ai-sdk/provider-utils";
@@ -23,10 +23,10 @@ import { untoldContent } from "./structured-content.ts";
 type Content = Extract<ModelOutput, { readonly type: "content" }>["value"];
 type ContentPart = Content[number];
 
-/** For `toModelOutput` of a tool: what the model is given of a result. */
+/** The `toModelOutput` of MCP tools. */
 export function mcpModelOutput(output: unknown): ModelOutput {
   const { data: result = {} } = mcpResultSchema.safeParse(output);
-  // Servers of the first protocol answered with any value.
+  // Servers of the first protocol version answer with any value.
   if (!isGiven(result.content) && !isGiven(result.structuredContent)) {
     return { type: "json", value: asJson(output) };
   }
@@ -34,7 +34,7 @@ export function mcpModelOutput(output: unknown): ModelOutput {
   return { type: "content", value: [...shown, ...jsonParts(untoldContent(result))] };
 }
 
-/** JSON, and behind it what stood in it for the model to see. */
+/** JSON as text, followed by the media that it contained. */
 function jsonParts(read: ReadJson | undefined): Content {
   if (read === undefined) return [];
   const files = read.media.map(({ data, mediaType }) => filePart(data, mediaType));
@@ -52,42 +52,42 @@ function contentPart(given: unknown): ContentPart {
   if (media !== undefined) return mediaPart(media);
   const resource = resourceOf(given);
   if (resource !== undefined) return resourcePart(resource);
-  // A link is for the model to follow, by whatever tool it has for that.
+  // A link stays JSON: the model may follow it with a tool.
   return textPart(JSON.stringify(given));
 }
 
-/** Where its kind is not said, its bytes may tell. */
+/** Without a declared type, the bytes may decide it. */
 function mediaPart({ type = "file", data, mimeType }: McpMedia): ContentPart {
-  const mediaType = saidType(mimeType) ?? seenType(data);
+  const mediaType = declaredType(mimeType) ?? detectedType(data);
   return mediaType === undefined
     ? textPart(`[The ${type} is not shown here: nothing says what media type it is of.]`)
     : filePart(data, mediaType);
 }
 
-function saidType(mimeType: string | null | undefined): string | undefined {
+function declaredType(mimeType: string | null | undefined): string | undefined {
   return isGiven(mimeType) && mimeType.trim() !== "" ? mimeType : undefined;
 }
 
-function seenType(data: string): string | undefined {
+function detectedType(data: string): string | undefined {
   const found = fileData(data, true);
   if (found.kind !== "content") return UNKNOWN_TYPE;
   const { content, declared } = found.read();
   return declared ?? detectMediaType({ data: content });
 }
 
-/** Words in the place of what is no base64: no provider takes it, and addresses are not for a server to name. */
+/** A file part, or a note for data that is not base64: a server may not make the runtime fetch URLs. */
 function filePart(data: string, mediaType: string, filename?: string): ContentPart {
   const found = fileData(data, true);
   const named = filename === undefined ? {} : { filename };
   switch (found.kind) {
     case "content": {
-      // Of base64 in lines, in the alphabet of addresses or in one, the form that every provider takes.
+      // Base64 in lines, base64url and `data:` URLs become plain base64, which every provider accepts.
       const isPlain = found.isTaken && !/[\s_-]/.test(data);
       const plain = isPlain ? data : base64Of(found.read().content);
       return { type: "file", mediaType, data: { type: "data", data: plain }, ...named };
     }
     case "reference":
-      // Of a result that a log has kept.
+      // A recorded result refers to its blob.
       return { type: "file", mediaType, data: { type: "data", data }, ...named };
     default: {
       const why = found.kind === "broken" ? found.why : "it is no base64";
@@ -96,7 +96,7 @@ function filePart(data: string, mediaType: string, filename?: string): ContentPa
   }
 }
 
-/** Text stays text with the address that it came from, however it was sent. */
+/** Text stays text with its URI, also if it was sent as base64. */
 function resourcePart({ uri, mimeType, text, blob }: McpResource): ContentPart {
   if (!isGiven(blob)) {
     return textPart(
@@ -107,7 +107,7 @@ function resourcePart({ uri, mimeType, text, blob }: McpResource): ContentPart {
     const decoded = Buffer.from(blob, "base64").toString("utf8");
     return textPart(JSON.stringify({ uri, mimeType, text: decoded }));
   }
-  return filePart(blob, saidType(mimeType) ?? UNKNOWN_TYPE, uri.split("/").at(-1) ?? uri);
+  return filePart(blob, declaredType(mimeType) ?? UNKNOWN_TYPE, uri.split("/").at(-1) ?? uri);
 }
 
 function isTextual(mediaType: string): boolean {
@@ -121,13 +121,13 @@ function asJson(value: unknown): JsonValue {
     .parse(value ?? null);
 }
 
-/** What a failed result says in words; of media it names the kind. */
+/** The message of a failed result: its text, and the types of its media. */
 export function failureMessage(result: McpResult): string {
-  const said = (result.content ?? []).map((given) => {
+  const parts = (result.content ?? []).map((given) => {
     const shown = contentPart(given);
     return "text" in shown ? shown.text : `[${mediaOf(given)?.type ?? "resource"}]`;
   });
-  const text = [...said, untoldContent(result)?.text ?? ""].join("\n").trim();
+  const text = [...parts, untoldContent(result)?.text ?? ""].join("\n").trim();
   return text === "" ? "The tool failed and did not say why." : text;
 }
 
@@ -141,8 +141,8 @@ const failureSchema: z.ZodType<ToolFailure> = z.looseObject({
 });
 
 /**
- * What the model is given of an error in the place of its message: of a failed result that has media,
- * all of it, under a line that says that it is a failure. Undefined for every other error.
+ * The model output of a failed result with media: all of its content after a line that marks it as a
+ * failure. Undefined for all other errors, whose message is enough.
  */
 export function failureOutput(error: unknown): ModelOutput | undefined {
   const parsed = failureSchema.safeParse(error);

@@ -1,11 +1,11 @@
 /**
- * What a tool of a server answers with, and how its parts are read. What has to be right is the frame: of a
- * part that is not what it says it is, what there is of it is shown. Pure.
+ * Reads the answer of an MCP server to a tool call. Only the frame of a result must be valid; an
+ * invalid part is shown as it is. Pure.
  */
 
 import { z } from "zod";
 
-/** `null` stands for nothing, as many servers write it. */
+/** Many servers write `null` for an absent field. */
 export interface McpResult {
   readonly content?: readonly unknown[] | null | undefined;
   readonly structuredContent?: unknown;
@@ -36,7 +36,7 @@ const textBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
 
 const mediaBlock: z.ZodType<McpMedia> = z
   .looseObject({ type: z.string().optional(), data: z.string(), mimeType: z.string().nullish() })
-  // Also kinds that nobody knows yet.
+  // Also types of later protocol versions.
   .refine(({ type = "", mimeType }) => ["image", "audio"].includes(type) || isGiven(mimeType));
 
 const resourceBlock = z.looseObject({
@@ -53,7 +53,7 @@ export function isGiven<Value>(value: Value): value is NonNullable<Value> {
   return value !== undefined && value !== null;
 }
 
-/** The text of a part that is text, also where it is nothing else. */
+/** The text of a text part, or of a plain string. */
 export function textOf(part: unknown): string | undefined {
   return typeof part === "string" ? part : textBlock.safeParse(part).data?.text;
 }
@@ -64,4 +64,41 @@ export function mediaOf(part: unknown): McpMedia | undefined {
 
 export function resourceOf(part: unknown): McpResource | undefined {
   return resourceBlock.safeParse(part).data?.resource;
+}
+
+/** The answer of a server to a call. */
+export type CallAnswer =
+  | { readonly kind: "result"; readonly result: McpResult }
+  /** The server refuses to run the call. */
+  | { readonly kind: "refused"; readonly why: string }
+  /** The answer is not a tool result. */
+  | { readonly kind: "broken"; readonly why: string; readonly answer: unknown };
+
+const messageSchema = z.looseObject({
+  result: z.unknown().optional(),
+  error: z.unknown().optional(),
+});
+
+const errorSchema = z.looseObject({ message: z.string() });
+
+/** @param message - The unchanged message of the protocol. */
+export function callAnswer(message: unknown): CallAnswer {
+  const { result, error } = messageSchema.parse(message);
+  if (error !== undefined && error !== null) {
+    const named = errorSchema.safeParse(error);
+    return { kind: "refused", why: named.success ? named.data.message : JSON.stringify(error) };
+  }
+  const parsed = mcpResultSchema.safeParse(result);
+  if (parsed.success) return { kind: "result", result: withIsError(parsed.data) };
+  const why = parsed.error.issues
+    .map(({ path, message }) => `${["result", ...path].join(".")}: ${message}`)
+    .join("; ");
+  return { kind: "broken", why, answer: result ?? message };
+}
+
+/** A result with content is a success unless it says otherwise. */
+function withIsError(result: McpResult): McpResult {
+  const { content, structuredContent, isError } = result;
+  if (!isGiven(content) && !isGiven(structuredContent)) return result;
+  return { ...result, isError: isError ?? false };
 }

@@ -1,7 +1,7 @@
 /**
- * One MCP server of a runtime: started when it is first needed, started again after its death (with a
- * growing pause when it dies again and again), closed with the runtime. What goes wrong with it is an
- * error of the call or of the start, never of the session.
+ * One MCP server of a runtime. It starts when it is first needed, restarts after it died (with growing
+ * pauses after repeated deaths), and closes with the runtime. A fault of a server fails a call or its
+ * start, never a session.
  */
 
 import { TurnlogError } from "../events/index.ts";
@@ -19,17 +19,16 @@ import {
   DEFAULT_START_TIMEOUT_MS,
   type McpServer,
 } from "./mcp-options.ts";
-import type { CallAnswer } from "./call-answer.ts";
 import { failureMessage } from "./mcp-output.ts";
-import type { McpResult } from "./mcp-result.ts";
+import type { CallAnswer, McpResult } from "./mcp-result.ts";
 
-/** Milliseconds for a server that should answer at once. */
+/** Milliseconds for the answer to a probe. */
 const PROBE_MS = 5000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Characters of an answer that is none which are told. */
-const TOLD = 2000;
+/** Most characters of an invalid answer in an error. */
+const LONGEST_QUOTE = 2000;
 
 type Trouble = "not-started" | "died" | "timed-out" | "closed" | "bad-answer";
 
@@ -41,16 +40,16 @@ export class RunningServer {
   readonly #closing = new AbortController();
   #connecting: Promise<McpConnection> | undefined;
   #live: McpConnection | undefined;
-  /** Those that were given up and are not gone yet. */
-  readonly #leaving = new Set<Promise<void>>();
+  /** Lost connections that are still closing. */
+  readonly #ending = new Set<Promise<void>>();
   #tools: readonly ListedTool[] | undefined;
-  /** Whether it may have other tools than those that are known. */
+  /** The known tools may be out of date. */
   #stale = true;
-  /** Starts and deaths since it last answered to a call. */
+  /** Failed starts and deaths since the last answered call. */
   #failures = 0;
   #pausedUntil = 0;
 
-  /** @param graceMs - Milliseconds that a call has to end in when it is cancelled. */
+  /** @param graceMs - Milliseconds for a cancelled call to end. */
   constructor(
     name: string,
     server: McpServer,
@@ -64,14 +63,14 @@ export class RunningServer {
   }
 
   /**
-   * Its tools as they are now; those that were known before where it does not say.
-   * @throws TurnlogError `MCP_SERVER_FAILED` where none are known; `tools` of it otherwise.
+   * The current tools. If the server does not answer, `onWarning` is called and the last known tools
+   * are used. @throws TurnlogError `MCP_SERVER_FAILED` if none are known
    */
   async tools(onWarning: (error: TurnlogError) => void): Promise<readonly ListedTool[]> {
     if (!this.#stale && this.#connecting !== undefined) return this.#tools ?? [];
     try {
       const connection = await this.#connection();
-      // Said while it is being asked: it is asked again.
+      // A change during the request sets this again. HTTP servers are always asked.
       this.#stale = this.#server.url !== undefined;
       this.#tools = await connection.list(this.#startTimeoutMs);
     } catch (error) {
@@ -86,9 +85,9 @@ export class RunningServer {
   }
 
   /**
-   * Runs a tool. `signal` asks the server to stop, and waits for what it says to that: an outcome
-   * that nobody sees is for the caller to call unknown.
-   * @throws TurnlogError `MCP_TOOL_FAILED` (the tool says so), `MCP_SERVER_FAILED`
+   * Runs a tool. `signal` asks the server to stop, and the call still waits for its answer; the caller
+   * decides when the outcome counts as unknown.
+   * @throws TurnlogError `MCP_TOOL_FAILED` if the tool fails, `MCP_SERVER_FAILED`
    */
   async call(tool: string, input: Record<string, unknown>, signal?: AbortSignal): Promise<unknown> {
     signal?.throwIfAborted();
@@ -107,13 +106,13 @@ export class RunningServer {
       if (late.signal.aborted) {
         await this.#probe(connection);
         const what = `did not answer to ${tool} within ${callTimeoutMs} ms`;
-        throw this.#failure("timed-out", `${what}. ${UNSEEN}`, error);
+        throw this.#failure("timed-out", `${what}. ${UNKNOWN_OUTCOME}`, error);
       }
       throw await this.#unanswered(connection, tool, error);
     }
   }
 
-  /** Ends it; resolves when nothing is left of it. */
+  /** Closes the server; resolves when its processes have ended. */
   async close(): Promise<void> {
     this.#closing.abort();
     const connecting = this.#connecting;
@@ -122,11 +121,11 @@ export class RunningServer {
       (connection) => connection.close(),
       () => {},
     );
-    await Promise.all(this.#leaving);
+    await Promise.all(this.#ending);
   }
 
   get #startTimeoutMs(): number {
-    // The client counts it, by one timer.
+    // The client uses one timer, which cannot be longer.
     return Math.min(this.#server.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS, LONGEST_TIMEOUT_MS);
   }
 
@@ -157,7 +156,7 @@ export class RunningServer {
       }
       const connecting = this.#connect();
       this.#connecting = connecting;
-      // Whoever waits for it is told.
+      // The waiting callers get the error.
       connecting.catch(() => {
         if (this.#connecting === connecting) this.#connecting = undefined;
       });
@@ -194,16 +193,16 @@ export class RunningServer {
     }
   }
 
-  /** The next call starts it anew: at once, and after a pause when this happens again and again. */
+  /** The next call starts the server again, after repeated failures only after a pause. */
   #drop(connection: McpConnection): void {
     if (this.#live !== connection) return;
     this.#live = undefined;
     this.#connecting = undefined;
     this.#stale = true;
     this.#pause();
-    const gone = connection.close().catch(() => {});
-    this.#leaving.add(gone);
-    void gone.then(() => this.#leaving.delete(gone));
+    const end = connection.close().catch(() => {});
+    this.#ending.add(end);
+    void end.then(() => this.#ending.delete(end));
   }
 
   #pause(): void {
@@ -213,14 +212,14 @@ export class RunningServer {
     this.#pausedUntil = this.#clock() + Math.min(LONGEST_PAUSE_MS, pause);
   }
 
-  /** A call has failed without an answer: whether that is the end of the server is for the server to say. */
+  /** The error of a call without an answer; a probe decides whether the server is lost. */
   async #unanswered(
     connection: McpConnection,
     tool: string,
     error: unknown,
   ): Promise<TurnlogError> {
-    const said = textOf(error);
-    const rest = `while it ran ${tool}. ${UNSEEN}`;
+    const reason = textOf(error);
+    const rest = `while it ran ${tool}. ${UNKNOWN_OUTCOME}`;
     const isClosing = this.#closing.signal.aborted;
     if (!isClosing) await this.#probe(connection);
     if (isClosing || this.#closing.signal.aborted) {
@@ -229,13 +228,13 @@ export class RunningServer {
     return this.#live === connection
       ? this.#failure(
           "bad-answer",
-          `gave no answer to ${tool}: ${withFullStop(said)} ${UNSEEN}`,
+          `gave no answer to ${tool}: ${withFullStop(reason)} ${UNKNOWN_OUTCOME}`,
           error,
         )
-      : this.#failure("died", `was lost (${said}) ${rest}`, error, connection);
+      : this.#failure("died", `was lost (${reason}) ${rest}`, error, connection);
   }
 
-  /** One that does not answer to anything any more is ended; one that is busy may go on. */
+  /** Ends a server that answers nothing; a busy one continues. */
   async #probe(connection: McpConnection): Promise<void> {
     const { callTimeoutMs = DEFAULT_CALL_TIMEOUT_MS } = this.#server;
     try {
@@ -251,10 +250,10 @@ export class RunningServer {
       case "refused":
         throw this.#toolFailure(tool, answer.why, {});
       case "broken": {
-        const said = JSON.stringify(answer.answer);
-        const told = said.length > TOLD ? `${said.slice(0, TOLD)}…` : said;
+        const json = JSON.stringify(answer.answer);
+        const quote = json.length > LONGEST_QUOTE ? `${json.slice(0, LONGEST_QUOTE)}…` : json;
         const what = `answered to ${tool}, and not with the result of a tool`;
-        throw this.#failure("bad-answer", `${what} (${answer.why}): ${told} ${UNSEEN}`);
+        throw this.#failure("bad-answer", `${what} (${answer.why}): ${quote} ${UNKNOWN_OUTCOME}`);
       }
       case "result": {
         const { result } = answer;
@@ -276,17 +275,17 @@ export class RunningServer {
     connection?: McpConnection,
   ): TurnlogError {
     const details = { server: this.name, trouble };
-    const said = connection?.lastWords ?? "";
-    const words = said === "" ? "" : ` It said last: ${said}`;
+    const output = connection?.lastOutput ?? "";
+    const quote = output === "" ? "" : ` It said last: ${output}`;
     return new TurnlogError(
       "MCP_SERVER_FAILED",
-      `The MCP server ${this.name} ${withFullStop(what)}${words}`,
+      `The MCP server ${this.name} ${withFullStop(what)}${quote}`,
       { details, cause },
     );
   }
 }
 
-const UNSEEN = "The call may have taken effect. Check before you repeat it.";
+const UNKNOWN_OUTCOME = "The call may have taken effect. Check before you repeat it.";
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-/** The MCP servers of a runtime, and what they offer together. */
+/** All MCP servers of a runtime, and the tools that they offer together. */
 
 import {
   jsonObjectSchema,
@@ -15,16 +15,16 @@ import type { CallTool } from "./mcp-tools.ts";
 import { toolNames } from "./tool-names.ts";
 
 export interface McpSurroundings {
-  /** Names of the agent's own tools, which no tool of a server takes. */
+  /** Names of the agent's own tools, which server tools must not use. */
   readonly taken: ReadonlySet<string>;
-  /** Told of servers that fail where no call of theirs does. */
+  /** Called for a failed server when no call fails with it. */
   readonly onWarning: (error: TurnlogError) => void;
   readonly clock: () => number;
-  /** Milliseconds between telling a server to stop a call and leaving it behind. */
+  /** Milliseconds from cancelling a call until it is abandoned. */
   readonly graceMs?: number;
 }
 
-/** Undefined where there are none. */
+/** Undefined without servers. */
 export function openMcpServers(
   { mcp = {}, ...around }: Omit<McpSurroundings, "taken"> & { readonly mcp?: McpServers },
   { tools = {} }: Pick<Agent, "tools">,
@@ -43,7 +43,7 @@ export class OpenMcpServers {
   readonly #servers: ReadonlyMap<string, RunningServer>;
   readonly #settings: McpServers;
   readonly #around: McpSurroundings;
-  /** Servers of which it was told that they are missing. */
+  /** Missing servers that `onWarning` was called for. */
   #missing: ReadonlySet<string> = new Set();
 
   constructor(servers: McpServers, around: McpSurroundings) {
@@ -57,7 +57,7 @@ export class OpenMcpServers {
     );
   }
 
-  /** What there is now. Starts what does not run; a server that cannot be started is missing, and told of once. */
+  /** The current tools. Starts servers that do not run; warns once about each server that cannot be started. */
   async offer(): Promise<McpOffer> {
     const { onWarning, taken } = this.#around;
     const answers = await Promise.all(
@@ -96,12 +96,12 @@ export class OpenMcpServers {
     );
   };
 
-  /** Ends them all; resolves when nothing is left of them. */
+  /** Closes all servers; resolves when their processes have ended. */
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map(async (server) => await server.close()));
   }
 
-  /** The tools of one server: of those that it lists twice the first. */
+  /** The tools of one server; the first of tools with the same name. */
   #listed(server: string, tools: readonly ListedTool[]): readonly Listed[] {
     const settings = this.#settings[server];
     if (settings === undefined) return [];
@@ -122,7 +122,7 @@ function offered({ server, settings, tool }: Listed, name: string): OfferedTool 
     server,
     tool: tool.name,
     ...(description === undefined ? {} : { description }),
-    // As `@ai-sdk/mcp` makes it: some providers refuse an object without these.
+    // As in `@ai-sdk/mcp`: some providers refuse an object schema without these fields.
     inputSchema: jsonObjectSchema.parse(
       toJson({
         type: "object",

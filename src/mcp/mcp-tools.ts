@@ -1,4 +1,4 @@
-/** Tools of MCP servers as tools of an agent: made of what was offered, which a log has too. */
+/** Makes tools of an agent from an offer of MCP tools, live or recorded. */
 
 import { dynamicTool, jsonSchema, type ToolSet } from "@ai-sdk/provider-utils";
 import { z } from "zod";
@@ -12,13 +12,13 @@ import {
 import { prepareAgent, type Agent, type PreparedAgent } from "../agent/index.ts";
 import { mcpModelOutput } from "./mcp-output.ts";
 
-/** What of an agent is looked at here. */
+/** The parts of an agent that this module uses. */
 interface Equipment {
   readonly tools?: ToolSet;
   readonly toolPolicies?: Readonly<Record<string, object>>;
 }
 
-/** Runs a tool that was offered. `signal` asks it to stop. */
+/** Runs an offered tool. `signal` asks it to stop. */
 export type CallTool = (
   tool: OfferedTool,
   input: Record<string, unknown>,
@@ -27,7 +27,7 @@ export type CallTool = (
 
 const inputSchema = z.record(z.string(), z.unknown());
 
-/** The agent with the tools that were offered behind its own, which keep their names and policies. */
+/** Adds the offered tools after the agent's own, which keep their names and policies. */
 function withOffer<Given extends Equipment>(
   agent: Given,
   offer: McpOffer | undefined,
@@ -45,7 +45,7 @@ function withOffer<Given extends Equipment>(
   };
 }
 
-/** The agent with the tools of MCP servers that it was recorded with: they can be shown to a model, and not run. */
+/** Adds the MCP tools that the agent was recorded with: a model sees them, but they cannot run. */
 export function withRecordedOffer<Given extends Equipment>(
   agent: Given,
   { mcp }: AgentDescription,
@@ -58,7 +58,7 @@ export function withRecordedOffer<Given extends Equipment>(
   });
 }
 
-/** An agent with what was offered, ready to run. */
+/** Prepares an agent with the offered tools. */
 export async function equipAgent(
   given: Agent,
   offer: McpOffer,
@@ -72,13 +72,13 @@ function agentTool(offered: OfferedTool, call: CallTool): ToolSet[string] {
   const { description, inputSchema: schema, needsApproval = false } = offered;
   const made = dynamicTool({
     ...(description === undefined ? {} : { description }),
-    // The offer is in the log: a middleware that changes the schema in a call does not change it there.
+    // A copy: a middleware may change the schema, and the offer is in the log.
     inputSchema: jsonSchema(ownCopy(schema)),
     execute: async (input, { abortSignal }) =>
       await call(offered, inputSchema.parse(input ?? {}), abortSignal),
     toModelOutput: ({ output }) => mcpModelOutput(output),
   });
-  // Deprecated for `streamText`, which asks by itself; our runtime runs the tools and goes by their own word.
+  // Deprecated for `streamText`; this runtime runs the tools itself and reads the flag.
   // oxlint-disable-next-line typescript/no-deprecated
   return needsApproval ? { ...made, needsApproval } : made;
 }

@@ -1,6 +1,6 @@
 /**
- * JSON as a model is shown it: pictures and the like that stand in it as base64 or `data:` URLs are taken
- * out, for the model to see and not to spell. Pure.
+ * Takes media out of JSON for a model: base64 and `data:` URLs become files, so that the model sees an
+ * image and not its letters. Pure.
  */
 
 import { detectMediaType } from "@ai-sdk/provider-utils";
@@ -20,12 +20,12 @@ interface FoundMedium {
 }
 
 export interface ReadJson {
-  /** JSON, with words in the places of the media. */
+  /** JSON with a note instead of each file. */
   readonly text: string;
   readonly media: readonly FoundMedium[];
 }
 
-/** Characters from which on a picture, a sound or a document is a file, and from which on anything is. */
+/** Fewest characters of an image, sound or document, and of any other content, that becomes a file. */
 const SHORTEST_MEDIUM = 1024;
 const SHORTEST = 5464;
 
@@ -43,7 +43,7 @@ export function readJson(value: unknown): ReadJson {
 }
 
 function mediumIn(text: string): FoundMedium | undefined {
-  // Of a result that a log has kept, which knows what is there.
+  // A recorded result refers to its blob, which has a type.
   if (resemblesReference(text)) return { mediaType: UNKNOWN_TYPE, data: text };
   if (text.length < SHORTEST_MEDIUM) return undefined;
   const found = dataUrlContent(text);

@@ -1,15 +1,14 @@
 /**
- * The requests that a server has not answered yet. Both transports read what it sends through this, so that
- * an answer to one of them is told to the client whatever is wrong with it: the client throws away what is
- * no message of the protocol, and whoever asked waits until the time is up. An answer to a call of a tool
- * goes through the client as it is (`CallAnswer` reads it): its own schema refuses more than is broken.
+ * The requests that a server has not answered. Both transports pass its messages through this class, so
+ * that an invalid answer fails its request: the client would drop it, and the request would time out.
+ * The answer to a tool call passes the client unchanged, since its schema is too strict; `callAnswer`
+ * reads it.
  */
 
 import { validateJSONRPCMessage, type JSONRPCMessage } from "@ai-sdk/mcp";
 import { z } from "zod";
 import { usableList } from "./listed-tools.ts";
 
-/** A request that was sent. */
 export interface SentRequest {
   readonly id: string | number;
   readonly method: string;
@@ -22,23 +21,23 @@ const sentSchema: z.ZodType<SentRequest> = z.looseObject({
 
 const answerSchema = z.looseObject({
   id: z.union([z.string(), z.number()]),
-  // A request of the server's has a number of its own.
+  // A message with a method is a request of the server.
   method: z.undefined().optional(),
   result: z.unknown().optional(),
 });
 
 const questionSchema = z.looseObject({ resultType: z.literal("input_required") });
 
-/** The code of errors that are ours and not the server's: it has given no answer that can be read. */
+/** The error code for an unreadable or missing answer, which no server uses. */
 export const NO_ANSWER = -1;
 
-/** Words for what `read` has thrown. */
+/** The message for an error of `read`. */
 export function whyUnread(error: unknown): string {
   if (error instanceof z.ZodError) return "It is no message of the protocol.";
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Tells a server that nobody needs the answer any more. */
+/** The notification that cancels a request. */
 export function cancelled(requestId: SentRequest["id"]): JSONRPCMessage {
   const params = { requestId, reason: "The call was cancelled." };
   return { jsonrpc: "2.0", method: "notifications/cancelled", params };
@@ -47,26 +46,26 @@ export function cancelled(requestId: SentRequest["id"]): JSONRPCMessage {
 export class PendingRequests {
   readonly #requests = new Map<string, SentRequest>();
 
-  /** The request that a message is; undefined for one that nobody answers. */
+  /** Remembers a sent message if it is a request; undefined for a notification. */
   sent(message: unknown): SentRequest | undefined {
     const parsed = sentSchema.safeParse(message);
     if (parsed.success) this.#requests.set(String(parsed.data.id), parsed.data);
     return parsed.data;
   }
 
-  /** Whether it waits still. */
+  /** Whether the request is still unanswered. */
   has({ id }: SentRequest): boolean {
     return this.#requests.has(String(id));
   }
 
-  /** The messages in what was sent, as the client takes them. @throws for what is none and answers nothing */
+  /** The messages in a value, as the client accepts them. @throws for a value that is neither a message nor an answer */
   read(value: unknown): readonly JSONRPCMessage[] {
     return Array.isArray(value) ? value.map((one) => this.#read(one)) : [this.#read(value)];
   }
 
-  /** What the client is told of an answer that cannot be read at all; undefined where nothing waits for it. */
+  /** An error for the request that an unreadable text answers; undefined if there is none. */
   unread(text: string, why: string): JSONRPCMessage | undefined {
-    // As every library begins a message: a number further in may be anything.
+    // Libraries write the id first; a number further inside may be anything.
     const id = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("?)([\w-]+)\1\s*,/.exec(
       text,
     )?.[2];
@@ -74,7 +73,7 @@ export class PendingRequests {
     return sent === undefined ? undefined : this.fail(sent, why);
   }
 
-  /** Ends the wait for an answer. */
+  /** Answers a request with an error. */
   fail({ id }: SentRequest, why: string): JSONRPCMessage {
     this.#requests.delete(String(id));
     return { jsonrpc: "2.0", id, error: { code: NO_ANSWER, message: why } };

@@ -1,8 +1,8 @@
 /**
- * The pipe to an MCP server that is a process of ours, for the client of `@ai-sdk/mcp`. Unlike the
- * transport that comes with it, it starts a process group of its own, so that Ctrl-C in a terminal
- * does not reach the server and no process that the server has started (`npx` does) outlives it; it
- * waits for their end; it survives rubbish on stdout and keeps the last words of stderr.
+ * The stdio transport for the client of `@ai-sdk/mcp`. Unlike the transport of that package, it starts
+ * a process group, so that Ctrl-C in a terminal does not reach the server and no child of the server
+ * (as of `npx`) outlives it; it waits for their end; it ignores invalid lines on stdout and keeps the
+ * end of stderr.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -14,7 +14,7 @@ import { Lines } from "./lines.ts";
 import type { StdioMcpServer } from "./mcp-options.ts";
 import { cancelled, PendingRequests, whyUnread } from "./pending-requests.ts";
 
-/** What a shell has of its own: tokens and keys of the environment are not handed on unasked. */
+/** Basic variables of a shell: tokens and keys in the environment are not inherited. */
 const inherited =
   process.platform === "win32"
     ? ["APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "SYSTEMDRIVE"].concat(
@@ -22,17 +22,17 @@ const inherited =
       )
     : ["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"];
 
-/** Milliseconds between closing its stdin, SIGTERM and SIGKILL. */
+/** Milliseconds between closing stdin, SIGTERM and SIGKILL. */
 const PATIENCE_MS = 500;
-/** Characters of a line: one that is longer is not kept. */
+/** Most characters of a line; a longer one is dropped. */
 const LONGEST_LINE = 128 * 1024 * 1024;
-const LAST_WORDS = 2000;
+const LONGEST_OUTPUT = 2000;
 
 export interface StdioTransportOptions {
   readonly server: StdioMcpServer;
-  /** Told once, when the server is gone. */
+  /** Called once, when the server has ended. */
   readonly onEnd: () => void;
-  /** Told that the server has other tools now. */
+  /** Called when the tools of the server change. */
   readonly onToolsChanged: () => void;
 }
 
@@ -45,26 +45,26 @@ export class StdioTransport implements MCPTransport {
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   readonly #pending = new PendingRequests();
-  /** Requests by what they hand over. */
+  /** Ids of requests by their input objects. */
   readonly #requests = new WeakMap<object, string | number>();
   readonly #lines = new Lines({
     longest: LONGEST_LINE,
     onLine: (line) => {
-      this.#take(line);
+      this.#readLine(line);
     },
     onTooLong: (beginning) => {
       this.#unread(beginning, `It is longer than ${LONGEST_LINE} characters.`);
     },
   });
-  #said = "";
+  #output = "";
 
   constructor(options: StdioTransportOptions) {
     this.#options = options;
   }
 
-  /** The end of what it wrote that was no message. */
-  get lastWords(): string {
-    return this.#said.trim();
+  /** The end of the output that was not a message. */
+  get lastOutput(): string {
+    return this.#output.trim();
   }
 
   async start(): Promise<void> {
@@ -87,9 +87,9 @@ export class StdioTransport implements MCPTransport {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#note(text);
     });
-    // A server that is gone does not read: that it is gone is told by its end.
+    // Writing to an ended server fails; its end is reported by the events below.
     child.stdin?.on("error", () => {});
-    // Its end is told when all that it said has been read, or when somebody else holds its pipes.
+    // The end is reported after all output was read, or soon after exit if a child holds the pipes.
     child.once("close", () => this.#close());
     child.once("exit", () => void delay(PATIENCE_MS, undefined, { ref: false }).then(this.#close));
     process.once("exit", this.#kill);
@@ -101,7 +101,7 @@ export class StdioTransport implements MCPTransport {
     }
   }
 
-  /** Tells the server that nobody needs the answer to the call with this very input any more. */
+  /** Cancels the call with this input object at the server. */
   cancel(input: object): void {
     const requestId = this.#requests.get(input);
     if (requestId === undefined || this.#child?.stdin?.writable !== true) return;
@@ -121,45 +121,45 @@ export class StdioTransport implements MCPTransport {
     }
   }
 
-  /** Resolves when the server and all that it has started are gone. */
+  /** Resolves when the server and its children have ended. */
   async close(): Promise<void> {
     const child = this.#child;
     child?.stdin?.end();
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-      if (await this.#isGone()) break;
+      if (await this.#endsSoon()) break;
       this.#signal(signal);
     }
     await this.#ended;
-    // What it has started and left behind.
+    // Children that are left.
     this.#kill();
     this.#close();
   }
 
-  async #isGone(): Promise<boolean> {
+  async #endsSoon(): Promise<boolean> {
     const patience = new AbortController();
     const late = delay(PATIENCE_MS, false, { signal: patience.signal }).catch(() => true);
-    const gone = await Promise.race([this.#ended.then(() => true), late]);
+    const hasEnded = await Promise.race([this.#ended.then(() => true), late]);
     patience.abort();
-    return gone;
+    return hasEnded;
   }
 
-  #take(line: string): void {
+  #readLine(line: string): void {
     try {
-      for (const message of this.#pending.read(JSON.parse(line))) this.#tell(message);
+      for (const message of this.#pending.read(JSON.parse(line))) this.#forward(message);
     } catch (error) {
       this.#unread(line, whyUnread(error));
     }
   }
 
-  /** A broken answer, or a banner, a log line, an answer that nobody waits for any more. */
+  /** A broken answer, a banner, a log line, or a late answer. */
   #unread(line: string, why: string): void {
     const failed = this.#pending.unread(line, why);
-    if (failed !== undefined) this.#tell(failed);
+    if (failed !== undefined) this.#forward(failed);
     this.#note(`${line}\n`);
     this.onerror?.(new Error(why));
   }
 
-  #tell(message: JSONRPCMessage): void {
+  #forward(message: JSONRPCMessage): void {
     if ("method" in message && !("id" in message)) {
       if (message.method === "notifications/tools/list_changed") this.#options.onToolsChanged();
     } else {
@@ -168,7 +168,7 @@ export class StdioTransport implements MCPTransport {
   }
 
   #note(text: string): void {
-    this.#said = (this.#said + text).slice(-LAST_WORDS);
+    this.#output = (this.#output + text).slice(-LONGEST_OUTPUT);
   }
 
   readonly #close = (): void => {
@@ -180,7 +180,7 @@ export class StdioTransport implements MCPTransport {
     this.#options.onEnd();
   };
 
-  /** At once: also in a process that is about to end. */
+  /** Synchronous, so that it works while this process exits. */
   readonly #kill = (): void => {
     this.#signal("SIGKILL");
   };
@@ -189,11 +189,11 @@ export class StdioTransport implements MCPTransport {
     const pid = this.#child?.pid;
     if (pid === undefined) return;
     try {
-      // The whole group; where there are none, the process.
+      // The process group; on Windows, which has none, the process.
       if (process.platform === "win32") this.#child?.kill(signal);
       else process.kill(-pid, signal);
     } catch (error) {
-      // Nobody is left; on macOS, nobody but who has ended and was not waited for.
+      // The group is empty; macOS reports EPERM for a group of zombies.
       const code = error instanceof Error && "code" in error ? error.code : undefined;
       if (code !== "ESRCH" && code !== "EPERM") throw error;
     }

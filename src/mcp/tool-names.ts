@@ -1,4 +1,4 @@
-/** What the tools of MCP servers are called before a model. Pure: the same tools have the same names each time. */
+/** Names of MCP tools for a model. Pure: the same tools always get the same names. */
 
 import { hash } from "node:crypto";
 
@@ -7,15 +7,14 @@ interface NamedTool {
   readonly tool: string;
 }
 
-/** What every provider takes: letters, digits, `_` and `-`, at most so many, no digit or `-` first. */
+/** Every provider accepts up to 64 letters, digits, `_` and `-`, not beginning with a digit or `-`. */
 const LONGEST = 64;
 const DIGEST = 8;
 
 /**
- * A name for each tool, in their order: `server__tool`. Where that is too long, or two would be
- * called the same, or one as a tool of the agent's own, the name ends in a digest of what it stands
- * for: of all that clash, so that none depends on which of them came first.
- * @param taken - Names that are not to be had.
+ * The names of tools, in order: `server__tool`. A name that is too long, taken, or the same for two tools
+ * ends in a digest of server and tool. All tools that clash get a digest, so that no name depends on
+ * the order. @param taken - Names that are in use.
  */
 export function toolNames(
   tools: readonly NamedTool[],
@@ -29,7 +28,7 @@ export function toolNames(
   });
 }
 
-/** How the names of a server's tools begin. */
+/** The prefix of the names of a server's tools. */
 export function namePrefix(server: string): string {
   return plainName({ server, tool: "" });
 }

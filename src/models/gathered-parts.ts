@@ -1,6 +1,6 @@
 /**
- * What `doGenerate` returns, put together from the parts that `doStream` would have sent,
- * so that a model of ours gives the same answer either way.
+ * Collects the parts of `doStream` into the result of `doGenerate`, so that the models of this folder
+ * answer the same either way.
  */
 import type {
   LanguageModelV4Content,
@@ -11,7 +11,7 @@ import type {
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
 
-/** Reads the stream to its end; an `error` part is thrown. */
+/** Reads the stream to its end and throws the error of an `error` part. */
 export async function gatherParts(
   parts: ReadableStream<LanguageModelV4StreamPart>,
 ): Promise<LanguageModelV4GenerateResult> {
@@ -74,7 +74,7 @@ interface BlockPart {
   readonly providerMetadata?: SharedV4ProviderMetadata;
 }
 
-/** The text and reasoning blocks, each at the place in the content where it was opened. */
+/** Text and reasoning blocks, in the order in which they were opened. */
 class Blocks {
   readonly #blocks = new Map<string, Block>();
   readonly #content: LanguageModelV4Content[];

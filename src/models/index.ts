@@ -1,6 +1,5 @@
 /** Models without a network: the offline model, scripted models, and models that replay a log. */
 
-export { type Gate, gate } from "./gate.ts";
 export { offlineModel } from "./offline-model.ts";
 export { type Pace, type PaceTime, type ReplayPace, atOnce, recordedPace } from "./pacing.ts";
 export { recordedError } from "./recorded-error.ts";
@@ -8,4 +7,10 @@ export { isStop, isTimeUp } from "./recorded-step.ts";
 export { replayModel } from "./replay-model.ts";
 export { replayedUsage } from "./replayed-parts.ts";
 export { type Script, type ScriptedModel, scriptedModel } from "./scripted-model.ts";
-export type { ScriptedPart, ScriptedStep, ScriptedToolCall } from "./scripted-step.ts";
+export {
+  type Gate,
+  type ScriptedPart,
+  type ScriptedStep,
+  type ScriptedToolCall,
+  gate,
+} from "./scripted-step.ts";

@@ -1,35 +1,35 @@
-/** How fast a recording is told or replayed: by the times of its events, or without waiting. */
+/** The pace of a replay: the recorded times of the events, a multiple of it, or no waiting. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { TurnlogError, type SessionEvent } from "../events/index.ts";
 import { check, code, implementation, milliseconds, optionsOf } from "../validation/index.ts";
 
-/** When what was recorded may happen again. */
+/** Decides when a recorded event may happen again. */
 export interface ReplayPace {
   /** Resolves when everything before this position has happened. Rejects to end the replay. */
   due(position: number): Promise<void>;
-  /** How far it has come; absent where nobody knows: then what is asked for is answered in the order of the recording. */
+  /** The position that the replay has reached. If it is absent, calls are answered in the recorded order. */
   readonly position?: number;
 }
 
-/** At once. */
+/** The pace without waiting. */
 export const atOnce: ReplayPace = { due: () => Promise.resolve() };
 
-/** Without waiting, in the time that it took, or so many times faster. */
+/** Without waiting, in recorded time, or faster by a factor. */
 export type Pace = "at-once" | "recorded" | number;
 
-/** The time that passes for who listens. */
+/** A clock for replays. */
 export interface PaceTime {
-  /** Milliseconds, from any beginning. */
+  /** Milliseconds since any fixed time. */
   now(): number;
   wait(milliseconds: number): Promise<void>;
 }
 
-/** How recorded time is waited for. */
+/** Options of {@link recordedPace}. */
 export interface PaceOptions {
-  /** Default: the real one. */
+  /** The clock. Default: real time. */
   readonly time?: PaceTime;
-  /** Milliseconds that no gap between two events takes longer, however long it was. Default: none is cut. */
+  /** Most milliseconds of a gap between two events. Default: no limit. */
   readonly longestMs?: number;
 }
 
@@ -46,9 +46,9 @@ const realTime: PaceTime = {
 };
 
 /**
- * The pace of a recording. Its time begins with the first position that is asked for.
- * @param events - In order, without a gap.
- * @throws TurnlogError `INVALID_INPUT` for a factor that is not above 0.
+ * The pace of a recording. Its time begins with the first awaited position.
+ * @param events - All events in order, without a gap.
+ * @throws TurnlogError `INVALID_INPUT` for a factor that is not above 0
  */
 export function recordedPace(
   events: readonly SessionEvent[],
@@ -64,19 +64,19 @@ export function recordedPace(
   }
   const dues = dueTimes(events, factor, longestMs);
   const first = events[0]?.position ?? 1;
-  let begun: number | undefined;
+  let start: number | undefined;
   return {
     async due(position) {
       const due = dues[position - first];
       if (due === undefined) return;
-      begun ??= time.now() - due;
-      const left = begun + due - time.now();
+      start ??= time.now() - due;
+      const left = start + due - time.now();
       if (left > 0) await time.wait(left);
     },
   };
 }
 
-/** Milliseconds from the first event to each. A clock that was set back does not make time go back. */
+/** Milliseconds from the first event to each. A clock that was set back counts as no gap. */
 function dueTimes(
   events: readonly SessionEvent[],
   factor: number,

@@ -1,6 +1,6 @@
 /**
- * The stream that `doStream` returns, made of the parts that a model of ours produces.
- * A part is produced only when it is asked for; an abort ends the wait for the next one at once.
+ * Makes the stream of `doStream` from the parts that a model of this folder generates. A part is
+ * generated only when it is read; an abort ends the wait for the next part at once.
  */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 
@@ -10,7 +10,7 @@ export function streamParts(
   signal: AbortSignal | undefined,
 ): ReadableStream<LanguageModelV4StreamPart> {
   const iterator = parts[Symbol.asyncIterator]();
-  // Not awaited: a part that never comes must not hold up whoever has stopped listening.
+  // Not awaited: a part that never comes must not block the reader's cancellation.
   const leave = () => void iterator.return?.();
   return new ReadableStream<LanguageModelV4StreamPart>(
     {

@@ -1,13 +1,13 @@
-/** An error as it was thrown, made of what the log kept of it: recorded again, it is the same but for its stack. */
+/** Restores an error from the log; recorded again, it differs only in its stack. */
 
 import { APICallError } from "@ai-sdk/provider";
 import { storedErrorSchema, type JsonValue, type StoredError } from "../events/index.ts";
 
 /**
- * A provider's refusal is one again.
- * @param isPatient - Whether it asks for the delay that it asked for, and not for none.
+ * An error of a provider becomes an `APICallError` again.
+ * @param keepsDelay - Keep the retry delay that the provider asked for. Default: no delay.
  */
-export function recordedError(stored: StoredError, isPatient = false): Error {
+export function recordedError(stored: StoredError, keepsDelay = false): Error {
   const { name, message, stack: _, ...own } = stored;
   const { cause } = own;
   const fields = cause === undefined ? own : { ...own, cause: recordedCause(cause) };
@@ -17,7 +17,7 @@ export function recordedError(stored: StoredError, isPatient = false): Error {
       message,
       url: typeof url === "string" ? url : "",
       requestBodyValues: {},
-      responseHeaders: isPatient ? headersOf(own) : { "retry-after-ms": "0" },
+      responseHeaders: keepsDelay ? headersOf(own) : { "retry-after-ms": "0" },
       isRetryable: isRetryable === true,
       ...(typeof statusCode === "number" ? { statusCode } : {}),
       ...(typeof responseBody === "string" ? { responseBody } : {}),
@@ -30,7 +30,7 @@ export function recordedError(stored: StoredError, isPatient = false): Error {
   return error;
 }
 
-/** A cause may be anything; one that looks like an error was one. */
+/** A cause may be any value; one in the form of an error becomes an error again. */
 function recordedCause(cause: JsonValue): unknown {
   const stored = storedErrorSchema.safeParse(cause);
   return stored.success ? recordedError(stored.data) : cause;

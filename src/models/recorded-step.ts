@@ -1,4 +1,4 @@
-/** The model calls that a log holds, each with what came of it. Pure. */
+/** The model calls in a log with their parts and ends. Pure. */
 
 import type { SessionEvent } from "../events/index.ts";
 
@@ -9,11 +9,10 @@ export type StepEnd = SessionEvent<
 /** One attempt at a step. */
 export interface RecordedCall {
   readonly started: SessionEvent<"step.started">;
-  /** Its parts, in order. */
   readonly parts: readonly SessionEvent[];
-  /** Undefined where the process died before it. */
+  /** Undefined if the process died before it. */
   readonly end: StepEnd | undefined;
-  /** From where on it may end: calls that are given up before another attempt come with it, and a stop may come too late for it. */
+  /** The position from which the call may end: before calls that are skipped with it, and before a stop that came too late. */
   readonly endsAt: number | undefined;
 }
 
@@ -41,7 +40,7 @@ export function recordedCalls(events: readonly SessionEvent[]): readonly Recorde
         }
         break;
       case "tool.skipped":
-        // Behind the end of a step its calls are skipped for other reasons.
+        // After the end of a step, calls are skipped for other reasons.
         if (last !== undefined && last.end === undefined && last.endsAt === undefined)
           calls[calls.length - 1] = { ...last, endsAt: event.position };
         break;
@@ -55,12 +54,12 @@ export function recordedCalls(events: readonly SessionEvent[]): readonly Recorde
   return calls;
 }
 
-/** Whether a turn's time was up here: nothing that came before says so. */
+/** Whether the time limit of a turn was reached here. */
 export function isTimeUp(event: SessionEvent): boolean {
   return event.type === "turn.limit-reached" && event.data.limit === "time";
 }
 
-/** Whether what runs was told to stop here, by a person or because time was up. */
+/** Whether the running step was stopped here, by a person or by the time limit. */
 export function isStop(event: SessionEvent): boolean {
   if (event.type === "turn.cancel-requested") return event.data.mode !== "after-tools";
   return isTimeUp(event);

@@ -1,6 +1,6 @@
 /**
- * A language model that answers from a log: each call gets what the provider sent at the same call
- * of the recorded session. Exported to users through `turnlog/testing`.
+ * A language model that answers from a log: each call gets the parts that the provider sent at the
+ * same call of the recorded session. Public in `turnlog/testing`.
  */
 
 import type {
@@ -77,7 +77,7 @@ async function* partsOf(
     if (event.type === "part.error") {
       await pace.due(event.position);
       const error = errorOf(call, event);
-      // An error within the stream did not end it.
+      // An error inside the stream did not end it.
       if (event === parts.at(-1) && finish === undefined) throw error;
       yield { type: "error", error };
       continue;
@@ -95,20 +95,20 @@ async function* partsOf(
   if (finish !== undefined) yield finish;
 }
 
-/** Nobody waits in a replay for the next attempt; for more than is waited for there was none. */
+/** A replay does not wait before another attempt. After a final failure the recorded delay stays: it was too long to wait. */
 function errorOf({ end }: RecordedCall, { data }: SessionEvent<"part.error">): Error {
   return recordedError(data.error, end?.type === "step.failed");
 }
 
-/** A stream that was cancelled, was late or was cut off with its process hangs until it is again. */
+/** A stream that was cancelled, timed out or ended with its process hangs until the same happens again. */
 function hangs({ end, endsAt, parts }: RecordedCall): boolean {
   if (end !== undefined && wasLate(end, parts)) return true;
-  // Calls that were given up are the first of an end to which its process did not come.
-  const isGivenUp = endsAt !== end?.position;
-  return (end === undefined || end.type === "step.interrupted") && !isGivenUp;
+  // Skipped calls are the beginning of an end that the process did not finish recording.
+  const isEnding = endsAt !== end?.position;
+  return (end === undefined || end.type === "step.interrupted") && !isEnding;
 }
 
-/** Whether a limit on its time ended the call. A provider's own error of that name is one of its parts. */
+/** Whether a time limit ended the call. An error of the provider with the same name is one of its parts. */
 function wasLate(end: StepEnd, parts: readonly SessionEvent[]): boolean {
   const isFailure = end.type === "step.failed" || end.type === "step.retrying";
   if (!isFailure || end.data.kind !== "timeout" || end.data.error.name !== "TimeoutError")
@@ -117,7 +117,7 @@ function wasLate(end: StepEnd, parts: readonly SessionEvent[]): boolean {
   return last?.data.error.message !== end.data.error.message;
 }
 
-/** The name is part of what an agent is. */
+/** The recorded model: its name is part of the agent. */
 function nameOf(events: readonly SessionEvent[]): {
   readonly provider: string;
   readonly modelId: string;

@@ -1,15 +1,15 @@
-/** What a provider sent, made of the parts that were recorded of it. Pure. */
+/** Restores the stream parts of a provider from recorded events. Pure. */
 
 import type { LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { SessionEvent, TokenUsage } from "../events/index.ts";
 import type { RecordedCall } from "./recorded-step.ts";
 
-/** The inputs of tool calls as the model wrote them, by call id: a schema may have changed what was recorded. */
+/** The tool inputs as the model wrote them, by call id: the recorded input may be changed by a schema. */
 export function writtenInputs(parts: readonly SessionEvent[]): ReadonlyMap<string, string> {
   const inputs = new Map<string, string>();
   const texts = new Set<string>();
   for (const { type, data } of parts) {
-    // What is text is streamed as it is, and called with as JSON.
+    // Text input is streamed plain, but the call has it as JSON.
     if (type === "part.tool-input-start" && data.inputEncoding === "text") texts.add(data.id);
     if (type !== "part.tool-input-delta" || texts.has(data.id)) continue;
     inputs.set(data.id, (inputs.get(data.id) ?? "") + data.delta);
@@ -17,7 +17,7 @@ export function writtenInputs(parts: readonly SessionEvent[]): ReadonlyMap<strin
   return inputs;
 }
 
-/** The part of a provider's stream; undefined for what the AI SDK or the runtime adds by itself. */
+/** The part of a provider's stream; undefined for parts that the AI SDK or the runtime adds. */
 export function replayedPart(
   event: SessionEvent,
   inputs: ReadonlyMap<string, string>,
@@ -43,7 +43,7 @@ export function replayedPart(
     }
     case "part.tool-input-start": {
       const { toolMetadata: _, dynamic, ...start } = event.data;
-      // That it is not, the SDK adds by itself.
+      // The SDK adds `dynamic: false` itself.
       return stated({
         type: "tool-input-start",
         ...start,
@@ -57,7 +57,7 @@ export function replayedPart(
     case "part.tool-call": {
       const { toolCallId, toolName, providerExecuted, dynamic, providerMetadata } = event.data;
       const input = inputs.get(toolCallId) ?? inputText(event.data);
-      // Of an invalid call the SDK says by itself that it is dynamic.
+      // The SDK marks an invalid call as dynamic itself.
       const own = event.data.invalid === true ? undefined : dynamic;
       const call = { toolCallId, toolName, input, providerExecuted, dynamic: own };
       return stated({ type: "tool-call", ...call, providerMetadata });
@@ -65,7 +65,7 @@ export function replayedPart(
     case "part.tool-result":
     case "part.tool-error": {
       const { toolCallId, toolName, providerExecuted, dynamic, providerMetadata } = event.data;
-      // The SDK answers invalid calls by itself.
+      // The SDK answers invalid calls itself.
       if (providerExecuted !== true) return undefined;
       const result =
         event.type === "part.tool-result"
@@ -109,20 +109,20 @@ function typeOf({ type }: SessionEvent): string {
   return type.slice("part.".length);
 }
 
-/** Of an invalid call the input may be what the model wrote, which need not be JSON. */
+/** The input of an invalid call may be the raw text of the model instead of JSON. */
 function inputText({ input, invalid }: SessionEvent<"part.tool-call">["data"]): string {
   return invalid === true && typeof input === "string" ? input : JSON.stringify(input ?? {});
 }
 
-/** What is undefined was not said. */
+/** A stream part without undefined fields. */
 function stated(part: Readonly<Record<string, unknown>>): LanguageModelV4StreamPart {
-  const said = Object.entries(part).filter(([, value]) => value !== undefined);
-  // It was a part of this type when it was recorded, and its event has been parsed since.
+  const fields = Object.entries(part).filter(([, value]) => value !== undefined);
+  // The part had this type when it was recorded, and its event was parsed since.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return Object.fromEntries(said) as unknown as LanguageModelV4StreamPart;
+  return Object.fromEntries(fields) as unknown as LanguageModelV4StreamPart;
 }
 
-/** What a provider says before it speaks, where it said anything. */
+/** The response metadata of a step; undefined if the provider sent none. */
 export function replayedResponse({
   data: { response },
 }: SessionEvent<"step.finished">): LanguageModelV4StreamPart | undefined {
@@ -132,12 +132,12 @@ export function replayedResponse({
   return stated({ type: "response-metadata", id, modelId, timestamp: time });
 }
 
-/** The end of a stream; undefined where it had none, as when it broke off. */
+/** The finish part of a stream; undefined for a stream that broke off. */
 export function replayedFinish({
   type,
   data,
 }: NonNullable<RecordedCall["end"]>): LanguageModelV4StreamPart | undefined {
-  // A step in whose stream there was an error has failed, however the stream ended.
+  // A stream with an error may still have ended with usage, although its step failed.
   const isFailure = type === "step.failed" || type === "step.retrying";
   if (isFailure && data.usage?.basis === "measured") {
     const finishReason = { unified: "error", raw: undefined };
@@ -153,23 +153,23 @@ export function replayedFinish({
   });
 }
 
-/** What was estimated was not told. */
+/** The usage as the provider sent it, without estimated figures. */
 export function replayedUsage(usage: TokenUsage): LanguageModelV4Usage {
-  const isTold = usage.basis === "measured";
+  const isMeasured = usage.basis === "measured";
   const raw = usage.raw;
   return {
     inputTokens: {
-      total: isTold ? usage.inputTokens : undefined,
+      total: isMeasured ? usage.inputTokens : undefined,
       noCache: usage.uncachedInputTokens,
       cacheRead: usage.cacheReadTokens,
       cacheWrite: usage.cacheWriteTokens,
     },
     outputTokens: {
-      total: isTold ? usage.outputTokens : undefined,
+      total: isMeasured ? usage.outputTokens : undefined,
       text: usage.textTokens,
       reasoning: usage.reasoningTokens,
     },
-    // It came from a provider as an object.
+    // The provider sent it as an object.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     ...(raw === undefined ? {} : { raw: raw as NonNullable<LanguageModelV4Usage["raw"]> }),
   };

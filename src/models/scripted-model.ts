@@ -1,6 +1,6 @@
 /**
- * A language model for tests that says what its script says, one step a call, and keeps the
- * call options it was given. Exported to users through `turnlog/testing`.
+ * A language model for tests that answers from a script, one step a call, and records the options of
+ * its calls. Public in `turnlog/testing`.
  */
 import type {
   LanguageModelV4,
@@ -28,19 +28,19 @@ export type Script =
       index: number,
     ) => ScriptedStep | PromiseLike<ScriptedStep>);
 
-/** A {@link LanguageModelV4} that remembers its calls. */
+/** A {@link LanguageModelV4} that records its calls. */
 export interface ScriptedModel extends LanguageModelV4 {
-  /** The options of every call so far, also of those that failed. */
+  /** The options of every call so far, including failed ones. */
   readonly calls: readonly LanguageModelV4CallOptions[];
 }
 
 /**
  * Makes a model that answers each call (`doStream` or `doGenerate`) with the next step of the script.
- * Parts are sent as they are asked for, so a gate holds back all that stands after it; an aborted
- * call breaks its stream with the signal's reason, also at a gate.
+ * Parts are sent when they are read, so a gate holds back all parts after it. An aborted call breaks
+ * its stream with the signal's reason, also at a gate.
  *
- * @throws {TurnlogError} `INVALID_INPUT` for a step that is none (of a function: from the call for which
- * it made the step), and from the call for which the script has no step left.
+ * @throws {TurnlogError} `INVALID_INPUT` for an invalid step (of a function: at the call for which it
+ * made the step), and at the call for which the script has no step left.
  */
 export function scriptedModel(script: Script): ScriptedModel {
   const calls: LanguageModelV4CallOptions[] = [];
@@ -85,7 +85,7 @@ async function* partsOf(
   const step =
     typeof given === "string" ? ({ parts: [{ type: "text", deltas: [given] }] } as const) : given;
   const parts = step.parts ?? [];
-  const spoken = { text: "", reasoning: "" };
+  const output = { text: "", reasoning: "" };
 
   yield { type: "stream-start", warnings: [] };
   yield {
@@ -98,11 +98,11 @@ async function* partsOf(
       case "text":
       case "reasoning":
         yield* blockParts(part, `${part.type}-${position}`);
-        spoken[part.type] += part.deltas.filter((delta) => typeof delta === "string").join("");
+        output[part.type] += part.deltas.filter((delta) => typeof delta === "string").join("");
         break;
       case "tool-call":
         yield* callParts(part);
-        spoken.text += inputOf(part);
+        output.text += inputOf(part);
         break;
       case "gate":
         part.arrive?.();
@@ -121,7 +121,7 @@ async function* partsOf(
   const unified =
     step.finishReason ?? (has("error") ? "error" : has("tool-call") ? "tool-calls" : "stop");
   const input = countTokens(JSON.stringify(options.prompt));
-  const [text, reasoning] = [countTokens(spoken.text), countTokens(spoken.reasoning)];
+  const [text, reasoning] = [countTokens(output.text), countTokens(output.reasoning)];
   yield {
     type: "finish",
     finishReason: { unified, raw: unified },

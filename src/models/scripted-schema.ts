@@ -1,4 +1,4 @@
-/** Checks the steps of a scripted model: a slip in a script is refused, and not played as something else. */
+/** Checks the steps of a scripted model, so that a mistake in a script is refused. */
 
 import { z } from "zod";
 import {
@@ -23,7 +23,7 @@ type PartOf<Type extends Kind> = Extract<ScriptedPart, { readonly type: Type }>;
 
 const anything = z.unknown();
 
-/** A gate may have more: `gate()` returns one with its handles. */
+/** A gate may have more fields, as those of `gate()`. */
 function isGate(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const until: unknown = Reflect.get(value, "until");
@@ -91,14 +91,14 @@ const script = thing(
   (value) => Array.isArray(value) || typeof value === "function",
 );
 
-/** @throws TurnlogError `INVALID_INPUT`, which names the place in the script */
+/** @throws TurnlogError `INVALID_INPUT` that names the field in the script */
 export function checkScript(given: unknown): void {
   check(script, given, "scriptedModel", { name: "script" });
   if (!Array.isArray(given)) return;
   for (const [index, one] of given.entries()) checkStep(one, index);
 }
 
-/** @throws TurnlogError `INVALID_INPUT`, which names the place in the step */
+/** @throws TurnlogError `INVALID_INPUT` that names the field in the step */
 export function checkStep(given: unknown, index: number): void {
   if (typeof given === "string") return;
   check(step, given, "scriptedModel", { name: `step ${index + 1}` });

@@ -1,4 +1,4 @@
-/** What a scripted model is told to say in one call: the vocabulary of `scriptedModel`. Types only. */
+/** The steps of `scriptedModel` scripts, and gates to stop a model inside a step. */
 import type {
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
@@ -6,11 +6,11 @@ import type {
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
 
-/** A place where the model waits until `until` resolves (or breaks, if it rejects). */
+/** The model waits until `until` resolves; its stream breaks if `until` rejects. */
 export interface ScriptedGate {
   readonly type: "gate";
   readonly until: PromiseLike<unknown>;
-  /** Called when the model has come to the gate: all that stands before it has been read. */
+  /** Called when the model reaches the gate: everything before it has been read. */
   readonly arrive?: () => void;
 }
 
@@ -30,14 +30,14 @@ export interface ScriptedToolCall {
   readonly type: "tool-call";
   readonly toolCallId: string;
   readonly toolName: string;
-  /** Sent as JSON; a string is sent as it is, so that input which is not JSON can be scripted. */
+  /** Sent as JSON; a string is sent unchanged, so that a script can send invalid JSON. */
   readonly input: unknown;
-  /** How the input is cut; gates may stand between. By default it is one delta. */
+  /** The deltas of the input, with gates between them. Default: one delta. */
   readonly deltas?: readonly ScriptedDelta[];
   readonly providerMetadata?: SharedV4ProviderMetadata;
 }
 
-/** One thing that the model does, in order. */
+/** One part of a step. */
 export type ScriptedPart =
   | ScriptedBlock
   | ScriptedToolCall
@@ -46,10 +46,10 @@ export type ScriptedPart =
   | { readonly type: "error"; readonly error: unknown }
   /** The stream breaks here, as when a connection is lost. */
   | { readonly type: "break"; readonly error: unknown }
-  /** Any part, exactly as it is. */
+  /** Any part, sent unchanged. */
   | { readonly type: "raw-part"; readonly part: LanguageModelV4StreamPart };
 
-/** One call of the model. A string is a step that says it as one text block of one delta. */
+/** The answer to one call. A string is a step with one text block of one delta. */
 export type ScriptedStep =
   | string
   | {
@@ -63,3 +63,35 @@ export type ScriptedStep =
       /** `scripted-<index>` by default. */
       readonly responseId?: string;
     };
+
+/** A {@link ScriptedGate} that a test opens. */
+export interface Gate extends ScriptedGate {
+  /** Resolves when the model waits at the gate: everything before it has been read. */
+  readonly reached: Promise<void>;
+  /** Lets the model continue. */
+  readonly open: () => void;
+}
+
+/**
+ * Makes a gate for use between the parts of a step or the deltas of a block.
+ *
+ * @example
+ * ```ts
+ * const stop = gate();
+ * const model = scriptedModel([{ parts: [{ type: "text", deltas: ["one ", stop, "two"] }] }]);
+ * // start the turn, then:
+ * await stop.reached; // "one " has been read, "two" has not been sent
+ * stop.open();
+ * ```
+ */
+export function gate(): Gate {
+  const reached = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return {
+    type: "gate",
+    until: opened.promise,
+    arrive: reached.resolve,
+    reached: reached.promise,
+    open: opened.resolve,
+  };
+}

@@ -4,7 +4,7 @@ import { isStepCount, streamText, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { TurnlogError } from "../../src/events/index.ts";
-import { gate } from "../../src/models/gate.ts";
+import { gate } from "../../src/models/scripted-step.ts";
 import { scriptedModel, type Script } from "../../src/models/scripted-model.ts";
 import type { ScriptedStep } from "../../src/models/scripted-step.ts";
 
