@@ -7,7 +7,7 @@ import type {
 } from "@ai-sdk/provider";
 
 /** The model waits until `until` resolves; its stream breaks if `until` rejects. */
-export interface ScriptedGate {
+interface ScriptedGate {
   readonly type: "gate";
   readonly until: PromiseLike<unknown>;
   /** Called when the model reaches the gate: everything before it has been read. */

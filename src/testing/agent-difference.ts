@@ -1,8 +1,8 @@
-/** Which part of an agent is another one, in words: a digest over all of it tells nobody what to look at. Pure. */
+/** Describes in words which part of an agent differs, since a digest over the whole agent does not. Pure. */
 
 import { byId, type AgentDescription, type SessionEvent } from "../events/index.ts";
 
-/** Sentences on what differs between the agents that two events name; none where neither names another. */
+/** Sentences on the differences between the agents that two events name; none if neither names another agent. */
 export function agentDifference(
   recorded: SessionEvent | undefined,
   replayed: SessionEvent | undefined,
@@ -56,7 +56,7 @@ function toolDifference(
   return isSame ? [] : [`The tool ${shown(name)} has another description or input schema.`];
 }
 
-/** A name in a sentence; one with line ends or unseen characters could forge the next sentence. */
+/** Quotes a name: a name with line ends or invisible characters could forge the next sentence. */
 function shown(name: string): string {
   return /[\p{C}\p{Zl}\p{Zp}]/u.test(name) ? JSON.stringify(name) : name;
 }

@@ -1,6 +1,6 @@
 /**
- * What a replay lets differ, by name: a test survives an edited prompt, and still checks calls, their
- * order, results and ends. Each prompt is compared as the recorded agent would have been told it. Pure.
+ * Named differences that a replay may allow, so that a test survives an edited prompt and still checks
+ * calls, their order, results and ends. Each prompt is compared under the recorded agent. Pure.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -12,12 +12,12 @@ import { agentOf } from "./agent-difference.ts";
 const names = ["instructions", "tool-descriptions"] as const;
 
 /**
- * `instructions`: what the agent is told in its instructions. `tool-descriptions`: descriptions and
- * input schemas of its tools; a schema that takes a recorded input no more is found all the same.
+ * `instructions`: the instructions of the agent. `tool-descriptions`: descriptions and input schemas of
+ * its tools; a schema that refuses a recorded input is still a difference.
  */
 export type AllowedDifference = (typeof names)[number];
 
-/** @throws TurnlogError `INVALID_INPUT` for a name that there is not */
+/** @throws TurnlogError `INVALID_INPUT` for an unknown name */
 export function parseAllowed(given: unknown): readonly AllowedDifference[] {
   const parsed = z.array(z.enum(names)).safeParse(given);
   if (parsed.success) return parsed.data;
@@ -31,14 +31,14 @@ export function parseAllowed(given: unknown): readonly AllowedDifference[] {
 export class AllowedDifferences {
   readonly #allowed: ReadonlySet<AllowedDifference>;
   #state = { history: history.initial, view: contextView.initial };
-  /** The digest of the agent that was recorded. */
+  /** The digest of the recorded agent. */
   #agent = "";
 
   constructor(allowed: readonly AllowedDifference[]) {
     this.#allowed = new Set(allowed);
   }
 
-  /** The event as it would be without what is allowed to differ from the recorded one. */
+  /** The event without its allowed differences from the recorded one. */
   without(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
     if (this.#allowed.size === 0) return made;
     switch (made.type) {
@@ -58,7 +58,7 @@ export class AllowedDifferences {
     }
   }
 
-  /** Told of each event that has happened again. */
+  /** Called for each event that has happened again. */
   happened(event: SessionEvent): void {
     if (this.#allowed.size === 0) return;
     this.#agent = agentOf(event)?.digest ?? this.#agent;
@@ -73,7 +73,7 @@ export class AllowedDifferences {
     const [one, other] = [recorded.parts, made.parts];
     if (!isDeepStrictEqual(recorded.model, made.model)) return false;
     if (!isDeepStrictEqual(recorded.tools, made.tools)) return false;
-    // One digest for all does not tell which part is another one.
+    // A single digest does not show which part differs.
     if (one === undefined || other === undefined) return names.every(may);
     return (
       (may("instructions") || one.instructions === other.instructions) &&

@@ -1,6 +1,6 @@
 /**
- * What every `BlobStore` promises, as tests for any runner that has `describe` and `it`. Run it on
- * your own implementation before you give it to a runtime.
+ * The contract of every `BlobStore`, as tests for any runner with `describe` and `it`. Run it on your own
+ * implementation before you use it with a runtime.
  */
 
 import assert from "node:assert/strict";
@@ -10,17 +10,17 @@ import { readBlob, type BlobStore } from "../events/index.ts";
 import type { ContractRunner } from "./event-log-contract.ts";
 import { fails } from "./log-samples.ts";
 
-/** What the contract of blob stores is run on, and with which test runner. */
+/** Options of {@link blobStoreContract}. */
 export interface BlobStoreContract extends ContractRunner {
-  /** Opens a new, empty store. Each promise is checked on one of its own. */
+  /** Opens a new, empty store for each test. */
   readonly open: () => Promise<BlobStore>;
-  /** Opens what a store has kept once more. Leave it out for one that keeps nothing. */
+  /** Opens the content of a closed store again. Omit it for a store in memory. */
   readonly reopen?: (before: BlobStore) => Promise<BlobStore>;
 }
 
 type Promised = readonly [promise: string, check: (blobs: BlobStore) => Promise<void>];
 
-/** Bytes that differ by their number. */
+/** Bytes that depend on a number. */
 function content(number: number, length = 1000): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => (index * 31 + number) % 251);
 }
@@ -169,7 +169,7 @@ const collecting: readonly Promised[] = [
       const again = await blobs.put(content(1));
       assert.equal((await blobs.collect(nothingUsed)).removed, 0);
       held[Symbol.dispose]();
-      // Letting go twice is letting go once.
+      // Releasing twice is the same as once.
       held[Symbol.dispose]();
       assert.equal((await blobs.collect(nothingUsed)).removed, 0);
       again[Symbol.dispose]();

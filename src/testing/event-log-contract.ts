@@ -1,6 +1,6 @@
 /**
- * What every `EventLog` promises, as tests for any runner that has `describe` and `it` (vitest,
- * `node:test`, jest). Run it on your own implementation before you give it to a runtime.
+ * The contract of every `EventLog`, as tests for any runner with `describe` and `it` (vitest, `node:test`,
+ * jest). Run it on your own implementation before you use it with a runtime.
  */
 
 import assert from "node:assert/strict";
@@ -15,16 +15,16 @@ import { readContract } from "./log-read-contract.ts";
 import { fails, forked, type Promised } from "./log-samples.ts";
 import { subscribeContract } from "./log-subscribe-contract.ts";
 
-/** The part of a test runner that the contract needs. */
+/** The part of a test runner that the contracts need. */
 export interface ContractRunner {
   readonly describe: (name: string, body: () => void) => unknown;
   readonly it: (promise: string, body: () => Promise<void>) => unknown;
 }
 
 export interface EventLogContract extends ContractRunner {
-  /** Opens a new, empty log. Each promise is checked on one of its own, and closes it. */
+  /** Opens a new, empty log for each test, which closes it. */
   readonly open: () => Promise<EventLog>;
-  /** Opens the store of a closed log again. Leave it out for a log that keeps nothing. */
+  /** Opens the store of a closed log again. Omit it for a log in memory. */
   readonly reopen?: (closed: EventLog) => Promise<EventLog>;
 }
 
@@ -90,7 +90,7 @@ async function keepsEverything(
   await log.fork("f", [forked("s", 1)]);
   await log.append("gone", "none", [event]);
   await log.delete("gone");
-  // Not awaited: close waits for it.
+  // Not awaited: `close` waits for it.
   void log.append("t", "any", [event]);
   await log.close();
 

@@ -1,13 +1,13 @@
-/** What every `KeyStore` promises, as tests for any runner. Run it on your own before keys are entrusted to it. */
+/** The contract of every `KeyStore`, as tests for any runner. Run it on your own implementation before you use it. */
 
 import assert from "node:assert/strict";
 import type { KeyStore } from "../store/encryption/index.ts";
 import type { ContractRunner } from "./event-log-contract.ts";
 
 export interface KeyStoreContract extends ContractRunner {
-  /** Makes a new, empty one. */
+  /** Makes a new, empty key store. */
   readonly open: () => Promise<KeyStore>;
-  /** The same keys as another process finds them. Leave it out where they end with the process. */
+  /** The same keys, as another process finds them. Omit it for keys in memory. */
   readonly reopen?: (keys: KeyStore) => Promise<KeyStore>;
 }
 

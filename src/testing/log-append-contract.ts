@@ -1,4 +1,4 @@
-/** What an event log promises of `append`. */
+/** The contract of `EventLog.append`. */
 
 import assert from "node:assert/strict";
 import type { JsonValue, NewEvent } from "../events/index.ts";
@@ -14,7 +14,7 @@ import {
 
 const step = { step: 1, callId: "c" };
 
-/** What no log may take, each in words. */
+/** Values that every log refuses, with a description. */
 const notEvents: readonly (readonly [what: string, event: unknown])[] = [
   ["no object", 5],
   ["nothing", null],
@@ -198,7 +198,7 @@ export const appendContract: readonly Promised[] = [
       await log.append("s", "none", [numbered(1)]);
       for (const [what, event] of notEvents) {
         const appended = (): unknown =>
-          // As a program without types does it.
+          // As untyped JavaScript may do.
           Reflect.apply(log.append.bind(log), log, ["s", "any", [numbered(2), event]]);
         const error = await fails("EVENT_INVALID", appended);
         assert.equal(error.session, "s", what);
@@ -214,7 +214,7 @@ export const appendContract: readonly Promised[] = [
     async (log) => {
       const later = (data: object): NewEvent[] => [
         numbered(2),
-        // As a program without types does it.
+        // As untyped JavaScript may do.
         // oxlint-disable-next-line typescript/no-unsafe-type-assertion
         { type: "unknown", time: 1, data } as NewEvent,
       ];

@@ -1,4 +1,4 @@
-/** What an event log promises of deleting sessions. */
+/** The contract of `EventLog.delete` and `deleted`. */
 
 import assert from "node:assert/strict";
 import type { EventLog, SessionEvent } from "../events/index.ts";

@@ -1,4 +1,4 @@
-/** What an event log promises of following all sessions at once. */
+/** The contract of `EventLog.subscribeAll`. */
 
 import assert from "node:assert/strict";
 import type { EventLog, GlobalEvent } from "../events/index.ts";

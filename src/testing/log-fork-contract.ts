@@ -1,4 +1,4 @@
-/** What an event log promises of forks: sessions that share the events of another one up to a position. */
+/** The contract of `EventLog.fork`: sessions that share the events of another one up to a position. */
 
 import assert from "node:assert/strict";
 import type { SessionEvent } from "../events/index.ts";
@@ -98,7 +98,7 @@ export const forkContract: readonly Promised[] = [
         await fails("INVALID_INPUT", () => log.fork("f", [forked("p", position)]));
       await fails("SESSION_NOT_FOUND", () => log.fork("f", [forked("f", 1)]));
       await fails("REVISION_CONFLICT", () => log.fork("p", [forked("p", 1)]));
-      // A caller without types can hand over anything.
+      // Untyped JavaScript can pass any value.
       const untyped: { fork(session: string, events: unknown): Promise<unknown> } = log;
       const nowhere = { ...forked("p", 1), data: {} };
       await fails("INVALID_INPUT", () => untyped.fork("f", [nowhere]));
@@ -180,7 +180,7 @@ export const forkContract: readonly Promised[] = [
         repeated: true,
       });
       assert.deepEqual(await positionsOf(log.read("f")), [1, 2, 3, 4]);
-      // What a fork would share cannot have made it.
+      // The shared events cannot contain the fork itself.
       await fails("EVENT_ID_CONFLICT", () => log.fork("g", [forked("p", 2), numbered(1, "one")]));
       assert.equal(await log.revision("g"), 0);
     },

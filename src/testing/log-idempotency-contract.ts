@@ -1,4 +1,4 @@
-/** What an event log promises of events that carry an id. */
+/** The contract of events with an id. */
 
 import assert from "node:assert/strict";
 import { fails, numbered, positionsOf, type Promised } from "./log-samples.ts";
@@ -73,7 +73,7 @@ export const idempotencyContract: readonly Promised[] = [
   [
     "keeps the order of calls where some events carry an id and some do not",
     async (log) => {
-      // A session that is in use: nothing else makes its appends wait.
+      // The session is in use: nothing else delays its appends.
       await log.append("s", "none", [numbered(0)]);
       const appends = Array.from({ length: 100 }, (_, index) =>
         log.append("s", "any", [

@@ -1,4 +1,4 @@
-/** What an event log promises of its list of sessions, of snapshots, and of its end. */
+/** The contract of the list of sessions, of snapshots, and of `close`. */
 
 import assert from "node:assert/strict";
 import type { Snapshot } from "../events/index.ts";

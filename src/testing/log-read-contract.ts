@@ -1,4 +1,4 @@
-/** What an event log promises of `read` and `readAll`. */
+/** The contract of `EventLog.read` and `readAll`. */
 
 import assert from "node:assert/strict";
 import type { NewEvent, ReadRange } from "../events/index.ts";

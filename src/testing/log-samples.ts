@@ -1,4 +1,4 @@
-/** Events and small steps that the log contract is written with. */
+/** Events and helpers for the log contracts. */
 
 import assert from "node:assert/strict";
 import {
@@ -9,10 +9,10 @@ import {
   type TurnlogErrorCode,
 } from "../events/index.ts";
 
-/** One promise and how it is checked on a new, empty log. */
+/** One promise of the contract, and its check on a new, empty log. */
 export type Promised = readonly [promise: string, check: (log: EventLog) => Promise<void>];
 
-/** A small event that carries a number, so that it can be told from others. */
+/** A small event with a number, to tell it from others. */
 export function numbered(number: number, id?: string): NewEvent<"part.text-delta"> {
   const event = {
     type: "part.text-delta",
@@ -22,18 +22,18 @@ export function numbered(number: number, id?: string): NewEvent<"part.text-delta
   return id === undefined ? event : { ...event, id };
 }
 
-/** The same in a block of its own, so that a log has no reason to keep it together with others. */
+/** A numbered event in a block of its own, which a log does not merge with others. */
 export function alone(number: number, id?: string): NewEvent<"part.text-delta"> {
   const event = numbered(number, id);
   return { ...event, data: { ...event.data, id: `${number}` } };
 }
 
-/** The first event of a fork's own. */
+/** The first own event of a fork. */
 export function forked(session: string, position: number): NewEvent<"session.forked"> {
   return { type: "session.forked", time: 2000, data: { from: { session, position } } };
 }
 
-/** Several of them. */
+/** Several numbered events. */
 export function numberedUpTo(
   count: number,
   from = 1,
@@ -42,7 +42,7 @@ export function numberedUpTo(
   return Array.from({ length: count }, (_, index) => make(from + index));
 }
 
-/** What a log makes of {@link numbered} events that it was given in this order. */
+/** {@link numbered} events as a log stores them in this order. */
 export function stored(events: readonly NewEvent[], from = 1): SessionEvent[] {
   return events.map((event, index) => ({ ...event, position: from + index }));
 }
@@ -66,7 +66,7 @@ export async function fails(code: TurnlogErrorCode, action: () => unknown): Prom
   assert.fail(`expected a TurnlogError ${code}, and nothing failed`);
 }
 
-/** Appends to sessions in turn, without waiting; resolves when all are written. */
+/** Appends to several sessions in turn without waiting; resolves when all events are written. */
 export async function appendInTurn(
   log: EventLog,
   sessions: readonly string[],

@@ -1,4 +1,4 @@
-/** What an event log promises of `subscribe`. */
+/** The contract of `EventLog.subscribe`. */
 
 import assert from "node:assert/strict";
 import {
@@ -120,7 +120,7 @@ export const subscribeContract: readonly Promised[] = [
       const events = iterator(log, 1, stop.signal);
       await take(events);
       const waiting = events.next();
-      // By the time that this is written, the subscription has found that there is nothing more.
+      // When this is written, the subscription has read to the end.
       await log.append("other", "any", [numbered(1)]);
       stop.abort();
       assert.equal((await waiting).done, true);

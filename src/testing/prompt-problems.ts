@@ -1,11 +1,11 @@
 /**
- * Says what is wrong with a prompt, by the rules that providers enforce. Used on every prompt of
- * every test, and by users on theirs. Pure; an empty answer means that nothing is wrong.
+ * Finds breaches of the rules that providers enforce on prompts. All tests check their prompts with it,
+ * and users can check theirs. Pure; an empty answer means that the prompt is valid.
  */
 
 import type { ModelMessage, ToolCallPart, ToolResultPart } from "ai";
 
-/** One breach, with the index of the message. */
+/** A breach of a rule, with the index of the message. */
 export interface PromptProblem {
   readonly message: number;
   readonly rule: PromptRule;
@@ -13,25 +13,25 @@ export interface PromptProblem {
 }
 
 /**
- * The rules, by name:
- * - `begins-with-user`: the first message is a user's (Anthropic, Google).
- * - `ends-with-input`: the last is a user's or a tool's; the model's own words at the end are taken
- *   for a prefill, which newer models refuse (Anthropic).
- * - `replies-apart`: no two messages of the model in a row; the SDK makes one of them for Anthropic,
- *   which refuses thinking that does not come first. A message that begins where the provider paused goes on
- *   with the one before: it has the result of a call of it.
- * - `not-empty`: no message without content, no text of white space only without metadata
+ * The rules:
+ * - `begins-with-user`: the first message is a user message (Anthropic, Google).
+ * - `ends-with-input`: the last message is a user or tool message; newer models refuse a reply at the end,
+ *   which would be a prefill (Anthropic).
+ * - `replies-apart`: no two assistant messages in a row; the SDK joins them for Anthropic, which refuses
+ *   reasoning that does not come first. A message with the result of a call in the one before, where the
+ *   provider paused, continues it.
+ * - `not-empty`: no message without content, and no text of white space only without metadata
  *   (Anthropic, Google).
- * - `calls-answered`: each call of ours has exactly one result, in the next message (all).
- * - `provider-calls-answered`: a call that the provider ran has its result behind it, in its own message
- *   or in a later one (Anthropic refuses one without, as `pause_turn` leaves it). It may be open while the
- *   provider still has to give the result: as long as no user's message follows.
- * - `results-called`: no result of ours without its call (OpenAI, Anthropic).
- * - `results-in-order`: results come in the order of the calls (Google matches them by place).
- * - `unique-calls`: no call id twice in a prompt (Anthropic), in one message not at all (OpenAI). A log
- *   may have one twice, as some providers begin anew with each reply: what is sent has other ids then, as
+ * - `calls-answered`: each call that the runtime runs has exactly one result, in the next message (all).
+ * - `provider-calls-answered`: a call that the provider ran has its result in the same or a later message
+ *   (Anthropic refuses one without, as `pause_turn` leaves it). It may stay open until a user message
+ *   follows.
+ * - `results-called`: each result has a call (OpenAI, Anthropic).
+ * - `results-in-order`: results have the order of their calls (Google matches them by order).
+ * - `unique-calls`: no call id twice in a prompt (Anthropic) or in a message (OpenAI). A log may repeat
+ *   ids, as some providers start anew with each reply; what is sent then has other ids, which
  *   `promptWithMedia` shows.
- * - `reasoning-followed`: reasoning has something after it that is not reasoning (OpenAI).
+ * - `reasoning-followed`: something other than reasoning follows reasoning (OpenAI).
  */
 export type PromptRule =
   | "begins-with-user"
@@ -51,7 +51,7 @@ interface Checked {
   readonly message: ModelMessage;
 }
 
-/** Everything that is wrong with the messages of a prompt, in order. */
+/** All breaches in the messages of a prompt, in order. */
 export function promptProblems(messages: readonly ModelMessage[]): readonly PromptProblem[] {
   const problems = messages.flatMap((message, index) =>
     messageProblems({ messages, index, message }),
@@ -126,7 +126,7 @@ function emptyTexts({ message, index }: Checked): PromptProblem[] {
   );
 }
 
-/** Calls with the id of one before them, whoever runs them. */
+/** Calls with the id of an earlier call, of the runtime or the provider. */
 function repeatedCalls(messages: readonly ModelMessage[]): readonly PromptProblem[] {
   const known = new Set<string>();
   return messages.flatMap((message, index) => {
@@ -143,7 +143,7 @@ function repeatedCalls(messages: readonly ModelMessage[]): readonly PromptProble
   });
 }
 
-/** Calls that the provider ran, that have no result in their own message or a later one, and that a user's message follows. */
+/** Calls that the provider ran, that have no result in their own or a later message, and that a user message follows. */
 function unansweredByProvider(messages: readonly ModelMessage[]): readonly PromptProblem[] {
   const open = new Map<string, number>();
   for (const [index, message] of messages.entries()) {
@@ -160,7 +160,7 @@ function unansweredByProvider(messages: readonly ModelMessage[]): readonly Promp
   });
 }
 
-/** Calls that the provider ran, and the results that it gave. */
+/** Calls that the provider ran, and their results. */
 function providerParts(
   message: ModelMessage | undefined,
 ): readonly (ToolCallPart | ToolResultPart)[] {
@@ -171,7 +171,7 @@ function providerParts(
   );
 }
 
-/** Ids of the calls in a message that are ours to answer. */
+/** Ids of the calls in a message that the runtime answers. */
 function callIds(message: ModelMessage | undefined): readonly string[] {
   if (message?.role !== "assistant" || typeof message.content === "string") return [];
   return message.content.flatMap((part) =>

@@ -1,16 +1,16 @@
-/** What came of the compactions of a log, and of the summaries that models were asked for. Pure. */
+/** The recorded compactions, and the answers of models that were asked for summaries. Pure. */
 
 import type { SessionEvent } from "../events/index.ts";
 
 type CompactionEnd = SessionEvent<"context.compacted" | "context.compaction-rejected">;
 
-/** What a model that was asked for a summary answered. */
+/** The answer of a model to a request for a summary. */
 export type SummaryOutcome = SessionEvent<"context.summary-rejected" | "context.compacted">;
 
 export interface RecordedCompaction {
   readonly started: SessionEvent<"context.compaction-started">;
   readonly summaries: readonly SummaryOutcome[];
-  /** Undefined where the process died before it. */
+  /** Undefined if the process died before it. */
   readonly end: CompactionEnd | undefined;
 }
 
@@ -34,7 +34,7 @@ export function recordedCompactions(
   return compactions;
 }
 
-/** Of the compactions that nobody asked for, in the order in which models were asked for them. */
+/** The automatic compactions, in the order in which models were asked for them. */
 export function recordedSummaries(events: readonly SessionEvent[]): readonly SummaryOutcome[] {
   return recordedCompactions(events).flatMap(({ started, summaries }) =>
     started.data.trigger === "asked" ? [] : summaries,
@@ -47,7 +47,7 @@ function isSummary(event: SessionEvent): event is SummaryOutcome {
   return type === "context.compacted" && data.rung !== undefined && data.rung !== "digest";
 }
 
-/** One that ended only when another process found it has none of its own. */
+/** A compaction that a later process ended has no end of its own. */
 function isEnd(event: SessionEvent): event is CompactionEnd {
   if (event.type === "context.compacted") return true;
   return event.type === "context.compaction-rejected" && event.data.why !== "recovered";

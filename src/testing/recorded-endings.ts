@@ -1,12 +1,12 @@
-/** Where the end of something was recorded that ends by itself: what was recorded before it comes first. Pure. */
+/** Finds where something that ends by itself ended in the recording, so that a replay keeps the order. Pure. */
 
 import { byId, type EventType, type SessionEvent } from "../events/index.ts";
 import { type Agent, DEFAULT_TOOL_CONCURRENCY } from "../agent/index.ts";
 import type { Ending } from "../state/index.ts";
 
 /**
- * The position of the next end of that kind; undefined where none was recorded, or nothing has to wait.
- * @param position - Where the session stands.
+ * The position of the next end of this kind; undefined if none was recorded, or nothing has to wait.
+ * @param position - The current position of the session.
  */
 export function endingAt(
   events: readonly SessionEvent[],
@@ -43,7 +43,7 @@ export function endingAt(
 }
 
 const stepEnds: ReadonlySet<EventType> = new Set<EventType>([
-  // Before another attempt, the calls of this one are given up.
+  // Before another attempt, the calls of this one are skipped.
   "tool.skipped",
   "step.finished",
   "step.failed",
@@ -73,8 +73,8 @@ function isAnswer({ type, data }: SessionEvent): boolean {
 }
 
 /**
- * From where on a call that was started may have been allowed: where it had to wait for a place, that
- * was known before the place came free, and others have theirs in the order of the calls.
+ * The position from which a started call may have been allowed to run. If it waited for a free place, it
+ * was known before, and places are given in the order of the calls.
  */
 function sinceFull(
   events: readonly SessionEvent[],
@@ -94,7 +94,7 @@ function sinceFull(
   return behind + 1;
 }
 
-/** The names of the tools that run behind a position, by call id. */
+/** The tools that run after a position, by call id. */
 function runningBehind(
   events: readonly SessionEvent[],
   position: number,

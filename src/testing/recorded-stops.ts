@@ -1,12 +1,12 @@
 /**
- * What ran where a turn was stopped: of a call that had been started, whether its tool came to run
- * before the stop. The replay has it the same way round. Pure.
+ * Finds what ran when a turn was stopped: a started call may or may not have reached its tool before the
+ * stop, and a replay keeps that order. Pure.
  */
 
 import type { SessionEvent } from "../events/index.ts";
 import { isRun, recordedRuns } from "./replay-tools.ts";
 
-/** The positions at which the calls were started whose tools ran at a position. */
+/** The positions of the starts of the calls whose tools ran at a position. */
 export function runningAt(position: number, events: readonly SessionEvent[]): readonly number[] {
   return recordedRuns(events.slice(0, lastOf(position, events))).flatMap((run) => {
     const { position: start, data } = run.started;
@@ -17,7 +17,7 @@ export function runningAt(position: number, events: readonly SessionEvent[]): re
   });
 }
 
-/** Whether a model had said its last word when a stop came: it came too late. */
+/** Whether a stop came after the last part of a model, too late for it. */
 export function isConcluded(position: number, events: readonly SessionEvent[]): boolean {
   const next = events.find(
     ({ position: place, type }) =>
@@ -26,7 +26,7 @@ export function isConcluded(position: number, events: readonly SessionEvent[]): 
   return next?.type === "step.finished";
 }
 
-/** Whether a model was writing a summary at the position of a stop: it is told to stop, and that is recorded. */
+/** Whether a model was writing a summary when a stop came, which is recorded. */
 export function isSummarising(position: number, events: readonly SessionEvent[]): boolean {
   const next = events.find(
     ({ position: place, type }) => place > position && type.startsWith("context."),
@@ -34,7 +34,7 @@ export function isSummarising(position: number, events: readonly SessionEvent[])
   return next?.type === "context.summary-rejected" && next.data.why === "failed";
 }
 
-/** The end of the step or turn in which a position is: calls of the same id come behind it. */
+/** The end of the step or turn around a position: later calls may have the same id. */
 function lastOf(position: number, events: readonly SessionEvent[]): number {
   const next = events.find(
     ({ position: place, type }) =>
@@ -43,7 +43,7 @@ function lastOf(position: number, events: readonly SessionEvent[]): number {
   return next?.position ?? events.length;
 }
 
-/** Whether whatever ran before no longer does: its step is over, or its process is gone. */
+/** Whether everything that ran before has ended: its step is over, or its process died. */
 function isLeft({ type }: SessionEvent): boolean {
   return type === "step.started" || type === "session.recovered" || type === "session.forked";
 }

@@ -1,12 +1,12 @@
-/** When a wait of a recorded session was over, as the log tells: no time passes in a replay. Pure. */
+/** Finds when a wait of a recorded session ended, since no time passes in a replay. Pure. */
 
 import type { EventType, SessionEvent } from "../events/index.ts";
 import type { Wait } from "../shared/index.ts";
 
 /**
- * The position at which what the wait ended in was recorded; undefined where it did not come to its
- * end. The time of a turn is not asked for here: nothing that came before tells when it is up.
- * @param position - Where the session stands when the wait begins.
+ * The position of the event that a wait ended with; undefined if it did not end. Time limits of turns are
+ * not included: no earlier event shows when one is reached.
+ * @param position - The position of the session when the wait begins.
  */
 export function waitEnd(
   events: readonly SessionEvent[],
@@ -32,7 +32,7 @@ export function waitEnd(
           (wait.kind === "grace" || data.reason === "timed-out"),
       )?.position;
     case "turn":
-    // A count that was late is one that failed, in a replay.
+    // In a replay, a late count is a failed one.
     case "count":
       return undefined;
   }
@@ -50,7 +50,7 @@ function isStepEnd({ type }: SessionEvent): boolean {
   return stepEnds.has(type);
 }
 
-/** Before a late attempt is given up for another one, its calls are skipped. */
+/** Before a late attempt is repeated, its calls are skipped. */
 function latenessBegins(
   events: readonly SessionEvent[],
   end: SessionEvent | undefined,

@@ -1,4 +1,4 @@
-/** What came from outside to a recorded session, said to a session again. */
+/** Repeats the commands that a recorded session received from outside. */
 
 import type { CancelMode, SessionEvent } from "../events/index.ts";
 import type { Session } from "../runtime/index.ts";
@@ -31,14 +31,14 @@ const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "context.restored",
 ]);
 
-/** Whether somebody outside of the session made this happen. Everything else follows from it. */
+/** Whether a command from outside caused this event. All other events follow from it. */
 export function isCommand(event: SessionEvent): event is SessionEvent<CommandType> {
-  // One that nobody asked for follows from the size of the prompt.
+  // An automatic compaction follows from the size of the prompt.
   if (event.type === "context.compaction-started") return event.data.trigger === "asked";
   return commandTypes.has(event.type);
 }
 
-/** Says it again. @param events - All that was recorded. */
+/** Repeats a command. @param events - All recorded events. */
 export async function repeatCommand(
   session: Session,
   event: SessionEvent<CommandType>,
@@ -59,7 +59,7 @@ export async function repeatCommand(
       const [id, ...others] = event.data.ids;
       const { reason } = event.data;
       if (id !== undefined && others.length === 0) return await session.withdraw(id, reason);
-      // Several at once are taken back by a cancel; of a turn that was to stop, it said nothing else.
+      // A cancel withdraws several messages at once, and records nothing else for a turn that was stopping.
       const mode = next?.type === "turn.cancel-requested" ? next.data.mode : "after-tools";
       await session.cancel({ ...modeOf({ mode }), ...reasonOf(event.data), withdraw: true });
       return;

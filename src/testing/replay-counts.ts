@@ -1,4 +1,4 @@
-/** The counter of a replay: the log answers for the provider, and no count that was not made is made. */
+/** The token counter of a replay: it answers from the log instead of the provider. */
 
 import type { SessionEvent } from "../events/index.ts";
 import { recordedError, type ReplayPace } from "../models/index.ts";
@@ -6,7 +6,7 @@ import type { ContextOptions } from "../agent/index.ts";
 
 type TokenCounter = NonNullable<ContextOptions["counter"]>;
 
-/** What the agent's counter answered, or threw; `position` is where the replayed session stands. */
+/** Repeats the recorded counts and errors. `position` answers the position of the replayed session. */
 export function replayedCounter(
   { name }: TokenCounter,
   events: readonly SessionEvent[],
@@ -17,7 +17,7 @@ export function replayedCounter(
     name,
     async count() {
       const outcome = nextOutcome(events, position());
-      // Nobody saw what it answered.
+      // The process died before the answer.
       if (outcome === undefined) return await new Promise<never>(() => {});
       await pace.due(outcome.position);
       switch (outcome.type) {
@@ -32,7 +32,7 @@ export function replayedCounter(
   };
 }
 
-/** What follows from the compaction that has begun, its end at the latest; undefined where its process died before. */
+/** The next event of the running compaction; undefined if its process died before. */
 function nextOutcome(events: readonly SessionEvent[], position: number): SessionEvent | undefined {
   const next = events.find(
     ({ position: place, type }) =>

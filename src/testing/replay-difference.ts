@@ -1,10 +1,10 @@
-/** Whether an event happened again as it was recorded. Pure. */
+/** Compares an event of a replay with the recorded one. Pure. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { SessionEvent } from "../events/index.ts";
 import { agentDifference } from "./agent-difference.ts";
 
-/** The first event that is not the same. One side is absent where only the other went on. */
+/** The first event that differs. One side is absent if only the other continued. */
 export interface ReplayDifference {
   readonly position: number;
   readonly recorded: SessionEvent | undefined;
@@ -12,9 +12,8 @@ export interface ReplayDifference {
 }
 
 /**
- * All but what is never the same twice: the time, the stack of an error, for how long a refused call
- * was put off (with the headers that asked for it), and what was guessed of tokens, which a later
- * release guesses better.
+ * Removes what always differs: the time, the stacks of errors, the delays of refused calls (with the
+ * headers that asked for them), and token estimates, which improve with releases.
  */
 export function isSameEvent(recorded: SessionEvent, replayed: SessionEvent): boolean {
   return isDeepStrictEqual(comparable(recorded), comparable(replayed));
@@ -24,18 +23,18 @@ function comparable({ position, type, data, id }: SessionEvent): unknown {
   const compared = withoutGuesses(type, { ...data });
   const error = "error" in compared ? { error: withoutCircumstances(compared["error"]) } : {};
   const agent = "agent" in compared ? { agent: withoutDetails(compared["agent"]) } : {};
-  // A cancel that does not say how is one that stops what runs.
+  // A cancel without a mode stops the running step.
   const mode = type === "turn.cancel-requested" ? { mode: compared["mode"] ?? "now" } : {};
   return { position, type, id, data: { ...compared, ...error, ...agent, ...mode } };
 }
 
-/** The agent's digest is over its parts, and over what servers offered, none of which is asked in a replay. */
+/** The digest of the agent follows from its parts and from the offers of MCP servers, which a replay does not ask. */
 function withoutDetails(agent: unknown): unknown {
   if (typeof agent !== "object" || agent === null) return agent;
   return { ...agent, parts: undefined, mcp: undefined };
 }
 
-/** Fields that hold what this release guessed. */
+/** Fields with estimates. */
 const guesses = new Set([
   "estimate",
   "estimatedTokens",
@@ -45,7 +44,7 @@ const guesses = new Set([
   "scale",
 ]);
 
-/** An event's data without delays and guesses, as far as its type has them. */
+/** The data of an event without delays and estimates. */
 function withoutGuesses(
   type: string,
   said: Readonly<Record<string, unknown>>,
@@ -78,7 +77,7 @@ function withoutCircumstances(value: unknown): unknown {
   );
 }
 
-/** What differs in a sentence, then both sides, as a failing test shows them. */
+/** Describes a difference in a sentence, followed by both sides. */
 export function differenceText(difference: ReplayDifference): string {
   const { position, recorded, replayed } = difference;
   const side = (event: SessionEvent | undefined): string =>
@@ -103,7 +102,7 @@ function sentenceOf({ position, recorded, replayed }: ReplayDifference): string 
   return `At position ${position} ${named(recorded)} differs in ${path}: it was ${excerpt(was)} and is ${excerpt(is)}.`;
 }
 
-/** With the tool or the call that it is about. */
+/** With the tool or call of the event. */
 function named(event: SessionEvent | undefined): string {
   if (event === undefined) return "nothing";
   const { type, data } = event;
@@ -114,7 +113,7 @@ function named(event: SessionEvent | undefined): string {
   return type;
 }
 
-/** The innermost place at which two values differ, with what is there. */
+/** The innermost path at which two values differ, with both values. */
 function firstDifference(
   was: unknown,
   is: unknown,
@@ -126,7 +125,7 @@ function firstDifference(
       if (!isDeepStrictEqual(one, other)) return firstDifference(one, other, [...path, key]);
     }
   }
-  // What an event says is in its data.
+  // The path starts below `data`.
   const told = path[0] === "data" && path.length > 1 ? path.slice(1) : path;
   return [`\`${told.join(".")}\``, was, is];
 }
@@ -135,7 +134,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
 }
 
-/** Characters of a value in a sentence: all of it is told below. */
+/** Most characters of a value in the sentence; the full value follows below. */
 const EXCERPT = 80;
 
 function excerpt(value: unknown): string {
@@ -144,7 +143,7 @@ function excerpt(value: unknown): string {
   return text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text;
 }
 
-/** A step as if it had been given the prompt that was recorded. */
+/** A step with the recorded prompt. */
 export function withPrompt(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
   if (made.type !== "step.started" || recorded?.type !== "step.started") return made;
   const { promptDigest } = recorded.data;
@@ -152,9 +151,9 @@ export function withPrompt(made: SessionEvent, recorded: SessionEvent | undefine
 }
 
 /**
- * A call as it was started in a session of another name: one that was imported has had several, and
- * no event but its calls tells of it.
- * @param names - Those that the log tells otherwise: a call of theirs is nobody else's.
+ * A call as if it were started in a session of another name: an imported session had several names, which
+ * only the effect ids of its calls show.
+ * @param names - Names that other events show: their calls belong to them.
  */
 export function withEffect(
   made: SessionEvent,

@@ -1,6 +1,6 @@
 /**
- * Keeps a replay in the order of the recording, and in its time: whatever is answered from the log
- * waits until all that was recorded before it has happened again, and for its moment.
+ * Keeps a replay in the recorded order and time: each answer from the log waits until all events before it
+ * have happened again, and until it is due.
  */
 
 import { atOnce, type ReplayPace } from "../models/index.ts";
@@ -15,7 +15,7 @@ export class ReplayPacer implements ReplayPace {
   readonly #beginOf: (position: number) => number;
   #held = 0;
 
-  /** @param beginOf - The first of the events that happen together with the one at a position. */
+  /** @param beginOf - Answers the first of the events that happen together with the one at a position. */
   constructor(
     time: ReplayPace = atOnce,
     beginOf: (position: number) => number = (position) => position,
@@ -24,12 +24,12 @@ export class ReplayPacer implements ReplayPace {
     this.#beginOf = beginOf;
   }
 
-  /** How many events have happened again. */
+  /** Number of events that have happened again. */
   get position(): number {
     return this.#position;
   }
 
-  /** Whether something waits for its moment: then nothing else need happen. */
+  /** Whether something waits until it is due; then no other event is expected. */
   get isHeld(): boolean {
     return this.#held > 0;
   }
@@ -38,7 +38,7 @@ export class ReplayPacer implements ReplayPace {
     return this.#time === atOnce ? this.#inOrder(position) : this.#inTime(position);
   }
 
-  /** Waits for the moment of a position, whatever has happened before; not once the replay is over. */
+  /** Waits until a position is due, but not after the replay is over. */
   async moment(position: number): Promise<void> {
     this.#held += 1;
     try {
@@ -69,14 +69,14 @@ export class ReplayPacer implements ReplayPace {
     for (const { resume } of due) resume();
   }
 
-  /** From now on nothing of the replay happens any more. */
+  /** Ends the replay: nothing happens from now on. */
   stop(): void {
     this.#stopped = true;
     this.#ended.resolve();
     this.#tell();
   }
 
-  /** Resolves when it advances or stops, or when that takes longer than so many milliseconds. */
+  /** Resolves when the replay advances or stops, or after the given milliseconds. */
   async moved(patienceMs: number): Promise<void> {
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, patienceMs);

@@ -1,4 +1,4 @@
-/** Where a recorded session happens again: the processes that it had, one after the other, on one log. */
+/** Runs a recorded session again: its processes, one after the other, on one log in memory. */
 
 import { setImmediate } from "node:timers/promises";
 import { memoryBlobs } from "../store/blobs/index.ts";
@@ -26,18 +26,18 @@ export interface ReplayStageOptions {
   readonly events: readonly SessionEvent[];
   /** Positions of steps whose prompts cannot be compared. */
   readonly lostPrompts: ReadonlySet<number>;
-  /** What may differ. */
+  /** The allowed differences. */
   readonly allow: readonly AllowedDifference[];
   readonly agentOf: (recorded: AgentDescription) => Agent;
   readonly patienceMs: number;
   readonly time: ReplayPace;
-  /** Told of each event that happened as it was recorded. */
+  /** Called for each event that happened as it was recorded. */
   readonly onEvent: (event: SessionEvent) => void;
 }
 
-/** In so many turns of the event loop whatever follows from the last event has happened. */
+/** Turns of the event loop after which everything that follows from the last event has happened. */
 const TURNS_TO_SETTLE = 20;
-/** In so many a tool has been run whose call was started; otherwise it never is. */
+/** Turns of the event loop in which the tool of a started call runs, if it ever does. */
 const TURNS_TO_RUN = 1000;
 
 async function settled(): Promise<void> {
@@ -49,23 +49,23 @@ const never = <Value>(): Promise<Value> => new Promise<Value>(() => {});
 export class ReplayStage {
   readonly #options: ReplayStageOptions;
   readonly #pacer: ReplayPacer;
-  /** That of the session; where it branches off, that of the fork from there on. */
+  /** The name of the session; after a fork, that of the fork. */
   #name: string;
-  /** All that it is called, as far as the log tells. */
+  /** All names of the session that the log shows. */
   readonly #names = new Set<string>();
   #difference: ReplayDifference | undefined;
   #lastAppend: Promise<unknown> = Promise.resolve();
-  /** The number of the process that lives; what earlier ones do gets nowhere. */
+  /** The number of the live process; events of earlier ones are dropped. */
   #process = 0;
   /** The position at which it opened the session. */
   #opened = 0;
-  /** Positions at which the calls were started whose tools have been run. */
+  /** The positions of the starts of the calls whose tools have run. */
   readonly #ran = new Set<number>();
   #session: Promise<Session | undefined> | undefined;
-  /** Ends the time of the turn that runs in it; it passes only where that was recorded. */
+  /** Ends the time of the running turn, which passes only where that was recorded. */
   #timeUp: (() => void) | undefined;
   readonly #allowed: AllowedDifferences;
-  /** What was recorded of the agent that runs it. */
+  /** The recorded description of the running agent. */
   #description: AgentDescription;
 
   constructor(created: SessionEvent<"session.created">, options: ReplayStageOptions) {
@@ -77,7 +77,7 @@ export class ReplayStage {
     this.#names.add(this.#name);
   }
 
-  /** The first difference; undefined when there is none. */
+  /** The first difference; undefined if there is none. */
   async play(): Promise<ReplayDifference | undefined> {
     const { events } = this.#options;
     for (const event of events) {
@@ -85,7 +85,7 @@ export class ReplayStage {
         continue;
       }
       if (!(await this.#reached(beginOf(event.position, events) - 1))) return this.#difference;
-      // What one command made happen together is not repeated twice.
+      // Events that one command caused together are not repeated twice.
       if (this.#pacer.position >= event.position) continue;
       await this.#pacer.moment(event.position);
       if (this.#difference !== undefined) return this.#difference;
@@ -100,7 +100,7 @@ export class ReplayStage {
     return this.#difference;
   }
 
-  /** Waits until that runs which is stopped at a position: it had been begun, and nothing of it is recorded before it ends. */
+  /** Waits until everything runs that is stopped at a position: it was started, and records nothing before its end. */
   async #underWay(position: number): Promise<void> {
     const { events } = this.#options;
     if (isSummarising(position, events) || isConcluded(position, events)) await settled();
@@ -130,8 +130,8 @@ export class ReplayStage {
   }
 
   /**
-   * The session branches off: what its process would have done from here on is none of the fork's.
-   * It is opened at once, unless it is recorded how it was.
+   * Forks the session: events that its process would write from here on do not belong to the fork. Opens
+   * the fork at once, unless the recording shows how it was opened.
    */
   async #fork(event: SessionEvent<"session.forked">): Promise<Session | undefined> {
     const { log, events } = this.#options;
@@ -139,7 +139,7 @@ export class ReplayStage {
     const { agent, from } = event.data;
     this.#process += 1;
     await this.#lastAppend;
-    // Messages that waited there were taken back together with the fork.
+    // The fork withdrew the messages that waited there.
     const taken = events[own]?.type === "message.withdrawn" ? [events[own]] : [];
     const link = { ...forked, data: { ...forked.data, from: { ...from, session: this.#name } } };
     this.#name = sessionName(events, own) ?? `${this.#name}-${own}`;
@@ -153,7 +153,7 @@ export class ReplayStage {
     return next === undefined || isOpening(next, undefined) ? undefined : await this.#open(event);
   }
 
-  /** A new process opens the session, on what the one before it has written. */
+  /** A new process opens the session with the events of the one before. */
   async #open(event: SessionEvent): Promise<Session> {
     const { log, events, agentOf } = this.#options;
     this.#process += 1;
@@ -201,7 +201,7 @@ export class ReplayStage {
     return await runtime.session(this.#name);
   }
 
-  /** Waits are over where they were, without waiting. */
+  /** Waits end where they ended in the recording, without waiting. */
   #timer(process: number): Timer {
     return (_, due, wait) => {
       let isLive = true;
@@ -222,14 +222,14 @@ export class ReplayStage {
     };
   }
 
-  /** The log as one process sees it. What a process that is gone writes gets nowhere. */
+  /** The log as one process sees it. Events of a dead process are dropped. */
   #door(log: EventLog, process: number): EventLog {
     return wrapLog(log, {
       append: (session, expected, events) => {
         if (process !== this.#process) return never();
         const revision = typeof expected === "number" ? expected : 0;
         const shared = this.#beforeEnd(revision, events);
-        // What it does from there on gets nowhere.
+        // Later events of this process are dropped.
         if (shared.length < events.length) this.#process += 1;
         if (shared.length === 0) return never();
         const timed = shared.map((event, index) => this.#happened(revision + index + 1, event));
@@ -244,17 +244,17 @@ export class ReplayStage {
     });
   }
 
-  /** The events of an append that its process still wrote: those before the next one opened the session, or before it branches off. */
+  /** The events of an append that its process still wrote: those before the next process opened the session, or before the fork. */
   #beforeEnd(revision: number, events: readonly NewEvent[]): readonly NewEvent[] {
     const { events: recorded } = this.#options;
     const at = events.findIndex((_, index) => isGone(revision + index + 1, this.#opened, recorded));
     return at === -1 ? events : events.slice(0, at);
   }
 
-  /** Compares an event with the recorded one, whose time it takes. */
+  /** Compares an event with the recorded one and takes over its time. */
   #happened(position: number, event: NewEvent): NewEvent {
     const recorded = this.#options.events[position - 1];
-    // The position is all that it has not got yet.
+    // Only the position is still missing.
     const made = { ...event, position } as SessionEvent;
     const named = withEffect(made, recorded, this.#names);
     const compared = this.#allowed.without(named, recorded);
@@ -270,7 +270,7 @@ export class ReplayStage {
     return event;
   }
 
-  /** A command that the session no longer takes: what it should have become is missing. */
+  /** A command that the session refuses: the recorded event is missing. */
   #refused(event: SessionEvent): void {
     if (this.#pacer.position >= event.position) return;
     this.#differ({ position: event.position, recorded: event, replayed: undefined });
@@ -281,7 +281,7 @@ export class ReplayStage {
     this.#pacer.stop();
   }
 
-  /** Waits until everything up to a position has happened; false where it does not. */
+  /** Waits until everything up to a position has happened; false if it does not happen. */
   async #reached(position: number): Promise<boolean> {
     const { events, patienceMs } = this.#options;
     while (this.#pacer.position < position && this.#difference === undefined) {
@@ -296,14 +296,14 @@ export class ReplayStage {
   }
 }
 
-/** What was recorded of blobs: messages and answers of a recording refer to them. */
+/** The recorded blobs, which messages and results refer to. */
 function recordedBlobs(events: readonly SessionEvent[]): (sha256: string) => KnownBlob | undefined {
   const stored = events.filter((event) => event.type === "blob.stored");
   const known = new Map(stored.map(({ data: { sha256, ...blob } }) => [sha256, blob]));
   return (sha256) => known.get(sha256);
 }
 
-/** The name is part of what an agent is: a change of the model is found. */
+/** The model's name is part of the agent, so a change of the model is found. */
 function nameOf({ model }: Agent): { readonly provider: string; readonly modelId: string } {
   return typeof model === "string"
     ? { provider: "gateway", modelId: model }

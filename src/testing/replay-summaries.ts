@@ -1,6 +1,6 @@
 /**
- * Compactions of a replay: the agent's own strategy decides what is covered, the log answers for the
- * model that writes the summary. Of one that was asked for, the plan is the log's too.
+ * Compactions of a replay: the agent's strategy decides what is covered, and the log answers instead of
+ * the model that writes the summary. For a requested compaction, the log also gives the plan.
  */
 
 import type { LanguageModel } from "ai";
@@ -23,12 +23,12 @@ import {
 } from "./recorded-compactions.ts";
 import { replayedCounter } from "./replay-counts.ts";
 
-/** Whatever wrote summaries that the log does not name. */
+/** The writer of summaries that the log does not name. */
 const unnamed: ModelName = { provider: "turnlog", modelId: "recorded-summary" };
 
 /**
- * What the agent says of its context, its strategy's model and its counter being the log.
- * @param position - Where the replayed session stands.
+ * The context options of the agent, with a model and a counter that answer from the log.
+ * @param position - Answers the position of the replayed session.
  */
 export function replayedContext(
   { context, model }: Agent,
@@ -76,7 +76,7 @@ function answered(
   };
 }
 
-/** A strategy that plans what was planned, for a compaction that somebody asked for. */
+/** A strategy that repeats the recorded plan of a requested compaction. */
 export function recordedStrategy(
   { started, summaries, end }: RecordedCompaction,
   pace: ReplayPace,
@@ -94,7 +94,7 @@ export function recordedStrategy(
   if (end !== undefined && summaries.length === 0 && !wrote) return { name, plan };
   const take = taking(summaries);
   let current: SummaryOutcome | undefined;
-  // Only of one that was called the log has the name; that its window was known is all that is to be told of another.
+  // The log names only a model that was called; of another, only its known window matters.
   const model = summaries.find(({ data }) => data.model !== undefined)?.data.model ?? unnamed;
   return {
     name,
@@ -103,7 +103,7 @@ export function recordedStrategy(
       model: summariser(() => current, model, pace),
       request() {
         current = take();
-        // One that its process did not see the end of is asked for, and not answered.
+        // The process died before the answer: the model is asked and does not answer.
         if (current === undefined && end !== undefined) return undefined;
         return {
           covers: coveredBy(end),
@@ -131,7 +131,7 @@ function isWithoutRoom(outcome: SummaryOutcome | undefined): boolean {
   return outcome?.type === "context.summary-rejected" && outcome.data.why === "no-room";
 }
 
-/** What was made of the reply, whatever it said: the log does not have it. */
+/** The summary that was made of the reply; the log does not have the reply itself. */
 function reading(outcome: SummaryOutcome | undefined): SummaryRequest["read"] {
   return () => {
     if (outcome?.type === "context.compacted") return { summary: outcome.data.summary };
@@ -146,7 +146,7 @@ function summariser(
 ): ScriptedModel {
   const script = async (): Promise<ScriptedStep> => {
     const outcome = current();
-    // It never came to an answer: it was cancelled, died with its process, or was not asked at all.
+    // There was no answer: it was cancelled, its process died, or the model was not asked.
     if (outcome === undefined || isWithoutRoom(outcome) || wasCancelled(outcome)) return silent;
     await pace.due(outcome.position);
     const { usage } = outcome.data;
@@ -154,7 +154,7 @@ function summariser(
     const { error } = outcome.type === "context.summary-rejected" ? outcome.data : {};
     if (error === undefined) return { parts: [], ...billed };
     const failure = recordedError(error, true);
-    // One that was billed came to its end: it told of the error within its stream.
+    // A billed reply came to its end, with an error inside its stream.
     if (usage?.basis !== "measured") return { failure };
     return { parts: [{ type: "error", error: failure }], ...billed };
   };

@@ -1,4 +1,4 @@
-/** Tools that answer from a log: each call gets what came of the same call in the recorded session. */
+/** Tools that answer from a log: each call gets the recorded outcome of the same call. */
 
 import { jsonSchema, tool, type ToolSet } from "ai";
 import {
@@ -10,20 +10,20 @@ import {
 import { NOT_RUN } from "../runtime/index.ts";
 import { atOnce, recordedError, type ReplayPace } from "../models/index.ts";
 
-/** What a tool did once it was started. */
+/** The recorded run of a tool. */
 export interface RecordedRun {
   readonly started: SessionEvent<"tool.started">;
   readonly progress: SessionEvent<"tool.progressed">[];
-  /** Undefined where nobody saw how it ended. */
+  /** Undefined if its outcome is unknown. */
   end?: SessionEvent<"tool.succeeded" | "tool.failed">;
 }
 
 /**
- * The tools with `execute` replaced: progress, results and errors come from the log; a call of which
- * nobody saw the end does not end. Schemas, approval and `toModelOutput` stay the tools' own, and
- * `toModelOutput` is given the output as JSON has it.
- * @param tools - The agent's. Without them, tools of the recorded names that take any input.
- * @throws TurnlogError `INVALID_INPUT` from a run that the log does not have.
+ * Replaces `execute` of tools: progress, results and errors come from the log; a call with an unknown
+ * outcome does not end. Schemas, approval and `toModelOutput` stay, and `toModelOutput` gets the output
+ * as JSON has it.
+ * @param tools - The tools of the agent. Default: tools of the recorded names that take any input.
+ * @throws TurnlogError `INVALID_INPUT` from a run that the log does not have
  */
 export function replayTools(
   events: readonly SessionEvent[],
@@ -33,7 +33,7 @@ export function replayTools(
   return watchedTools(events, tools, pace, () => {});
 }
 
-/** The same. @param onRun - Told of each run as it begins. */
+/** The same tools. @param onRun - Called at the start of each run. */
 export function watchedTools(
   events: readonly SessionEvent[],
   tools: ToolSet | undefined,
@@ -59,7 +59,7 @@ function replayed(own: AnyTool, take: (callId: string) => RecordedRun, pace: Rep
   if (own.execute === undefined) return own;
   const execute = (_input: unknown, { toolCallId }: { readonly toolCallId: string }): unknown => {
     const run = take(toolCallId);
-    // Only a tool that told of its progress is run as one that does.
+    // Only a tool with recorded progress runs as one that reports progress.
     return run.progress.length === 0 ? result(run, pace) : progress(run, pace);
   };
   return { ...own, execute };
@@ -70,7 +70,7 @@ async function result({ end }: RecordedRun, pace: ReplayPace): Promise<unknown> 
   await pace.due(end.position);
   if (end.type === "tool.failed") throw recordedError(end.data.error);
   const { output, modelOutput } = end.data;
-  // A date, say, was text only in JSON, and the model was given JSON.
+  // JSON turns a date into text, and the model got JSON.
   const becameText = typeof output === "string" && modelOutput?.type === "json";
   return becameText ? { toJSON: (): JsonValue => output } : output;
 }
@@ -83,7 +83,7 @@ async function* progress(run: RecordedRun, pace: ReplayPace): AsyncGenerator<Jso
   await result(run, pace);
 }
 
-/** In the order in which they were started. */
+/** Runs in the order of their starts. */
 export function recordedRuns(events: readonly SessionEvent[]): readonly RecordedRun[] {
   const runs: RecordedRun[] = [];
   const last = (step: number, callId: string): RecordedRun | undefined =>
@@ -108,12 +108,12 @@ export function recordedRuns(events: readonly SessionEvent[]): readonly Recorded
   return runs;
 }
 
-/** Whether its tool came to run: a cancel may have been quicker. */
+/** Whether the tool ran: a cancel may have come before. */
 export function isRun({ end }: RecordedRun): boolean {
   return end?.type !== "tool.failed" || end.data.error.message !== NOT_RUN;
 }
 
-/** Ids come again in later steps: a call is the one that was started last, or the next where nobody knows. */
+/** Call ids repeat in later steps: the call is the one that started last, or else the next one. */
 function taking(runs: readonly RecordedRun[], pace: ReplayPace): (id: string) => RecordedRun {
   const taken = new Map<string, number>();
   return (callId) => {
@@ -134,7 +134,7 @@ function taking(runs: readonly RecordedRun[], pace: ReplayPace): (id: string) =>
   };
 }
 
-/** For a log of which the tools are not at hand. */
+/** For a log whose tools are not available. */
 function anyTools(runs: readonly RecordedRun[]): ToolSet {
   const names = [...new Set(runs.map(({ started }) => started.data.toolName))];
   return Object.fromEntries(

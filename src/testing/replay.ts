@@ -1,7 +1,7 @@
 /**
- * Runs the runtime for real against a recorded session: its model and its tools answer from the log,
- * what came from outside comes again at its position, and every event is compared with the recorded
- * one. A session of which this finds no difference is what the agent would do again.
+ * Replays a recorded session with the real runtime: the model and the tools answer from the log, commands
+ * come again at their positions, and every event is compared with the recorded one. Without a
+ * difference, the agent would do the same again.
  */
 
 import {
@@ -28,37 +28,37 @@ import { parseAllowed, type AllowedDifference } from "./allowed-differences.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
 import { ReplayStage } from "./replay-stage.ts";
 
-/** How a replay waits. */
+/** Options of {@link replay}. */
 export interface ReplayOptions {
   /**
-   * What may differ from the recording, by name; everything else is compared. Default: nothing.
+   * Differences to allow, by name; everything else is compared. Default: none.
    * `instructions` of the agent, `tool-descriptions` with the input schemas.
    */
   readonly allow?: readonly AllowedDifference[];
-  /** Milliseconds without any event after which the next one is no longer expected. Default 1,000. */
+  /** Milliseconds without an event after which the replay stops waiting for the next one. Default: 1,000. */
   readonly patienceMs?: number;
-  /** Without waiting (default), in the time that it took, or so many times faster. */
+  /** Without waiting (default), in recorded time, or faster by a factor. */
   readonly pace?: Pace;
-  /** Whose time passes. Default: the real one. */
+  /** The clock. Default: real time. */
   readonly time?: PaceTime;
-  /** Told of each event as it happens again. */
+  /** Called for each event that happens again. */
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
-/** Whether a replay was the same, and where it was not. */
+/** Result of a replay. */
 export interface ReplayResult {
-  /** How many events were the same, from the first on. */
+  /** Number of equal events, from the first on. */
   readonly events: number;
-  /** Absent when all of them were, and nothing else happened. */
+  /** The first difference; absent if all events were equal and no other event happened. */
   readonly difference?: ReplayDifference;
 }
 
-/** The agent; or, for a session that several have run, the one that fits what was recorded of it. */
+/** The agent; or, for a session with several agents, a function that answers the one for a recorded description. */
 export type ReplayedAgent = Agent | ((recorded: AgentDescription) => Agent);
 
 const schema = optionsOf<ReplayOptions>(
   {
-    // Checked with a list of what can be allowed.
+    // `allowedDifferences` checks the names.
     allow: thing("a list", () => true),
     patienceMs: milliseconds,
     pace: thing(
@@ -72,17 +72,15 @@ const schema = optionsOf<ReplayOptions>(
 );
 
 /**
- * Replays a session from its first event. Needs no network: the agent's model and its tools'
- * `execute` are not called. Instructions, schemas, approvals, `toModelOutput` and limits are the
- * agent's own, so that a change of them is found where it first tells. Nothing is waited
- * for: a limit is passed, a back-off is over and a tool is left behind where it was. A compaction is
- * planned by the agent; what a model wrote as its summary and what a provider counted come from the
- * log. A hash chain is of no concern: its links are left out. So is what was thinned: dropped reasoning
- * is left out, and prompts that had it are not compared. Not compared are times, stacks, how
- * long a refused call was put off, and guesses of tokens.
- * @param events - Of one session, as `EventLog.read` or `readSessionFile` gives them.
+ * Replays a session from its first event, without a network: the model of the agent and `execute` of its
+ * tools are not called. Instructions, schemas, approvals, `toModelOutput` and limits are those of the
+ * agent, so that a change of them shows as a difference. Limits, back-offs and timeouts end where they
+ * were recorded, without waiting. The agent plans compactions; summaries of models and token counts come
+ * from the log. Links of a hash chain are left out, and so is trimmed reasoning, with the comparison of
+ * prompts that had it. Times, stacks, delays of refused calls and token estimates are not compared.
+ * @param events - The events of one session, as `EventLog.read` or `readSessionFile` gives them.
  * @throws TurnlogError `INVALID_INPUT` for events that do not begin with `session.created` or have a
- * gap, and for a difference that cannot be allowed
+ * gap, and for an unknown name in `allow`
  */
 export async function replay(
   events: readonly SessionEvent[],
@@ -119,11 +117,11 @@ export async function replay(
   await using log = await openMemoryLog();
   const agentOf = (description: AgentDescription): Agent => {
     const given = typeof agent === "function" ? agent(description) : agent;
-    // Its model is not called, and its name is all that is needed.
+    // Only the name of this model is needed: it is not called.
     check(agentSchema, { ...given, model: "replayed" }, "replay", { name: "agent" });
     return given;
   };
-  // A wrong agent is no difference in what it does.
+  // A wrong agent is not a difference in behaviour.
   agentOf(created.data.agent);
   const stage = new ReplayStage(created, {
     log,
@@ -143,10 +141,10 @@ export async function replay(
   return { events: position - 1, difference: { ...difference, position } };
 }
 
-/** The steps whose prompts had reasoning in them which the log no longer has. */
+/** The steps whose prompts had reasoning that was trimmed. */
 function lostPrompts(events: readonly SessionEvent[]): ReadonlySet<number> {
   const lost = new Set<number>();
-  // A fork has no word of it where what it shares was thinned.
+  // A fork has no event about a trim of its shared part.
   if (!events.some(({ data }) => "dropped" in data && data.dropped === true)) return lost;
   let state = { history: history.initial, view: contextView.initial };
   for (const event of events) {

@@ -1,6 +1,6 @@
 /**
- * Matchers over the events of a session, for any `expect` that can be extended (vitest, jest). They
- * are plain functions: nothing of a test runner is imported.
+ * Matchers over the events of a session for any extensible `expect` (vitest, jest). They are plain
+ * functions and import no test runner.
  */
 
 import { isDeepStrictEqual } from "node:util";
@@ -8,20 +8,20 @@ import type { JsonValue, SessionEvent } from "../events/index.ts";
 import { differenceText } from "./replay-difference.ts";
 import { replay, type ReplayedAgent, type ReplayOptions } from "./replay.ts";
 
-/** A tool by its name, or with the input that it was called with. */
+/** A tool by name, or by name and input. */
 export type ExpectedCall = string | readonly [toolName: string, input: JsonValue];
 
-/** What a matcher answers to `expect`. */
+/** The answer of a matcher to `expect`. */
 export interface MatcherAnswer {
   readonly pass: boolean;
   readonly message: () => string;
 }
 
-/** What the matchers add to `expect(events)`. */
+/** The matchers of `expect(events)`. */
 export interface SessionMatchers {
-  /** The agent does again, event by event, what was recorded. Await it. */
+  /** The agent does the same again, event by event. Returns a promise. */
   toReplay(agent: ReplayedAgent, options?: ReplayOptions): Promise<void>;
-  /** The session's own tools were called like this: all calls, in the order in which they were made. */
+  /** The session called exactly these tools, in this order. */
   toHaveCalledTools(calls: readonly ExpectedCall[]): void;
 }
 
@@ -89,7 +89,7 @@ function pair([toolName, input]: Exclude<ExpectedCall, string>): Call {
   return { toolName, input };
 }
 
-/** Calls of the agent's tools; those that the provider ran itself are not. */
+/** Calls of the agent's tools, without calls that the provider ran. */
 function ownCalls(events: readonly SessionEvent[]): readonly Call[] {
   return events.flatMap((event) =>
     event.type === "part.tool-call" && event.data.providerExecuted !== true

@@ -1,6 +1,6 @@
 /**
- * The session machine as something to walk: what people and a model may do next in it, and what then
- * has to happen. Pure; `xstate/graph` finds the paths, `walkSession` takes them with a real agent.
+ * Walks the session machine: the possible actions of people and a model, and the events that must follow.
+ * Pure; `xstate/graph` finds the paths, and `walkSession` takes them with a real agent.
  */
 
 import { z } from "zod";
@@ -20,16 +20,16 @@ import { getShortestPaths } from "xstate/graph";
 interface WalkCall {
   readonly toolName: string;
   readonly input: JsonValue;
-  /** Whether it has to wait for a person's approval. Default false. */
+  /** Whether the call needs approval. Default: false. */
   readonly asks?: boolean;
 }
 
-/** What may happen on the paths that {@link sessionPaths} finds. */
+/** Bounds of the paths that {@link sessionPaths} finds. */
 export interface WalkBounds {
   readonly calls?: readonly WalkCall[];
-  /** Messages that are sent on one path. Default 2. */
+  /** Most messages that are sent on one path. Default: 2. */
   readonly messages?: number;
-  /** Replies of the model on one path. Default 3. */
+  /** Most replies of the model on one path. Default: 3. */
   readonly replies?: number;
 }
 
@@ -45,34 +45,34 @@ const boundsSchema = optionsOf<WalkBounds>(
   {},
 );
 
-/** What somebody does: a person, or the model in its reply. */
+/** An action of a person, or of the model in its reply. */
 export type WalkMove =
   | { readonly type: "send" | "cancel" | "approve" | "deny" }
-  /** The model says something, or its provider refuses. */
+  /** A reply of the model, or a refusal of its provider. */
   | { readonly type: "answer" | "refuse" }
   | { readonly type: "call"; readonly call: WalkCall };
 
-/** Where a walk stands: nothing happens until somebody does something. */
+/** A state of a walk in which nothing happens without an action. */
 interface WalkSituation {
   readonly machine: SnapshotFrom<typeof sessionMachine>;
   /** The types of all events so far that move the machine. */
   readonly types: readonly string[];
   readonly sent: number;
   readonly replies: number;
-  /** The call of the step that runs. */
+  /** The call of the running step. */
   readonly call: WalkCall | undefined;
 }
 
-/** A move, and how things stand after it. */
+/** An action, and the state after it. */
 interface WalkStep {
   readonly move: WalkMove;
   readonly after: WalkSituation;
 }
 
-/** Moves, one after the other. */
+/** Actions in order. */
 export type WalkPath = readonly WalkStep[];
 
-/** How things stand before anything has happened. */
+/** The state at the beginning. */
 const walkBeginning: WalkSituation = {
   machine: initialMachineState,
   types: [],
@@ -81,7 +81,7 @@ const walkBeginning: WalkSituation = {
   call: undefined,
 };
 
-/** What may be done next. */
+/** The possible actions. */
 function walkMoves(
   { machine, sent, replies }: WalkSituation,
   { calls = [], messages = 2, replies: most = 3 }: WalkBounds,
@@ -103,14 +103,14 @@ function walkMoves(
   return send;
 }
 
-/** What a move makes happen, to the point at which somebody has to do something again. */
+/** The events that follow an action, until another action is needed. */
 function walkOn(situation: WalkSituation, move: WalkMove): WalkSituation {
   const walker = new Walker(situation);
   walker.make(move);
   return walker.situation;
 }
 
-/** All paths within the bounds: the shortest to each situation, and from there every move. */
+/** All paths within the bounds: the shortest path to each state, and every action from there. */
 export function sessionPaths(bounds: WalkBounds = {}): readonly WalkPath[] {
   check(boundsSchema, bounds, "sessionPaths", { name: "bounds" });
   const logic = fromTransition(walkOn, walkBeginning);
@@ -141,12 +141,12 @@ function essence({ machine, sent, replies, call }: WalkSituation): string {
 const noUsage = { basis: "measured", inputTokens: 0, outputTokens: 0 } as const;
 const model = { provider: "turnlog", modelId: "walk" } as const;
 
-/** The id of the call that a reply makes. */
+/** The id of the call in a reply. */
 export function walkCallId(replies: number): string {
   return `call-${replies}`;
 }
 
-/** Does to the machine what the runtime does: each effect is answered by the events that it asks for. */
+/** Answers each effect of the machine by the events that it asks for, as the runtime does. */
 class Walker {
   situation: WalkSituation;
   readonly #effects: Effect[] = [];
@@ -200,7 +200,7 @@ class Walker {
 
   #record(body: EventBody): void {
     const { machine, types } = this.situation;
-    // The union of bodies, spread, is the union of events: the compiler does not follow it.
+    // A spread union of bodies is a union of events, which the compiler does not infer.
     const event = { position: types.length + 1, time: 0, ...body } as SessionEvent;
     const { snapshot, effects } = machineFold(machine, event);
     const told = isStructural(event) ? [...types, event.type] : types;

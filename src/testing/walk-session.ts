@@ -1,4 +1,4 @@
-/** Takes a path through the session machine with a real agent: its tools run, the model is led. */
+/** Takes a path through the session machine with a real agent and a scripted model. */
 
 import { APICallError } from "@ai-sdk/provider";
 import { createRuntime, type Session } from "../runtime/index.ts";
@@ -11,9 +11,9 @@ import { scriptedModel, type ScriptedStep } from "../models/index.ts";
 import { promptProblems } from "./prompt-problems.ts";
 import { walkCallId, type WalkMove, type WalkPath } from "./session-walk.ts";
 
-/** How patient a walk is. */
+/** Options of {@link walkSession}. */
 export interface WalkSessionOptions {
-  /** Milliseconds after which what has to happen no longer will. Default 2,000. */
+  /** Milliseconds to wait for an event that must happen. Default: 2,000. */
   readonly patienceMs?: number;
 }
 
@@ -22,9 +22,9 @@ const schema = optionsOf<WalkSessionOptions>({ patienceMs: milliseconds }, {});
 const structural: ReadonlySet<string> = new Set(structuralTypes);
 
 /**
- * Walks one path in memory, and says in words where the session did something else than the machine,
- * broke a law, or would have sent a prompt that providers refuse. Empty is right.
- * @param agent - Its model is not called. A call with `asks` has to need approval, and no other.
+ * Walks one path in memory and describes in words where the session differs from the machine, breaks a
+ * law, or would send a prompt that providers refuse. Empty if everything is right.
+ * @param agent - Its model is not called. Exactly the calls with `asks` must need approval.
  */
 export async function walkSession(
   path: WalkPath,
@@ -92,19 +92,19 @@ function replyOf(move: WalkMove, replies: number): ScriptedStep {
 async function act(session: Session, { type }: WalkMove, callId: string): Promise<void> {
   if (type === "send") {
     const turn = await session.send("Go on.");
-    // How it ends is seen in the log.
+    // The log shows how it ends.
     turn.result.catch(() => undefined);
   } else if (type === "cancel") await session.cancel();
   else if (type === "approve" || type === "deny") {
     const { approvals } = await session.view();
     const asked = approvals.findLast((one) => one.callId === callId);
-    // Where nobody was asked, the walk says what came instead.
+    // Without a question, the walk reports the event that came instead.
     if (asked !== undefined) await session[type](asked.approvalId).catch(() => undefined);
   }
 }
 
 interface Following {
-  /** The types of the first so many events that move the machine; fewer where no more come. */
+  /** The types of the first events that move the machine; fewer if no more come. */
   first(count: number, patienceMs: number): Promise<readonly string[]>;
   stop(): void;
 }
@@ -120,7 +120,7 @@ function follow(session: Session): Following {
       more = Promise.withResolvers();
     }
   };
-  // It ends with the walk.
+  // Ends with the walk.
   read().catch(() => undefined);
   return {
     async first(count, patienceMs) {
@@ -157,7 +157,7 @@ async function called(calls: readonly unknown[], count: number, patienceMs: numb
   }
 }
 
-/** The first event that is another one. Whether a tool succeeds is its own affair. */
+/** The first event that differs. Whether a tool succeeds does not count. */
 function difference(expected: readonly string[], found: readonly string[]): string | undefined {
   const length = Math.max(expected.length, found.length);
   for (let index = 0; index < length; index++) {

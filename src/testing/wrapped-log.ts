@@ -1,4 +1,4 @@
-/** A log with some of its ways changed, for whoever looks in or goes wrong at one of them. Used by the replay, and by tests. */
+/** A log with some methods replaced, to observe it or make it fail. The replay and tests use it. */
 
 import type { EventLog } from "../events/index.ts";
 

@@ -1,10 +1,11 @@
-/** Where a session is played for a recording: in memory, with a given clock, and able to die. */
+/** Plays a session for a recording: with a given clock, and with processes that can die. */
 
 import {
   createRuntime,
   encryptedLog,
   openMemoryLog,
   type Agent,
+  type EventLog,
   type KeyStore,
   type Session,
 } from "../../src/public/index.ts";
@@ -19,9 +20,9 @@ import { viewProblems } from "../support/view-problems.ts";
 export interface Stage {
   /** Opens the session, as a new process would when there was one before. */
   readonly open: (agent: Agent, recovery?: RecoveryPolicy) => Promise<Session>;
-  /** The process dies: nothing that it does from now on gets anywhere. */
+  /** Ends the process: everything that it does from now on is lost. */
   readonly die: () => void;
-  /** So many milliseconds go by in which nothing happens. */
+  /** Lets milliseconds pass in which nothing happens. */
   readonly pass: (milliseconds: number) => void;
 }
 
@@ -29,7 +30,7 @@ export interface Played {
   readonly events: readonly SessionEvent[];
   /** The state that the live session held, at every position but the last. */
   readonly live: readonly SessionState[];
-  /** What was wrong with what the session showed at its end. */
+  /** Problems of the view of the session at its end. */
   readonly problems: readonly string[];
 }
 
@@ -42,6 +43,30 @@ export async function play(
   using watched = watchLiveStates();
   await using log = await openMemoryLog();
   const read = keys === undefined ? log : encryptedLog(log, keys);
+  const stage = stageOn(log, { session: SESSION, hashChain, keys });
+  const session = await script({
+    ...stage,
+    die: () => {
+      stage.die();
+      watched.forgetActors();
+    },
+  });
+  await session.idle();
+  return {
+    problems: await viewProblems(session, read),
+    events: await storedEvents(read, SESSION),
+    live: watched.seen(SESSION),
+  };
+}
+
+interface StageOptions {
+  readonly session: string;
+  readonly hashChain?: boolean;
+  readonly keys?: KeyStore | undefined;
+}
+
+/** A stage whose session is stored in a log, which may have other sessions. */
+export function stageOn(log: EventLog, { session, hashChain = false, keys }: StageOptions): Stage {
   const encryption = keys === undefined ? {} : { encryption: { keys } };
   const given = deterministic();
   let passed = 0;
@@ -52,24 +77,17 @@ export async function play(
     hashChain,
   };
   let recorder = severableLog(log);
-  const session = await script({
+  return {
     open: async (agent, recovery = "stop") => {
       recorder = severableLog(log);
       const runtime = await createRuntime({ ...options, log: recorder, agent, recovery });
-      return await runtime.session(SESSION);
+      return await runtime.session(session);
     },
     die: () => {
       recorder.sever();
-      watched.forgetActors();
     },
     pass: (milliseconds) => {
       passed += milliseconds;
     },
-  });
-  await session.idle();
-  return {
-    problems: await viewProblems(session, read),
-    events: await storedEvents(read, SESSION),
-    live: watched.seen(SESSION),
   };
 }

@@ -22,11 +22,11 @@ import { gate, scriptedModel, type Script } from "../../src/models/index.ts";
 import { refusal, usualTools } from "../laws/recording-parts.ts";
 import { recordedScripts } from "../laws/recorded-scripts.ts";
 import type { FixtureName } from "../laws/session-fixture.ts";
-import { stageOn } from "./store-stage.ts";
 import { allow, refuse } from "../support/answering.ts";
 import { png } from "../support/media.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { seen } from "../support/seen.ts";
+import { stageOn } from "../laws/stage.ts";
 
 /** A log that stores are made in, and how sessions run on it. */
 interface StoreGround {
