@@ -1,7 +1,8 @@
 /**
- * The ids of calls as a model is sent them. The log keeps those that providers gave; but some give the same id
- * again in every reply, which others refuse, as they do each other's letters and lengths. What is sent follows
- * from the prompt up to there and from who is shown it: a longer prompt begins as the shorter one was sent.
+ * Replaces call ids that a model would refuse. The log keeps the providers' ids, but some providers use the
+ * same id in every reply, and others refuse repeated ids, long ids or some letters. A sent id depends
+ * only on the model and on the prompt up to the call, so a longer prompt begins as the shorter one was
+ * sent. Called before every request.
  */
 
 import { hash } from "node:crypto";
@@ -9,7 +10,7 @@ import type { AssistantContent, ModelMessage, ToolContent } from "ai";
 import type { ModelName } from "../events/index.ts";
 import { bindingOf, modelOf } from "../projections/index.ts";
 
-/** What all take but Mistral: Anthropic's and Bedrock's letters, the 40 characters of OpenAI's older interface. */
+/** Valid for all but Mistral: Anthropic's and Bedrock's letters, the 40 characters of OpenAI's older interface. */
 const COMMON = /^[\w-]{1,40}$/;
 const MISTRAL = /^[a-zA-Z0-9]{9}$/;
 const mistralModels = /mistral|ministral|mixtral|codestral|devstral|magistral|pixtral/i;
@@ -17,10 +18,10 @@ const mistralModels = /mistral|ministral|mixtral|codestral|devstral|magistral|pi
 type AssistantPart = Exclude<AssistantContent, string>[number];
 type Call = Extract<AssistantPart, { readonly type: "tool-call" }>;
 
-/** One object, so that nothing is known to be sent as it is. */
+/** One object for the empty prompt, which is sent unchanged. */
 const none: readonly ModelMessage[] = [];
 
-/** The messages of one prompt, as a model is sent them. The same ones where nothing is to be changed. */
+/** The messages of one prompt with valid call ids. Unchanged messages are the same objects. */
 export function withCallIds(
   messages: readonly ModelMessage[],
   model: ModelName | undefined,
@@ -28,11 +29,11 @@ export function withCallIds(
   return new CallIds(model).sent(messages);
 }
 
-/** The same for the prompts of a session, one after the other: of one that only grew, what is new is looked at. */
+/** The same for consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
 export class CallIds {
   readonly #model: ModelName | undefined;
   #names: CallNames;
-  /** The last prompt, and as it was sent. */
+  /** The last prompt, before and after the change. */
   #messages = none;
   #sent = none;
 
@@ -57,14 +58,14 @@ export class CallIds {
   }
 }
 
-/** What the calls of a prompt are called, from its beginning on. */
+/** The sent ids of the calls of a prompt, from its beginning. */
 class CallNames {
   readonly #model: ModelName | undefined;
   readonly #form: RegExp;
   readonly #taken = new Set<string>();
-  /** How often an id had to be another one. */
+  /** How often each id was replaced. */
   readonly #others = new Map<string, number>();
-  /** The newest call of each id: one of our tools, one that the provider has run. */
+  /** The sent id of the newest call with each id: calls to our tools, and calls that the provider ran. */
   readonly #own = new Map<string, string>();
   readonly #run = new Map<string, string>();
 
@@ -97,7 +98,7 @@ class CallNames {
     switch (part.type) {
       case "tool-call":
         return withId(part, this.#call(part, by));
-      // The provider's own, perhaps of a call in an earlier message.
+      // A provider's result; its call may be in an earlier message.
       case "tool-result":
         return withId(part, this.#called(part.toolCallId, "run"));
       case "tool-approval-request":
@@ -116,13 +117,13 @@ class CallNames {
     return name;
   }
 
-  /** A provider takes its own ids, and knows calls that it has run by them. */
+  /** A provider accepts its own ids, and finds the calls that it ran by them. */
   #isLegal(id: string, isRun: boolean, by: ModelName | undefined): boolean {
     if (id === "") return false;
     return this.#form.test(id) || isRun || isKin(by, this.#model);
   }
 
-  /** One in a form that every provider takes. */
+  /** A new id that every provider accepts. */
   #other(id: string): string {
     let times = this.#others.get(id) ?? 0;
     let other: string;
@@ -153,7 +154,7 @@ function isMistral(model: ModelName | undefined): boolean {
   return mistralModels.test(model.provider) || mistralModels.test(model.modelId);
 }
 
-/** Whether ids of one come from whoever serves the other: behind one proxy there may be models of many makers. */
+/** Whether two models have the same provider and maker: a proxy may serve models of many makers. */
 function isKin(one: ModelName | undefined, other: ModelName | undefined): boolean {
   if (one === undefined || other === undefined || bindingOf(one) !== bindingOf(other)) return false;
   return makeOf(one) === makeOf(other);

@@ -1,4 +1,4 @@
-/** No model is asked: the requests, word by word, and where the plan and the documents are to be found. */
+/** A compaction without a model: keeps the requests word by word and says where the plan is written down. */
 
 import { amount, check, list, optionsOf } from "../validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
@@ -6,15 +6,15 @@ import { covering, cuttable, keptBehind, type Cuttable } from "./cut.ts";
 import { latestRequests, originalRequests, requestTexts } from "./request-text.ts";
 import { messageCount } from "./shown-units.ts";
 
-/** Where an agent writes down how its work stands, and what {@link checkpoint} makes of it. */
+/** Options of {@link checkpoint}. */
 export interface CheckpointOptions {
-  /** Where the work stands written down: names as the model knows them, for instance paths. */
+  /** Documents that describe the state of the work: names that the model knows, for instance paths. */
   readonly documents?: readonly string[];
-  /** Names of the tools that read them. */
+  /** Names of the tools that read the documents. */
   readonly tools?: readonly string[];
   /**
-   * Messages that are kept; more where a cut there would part a call from its result, fewer where
-   * they and the requests would take more than half of what messages may have. Default 6.
+   * The number of newest messages to keep: more if the cut would separate a call from its result, fewer
+   * if they and the requests would take more than half of the messages' tokens. Default 6.
    */
   readonly keepMessages?: number;
 }
@@ -25,8 +25,8 @@ const schema = optionsOf<CheckpointOptions>(
 );
 
 /**
- * Keeps the newest messages and puts the original request, the latest one, and how to find the rest
- * in the place of all others. For agents that write down their plan and their results.
+ * Keeps the newest messages. The original request, the latest request and the way to the documents
+ * replace all others. For agents that write down their plan and their results.
  */
 export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy {
   check(schema, options, "checkpoint", { name: "options" });
@@ -39,7 +39,7 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
       if (original.length === 0) return undefined;
       const summary = (kept: number): string => {
         const before = prompt.units[kept - 1]?.to ?? 0;
-        // Those that are kept are seen anyway.
+        // Requests among the kept messages are shown anyway.
         const latest = latestRequests(history.items, before).filter(
           (one) => !original.includes(one),
         );

@@ -1,6 +1,6 @@
 /**
- * How a compaction is planned: a pure look at the history that proposes what to cover and what to
- * show in its place. It changes nothing; the runtime decides and records.
+ * The interface of compaction strategies. A strategy proposes which messages to cover and which summary
+ * replaces them; it is pure, and the runtime decides and records.
  */
 
 import type { LanguageModel } from "ai";
@@ -8,70 +8,67 @@ import type { ContextView, HistoryState } from "../projections/index.ts";
 import type { FinishReason, SummaryProblem, SummaryRung } from "../events/index.ts";
 import type { Meter } from "./message-size.ts";
 
-/** A stretch of the log (positions, both included) and the text that is to stand for it. */
+/** A range of positions (both included) and the text that replaces it. */
 export interface CompactionPlan {
   readonly covers: { readonly from: number; readonly to: number };
   /** Empty to show nothing in its place. */
   readonly summary: string;
 }
 
-/** What a plan may go by, beside the history. */
+/** The token budget of a plan. */
 export interface PlanBudget {
-  /** Measures messages for the model that is to read them. */
+  /** Measures messages for the model of the prompt. */
   readonly meter: Meter;
   /** The model's factor (`calibrationFactor`). */
   readonly factor: number;
-  /** Tokens that messages may have before the next compaction: the limit without instructions and tools. */
+  /** The most tokens of messages before the next compaction: the limit without instructions and tools. */
   readonly messageTokens?: number;
-  /** Tokens that messages may have at most: the model takes no more beside instructions and tools. */
+  /** The most tokens of messages that the window allows, without instructions and tools. */
   readonly windowTokens?: number;
 }
 
 /**
- * One way of compacting. `plan` must be pure and may answer that there is nothing to do. Without a
- * ground it goes by what is usual.
+ * One way of compacting. `plan` must be pure; it returns undefined if there is nothing to do. Without a
+ * budget it uses defaults.
  */
 export interface CompactionStrategy {
   readonly name: string;
   plan(history: HistoryState, view: ContextView, budget?: PlanBudget): CompactionPlan | undefined;
-  /** Asks a model for the words of the summary. What `plan` answers is the last resort then. */
+  /** Asks a model for the summary. The result of `plan` is then the last resort. */
   readonly writer?: SummaryWriter;
 }
 
-/** How a model is asked for a summary, and what of its reply is taken. Pure. */
+/** Makes the request for a summary and reads the reply. Pure. */
 export interface SummaryWriter {
-  /** Default: the agent's own. */
+  /** Default: the agent's model. */
   readonly model?: LanguageModel;
   /**
-   * What to ask, undefined where there is nothing to summarise.
-   * @param room tokens that a request may have, where the window of the model is known.
+   * The request; undefined if there is nothing to summarise.
+   * @param mostTokens The most tokens of a request, if the model's window is known.
    */
   request(
     rung: SummaryRung,
     history: HistoryState,
     view: ContextView,
     budget: PlanBudget,
-    room?: number,
+    mostTokens?: number,
   ): SummaryRequest | undefined;
 }
 
-/** What a model is asked for a summary with. */
+/** A request for a summary. */
 export interface SummaryRequest {
   readonly covers: CompactionPlan["covers"];
   readonly instructions: string;
   readonly prompt: string;
-  /** Tokens of the two. */
+  /** Tokens of instructions and prompt. */
   readonly tokens: number;
-  /** Tokens that the reply may have. */
+  /** The most tokens of the reply. */
   readonly maxTokens: number;
-  /** The summary as it is to stand in the prompt, or what is wrong with the reply. */
+  /** The summary for the prompt, or the problem of the reply. */
   read(reply: SummaryReply): { readonly summary: string } | { readonly problem: SummaryProblem };
 }
 
-/**
- * What a model answered that was asked for a summary; `calledTools` where it did something else
- * instead.
- */
+/** A model's reply to a request for a summary. `calledTools`: it called tools instead. */
 export interface SummaryReply {
   readonly text: string;
   readonly finishReason: FinishReason;

@@ -1,23 +1,23 @@
-/** When it is time to compact: a pure look at the estimate of the next prompt. */
+/** Decides from the estimate of the next prompt when to compact, and with which budget. Pure. */
 
 import { TurnlogError } from "../events/index.ts";
 import type { ContextEstimate } from "./context-estimate.ts";
 import type { PlanBudget } from "./compaction-strategy.ts";
 import type { Meter } from "./message-size.ts";
 
-/** One answer to when. Combines with every `CompactionStrategy`; users write their own by this interface. */
+/** A rule for when to compact. Works with every `CompactionStrategy`; users may write their own. */
 export interface CompactionWhen {
   readonly name: string;
-  /** Tokens that a prompt may have: one more, and it is time. Undefined where there is no limit. */
+  /** The most tokens of a prompt; undefined if there is no limit. */
   limit(estimate: ContextEstimate): number | undefined;
-  /** What to do at the limit. `warn` only says that it is time, and at nine tenths of it already. */
+  /** What to do above the limit. `warn` only warns, from nine tenths of the limit. */
   readonly atLimit: "compact" | "warn";
 }
 
-/** Of the limit, from which on a user is warned. */
+/** The share of the limit at which a user is warned. */
 const WARN_AT = 0.9;
 
-/** What the window has beside the reply. */
+/** Tokens of the window without the buffer for the reply. */
 export function usable({ room }: ContextEstimate): number | undefined {
   return room === undefined ? undefined : room.window - room.outputBuffer;
 }
@@ -26,13 +26,13 @@ function smaller(one: number | undefined, other: number | undefined): number | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** Compacts when the prompt leaves less room than the reply needs. Never, where no window is known. */
+/** Compacts if the prompt leaves too few tokens for the reply. Never, if the window is not known. */
 export function overflow(): CompactionWhen {
   return { name: "overflow", limit: usable, atLimit: "compact" };
 }
 
 /**
- * Compacts when the prompt fills more than that share of the window, and in any case when it overflows.
+ * Compacts if the prompt has more than a share of the window, or overflows it.
  * @param share above 0, up to 1.
  * @throws TurnlogError `INVALID_INPUT` for any other share.
  */
@@ -54,7 +54,7 @@ export function threshold(share: number): CompactionWhen {
 }
 
 /**
- * Compacts when the prompt has more than so many tokens, and in any case when it overflows.
+ * Compacts if the prompt has more tokens than `most`, or overflows the window.
  * @throws TurnlogError `INVALID_INPUT` unless `most` is above 0.
  */
 export function tokens(most: number): CompactionWhen {
@@ -68,18 +68,18 @@ export function tokens(most: number): CompactionWhen {
   };
 }
 
-/** Compacts only when it is asked for; warns when nine tenths of the room are used. */
+/** Compacts only on request; warns from nine tenths of the usable window. */
 export function manual(): CompactionWhen {
   return { name: "manual", limit: usable, atLimit: "warn" };
 }
 
-/** What a prompt must have grown by since the last compaction, of the limit or of itself. */
+/** The growth since the last compaction that a new one needs, as a share of the limit or of the prompt. */
 const HYSTERESIS = 0.05;
 
 /**
- * What is to be done before the next step. After a compaction the next one waits until the prompt
- * has grown by a twentieth since: one that saved nothing is not tried in each step.
- * @param settled tokens of the prompt after the last compaction, or at the last that was rejected.
+ * What to do before the next step. After a compaction, the next one waits until the prompt has grown by a
+ * twentieth, so that a useless compaction is not tried in each step.
+ * @param settled Tokens of the prompt after the last compaction, or when the last one was rejected.
  */
 export function compactionDue(
   when: CompactionWhen,
@@ -91,15 +91,15 @@ export function compactionDue(
   if (when.atLimit === "warn") return estimate.tokens > WARN_AT * limit ? "warn" : "wait";
   if (estimate.tokens <= limit) return "wait";
   if (settled === undefined) return "compact";
-  // Where even a compacted prompt is beyond the limit, it is the prompt that has to grow.
+  // If even the compacted prompt is above the limit, growth is measured by the prompt.
   const growth = HYSTERESIS * Math.max(limit, settled);
   return estimate.tokens > settled + growth ? "compact" : "wait";
 }
 
 /**
- * The ground for a plan: messages may have what the limit leaves beside instructions and tools, so
- * that a strategy which keeps half of that leaves room to grow until the limit is reached again.
- * @param most tokens that a prompt may have at all. Default: what its model takes, as far as that is known.
+ * The budget of a plan: the limit without instructions and tools. A strategy that keeps half of it lets
+ * the prompt grow before the limit is reached again.
+ * @param most The most tokens of a prompt. Default: the usable window, if it is known.
  */
 export function planBudget(
   when: CompactionWhen,

@@ -1,6 +1,6 @@
 /**
- * How large the next prompt is, for display and for every decision: what the provider billed or counted
- * last, and a guess of what changed since. Pure; costs what is new and one pass over what was measured.
+ * Estimates the size of the next prompt, for display and for every decision: the last billed or counted
+ * size, plus an estimate of the changes since. Pure. Only new messages are measured.
  */
 
 import type { ModelMessage } from "ai";
@@ -21,72 +21,72 @@ import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
 import { defaultEstimator, type TokenEstimator } from "./token-estimator.ts";
 
-/** Room that is kept for the reply, at most. */
+/** The most tokens that are reserved for the reply. */
 const OUTPUT_BUFFER = 32_000;
 
-/** What an estimate looks at. The states are those of the session at one position. */
+/** The input of an estimate. All states are those at one position. */
 export interface EstimateInput {
   readonly model: ModelName;
-  /** The parts of every prompt that stay: the instructions, and the tool definitions as JSON. */
+  /** The fixed parts of every prompt: instructions, and tool definitions as JSON. */
   readonly instructions: string;
   readonly tools: string;
-  /** Tokens of both together, where only their figure is at hand: counted as instructions. */
+  /** Tokens of both, if only their number is known: counted as instructions. */
   readonly standing?: number;
   readonly history: HistoryState;
   readonly view: ContextView;
-  /** The messages of the prompt, where they are made already. */
+  /** The messages of the prompt, if they were made already. */
   readonly messages?: readonly ModelMessage[];
   readonly usage: UsageState;
   readonly calibration: CalibrationState;
-  /** Prompts that were counted. Default: none. */
+  /** Default: no counts. */
   readonly counts?: PromptCounts;
-  /** What a whole prompt of our own count is multiplied by. Default 1. */
+  /** A factor for estimates of the whole prompt. Default 1. */
   readonly scale?: number;
   readonly limits?: ModelLimits;
   /** Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;
 }
 
-/** How large a prompt is, by what that is known, and what it is made of. */
+/** Size of a prompt: total, how it was determined, and its parts. */
 export interface ContextEstimate {
   /** Tokens of the whole prompt. */
   readonly tokens: number;
   /**
-   * `measured`: what the provider billed, nothing having changed since; `counted`: what it counted,
-   * the same; `anchored`: one of them and a guess of what changed; `estimated`: a guess of everything.
+   * `measured`: billed, and nothing changed since; `counted`: counted, and nothing changed since;
+   * `anchored`: one of these plus an estimate of the changes; `estimated`: an estimate of everything.
    */
   readonly basis: "measured" | "counted" | "anchored" | "estimated";
-  /** Tokens by what they are for. They add up to `tokens`, unless there is a warning. */
+  /** Tokens by purpose. They add up to `tokens`, unless there is a warning. */
   readonly breakdown: {
     readonly instructions: number;
     readonly tools: number;
     readonly messages: number;
     readonly media: number;
   };
-  /** How an anchored figure came about: input + output + added − removed. */
+  /** The parts of an anchored figure: input + output + added − removed. */
   readonly since?: {
-    /** That was billed; absent where the provider has counted the prompt. */
+    /** The billed step; absent if the prompt was counted. */
     readonly step?: number;
     readonly input: number;
     readonly output: number;
     readonly added: number;
     readonly removed: number;
   };
-  /** The window and what is left of it, where it is known. */
+  /** The window and the rest of it, if the window is known. */
   readonly room?: {
     readonly window: number;
     readonly outputBuffer: number;
-    /** Below 0 when the prompt is too long. */
+    /** Below 0 if the prompt is too long. */
     readonly free: number;
-    /** Of the window without the buffer; above 1 when the prompt is too long. */
+    /** Share of the window without the buffer; above 1 if the prompt is too long. */
     readonly used: number;
   };
-  /** Of the last step whose bill came. */
+  /** The estimate and the bill of the last billed step. */
   readonly lastError?: EstimateError;
-  /** Of the prompt as UTF-8, files as base64. */
+  /** Bytes of the prompt as UTF-8, files as base64. */
   readonly bytes: number;
   readonly warnings: readonly string[];
-  /** What is recorded with the step, and what a later calibration learns from. */
+  /** Recorded with the step, for the calibration. */
   readonly recorded: PromptEstimate;
 }
 
@@ -105,7 +105,7 @@ function fixedSize(meter: Meter, text: string): MessageSize {
   return size;
 }
 
-/** Counts no text at all. */
+/** Measures media and bytes only. */
 const outline: TokenEstimator = { name: "outline", exact: true, text: () => 0 };
 
 /** The tokens of a size, its text multiplied by the model's factor. */
@@ -120,7 +120,7 @@ const recordedBasis = {
   estimated: "length",
 } as const;
 
-/** Estimates the prompt that the next step would send. */
+/** Estimates the prompt of the next step. */
 export function estimateContext(input: EstimateInput): ContextEstimate {
   const { model, history, view, usage, calibration, limits } = input;
   const estimator = input.estimator ?? defaultEstimator;
@@ -136,7 +136,7 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
   };
   const counted = input.counts?.last;
   const change = promptChange({ history, view, usage, counted, family }, measure);
-  // On a bill, only what is new is counted as text: of the rest, media and bytes are enough.
+  // With a bill, text is counted in new messages only; for the others, media and bytes are enough.
   const size = promptSize(
     input.messages ?? promptMessages(history, view),
     change === undefined ? measure : meter(outline, model),
@@ -187,7 +187,7 @@ function basisOf(change: PromptChange | undefined): ContextEstimate["basis"] {
   return step === undefined ? "counted" : "measured";
 }
 
-/** Counts backwards: what is neither instructions nor tools nor media is messages. */
+/** The messages get the rest: the total without instructions, tools and media. */
 function divided(
   tokens: number,
   fixed: Fixed,
@@ -209,7 +209,7 @@ function divided(
   };
 }
 
-/** Tokens that are kept free for the reply. */
+/** Tokens that are reserved for the reply. */
 function outputBuffer({ maxOutputTokens }: ModelLimits): number {
   return Math.min(maxOutputTokens ?? OUTPUT_BUFFER, OUTPUT_BUFFER);
 }
@@ -229,12 +229,12 @@ interface Measured {
   readonly size: MessageSize;
 }
 
-/** The newest prompt that began with a message, by who measured it. */
+/** The newest measured prompt for each first message and meter. */
 const prompts = new WeakMap<ModelMessage, WeakMap<Meter, Measured>>();
 
 const nothing: Measured = { messages: [], size: noSize };
 
-/** The sum of the sizes of all messages. */
+/** The sum of the sizes of all messages. If a prompt only grew, only its new messages are added. */
 export function promptSize(messages: readonly ModelMessage[], measure: Meter): MessageSize {
   const [first] = messages;
   if (first === undefined) return noSize;

@@ -1,4 +1,4 @@
-/** What a session has cost in money, where the prices of its models are known. */
+/** The cost of a session in US dollars, as far as prices are known, and the tokens of a running step. Pure. */
 
 import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
 import {
@@ -11,24 +11,24 @@ import {
 import { callCost, type KnownLimits } from "./model-limits.ts";
 import { textTokens } from "./text-tokens.ts";
 
-/** What model calls cost, as far as their prices are known. */
+/** The cost of some model calls. */
 interface Cost {
-  /** US dollars of the calls whose price is known. */
+  /** US dollars for the calls with a known price. */
   readonly dollars: number;
-  /** `estimated` where the tokens of a call were. */
+  /** `estimated` if the tokens of any call were. */
   readonly basis: "measured" | "estimated";
-  /** Calls that nobody knows a price of: they are not in the sum. */
+  /** The number of calls without a known price. */
   readonly unpriced: number;
 }
 
-/** What a session cost, by what it was spent on. */
+/** The cost of a session by purpose. */
 export interface SessionCost {
   readonly steps: Cost;
   readonly retries: Cost;
   readonly compactions: Cost;
   /** The sum of the other three. */
   readonly total: Cost;
-  /** Of a fork as a whole: what others had spent before it branched off. Not in the sum. */
+  /** Of a whole fork: the cost of the shared part, which is not in the sum. */
   readonly inherited?: Cost;
 }
 
@@ -56,7 +56,7 @@ function costOf({ model, at, usage }: Call, known: KnownLimits): Cost {
     : { dollars, basis: usage.basis, unpriced: 0 };
 }
 
-/** The money that a session has cost itself, or one of its turns. */
+/** The session's own cost, in total or for one turn. */
 export function sessionCost(state: UsageState, known: KnownLimits, turn?: number): SessionCost {
   const sum = (calls: readonly (Call & { readonly turn: number })[]): Cost =>
     calls
@@ -76,9 +76,9 @@ export function sessionCost(state: UsageState, known: KnownLimits, turn?: number
   };
 }
 
-/** What the running step has spent, when the provider does not say: its prompt and what it has said. */
+/** An estimate of the running step's usage: its prompt and its output so far. */
 export function estimateSpent({ running }: UsageState, history: HistoryState): TokenUsage {
-  // Between a failed attempt whose spending was told and the next one.
+  // The usage of the last attempt was recorded, and the next one has not begun.
   if (running === undefined || running.isTold === true) return noUsage;
   const said = (history.open?.parts ?? []).reduce((sum, part) => {
     switch (part.kind) {

@@ -1,4 +1,4 @@
-/** Where the prompt may be cut, and what a cut would leave. Every strategy cuts through this file only. */
+/** Where a compaction may cut the prompt, and how large the rest would be. Every strategy uses this file. */
 
 import {
   itemMessages,
@@ -12,17 +12,17 @@ import { addSize, meter, noSize } from "./message-size.ts";
 import { isPending, messageCount, shownUnits, type ShownUnit } from "./shown-units.ts";
 import { defaultEstimator } from "./token-estimator.ts";
 
-/** The prompt as pieces, with their sizes in tokens. A cut lies before a piece, by its index. */
+/** The prompt as units with their sizes in tokens. A cut is the index of the first unit after it. */
 export interface Cuttable {
   readonly units: readonly ShownUnit[];
   readonly tokens: readonly number[];
-  /** Tokens of what is never cut away: the step that runs, and a call that its provider has yet to answer. */
+  /** Tokens that are never cut away: the running step, and a provider call that waits for its result. */
   readonly openTokens: number;
-  /** Messages of that. */
+  /** The number of their messages. */
   readonly openMessages: number;
 }
 
-/** Where the model is not known, it is taken for one of no kind. */
+/** The budget if the model is not known. */
 const usualBudget = { meter: meter(defaultEstimator, { provider: "", modelId: "" }), factor: 1 };
 
 export function cuttable(
@@ -54,13 +54,13 @@ export function cuttable(
   };
 }
 
-/** Whether what is kept from a piece on begins with what a user said, so that nothing need stand before it. */
+/** Whether the prompt from a unit on begins with a user's message or a summary. */
 export function beginsWithUser({ units }: Cuttable, first: number): boolean {
   const shown = units.slice(first).find((unit) => messageCount(unit) > 0);
   return shown?.kind === "user" || shown?.kind === "summary";
 }
 
-/** The oldest piece from which on everything has no more than so many tokens; the newest one is always kept. */
+/** The first unit to keep so that the rest has at most `most` tokens; the newest unit is always kept. */
 export function keptWithin({ units, tokens, openTokens }: Cuttable, most: number): number {
   let kept = openTokens;
   let first = units.length;
@@ -73,14 +73,14 @@ export function keptWithin({ units, tokens, openTokens }: Cuttable, most: number
   return first;
 }
 
-/** Tokens of everything from a piece on. */
+/** Tokens of everything from a unit on. */
 export function tokensFrom({ tokens, openTokens }: Cuttable, first: number): number {
   return tokens.slice(first).reduce((sum, one) => sum + one, openTokens);
 }
 
 /**
- * The plan that covers the pieces from `first` up to and without `end`. Undefined where that is
- * nothing, or no more than one stretch that is a summary already.
+ * The plan that covers the units from `first` (included) to `end` (not included). Undefined if they show
+ * nothing but summaries.
  */
 export function covering(
   { units }: Cuttable,
@@ -96,17 +96,17 @@ export function covering(
   return { covers: { from, to }, summary };
 }
 
-/** Tokens of messages that a compaction leaves, where nothing else is said. */
+/** Default tokens of messages that a compaction keeps. */
 const KEPT_TOKENS = 40_000;
 
-/** Half of what messages may have: room for as much again before the next compaction. */
+/** Half of the messages' budget, so that the prompt can double before the next compaction. */
 export function keptByDefault(budget: PlanBudget | undefined): number {
   return budget?.messageTokens === undefined ? KEPT_TOKENS : budget.messageTokens / 2;
 }
 
 /**
- * The oldest piece that is kept behind a text of ours: with it, half of what messages may have. Of
- * a text that takes most of that itself, a quarter is kept beside it.
+ * The first unit to keep after a text: text and rest have half of the messages' budget together. After a
+ * long text, the rest still has a quarter.
  */
 export function keptBehind(prompt: Cuttable, budget: PlanBudget | undefined, text: string): number {
   const half = keptByDefault(budget);

@@ -1,4 +1,4 @@
-/** The model sees how it began and what is newest, and that something is missing between the two. */
+/** A compaction without a model: shows the oldest and the newest messages, and a note between them. */
 
 import { check, amount, optionsOf } from "../validation/index.ts";
 import { itemMessages } from "../projections/index.ts";
@@ -6,20 +6,20 @@ import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { covering, cuttable, keptByDefault, keptWithin, type Cuttable } from "./cut.ts";
 import { latestRequests, requestText } from "./request-text.ts";
 
-/** Stands before the request of the turn that goes on, where it lies in the middle. */
+/** Introduces the request of the running turn, if it is among the hidden messages. */
 const REQUEST_NOTE = "[Among them the request that is being worked on:]";
 
-/** How much of both ends {@link dropMiddle} keeps. */
+/** Options of {@link dropMiddle}. */
 export interface DropMiddleOptions {
-  /** Tokens of the oldest messages that are kept, at the least the first. Default: a quarter of all that is kept. */
+  /** Tokens of the oldest messages to keep, at least the first one. Default: a quarter of the kept tokens. */
   readonly headTokens?: number;
-  /** Tokens of the newest messages that are kept. Default: the rest of half of what messages may have. */
+  /** Tokens of the newest messages to keep. Default: the rest of half of the messages' budget. */
   readonly tailTokens?: number;
 }
 
 const schema = optionsOf<DropMiddleOptions>({ headTokens: amount, tailTokens: amount }, {});
 
-/** Keeps the beginning and the end of the prompt; a note in between says how many messages are not shown. */
+/** Keeps the beginning and the end of the prompt; a note between them has the number of hidden messages. */
 export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy {
   check(schema, options, "dropMiddle", { name: "options" });
   return {
@@ -47,8 +47,8 @@ export function dropMiddle(options: DropMiddleOptions = {}): CompactionStrategy 
 }
 
 /**
- * After the first piece, unless that is too long for a window, as far as the tokens reach, and never
- * past what was covered before.
+ * The end of the kept beginning: the first unit, unless it is too long for the window, and as many more as
+ * fit. Never includes a summary.
  */
 function headEnd({ units, tokens }: Cuttable, most: number, longest: number): number {
   let sum = tokens[0] ?? 0;

@@ -1,21 +1,21 @@
-/** The plainest way of compacting: the model is no longer shown the oldest turns. */
+/** The simplest compaction: the model is no longer shown the oldest turns. */
 
 import { amount, check, optionsOf } from "../validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
 import { beginsWithUser, covering, cuttable } from "./cut.ts";
 
-/** How much {@link dropOldest} keeps. */
+/** Options of {@link dropOldest}. */
 export interface DropOldestOptions {
-  /** Turns that are kept, at least one. */
+  /** The number of newest turns to keep, at least one. */
   readonly keepTurns: number;
 }
 
 const schema = optionsOf<DropOldestOptions>({}, { keepTurns: amount });
 
 /**
- * Shows the newest `keepTurns` turns only, and one more where they do not begin with what a user
- * said (a turn that was resumed).
- * @throws TurnlogError `INVALID_INPUT` without `keepTurns`, or where it is no number of turns
+ * Shows the newest `keepTurns` turns only, and one more if they do not begin with a user's message (a
+ * resumed turn).
+ * @throws TurnlogError `INVALID_INPUT` if `keepTurns` is missing or not a number
  */
 export function dropOldest(options: DropOldestOptions): CompactionStrategy {
   check(schema, options, "dropOldest", { name: "options" });

@@ -1,4 +1,4 @@
-/** Estimates of a prompt's size, limits of models, and planners of pruning and compaction. Pure. */
+/** What the model gets to see: estimates of the prompt, limits of models, and planners that make it smaller. Pure: they propose, the runtime records. */
 
 export { CallIds, withCallIds } from "./call-ids.ts";
 export { checkpoint } from "./checkpoint.ts";

@@ -1,7 +1,6 @@
 /**
- * What is left out where a prompt would not fit the model whatever its strategy does: messages that
- * were never answered, as they are too long, and at last everything before the turn that runs. So no
- * message ends a session: the one after it can be sent.
+ * Compactions for prompts that no strategy makes small enough: they leave out messages that were too long
+ * to be answered, and at last everything before the running turn. So no message can end a session.
  */
 
 import {
@@ -16,16 +15,16 @@ import { cuttable, tokensFrom, type Cuttable } from "./cut.ts";
 import { latestRequests, requestText, textWithin } from "./request-text.ts";
 import { messageCount } from "./shown-units.ts";
 
-/** Tokens of what is repeated of messages that are left out, at most. */
+/** The most tokens that are quoted from hidden messages. */
 const QUOTED_TOKENS = 300;
-/** Of what messages may have at most, the same. */
+/** The same, as a share of the tokens that the window has for messages. */
 const QUOTED_SHARE = 1 / 16;
-/** Messages of which the beginning is repeated, the newest ones. */
+/** The most hidden messages that are quoted: the newest ones. */
 const MOST_QUOTED = 3;
 
 /**
- * Leaves out what users said in earlier turns and no model has answered, where that is too long for
- * the window beside what was said since, or was refused as such.
+ * Leaves out unanswered messages of earlier turns that do not fit the window with the messages since, or
+ * were refused as too long.
  */
 export const unsentMessages: CompactionStrategy = {
   name: "unsent-messages",
@@ -43,7 +42,7 @@ export const unsentMessages: CompactionStrategy = {
     for (let index = last - 1; saysNothing(prompt, index); index--) {
       if (isTooLong(index)) first = index;
     }
-    // What came of it is no message: a step without a word, the end of its turn.
+    // With them go units without messages: an empty step, the end of a turn.
     while (last + 1 < end && !isUser(prompt, last + 1) && saysNothing(prompt, last + 1)) last++;
     const asked = usersIn(prompt, first, last + 1);
     const which = asked.length === 1 ? "A message of the user is" : `${asked.length} messages are`;
@@ -52,7 +51,7 @@ export const unsentMessages: CompactionStrategy = {
   },
 };
 
-/** Leaves out everything before the turn that runs. */
+/** Leaves out everything before the running turn. */
 export const onlyThisTurn: CompactionStrategy = {
   name: "only-this-turn",
   plan(history, view, budget) {
@@ -65,19 +64,19 @@ export const onlyThisTurn: CompactionStrategy = {
   },
 };
 
-/** Tokens of messages that no compaction can take away: the newest piece, and what is not over. */
+/** Tokens that no compaction can remove: the open step, else the newest unit. */
 export function newestTokens(history: HistoryState, view: ContextView, budget: PlanBudget): number {
   const { tokens, openTokens } = cuttable(history, view, budget);
   return openTokens > 0 ? openTokens : (tokens.at(-1) ?? 0);
 }
 
-/** The first piece that has anything of a turn. */
+/** The first unit of a turn. */
 function startOfTurn({ units }: Cuttable, turn: number): number {
   const last = units.findLastIndex(({ items }) => (items.at(-1)?.turn ?? 0) < turn);
   return last + 1;
 }
 
-/** Whether no model has said anything in a piece: it is what users said, or shows nothing. */
+/** Whether a unit has no output of a model: it has messages of users, or shows nothing. */
 function saysNothing({ units }: Cuttable, index: number): boolean {
   const unit = units[index];
   if (unit === undefined || unit.kind === "summary") return false;
@@ -88,7 +87,7 @@ function isUser({ units }: Cuttable, index: number): boolean {
   return units[index]?.kind === "user";
 }
 
-/** Whether a piece is what users said in a turn in which no model has said anything since. */
+/** Whether a unit has messages of users, and no output of a model follows in their turn. */
 function isUnanswered(prompt: Cuttable, index: number): boolean {
   if (!isUser(prompt, index)) return false;
   const turn = prompt.units[index]?.turn;
@@ -98,7 +97,7 @@ function isUnanswered(prompt: Cuttable, index: number): boolean {
   return true;
 }
 
-/** Whether a turn failed since its prompt was too long. */
+/** Whether a turn failed because its prompt was too long. */
 function wasRefused({ items }: HistoryState, turn: number | undefined): boolean {
   const end = items.findLast((item) => item.kind === "turn-end" && item.turn === turn);
   if (end?.kind !== "turn-end" || end.error === undefined) return false;
@@ -112,7 +111,7 @@ function usersIn({ units }: Cuttable, first: number, end: number): readonly User
     .filter((item): item is UserItem => item.kind === "user");
 }
 
-/** The rest of a note: how the newest of some messages begin and end. */
+/** The end of a note: the beginning and the end of the newest messages. */
 function quoted(asked: readonly UserItem[], budget: PlanBudget | undefined): string {
   const newest = asked.slice(-MOST_QUOTED);
   if (newest.length === 0 || budget === undefined) return "]";
@@ -122,7 +121,7 @@ function quoted(asked: readonly UserItem[], budget: PlanBudget | undefined): str
   return ` ${which}in part:]\n\n${texts.join("\n\n")}`;
 }
 
-/** What was compacted before may be covered once more, whatever it is. */
+/** Unlike in `cut.ts`, summaries alone may be covered again. */
 function covering(
   { units }: Cuttable,
   first: number,

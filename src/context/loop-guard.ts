@@ -1,8 +1,8 @@
-/** Tells when a turn goes in circles: the same calls, or the same words, step after step. Pure. */
+/** Detects a turn that repeats the same calls or the same text in each step. Pure. */
 
 import type { HistoryPart, HistoryState, StepItem } from "../projections/index.ts";
 
-/** How many steps on end may be alike before the turn is ended. */
+/** How many consecutive steps may be equal before the turn ends. */
 export interface LoopLimits {
   /** Steps with the same calls, inputs included. */
   readonly calls: number;
@@ -12,13 +12,13 @@ export interface LoopLimits {
 
 export const DEFAULT_LOOP_LIMITS: LoopLimits = { calls: 5, texts: 5 };
 
-/** Whether the turn that is running has come to a limit. */
+/** Whether the running turn has reached a limit. */
 export function isLooping(history: HistoryState, { calls, texts }: LoopLimits): boolean {
   const steps = lastSteps(history, Math.max(calls, texts));
   return areAlike(steps, calls, callsOf) || areAlike(steps, texts, textOf);
 }
 
-/** The newest whole steps of the turn, newest first. An attempt that failed is no step. */
+/** The newest finished steps of the turn, newest first, without failed attempts. */
 function lastSteps({ items, open, turn }: HistoryState, count: number): readonly StepItem[] {
   const steps: StepItem[] = [];
   const add = (step: StepItem): void => {
@@ -33,7 +33,7 @@ function lastSteps({ items, open, turn }: HistoryState, count: number): readonly
   return steps;
 }
 
-/** Whether the newest `count` steps say the same, and say something. */
+/** Whether the newest `count` steps have the same text, which is not empty. */
 function areAlike(
   steps: readonly StepItem[],
   count: number,

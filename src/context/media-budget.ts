@@ -1,6 +1,6 @@
 /**
- * Which media, the oldest first, are to be left out so that a request is not larger than the model
- * takes. Pure: proposes, and the runtime records.
+ * Plans which media to omit, oldest first, so that a request fits the model. Pure: the runtime records the
+ * plan.
  */
 
 import type { ModelName, OmittedMedia } from "../events/index.ts";
@@ -25,17 +25,17 @@ import {
   uploadRefusal,
 } from "./model-media.ts";
 
-/** What a user says of media; where nothing is said, what is known of the model holds. */
+/** The user's limits on media. Default: the known limits of the model. */
 export interface MediaBudget {
-  /** Bytes of a whole request, its files as base64. */
+  /** The most bytes of a request, files as base64. */
   readonly requestBytes?: number;
-  /** Pictures in one request. */
+  /** The most pictures in a request. */
   readonly pictures?: number;
-  /** Media types that the model takes, or their beginnings (`image/`), where the user knows better. */
+  /** Media types that the model accepts, or their beginnings (`image/`). Replaces the known types. */
   readonly types?: readonly string[];
 }
 
-/** The limits of a model, and those that a user has set; undefined where there are none. */
+/** The smaller of the model's and the user's limits; undefined if there are none. */
 export function limitedMedia(
   listed: MediaLimits | undefined,
   { requestBytes, pictures, types }: MediaBudget = {},
@@ -59,42 +59,42 @@ export function limitedMedia(
   };
 }
 
-/** What {@link planOmission} looks at: a request, and what it may have of media. */
+/** The input of {@link planOmission}. */
 export interface OmissionInput {
   readonly history: HistoryState;
   readonly view: ContextView;
-  /** Of the whole request as it is, its files as base64. */
+  /** Bytes of the whole request, files as base64. */
   readonly bytes: number;
   readonly limits: MediaLimits;
-  /** Who is to be shown it. Default: somebody who is shown all that lies with any provider. */
+  /** The model of the request. Default: any; all uploaded files count as shown. */
   readonly model?: ModelName;
 }
 
-/** What `context.media-omitted` has. */
+/** The data of `context.media-omitted`. */
 export interface OmissionPlan extends OmittedMedia {
   readonly media: number;
   readonly savedBytes: number;
 }
 
-/** How full a request may be when media are left out: the next ones shall not push others out at once. */
-const ROOM = 0.75;
-/** Characters that a picture is taken to have that is sent as a smaller copy, or as a note. */
+/** Media are omitted down to this share of the limits, so that the next ones fit. */
+const TARGET_SHARE = 0.75;
+/** The assumed characters of a picture that is sent as a smaller copy. */
 export const SCALED_CHARACTERS: number = 1024 * 1024;
 
 interface Shown {
   readonly item: HistoryItem;
-  /** Of the item's media, which one. */
+  /** The index among the item's media. */
   readonly index: number;
   readonly medium: Medium;
   readonly isPicture: boolean;
-  /** What it has in the prompt, and what of it is sent. */
+  /** Its characters in the prompt, and those that are sent. */
   readonly characters: number;
   readonly sent: number;
-  /** No model has answered to it. */
+  /** No reply has followed it. */
   readonly isNew: boolean;
 }
 
-/** What is to be left out, or undefined where everything fits or there is nothing to leave out. */
+/** The media to omit; undefined if everything fits or there is nothing to omit. */
 export function planOmission(input: OmissionInput): OmissionPlan | undefined {
   const { history, view, bytes, limits, model } = input;
   const { pictures: mostPictures, requestCharacters } = limits;
@@ -111,12 +111,13 @@ export function planOmission(input: OmissionInput): OmissionPlan | undefined {
   let passed = 0;
   let savedBytes = 0;
   for (const { medium, isPicture, sent, characters, isNew } of shown) {
-    // What nobody has seen yet is left out only where it has to be.
-    if (!over(isNew ? 1 : ROOM)) break;
+    // New media are omitted only as far as needed.
+    if (!over(isNew ? 1 : TARGET_SHARE)) break;
     const note = omittedNote(medium).length;
     passed += 1;
-    // A name of a file elsewhere makes no room, and goes only with what is newer and does.
-    const isOfUse = medium.uploaded === undefined || (isPicture && tooMany(isNew ? 1 : ROOM));
+    // Omitting an uploaded file saves nothing: it goes only together with newer media that do.
+    const isOfUse =
+      medium.uploaded === undefined || (isPicture && tooMany(isNew ? 1 : TARGET_SHARE));
     if (isOfUse) count = passed;
     if (isPicture && sent > 0) pictures -= 1;
     size += note - sent;
@@ -141,7 +142,7 @@ function itemsOf({ items, open }: HistoryState): readonly HistoryItem[] {
 
 type Found = Pick<Shown, "item" | "index" | "medium" | "isNew">;
 
-/** Oldest first. What was compacted, cleared or left out before is shown no more. */
+/** The shown media, oldest first. */
 function shownMedia({ items, open }: HistoryState, view: ContextView): readonly Found[] {
   const omitted = view.omissions.at(-1)?.omitted;
   const hasAnswer = (item: HistoryItem): boolean =>
@@ -174,7 +175,7 @@ function weighed(
     const { medium } = one;
     const { blob, data, mediaType, uploaded } = medium;
     if (uploaded !== undefined) {
-      // Shown or not, it is as good as nothing; of the pictures, it is one only where it is shown.
+      // Its name has hardly any characters. It counts as a picture only if the model is shown it.
       const isShown = uploadRefusal(uploaded, model, limits) === undefined;
       const { length } = data;
       return { ...one, isPicture: isShown && isPicture(medium), characters: length, sent: length };
@@ -186,7 +187,7 @@ function weighed(
   });
 }
 
-/** What the model does not take is a note, or a smaller copy. */
+/** A refused file is sent as a smaller copy or as a note. */
 function sentOf(file: MediaFile, limits: MediaLimits, pictures: number): number {
   const refusal = mediaRefusal(file, limits, pictures);
   const characters = asBase64(file.bytes);

@@ -1,6 +1,6 @@
 /**
- * Tokens of images, sound, films and documents by what the providers publish; where a figure
- * depends on what cannot be read from the file (its length in seconds, say), it follows the bytes.
+ * Tokens of pictures, audio, video and documents, by the providers' published rules. A figure that
+ * cannot be read from the file, such as its length in seconds, is derived from its bytes.
  */
 
 import { imageSize } from "image-size";
@@ -12,13 +12,13 @@ interface Size {
   readonly height: number;
 }
 
-/** A picture whose size cannot be read is taken for this: a screenshot's. */
+/** The assumed size of a picture whose size cannot be read: a screenshot's. */
 const USUAL: Size = { width: 1280, height: 720 };
 
-/** The headers of every picture format come before this; a JPEG's may lie behind a preview. */
+/** The bytes that contain the header of every picture format; a JPEG's may come after a preview. */
 const HEADER_BYTES = 300_000;
 
-/** What is measured of content once, and counted for every model: its bytes, its pixels or its pages. */
+/** Measures content once for all models: bytes, pixels or pages. */
 export function mediaMeasures(content: Uint8Array, mediaType: string): BlobMeasures {
   const bytes = content.byteLength;
   if (mediaType.startsWith("image/")) return { bytes, ...sizeOf(content) };
@@ -26,7 +26,7 @@ export function mediaMeasures(content: Uint8Array, mediaType: string): BlobMeasu
   return pages === undefined ? { bytes } : { bytes, pages };
 }
 
-/** As it is shown: a camera that was held upright says so beside the pixels. */
+/** The size after rotation by the picture's orientation. */
 function sizeOf(content: Uint8Array): Size | undefined {
   try {
     const { width, height, orientation = 1 } = imageSize(content.subarray(0, HEADER_BYTES));
@@ -34,12 +34,12 @@ function sizeOf(content: Uint8Array): Size | undefined {
     const shown = orientation > 4 ? { width: height, height: width } : { width, height };
     return { width: Math.ceil(shown.width), height: Math.ceil(shown.height) };
   } catch {
-    // Not a picture that can be read, or cut off before its size is told.
+    // The picture is not readable, or its header is incomplete.
     return undefined;
   }
 }
 
-/** Undefined where a document does not show how many it has. */
+/** The number of pages; undefined if the document does not show it. */
 function pagesOf(content: Uint8Array): number | undefined {
   const { buffer, byteOffset, byteLength } = content;
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
@@ -106,7 +106,7 @@ function imageTokens({ width, height }: BlobMeasures, model: ModelName): number 
   }
 }
 
-/** Seconds by the usual rate: WAV of 16 kHz, 16 bit; else 128 kbit/s. */
+/** Seconds at a usual rate: WAV of 16 kHz, 16 bit; others of 128 kbit/s. */
 function seconds(bytes: number, mediaType: string): number {
   return bytes / (/wav|pcm|l16/.test(mediaType) ? 32_000 : 16_000);
 }
@@ -117,12 +117,12 @@ function audioTokens(bytes: number, mediaType: string, model: ModelName): number
   return rate * seconds(bytes, mediaType);
 }
 
-/** Gemini: 263 tokens a second; a film of 1 Mbit/s. */
+/** Gemini: 263 tokens a second, at 1 Mbit/s. */
 function videoTokens(bytes: number): number {
   return (263 * bytes) / 125_000;
 }
 
-/** Bytes of a page, where a document does not show how many it has. */
+/** The assumed bytes of a page, if the number of pages is not known. */
 const PAGE_BYTES = 50_000;
 
 function pageCount({ pages, bytes }: BlobMeasures): number {
@@ -144,17 +144,17 @@ function pdfTokens(measures: BlobMeasures, { provider, modelId }: ModelName): nu
   }
 }
 
-/** What a file costs that lies elsewhere, of which only the address is known. */
+/** Tokens of a file of which only the URL is known. */
 const REMOTE = { image: 1100, other: 2500 };
 
-/** Tokens of a file that lies with its provider: nothing is known of it but what kind it is. */
+/** Tokens of an uploaded file, of which only the media type is known. */
 export function uploadedTokens(mediaType: string, model: ModelName): number {
   return mediaType.startsWith("image") ? imageTokens({ bytes: 0 }, model) : REMOTE.other;
 }
 
 /**
- * Tokens of a file in a prompt, or undefined where it is text and to be counted as such. `data` is
- * base64, a `data:` URL or an address; of a reference to a blob, `blob` is what is known of it.
+ * Tokens of a file in a prompt; undefined if it is text and counts as text. `data` is base64, a URL or a
+ * reference to a blob with the measures `blob`.
  */
 export function mediaTokens(
   data: string,

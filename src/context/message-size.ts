@@ -1,4 +1,4 @@
-/** What a message costs in a prompt, by parts. Measured once for each message and remembered with it. */
+/** Measures the size of messages in a prompt, once for each message object. Pure. */
 
 import type { ModelMessage, ToolResultPart } from "ai";
 import {
@@ -16,13 +16,13 @@ import type { TokenEstimator } from "./token-estimator.ts";
 
 /** Tokens before calibration, and bytes. */
 export interface MessageSize {
-  /** Tokens of text: what a model's factor is applied to. */
+  /** Tokens of text, before the model's factor. */
   readonly text: number;
-  /** Tokens of images, sound and documents. */
+  /** Tokens of pictures, audio, video and documents. */
   readonly media: number;
   /** Tokens of roles, separators and ids around the content. */
   readonly around: number;
-  /** Bytes of the content as UTF-8; files by their base64. */
+  /** Bytes of the content as UTF-8, files as base64. */
   readonly bytes: number;
 }
 
@@ -45,13 +45,13 @@ export interface Meter {
   readonly estimator: TokenEstimator;
   message(message: ModelMessage): MessageSize;
   text(text: string): MessageSize;
-  /** One tool result, with what is around it. */
+  /** The size of one tool result, with the tokens around it. */
   result(result: ToolResultPart): MessageSize;
 }
 
 const meters = new WeakMap<TokenEstimator, Map<string, Meter>>();
 
-/** Measures messages for a model with an estimator; what was measured once is remembered. */
+/** The meter of a model and an estimator. */
 export function meter(estimator: TokenEstimator, model: ModelName): Meter {
   const known = meters.get(estimator) ?? new Map<string, Meter>();
   meters.set(estimator, known);
@@ -115,7 +115,7 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
     if ("text" in part) return text(part.text);
     const uploadedPart = uploadedFile(part);
     if (uploadedPart !== undefined) return uploaded(uploadedPart);
-    // Older forms of a file have other names and the same fields.
+    // Older forms of a file have other types and the same fields.
     if ("data" in part && "mediaType" in part)
       return file(part.data, part.mediaType, measuresIn(part));
     return text(JSON.stringify(part));
@@ -164,7 +164,7 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
 
 interface FileContent {
   readonly value: string;
-  /** Whether the value is the text itself, and not base64 or an address. */
+  /** Whether the value is plain text, and not base64 or a URL. */
   readonly text: boolean;
 }
 
@@ -180,7 +180,7 @@ function fileContent(data: unknown): FileContent {
   return "url" in data ? fileContent(data.url) : { value: "", text: false };
 }
 
-/** The text of a text file: base64 as the wire has it, or as it is. */
+/** The text of a text file. */
 function readable({ value, text }: FileContent): string {
   if (text || /^https?:/i.test(value)) return value;
   const base64 = value.startsWith("data:") ? value.slice(value.indexOf(",") + 1) : value;

@@ -1,4 +1,4 @@
-/** The catalogue of models that we ship: Pydantic's `genai-prices`, loaded when it is asked for. */
+/** The catalogue of models of this package: Pydantic's `genai-prices`, loaded on first use. */
 
 import type { PriceCalculationResult } from "@pydantic/genai-prices";
 import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts";
@@ -8,14 +8,14 @@ import type { ModelCatalogue, ModelLimits, ModelPrices } from "./model-limits.ts
 
 type Calculation = NonNullable<PriceCalculationResult>;
 
-/** Tokens small enough for the lowest tier, whose price is the one that is told for all. */
+/** A number of tokens in the lowest price tier. */
 const SAMPLE = 1000;
-/** Asked before each step, and looked up no more often than a price may change. */
+/** Limits are read before each step; prices change at most each minute. */
 const MINUTE_MS = 60_000;
 
 /**
- * What is publicly known of models: context windows and prices, of the day that the installed
- * version was made. Reads no network and no clock.
+ * Public context windows and prices of models, as of the installed version of the catalogue. Uses no
+ * network and no clock.
  * @throws TurnlogError `PACKAGE_MISSING` without the package `@pydantic/genai-prices`
  */
 export async function modelCatalogue(): Promise<ModelCatalogue> {
@@ -33,7 +33,7 @@ export async function modelCatalogue(): Promise<ModelCatalogue> {
     const { provider, modelId } = model;
     return (
       calcPrice(usage, modelId, { providerId: provider, timestamp }) ??
-      // A gateway: `openai/gpt-5` by somebody who is not OpenAI.
+      // A gateway: `openai/gpt-5` from another provider.
       calcPrice(usage, modelId.slice(modelId.lastIndexOf("/") + 1), { timestamp }) ??
       undefined
     );
@@ -68,7 +68,7 @@ export async function modelCatalogue(): Promise<ModelCatalogue> {
   };
 }
 
-/** In the catalogue's words: input is all of it, the cached parts are told beside it. */
+/** The catalogue's form of usage: `input_tokens` includes the cached tokens. */
 function counted(usage: TokenUsage): Record<string, number> {
   const { cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;
   return {

@@ -1,7 +1,7 @@
 /**
- * What estimating must know of a model's provider: how its tokenizer compares with o200k, what a
- * message costs beside its text, and what of a prompt it counts at all. Pure tables; what is not
- * known here is learned from the log (`calibration`).
+ * What estimates depend on, by family of models: the tokenizer compared with o200k, the tokens around a
+ * message, and which parts of a prompt count. Pure tables; the rest is learned from the log
+ * (`calibration`).
  */
 
 import type { ModelName } from "../events/index.ts";
@@ -10,15 +10,15 @@ type FamilyName = "openai" | "anthropic" | "google" | "deepseek" | "other";
 
 export interface ModelFamily {
   readonly name: FamilyName;
-  /** Tokens of its tokenizer for one of o200k, before anything was learned. */
+  /** Tokens of its tokenizer for one of o200k, before calibration. */
   readonly factor: number;
   /** Tokens around a message: role, separators. */
   readonly perMessage: number;
   /** Tokens around one tool result. */
   readonly perResult: number;
-  /** Whether the ids of calls are part of what it reads. */
+  /** Whether call ids count as tokens. */
   readonly readsCallIds: boolean;
-  /** Whether reasoning that is sent back after its turn is dropped by the provider. */
+  /** Whether the provider drops reasoning of earlier turns. */
   readonly dropsOldReasoning: boolean;
 }
 
@@ -67,7 +67,7 @@ const families: Readonly<Record<FamilyName, ModelFamily>> = {
   },
 };
 
-// By the model first: a gateway serves everybody's models under its own name.
+// By the model first: a gateway serves models of many makers.
 const byModel: readonly (readonly [RegExp, FamilyName])[] = [
   [/claude/i, "anthropic"],
   [/gemini|gemma/i, "google"],

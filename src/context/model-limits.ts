@@ -1,6 +1,6 @@
 /**
- * How much a model takes and what it asks for it: from a catalogue, from what its provider said
- * itself, and from the user, who has the last word.
+ * Limits and prices of models: from a catalogue, from what sessions learned, and from the user, whose
+ * figures win. Pure.
  */
 
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { deepFreeze, type ModelName, type TokenUsage } from "../events/index.ts"
 import { check, optionsOf } from "../validation/index.ts";
 import { modelKey, type LearnedLimits } from "../projections/index.ts";
 
-/** US dollars for a million tokens. */
+/** Prices in US dollars for a million tokens. */
 export interface ModelPrices {
   readonly input: number;
   readonly output: number;
@@ -18,30 +18,30 @@ export interface ModelPrices {
   readonly cacheWrite?: number;
 }
 
-/** What one model takes and gives. A limit that is absent is not known. */
+/** Limits of a model. An absent limit is not known. */
 export interface ModelLimits {
   /** Tokens of prompt and reply together. */
   readonly contextWindow?: number;
-  /** Tokens of a reply. */
+  /** The most tokens of a reply. */
   readonly maxOutputTokens?: number;
   readonly prices?: ModelPrices;
-  /** Media types, or their beginnings (`image/`), that a prompt may hold. */
+  /** Media types, or their beginnings (`image/`), that a prompt may contain. */
   readonly modalities?: readonly string[];
   readonly reasoning?: boolean;
-  /** Milliseconds that the provider keeps a prompt's beginning. */
+  /** Milliseconds for which the provider caches the beginning of a prompt. */
   readonly cacheLifetimeMs?: number;
 }
 
-/** What is known of a model at a time (epoch milliseconds), as prices change. */
+/** A source of limits and prices at a time (epoch milliseconds): prices change. */
 export interface ModelCatalogue {
   limits(model: ModelName, at: number): ModelLimits | undefined;
-  /** US dollars for a call, by the tiers of its size; undefined where no price is known. */
+  /** US dollars for a call, by price tiers; undefined if no price is known. */
   cost(model: ModelName, usage: TokenUsage, at: number): number | undefined;
 }
 
 /**
- * Where a model's limits may be known from; what the user says goes before what was learned, and
- * that before the catalogue.
+ * The sources of a model's limits. The user's figures win over learned ones, and those over the
+ * catalogue's.
  */
 export interface KnownLimits {
   readonly catalogue?: ModelCatalogue;
@@ -50,12 +50,11 @@ export interface KnownLimits {
   readonly overrides?: Readonly<Record<string, ModelLimits>>;
 }
 
-/** Of models that no catalogue has: our offline model reads whatever it is given, and is to be given all of it. */
+/** Limits of the offline model, which no catalogue has. */
 const OWN: Readonly<Record<string, ModelLimits>> = deepFreeze({
   "turnlog:offline": { contextWindow: 1_000_000 },
 });
 
-/** The user's figures for a model. */
 function overridden(model: ModelName, { overrides }: KnownLimits): ModelLimits {
   if (overrides === undefined) return {};
   const key = modelKey(model);
@@ -70,8 +69,8 @@ const knownSchema = optionsOf<KnownLimits>(
 );
 
 /**
- * The limits of a model. A window that the provider told in an error goes before the catalogue's;
- * a catalogue's window that is smaller than a prompt which was billed is not believed.
+ * The limits of a model. A window from a provider's error wins over the catalogue's. A catalogue's window
+ * that is smaller than a billed prompt is ignored.
  */
 export function modelLimits(model: ModelName, at: number, known: KnownLimits): ModelLimits {
   check(knownSchema, known, "modelLimits", { name: "known" });
@@ -90,7 +89,7 @@ export function modelLimits(model: ModelName, at: number, known: KnownLimits): M
   };
 }
 
-/** US dollars for a call, or undefined where no price is known. */
+/** US dollars for a call; undefined if no price is known. */
 export function callCost(
   model: ModelName,
   usage: TokenUsage,
@@ -102,7 +101,7 @@ export function callCost(
   return prices === undefined ? known.catalogue?.cost(model, usage, at) : priced(usage, prices);
 }
 
-/** Parts that the provider did not tell are priced as plain input. */
+/** Tokens without cache figures cost the price of input. */
 function priced(usage: TokenUsage, { input, output, cacheRead, cacheWrite }: ModelPrices): number {
   const read = usage.cacheReadTokens ?? 0;
   const written = usage.cacheWriteTokens ?? 0;

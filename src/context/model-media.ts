@@ -1,44 +1,44 @@
 /**
- * What a model takes beside text, and how much of it in one request: tables by what providers publish.
- * Pure; a family that nothing is known of has no limits here, and its provider has the last word.
+ * Which media a model accepts, and how much in one request: tables from the providers' documentation.
+ * Unknown families have no limits here; their providers decide. Pure.
  */
 
 import { deepFreeze, type ModelName, uploadNames, type UploadedFile } from "../events/index.ts";
 import { modelFamily } from "./model-family.ts";
 
-/** What is known of a file where it is referred to. */
+/** Measures of a file. */
 export interface MediaFile {
   readonly mediaType: string;
   readonly bytes: number;
-  /** Of pictures, in pixels. */
+  /** Of pictures: pixels. */
   readonly width?: number;
   readonly height?: number;
-  /** Of documents. */
+  /** Of documents: the number of pages. */
   readonly pages?: number;
 }
 
-/** Which media a model takes and how much of them. A limit that is absent does not hold. */
+/** Limits on media. An absent limit does not apply. */
 export interface MediaLimits {
-  /** Media types, or their beginnings (`image/`); absent where all are sent. */
+  /** Accepted media types, or their beginnings (`image/`). Default: all. */
   readonly types?: readonly string[];
-  /** Of texts, those that are sent as files; absent where all are. Others are sent as words. */
+  /** Text types that are sent as files; others are sent as text. Default: all. */
   readonly textFiles?: readonly string[];
-  /** Base64 characters of one picture. */
+  /** The most base64 characters of a picture. */
   readonly pictureCharacters?: number;
-  /** Pixels of a picture's longer edge. */
+  /** The most pixels of a picture's longer edge. */
   readonly pictureEdge?: number;
-  /** Another edge, where a request has more than so many pictures. */
+  /** Another edge for requests with more pictures than `more`. */
   readonly pictureEdgeAmong?: { readonly more: number; readonly edge: number };
-  /** Pictures in one request. */
+  /** The most pictures in a request. */
   readonly pictures?: number;
-  /** Pages of one document. */
+  /** The most pages of a document. */
   readonly pages?: number;
-  /** Characters of a whole request, its files as base64. */
+  /** The most characters of a request, files as base64. */
   readonly requestCharacters?: number;
 }
 
 const MB = 1024 * 1024;
-/** Of a request, what is counted here: not its escapes, nor the names of its fields. */
+/** The share of a request that is counted here, without escapes and field names. */
 const COUNTED = 0.95;
 
 function request(megabytes: number): number {
@@ -106,7 +106,7 @@ const gemini: MediaLimits = deepFreeze({
 
 const textOnly: MediaLimits = deepFreeze({ types: ["text/"], textFiles: [] });
 
-/** What a model takes; undefined where nothing is known of its kind. */
+/** The media limits of a model; undefined for unknown families. */
 export function modelMedia(model: ModelName): MediaLimits | undefined {
   const { provider, modelId } = model;
   const isVertex = /vertex/i.test(provider);
@@ -131,19 +131,19 @@ export function modelMedia(model: ModelName): MediaLimits | undefined {
   }
 }
 
-/** Why a model does not take a file as it is. */
+/** Why a model refuses a file. */
 export type MediaRefusal =
   | { readonly kind: "type" }
-  /** Of a picture. A smaller copy would be taken. */
+  /** For a picture: a smaller copy would be accepted. */
   | { readonly kind: "characters" | "edge"; readonly most: number; readonly longestEdge: number }
   | { readonly kind: "pages" | "request"; readonly most: number };
 
-/** Edge to which a picture is scaled down that has too many bytes: what models look at is no larger. */
+/** The edge of the smaller copy of a picture with too many bytes: models use no more pixels. */
 const ENOUGH = 1568;
 
 /**
- * Whether a model takes a file, or why not.
- * @param pictures - How many of them the request has.
+ * Why a model refuses a file; undefined if it accepts it.
+ * @param pictures - The number of pictures in the request.
  */
 export function mediaRefusal(
   file: MediaFile,
@@ -180,12 +180,12 @@ function taken(mediaType: string, type: string): boolean {
   return type.endsWith("/") ? mediaType.startsWith(type) : mediaType === type;
 }
 
-/** Characters of so many bytes. */
+/** The number of base64 characters of some bytes. */
 export function asBase64(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
-/** Whose clients refuse references; and the gateway, behind which are others. */
+/** Providers whose SDK packages refuse references to uploaded files. */
 const withoutFiles: ReadonlySet<string> = new Set([
   "alibaba",
   "amazon-bedrock",
@@ -196,17 +196,17 @@ const withoutFiles: ReadonlySet<string> = new Set([
   "perplexity",
 ]);
 
-/** What a client takes of a reference that names its provider; all of it where none is named. */
+/** Media types of uploaded files that a provider's SDK package accepts. Default: all. */
 const takenUploads: Readonly<Record<string, (mediaType: string) => boolean>> = {
-  // Gemini is told the whole type.
+  // Gemini needs the full type.
   google: (mediaType) => /^[^/]+\/[^/*]+$/.test(mediaType),
   moonshotai: (mediaType) => /^(image|video)(\/|$)/.test(mediaType),
   deepseek: (mediaType) => /^image(\/|$)/.test(mediaType),
 };
 
-/** The name under which a model's client looks for a file; undefined where it looks for none. */
+/** The provider name under which a model finds an uploaded file; undefined if it finds none. */
 function holderOf({ provider }: ModelName): string | undefined {
-  // Clouds that serve others' models do not have the files of those.
+  // Clouds that serve models of other makers do not have their files.
   if (/vertex|bedrock/i.test(provider)) return undefined;
   const [name = ""] = provider.split(".");
   if (name === "azure" && provider !== "azure.responses") return undefined;
@@ -214,9 +214,9 @@ function holderOf({ provider }: ModelName): string | undefined {
 }
 
 /**
- * Why a model is not shown a file that lies with a provider, in words for the model; undefined where it is.
- * @param model - Undefined where nobody knows who is to be shown it: then nothing is held back.
- * @param limits - Undefined where nothing is known of what it takes.
+ * Why a model is not shown an uploaded file, in words for the model; undefined if it is shown the file.
+ * @param model - Undefined if it is not known: then every file is shown.
+ * @param limits - Undefined if they are not known.
  */
 export function uploadRefusal(
   { reference, mediaType }: UploadedFile,
@@ -228,14 +228,14 @@ export function uploadRefusal(
   if (holder === undefined || !Object.hasOwn(reference, holder)) {
     return "it lies with another provider";
   }
-  // Which documents it takes is for its provider to say, which has them.
+  // Only the kind of media is checked: the provider knows its own files.
   const [kind = ""] = mediaType.split("/");
   const isKind = limits?.types?.some((type) => type.startsWith(kind)) ?? true;
   const isTaken = isKind && (takenUploads[holder]?.(mediaType) ?? true);
   return isTaken ? undefined : "this model does not take such files";
 }
 
-/** What a model is told in the place of such a file. */
+/** Replaces an uploaded file that a model is not shown. */
 export function uploadNote({ reference, mediaType, filename }: UploadedFile, why: string): string {
   const called = filename === undefined ? "" : ` ${JSON.stringify(filename)}`;
   return `[The file${called} (${mediaType}) is not shown here: ${why}. ${uploadNames(reference)}]`;

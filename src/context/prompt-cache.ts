@@ -1,24 +1,24 @@
-/** What is known of the provider's prompt cache: whether it still holds the last prompt, and what a miss costs. */
+/** The state of the provider's prompt cache, derived from the log: whether it is warm, and the cost of a miss. Pure. */
 
 import type { ModelName } from "../events/index.ts";
 import { modelKey, type UsageState } from "../projections/index.ts";
 import { modelFamily } from "./model-family.ts";
 import type { ModelLimits } from "./model-limits.ts";
 
-/** What the provider's prompt cache means for the next prompt's price. */
+/** The provider's prompt cache at the next step. */
 export interface PromptCache {
-  /** Whether the beginning of the next prompt would be read from the cache. */
+  /** Whether the cache still has the beginning of the next prompt. */
   readonly warm: boolean;
-  /** Price of a token that is read from it, the price of plain input being 1. */
+  /** The price of a cached token, relative to plain input. */
   readonly read: number;
-  /** Price of a token that has to be put there again. */
+  /** The price of a token that is written to the cache, relative to plain input. */
   readonly write: number;
-  /** Steps that are expected before the cache grows cold by itself. */
+  /** The expected number of steps before the cache expires. */
   readonly expectedSteps: number;
 }
 
 /**
- * Milliseconds that a prompt is kept after its last use. Anthropic: 5 minutes; OpenAI: 5 to 10
+ * Milliseconds for which a prompt is cached after its last use. Anthropic: 5 minutes; OpenAI: 5 to 10
  * minutes; Google: minutes, not promised; DeepSeek: hours ("Prompt caching" of each).
  */
 const LIFETIMES = {
@@ -29,13 +29,13 @@ const LIFETIMES = {
   other: 300_000,
 } as const;
 
-/** Milliseconds after which any provider's cache may have grown cold. */
+/** Milliseconds after which the cache of some provider may expire. */
 export const SHORTEST_LIFETIME_MS: number = Math.min(...Object.values(LIFETIMES));
 
-/** Where no price is known: a tenth for reading, a quarter more for writing, as the dearest do. */
+/** Relative prices if none are known: those of the most expensive providers. */
 const USUAL = { read: 0.1, write: 1.25 };
 
-/** Bills that must tell of no cache before we believe that there is none. */
+/** After so many bills without cached tokens, the cache counts as unused. */
 const BILLS = 2;
 
 function prices({ prices: known }: ModelLimits): Pick<PromptCache, "read" | "write"> {
@@ -47,8 +47,8 @@ function prices({ prices: known }: ModelLimits): Pick<PromptCache, "read" | "wri
 }
 
 /**
- * The cache as the log tells of it. It is cold when too much time has passed, when another model
- * comes, or when the last bills tell of none; a provider that tells nothing is believed to have one.
+ * The cache, as the log shows it. It is cold if its lifetime is over, the model changed, or the last bills
+ * had no cached tokens. A provider that reports no cache figures counts as having a cache.
  * @param now epoch milliseconds.
  */
 export function promptCache(
@@ -74,7 +74,7 @@ export function promptCache(
   return { warm, ...prices(limits), expectedSteps: stepsOfATurn(usage) };
 }
 
-/** Between turns a user thinks, and the cache grows cold: then pruning is free. */
+/** The mean number of steps of a turn. Between turns the cache often expires, and then pruning is free. */
 function stepsOfATurn({ steps }: UsageState): number {
   const turns = new Set(steps.map(({ turn }) => turn)).size;
   return turns === 0 ? 1 : Math.max(1, steps.length / turns);

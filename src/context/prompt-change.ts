@@ -1,6 +1,6 @@
 /**
- * What changed in the prompt since the provider billed or counted one last: the anchor of an
- * estimate. Without one (none yet, another model, compacted or restored since) everything is a guess.
+ * The changes of the prompt since the last billed or counted one, the anchor of an estimate. There is no
+ * anchor before the first bill, for another model, or after a compaction or restore. Pure.
  */
 
 import type { ModelMessage } from "ai";
@@ -23,10 +23,10 @@ import { addSize, noSize, type MessageSize, type Meter } from "./message-size.ts
 import type { ModelFamily } from "./model-family.ts";
 
 export interface PromptChange {
-  /** The step that was billed; absent where the prompt was counted. */
+  /** The billed step; absent if the prompt was counted. */
   readonly step?: number;
   readonly input: number;
-  /** Of its output, what goes back with the next prompt. */
+  /** The tokens of its output that the next prompt contains. */
   readonly output: number;
   readonly added: MessageSize;
   readonly removed: MessageSize;
@@ -40,18 +40,18 @@ interface States {
   readonly family: ModelFamily;
 }
 
-/** A prompt whose size is known. */
+/** A prompt of known size. */
 interface Anchor {
-  /** What came before it was in it. */
+  /** The prompt contains the items before this position. */
   readonly position: number;
   readonly turn: number;
-  /** The first step that was not in it. */
+  /** The first step that the prompt does not contain. */
   readonly step: number;
   readonly input: number;
   readonly billed?: { readonly usage: StepUsage; readonly item: StepItem };
 }
 
-/** What changed since the last bill or count, or undefined where there is none to build on. */
+/** The changes since the anchor; undefined without an anchor. */
 export function promptChange(states: States, measure: Meter): PromptChange | undefined {
   const { history, view, family } = states;
   const bill = billAnchor(states, measure);
@@ -103,7 +103,7 @@ function hasReasoning(item: StepItem): boolean {
   );
 }
 
-/** Reasoning leaves the sum where it is not sent back, or is dropped by the provider when its turn is over. */
+/** Output tokens of a step, without reasoning that is not sent back or that the provider drops after its turn. */
 function sentBack(
   { usage }: StepUsage,
   item: StepItem,
@@ -132,7 +132,7 @@ function removedSince(
   return addSize(left, { ...noSize, around: dropped });
 }
 
-/** What the messages before a step have lost after it: results were cleared or cut, media left out. */
+/** The size that earlier messages lost since the anchor: by pruned or cut results and omitted media. */
 function leftOutSince(
   history: HistoryState,
   view: ContextView,
@@ -167,7 +167,7 @@ function leftOutSince(
     .reduce(addSize, noSize);
 }
 
-/** What stands before an anchor, is shown, and has lost media after it. */
+/** Shown items before the anchor that lost media since. */
 function sightlessSince(
   { items }: HistoryState,
   view: ContextView,
@@ -186,7 +186,7 @@ function sightlessSince(
   });
 }
 
-/** Of messages that are not the same ones there. */
+/** The size of the messages that are not among `there`. */
 function changedSize(
   messages: readonly ModelMessage[] = [],
   there: readonly ModelMessage[] = [],

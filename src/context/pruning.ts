@@ -1,6 +1,6 @@
 /**
- * Which old tool results the model need not see any more. Pure: proposes, and the runtime records.
- * Weighs what is saved against what the provider's cache would lose (docs/decisions/0011).
+ * Plans which old tool results a placeholder replaces. Compares the saved tokens with the loss of the
+ * provider's cache (docs/decisions/0011). Pure: the runtime records the plan.
  */
 
 import type { z } from "zod";
@@ -17,17 +17,17 @@ import { type MessageSize, type Meter, addSize, noSize } from "./message-size.ts
 import type { PromptCache } from "./prompt-cache.ts";
 import { shownUnits, type ShownUnit } from "./shown-units.ts";
 
-/** Which old tool results give way to a placeholder, and when that is worth it. */
+/** Options of pruning. */
 export interface PruneOptions {
-  /** Tokens of tool results, the newest ones, that stay. Default 40,000. */
+  /** Tokens of the newest tool results that stay. Default 40,000. */
   readonly protectTokens?: number;
-  /** Tokens that must be saved for it to be done at all. Default 20,000. */
+  /** The least tokens that a pruning must save. Default 20,000. */
   readonly minimumGain?: number;
   /** Names of tools whose results are never pruned. */
   readonly keepTools?: readonly string[];
 }
 
-/** What {@link planPruning} looks at. */
+/** The input of {@link planPruning}. */
 export interface PruningInput {
   readonly history: HistoryState;
   readonly view: ContextView;
@@ -35,33 +35,33 @@ export interface PruningInput {
   /** The model's factor (`calibrationFactor`). */
   readonly factor: number;
   readonly cache: PromptCache;
-  /** With a compaction the cache is lost in any case. */
+  /** A compaction loses the cache anyway. */
   readonly occasion: "step" | "compaction";
   readonly options?: PruneOptions;
 }
 
-/** The calls whose results give way to a placeholder, as `context.pruned` has them. */
+/** The data of `context.pruned`, and the reason. */
 export interface PruningPlan {
   readonly calls: readonly { readonly step: number; readonly callId: string }[];
   readonly savedTokens: number;
-  /** Why it is worth it: the cache is cold or lost in any case, or the gain pays for the miss. */
+  /** `cold`: the cache is cold; `compaction`: it is lost anyway; `pays`: the gain is more than the loss. */
   readonly because: "cold" | "compaction" | "pays";
 }
 
-/** What holds where the options say nothing; the numbers are DESIGN's. */
+/** The defaults of {@link PruneOptions}. */
 export const PRUNE_DEFAULTS: Required<Pick<PruneOptions, "protectTokens" | "minimumGain">> = {
   protectTokens: 40_000,
   minimumGain: 20_000,
 };
 
-/** Tokens that a single result must lose: one that is hardly longer than the placeholder stays. */
+/** The least gain of a single result: one that is hardly longer than the placeholder stays. */
 const LEAST_GAIN = 20;
 
 interface Candidate {
   readonly step: number;
   readonly callId: string;
   readonly gain: number;
-  /** Tokens of everything that comes after it in the prompt. */
+  /** Tokens of the prompt after it. */
   readonly after: number;
 }
 
@@ -70,7 +70,7 @@ export const pruneSchema: z.ZodType = optionsOf<PruneOptions>(
   {},
 );
 
-/** What to prune before the next step, or undefined where it is not worth it. */
+/** The results to prune before the next step; undefined if it is not worth it. */
 export function planPruning(input: PruningInput): PruningPlan | undefined {
   const { options = {} } = input;
   check(pruneSchema, options, "planPruning", { name: "options" });
@@ -92,7 +92,7 @@ function sumOfGains(chosen: readonly Candidate[]): number {
   return chosen.reduce((sum, { gain }) => sum + gain, 0);
 }
 
-/** Newest first: what is old enough, still shown in full, and not of the latest turn. */
+/** Results that may be pruned, newest first: old enough, not pruned yet, and not of the latest turn. */
 function candidates({ history, view, meter, factor, options }: PruningInput): readonly Candidate[] {
   const { protectTokens = PRUNE_DEFAULTS.protectTokens, keepTools = [] } = options ?? {};
   const kept = new Set(keepTools);
@@ -106,16 +106,16 @@ function candidates({ history, view, meter, factor, options }: PruningInput): re
   const open = history.open === undefined ? [] : itemMessages(sightedItem(history.open, view));
   let after = tokens(sizeOf(open, meter));
   for (const unit of shownUnits(history, view).toReversed()) {
-    // What was summarised is gone already, and what lies before it was looked at when it was.
+    // Nothing before a summary is left to prune.
     if (unit.kind === "summary") break;
     for (const { call, step, size } of resultsOf(unit, view, meter).toReversed()) {
-      // What is around a result stays.
+      // The tokens around a result stay.
       const gain = tokens({ ...size, around: 0 }) - placeholder;
       if (pruned.has(`${step} ${call.callId}`)) {
         after += placeholder + size.around;
         continue;
       }
-      // A result of which the newest tokens have a part is protected as a whole.
+      // A result that is partly among the protected tokens is protected as a whole.
       const isOld = results >= protectTokens && unit.turn < history.turn;
       if (isOld && gain >= LEAST_GAIN && !kept.has(call.toolName)) {
         found.push({ step, callId: call.callId, gain, after });
@@ -138,7 +138,7 @@ function sizeOf(messages: ReturnType<typeof itemMessages>, meter: Meter): Messag
   return messages.map((message) => meter.message(message)).reduce(addSize, noSize);
 }
 
-/** The results that a prune could take: those of calls that succeeded, as far as they are shown. */
+/** The shown results of calls that succeeded. */
 function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): readonly Result[] {
   return items.flatMap((whole) => {
     const item = sightedItem(whole, view);
@@ -160,7 +160,7 @@ function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): reado
   });
 }
 
-/** Everything of a piece that is not a tool result. */
+/** The size of a unit without tool results. */
 function wordsOf({ items }: ShownUnit, meter: Meter): MessageSize {
   const messages = items.flatMap((item) => itemMessages(item));
   return sizeOf(
@@ -170,9 +170,9 @@ function wordsOf({ items }: ShownUnit, meter: Meter): MessageSize {
 }
 
 /**
- * With a warm cache: how far back it pays to go. Everything behind the oldest result that is pruned
- * is written to the cache again, once; every token that is gone is not read again, in each step
- * until the cache grows cold by itself. The best of all ends, or nothing.
+ * How far back it pays to prune with a warm cache. Cost: everything after the oldest pruned result is
+ * written to the cache again. Gain: each pruned token is not read again in the expected steps. Returns
+ * the candidates with the best balance, or none.
  */
 function worthwhile(
   found: readonly Candidate[],
@@ -182,7 +182,7 @@ function worthwhile(
   let gain = 0;
   let best = { net: 0, count: 0 };
   for (const [index, candidate] of found.entries()) {
-    // `after` counts the newer candidates, whose results are gone by then.
+    // `after` includes the newer candidates, which are pruned as well.
     const behind = candidate.after - gain;
     gain += candidate.gain;
     const net = expectedSteps * read * gain - Math.max(0, write - read) * behind;

@@ -1,16 +1,16 @@
-/** What users asked for, as text that can stand for their messages. */
+/** The requests of users as text, to be repeated in a summary. Pure. */
 
 import { cutText, type HistoryItem, type UserItem } from "../projections/index.ts";
 import type { PlanBudget } from "./compaction-strategy.ts";
 
-/** Of what messages may have at most, what requests may take that are repeated word by word. */
+/** The share of the window's messages that requests may take word by word. */
 const WHOLE_SHARE = 0.5;
-/** Of the same, what longer ones are cut to, all together. */
+/** The share that longer requests are cut to, all together. */
 const CUT_SHARE = 0.25;
-/** Of a text that is cut, what is its beginning. */
+/** The share of a cut text that is its beginning. */
 const HEAD_SHARE = 0.75;
 
-/** The words of a message; files by their names. */
+/** The text of a message, with the names of its files. */
 export function requestText({ content }: UserItem): string {
   if (typeof content === "string") return content;
   return content
@@ -21,8 +21,8 @@ export function requestText({ content }: UserItem): string {
 }
 
 /**
- * The words of several messages, to be repeated: word by word, unless they were said before the turn
- * that runs and the model has no room for them beside it. Then they are shown by beginning and end.
+ * The texts of several messages. Requests of earlier turns that are too long for the window are cut to
+ * their beginning and end.
  */
 export function requestTexts(
   requests: readonly UserItem[],
@@ -41,7 +41,7 @@ export function requestTexts(
   );
 }
 
-/** A text by its beginning and its end, where it has more tokens than it may. */
+/** A text, cut to its beginning and its end if it has more than `most` tokens. */
 export function textWithin(
   text: string,
   most: number,
@@ -54,7 +54,7 @@ export function textWithin(
   return cutText(text, { head, tail: characters - head, call: "" });
 }
 
-/** What the session began with: one message, or those that were delivered together. */
+/** The first message of the session, or the first ones if they were delivered together. */
 export function originalRequests(items: readonly HistoryItem[]): readonly UserItem[] {
   const first = items.findIndex(isUser);
   if (first === -1) return [];
@@ -64,8 +64,7 @@ export function originalRequests(items: readonly HistoryItem[]): readonly UserIt
 }
 
 /**
- * What the newest turn that users spoke in was asked, up to a position: its request and what was
- * said while it ran.
+ * All messages of users in the newest turn that has one, up to a position.
  */
 export function latestRequests(
   items: readonly HistoryItem[],

@@ -1,6 +1,6 @@
 /**
- * Which new tool results are longer than their share, and how much of them is shown. Pure: proposes,
- * and the runtime records. Only results that no reply has followed yet: the provider's cache loses nothing.
+ * Plans how to cut new tool results that are longer than their share of the prompt. Only results that no
+ * reply has followed are cut, so the provider's cache loses nothing. Pure: the runtime records the plan.
  */
 
 import { check, flag, list, optionsOf } from "../validation/index.ts";
@@ -21,35 +21,35 @@ import {
 import type { PlanBudget } from "./compaction-strategy.ts";
 import { z } from "zod";
 
-/** What {@link planCuts} looks at. */
+/** The input of {@link planCuts}. */
 export interface CutInput {
   readonly history: HistoryState;
   readonly view: ContextView;
   readonly budget: PlanBudget;
   readonly options?: CutOptions;
-  /** The tool that the note names, where one is offered. */
+  /** The tool that the note names, if there is one. */
   readonly reader?: string;
 }
 
-/** What `context.cut` has. */
+/** The data of `context.cut`. */
 export interface CutPlan {
   readonly calls: readonly CutCall[];
   readonly savedTokens: number;
 }
 
-/** Of what is shown, how much is the beginning: a result says at its start what it is. */
+/** The share of the shown text that is the beginning: a result often describes itself there. */
 const HEAD_SHARE = 0.75;
-/** Of the beginning or the end, what may be given up for a whole line. */
+/** The share of the beginning or the end that may be given up for whole lines. */
 const LINE_SHARE = 0.25;
 interface Result {
   readonly part: CallPart;
-  /** As it is shown now: it may have been cut for a larger window. */
+  /** The call as it is shown now: it may have been cut for a larger window. */
   readonly shown: CallPart;
-  /** Tokens of what is shown, media left aside. */
+  /** Tokens of the shown result, without media. */
   readonly size: number;
 }
 
-/** What to cut before the next step, or undefined where everything fits. */
+/** The results to cut before the next step; undefined if everything fits. */
 export function planCuts(input: CutInput): CutPlan | undefined {
   const { history, budget: ground, options, reader } = input;
   check(cutSchema, options ?? {}, "planCuts", { name: "options" });
@@ -73,14 +73,14 @@ export function planCuts(input: CutInput): CutPlan | undefined {
   return calls.length === 0 ? undefined : { calls, savedTokens: Math.max(0, Math.round(saved)) };
 }
 
-/** The newest step in which anything was said: no model has answered to its results. */
+/** The newest step with output. No reply has followed its results. */
 function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
   if (open !== undefined && itemMessages(open).length > 0) return open;
   const last = items.findLast((item) => item.kind === "step" && itemMessages(item).length > 0);
   return last?.kind === "step" ? last : undefined;
 }
 
-/** The results that may be cut: not those that the user wants whole, or has had back. */
+/** The results that may be cut: not those of `keepTools`, and none whose cut was undone. */
 function resultsOf(
   step: StepItem,
   { view, budget: ground, options = {} }: CutInput,
@@ -103,7 +103,7 @@ function resultsOf(
   });
 }
 
-/** By call; the estimate of the prompt has counted them before. */
+/** Tokens of the results by call id. The estimate has measured them already. */
 function sizesOf(step: StepItem, { meter, factor }: PlanBudget): ReadonlyMap<string, number> {
   return new Map(
     itemMessages(step).flatMap((message) =>
@@ -119,9 +119,9 @@ function sizesOf(step: StepItem, { meter, factor }: PlanBudget): ReadonlyMap<str
 }
 
 /**
- * The most of a text that has no more than its limit, note included.
- * @param most characters that are worth trying.
- * @param used of the limit, 1 being all.
+ * The longest cut that is within the limit, note included.
+ * @param most The most characters to try.
+ * @param used The used share of the limit.
  */
 function fitting(
   text: string,
@@ -138,7 +138,7 @@ function fitting(
   }
 }
 
-/** The beginning and the end of a text that have so many characters together, at whole lines where there are some near. */
+/** The beginning and the end of a text with `characters` together, at line ends if they are near. */
 function ends(text: string, characters: number): { readonly head: number; readonly tail: number } {
   const head = Math.floor(characters * HEAD_SHARE);
   const tail = characters - head;
@@ -153,13 +153,13 @@ function ends(text: string, characters: number): { readonly head: number; readon
   return gap === undefined ? mark : { head: gap.from, tail: text.length - gap.to };
 }
 
-/** When a tool result is too long to be shown whole. */
+/** Options of cutting tool results. */
 export interface CutOptions {
-  /** Of what messages may have, what one tool result may take: above 0, up to 1. Default 0.25. */
+  /** The share of the messages' budget that one result may take: above 0, up to 1. Default 0.25. */
   readonly share?: number;
   /** Names of tools whose results are never cut. */
   readonly keepTools?: readonly string[];
-  /** Whether the model is offered the tool that reads what is left out. Default true. */
+  /** Whether the model gets the tool that reads the rest. Default true. */
   readonly reader?: boolean;
 }
 
@@ -168,24 +168,24 @@ export const cutSchema: z.ZodType = optionsOf<CutOptions>(
   {},
 );
 
-/** Of what messages may have, what one result may take where the options say nothing. */
+/** Default share of one result. */
 const SHARE = 0.25;
 
-/** Of what messages may have, what the results of one step may take together, unless one alone may take more. */
+/** The share of all results of one step, unless one result alone may take more. */
 const STEP_SHARE = 0.5;
-/** Tokens that messages are taken to have where no window is known: twice what a compaction leaves. */
+/** The assumed budget of messages if no window is known: twice what a compaction keeps. */
 const USUAL_TOKENS = 80_000;
-/** Less would be little more than the note. */
+/** The least tokens of a cut result: fewer would be little more than the note. */
 const LEAST_TOKENS = 200;
 
 export interface ResultShare {
-  /** Tokens that one result may have. */
+  /** The most tokens of one result. */
   readonly result: number;
-  /** Tokens that the results of one step may have. */
+  /** The most tokens of all results of one step. */
   readonly step: number;
 }
 
-/** What results may have of a prompt, by what its messages may have. */
+/** The limits of results, from the messages' budget. */
 export function resultShare(
   { messageTokens = USUAL_TOKENS }: Pick<PlanBudget, "messageTokens">,
   { share = SHARE }: CutOptions = {},
@@ -197,8 +197,8 @@ export function resultShare(
 }
 
 /**
- * Tokens that each of a step's results may have: those that need less leave the rest to the others.
- * @param sizes tokens of the results, whole.
+ * The most tokens of each of a step's results: short results leave their rest to the others.
+ * @param sizes Tokens of the whole results.
  */
 function resultLimit(sizes: readonly number[], { result, step }: ResultShare): number {
   let left = step;
@@ -210,7 +210,7 @@ function resultLimit(sizes: readonly number[], { result, step }: ResultShare): n
   return result;
 }
 
-/** Tokens that a page may have which is read in a step with so many calls: never so many that it is cut. */
+/** The most tokens of a page that is read in a step with this number of calls: a page is never cut. */
 export function pageLimit({ result, step }: ResultShare, calls: number): number {
   return Math.max(LEAST_TOKENS, Math.min(result / 2, step / Math.max(1, calls)));
 }

@@ -1,26 +1,26 @@
-/** A page of a tool result that is too long to be shown whole: pages in a row are the whole of it. Pure. */
+/** Reads a long tool result page by page; consecutive pages have no gap. Pure. */
 
 import { partsPair, type Gap } from "../projections/index.ts";
 
-/** What is asked for, in characters (UTF-16 units). */
+/** The requested page, in characters (UTF-16 units). */
 export interface PageRequest {
   readonly from: number;
-  /** At most. Default: as many as a page may have. */
+  /** The most characters. Default: as many as the page may have. */
   readonly length?: number;
 }
 
 export interface ResultPage extends Gap {
   readonly text: string;
-  /** What the model is told: where the page lies, and the page. */
+  /** The text for the model: the place of the page, then the page. */
   readonly shown: string;
 }
 
-/** Characters that a token has, mostly; a page of more is not tried. */
+/** Characters for each token of the first attempt. */
 const PER_TOKEN = 4;
 
 /**
- * The longest page from a place on whose text, with what is told about it, has no more tokens than it
- * may. Always goes on by a character at least, and never parts a surrogate pair.
+ * The longest page from `from` that has at most `limit` tokens with its heading. Has at least one
+ * character, and never splits a surrogate pair.
  */
 export function resultPage(
   text: string,

@@ -1,8 +1,7 @@
 /**
- * The prompt in pieces that may be parted from each other: what one cut may take away as a whole. A
- * step is one piece, so no call is parted from its result, no parallel batch is broken and reasoning
- * stays with what follows it; steps that share a call of the provider's own are one piece as well,
- * and so are messages that were delivered together.
+ * The prompt as units that a cut may separate. A step is one unit: calls stay with their results, and
+ * reasoning with its followers. Steps that share a provider call are one unit too, and so are messages
+ * that were delivered together. Pure.
  */
 
 import {
@@ -14,18 +13,18 @@ import {
 } from "../projections/index.ts";
 
 export interface ShownUnit {
-  /** What the model sees first of it. `summary` is a stretch that was compacted before. */
+  /** The kind of its first message. `summary`: an earlier compaction. */
   readonly kind: "user" | "step" | "summary";
   /** Positions of its first and last item. */
   readonly from: number;
   readonly to: number;
   readonly turn: number;
   readonly items: readonly HistoryItem[];
-  /** Of a compacted stretch, what stands for it; may be empty. */
+  /** Of an earlier compaction: the summary, which may be empty. */
   readonly summary?: string;
 }
 
-/** Everything that is over, in pieces, oldest first. The step that runs is in none of them. */
+/** The units of all finished items, oldest first, without the open step. */
 export function shownUnits({ items }: HistoryState, view: ContextView): readonly ShownUnit[] {
   const units = itemRuns(items, view.compactions).flatMap(({ start, end, by }) => {
     const run = items.slice(start, end);
@@ -34,7 +33,7 @@ export function shownUnits({ items }: HistoryState, view: ContextView): readonly
   return joined(units);
 }
 
-/** A compacted stretch is one piece. */
+/** An earlier compaction is one unit. */
 function compactedUnit(items: readonly HistoryItem[], summary: string): readonly ShownUnit[] {
   const [first, last] = [items[0], items.at(-1)];
   if (first === undefined || last === undefined) return [];
@@ -43,8 +42,8 @@ function compactedUnit(items: readonly HistoryItem[], summary: string): readonly
 }
 
 /**
- * The end of a turn shows nothing and goes with what it ends; messages that were delivered together
- * have one position, and a cut lies between positions.
+ * The end of a turn belongs to the unit before it. Messages that were delivered together have one
+ * position, and a cut is between two positions.
  */
 function plainUnits(items: readonly HistoryItem[]): readonly ShownUnit[] {
   const units: ShownUnit[] = [];
@@ -61,12 +60,12 @@ function plainUnits(items: readonly HistoryItem[]): readonly ShownUnit[] {
   return units;
 }
 
-/** Ids of the provider's own calls, or of the results that it gave. */
+/** Ids of the provider's calls, or of its results. */
 function providerIds(
   unit: ShownUnit,
   kind: "provider-call" | "provider-result",
 ): readonly string[] {
-  // Cuts part no call from its result: what a compaction covers has both, or its turn is over.
+  // A compaction covers both call and result, or their turn is over.
   if (unit.kind === "summary") return [];
   return unit.items.flatMap((item) =>
     item.kind === "step"
@@ -75,17 +74,17 @@ function providerIds(
   );
 }
 
-/** Whether a result of the provider may still come that belongs to it: its turn is not over. */
+/** Whether a provider's result may still come for a call of the unit. */
 export function isPending(unit: ShownUnit): boolean {
   if (unit.kind !== "step" || unit.items.some(({ kind }) => kind === "turn-end")) return false;
   const answered = new Set(providerIds(unit, "provider-result"));
   return providerIds(unit, "provider-call").some((id) => !answered.has(id));
 }
 
-/** A result that comes in a later step makes one piece of all from its call on. */
+/** Joins a call and its later result, with all units between them, into one unit. */
 function joined(units: readonly ShownUnit[]): readonly ShownUnit[] {
   const result: ShownUnit[] = [];
-  /** Where each call is that has no result yet. */
+  /** The index of each call without a result. */
   const waiting = new Map<string, number>();
   for (const unit of units) {
     const answered = providerIds(unit, "provider-result");
@@ -105,7 +104,7 @@ function merged(earlier: readonly ShownUnit[], last: ShownUnit): ShownUnit {
   return { ...first, to: last.to, items };
 }
 
-/** How many messages it gives to the prompt. */
+/** The number of messages of a unit in the prompt. */
 export function messageCount(unit: ShownUnit): number {
   if (unit.summary !== undefined) return unit.summary === "" ? 0 : 1;
   return unit.items.reduce((sum, item) => sum + itemMessages(item).length, 0);

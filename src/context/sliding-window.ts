@@ -1,4 +1,4 @@
-/** The model sees the newest messages, as many as have room. */
+/** A compaction without a model: shows the newest messages that fit. */
 
 import { check, amount, optionsOf } from "../validation/index.ts";
 import type { CompactionStrategy } from "./compaction-strategy.ts";
@@ -13,15 +13,15 @@ import {
 } from "./cut.ts";
 import { latestRequests, requestTexts } from "./request-text.ts";
 
-/** Stands before what is kept of a turn whose request is not. */
+/** Introduces the request of a turn whose beginning is hidden. */
 const REQUEST_NOTE =
   "[Earlier messages are no longer shown. The request that is being worked on was:]";
 
-/** How much {@link slidingWindow} keeps. */
+/** Options of {@link slidingWindow}. */
 export interface SlidingWindowOptions {
   /**
-   * Tokens of messages that are kept. Default: half of what messages may have, or 40,000, less
-   * those of a request that is repeated.
+   * Tokens of messages to keep. Default: half of the messages' budget, or 40,000, without those of a
+   * repeated request.
    */
   readonly tokens?: number;
 }
@@ -29,8 +29,8 @@ export interface SlidingWindowOptions {
 const schema = optionsOf<SlidingWindowOptions>({ tokens: amount }, {});
 
 /**
- * Shows the newest messages only. It begins where a user speaks if that leaves at least half of
- * what may be kept; within a long turn it begins anywhere, with the request of that turn repeated word by word.
+ * Shows the newest messages only. They begin at a turn's request, if at least half of the tokens remain.
+ * Within a long turn they begin anywhere, after the request of that turn word by word.
  */
 export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStrategy {
   check(schema, options, "slidingWindow", { name: "options" });
@@ -60,7 +60,7 @@ export function slidingWindow(options: SlidingWindowOptions = {}): CompactionStr
   };
 }
 
-/** The next piece that opens a turn: what is said while a turn runs does not tell what it is about. */
+/** The next unit that begins a turn. Messages during a turn do not count: they do not contain its request. */
 function nextRequest({ units }: Cuttable, from: number): number | undefined {
   const found = units.findIndex(
     (unit, index) => index >= from && unit.kind === "user" && unit.turn !== units[index - 1]?.turn,

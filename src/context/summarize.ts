@@ -1,7 +1,7 @@
 /**
- * A model writes down what matters under fixed headings, from the summary before and what came
- * since. The newest part stays as it is, and so does the request that is being worked on. Where no
- * summary comes about, a digest that needs no model stands in its place.
+ * A compaction by a model, which writes a summary under fixed headings from the last summary and the
+ * messages since. The newest messages and the current request stay as they are. If the model gives no
+ * usable summary, a digest without a model replaces it.
  */
 
 import { check, amount, optionsOf, thing } from "../validation/index.ts";
@@ -29,25 +29,22 @@ import { unitText } from "./summary-transcript.ts";
 import { textTokens } from "./text-tokens.ts";
 import type { LanguageModel } from "ai";
 
-/**
- * Who writes the summaries of {@link summarize}, how long they may be, and what is kept beside
- * them.
- */
+/** Options of {@link summarize}. */
 export interface SummarizeOptions {
-  /** Writes the summary; may be a cheaper one. Default: the agent's own. */
+  /** The model that writes the summary, for instance a cheaper one. Default: the agent's model. */
   readonly model?: LanguageModel;
-  /** Tokens of the newest messages that are kept as they are. Default: a quarter of what messages may have, or 20,000. */
+  /** Tokens of the newest messages to keep. Default: a quarter of the messages' budget, or 20,000. */
   readonly keepTokens?: number;
-  /** Tokens of the summary. Default: an eighth of what messages may have, from 400 to 4,000. */
+  /** The most tokens of the summary. Default: an eighth of the messages' budget, from 400 to 4,000. */
   readonly maxTokens?: number;
 }
 
 const KEPT_TOKENS = 20_000;
 const SUMMARY_TOKENS = { least: 400, most: 4000 };
-/** Characters of the first request and of the last words in a digest. */
+/** The most characters of each quotation in a digest. */
 const DIGEST_CHARACTERS = 1500;
 
-/** What is to be covered, and what is known of it without asking anybody. */
+/** The covered messages, and what is known about them without a model. */
 interface Covered {
   readonly plan: Omit<CompactionPlan, "summary">;
   readonly units: readonly ShownUnit[];
@@ -69,8 +66,8 @@ const schema = optionsOf<SummarizeOptions>(
 );
 
 /**
- * A strategy that has a model summarize what is old. A summary that is empty, too long or no summary is
- * asked for again, capped and then of the newest part only; a digest without a model is the last resort.
+ * A strategy with which a model summarizes old messages. If the summary is not usable, the model is asked
+ * again with long parts cut, then with the newest part only. A digest without a model is the last resort.
  */
 export function summarize(options: SummarizeOptions = {}): CompactionStrategy {
   check(schema, options, "summarize", { name: "options" });
@@ -83,10 +80,10 @@ export function summarize(options: SummarizeOptions = {}): CompactionStrategy {
     },
     writer: {
       ...(model === undefined ? {} : { model }),
-      request(rung, history, view, budget, room) {
+      request(rung, history, view, budget, mostTokens) {
         const covered = coveredBy(options, history, view, budget);
         if (covered === undefined) return undefined;
-        return requestOf(covered, rung, view, maxTokensOf(options, budget), room);
+        return requestOf(covered, rung, view, maxTokensOf(options, budget), mostTokens);
       },
     },
   };
@@ -106,7 +103,7 @@ function coveredBy(
   const prompt = cuttable(history, view, budget);
   const messageTokens = budget?.messageTokens;
   const usual = messageTokens === undefined ? KEPT_TOKENS : messageTokens / 4;
-  // Of a short prompt that is to be summarised by all means, half.
+  // At most half of a short prompt is kept.
   const most = Math.min(keepTokens ?? usual, tokensFrom(prompt, 0) / 2);
   const first = keptWithin(prompt, most);
   const plan = covering(prompt, 0, first, "");
@@ -132,14 +129,14 @@ function requestOf(
   rung: SummaryRung,
   view: ContextView,
   maxTokens: number,
-  room: number | undefined,
+  mostTokens: number | undefined,
 ): SummaryRequest {
   const instructions = writerInstructions(maxTokens);
   const texts = covered.units
     .filter(({ summary }) => summary === undefined)
     .map((unit) => unitText(unit, view, rung !== "whole"))
     .filter((text) => text !== "");
-  const leftOut = rung === "newest" ? textsLeftOut(texts, room) : 0;
+  const leftOut = rung === "newest" ? textsLeftOut(texts, mostTokens) : 0;
   const prompt = writerPrompt({
     previous: covered.previous,
     transcript: texts.slice(leftOut).join("\n\n"),
@@ -159,10 +156,10 @@ function requestOf(
   };
 }
 
-/** Pieces at the beginning that are left out, so that the rest has half of the room, or is half of all. */
-function textsLeftOut(texts: readonly string[], room: number | undefined): number {
+/** The number of texts to leave out at the beginning, so that the rest has half of the tokens. */
+function textsLeftOut(texts: readonly string[], mostTokens: number | undefined): number {
   const tokens = texts.map(textTokens);
-  const most = (room ?? tokens.reduce((sum, one) => sum + one, 0)) / 2;
+  const most = (mostTokens ?? tokens.reduce((sum, one) => sum + one, 0)) / 2;
   let kept = 0;
   let first = texts.length;
   while (first > 0) {
@@ -173,7 +170,7 @@ function textsLeftOut(texts: readonly string[], room: number | undefined): numbe
   return first;
 }
 
-/** Under the same headings, what can be said without understanding it. */
+/** A summary under the same headings that needs no model. */
 function digest({ previous, units, facts, requests }: Covered): string {
   const items = units.flatMap((unit) => unit.items);
   if (previous !== "") {

@@ -1,10 +1,10 @@
-/** The form of a summary: what the model is told to write, how its reply is checked, and what stands in the prompt. */
+/** The form of a summary: the request to the model, the check of its reply, and the text in the prompt. Pure. */
 
 import type { SummaryProblem } from "../events/index.ts";
 import type { SummaryReply } from "./compaction-strategy.ts";
 import type { CallPart, HistoryItem } from "../projections/index.ts";
 
-/** Every summary has them, in this order. */
+/** The headings of every summary, in this order. */
 export const HEADINGS = [
   "Goal",
   "Instructions still in force",
@@ -16,11 +16,11 @@ export const HEADINGS = [
 
 const PREFACE =
   "[The conversation up to here is no longer shown. What stands for it was summarised:]";
-/** Where the words of the writer end and what was computed begins. */
+/** Separates the model's text from the computed facts. */
 const KNOWN = "[Known from the record:]";
 const REQUEST = "[The request that is being worked on, word by word:]";
 
-/** What the writer is told, in at most so many tokens. */
+/** The instructions of the summarising model. */
 export function writerInstructions(maxTokens: number): string {
   return [
     "You keep the record of a conversation between a user and an assistant that works with tools. It has become too long to be shown. Write what the assistant needs to go on without it.",
@@ -31,14 +31,14 @@ export function writerInstructions(maxTokens: number): string {
 }
 
 export interface Conversation {
-  /** The words of the summary before, empty where there is none. */
+  /** The text of the last summary; empty if there is none. */
   readonly previous: string;
   readonly transcript: string;
-  /** Pieces at its beginning that had no room. */
+  /** The number of units that are left out at its beginning. */
   readonly leftOut: number;
 }
 
-/** What the writer is shown. */
+/** The prompt of the summarising model. */
 export function writerPrompt({ previous, transcript, leftOut }: Conversation): string {
   return [
     ...(previous === "" ? [] : [`<previous-summary>\n${previous}\n</previous-summary>`]),
@@ -48,7 +48,7 @@ export function writerPrompt({ previous, transcript, leftOut }: Conversation): s
   ].join("\n\n");
 }
 
-/** What is wrong with a reply; undefined where it is a summary. `tokens` are those of its text. */
+/** The problem of a reply; undefined if it is a summary. @param tokens Tokens of its text. */
 export function replyProblem(
   { text, finishReason, calledTools }: SummaryReply,
   tokens: number,
@@ -57,7 +57,7 @@ export function replyProblem(
   if (calledTools) return "called-tools";
   if (finishReason === "length") return "cut-off";
   if (text.trim() === "") return "empty";
-  // It was asked for no more than that; a guess of tokens may be half as much again.
+  // An estimate of tokens may be too high by half.
   if (tokens > 1.5 * maxTokens) return "too-long";
   if (finishReason !== "stop") return "cut-off";
   if (isRepeating(text)) return "repeating";
@@ -77,7 +77,7 @@ function isComplete(text: string): boolean {
   return true;
 }
 
-/** Lines that may come twice: `none`, and little else. */
+/** Whether half of the longer lines are repeated. Short ones, such as `none`, may be. */
 function isRepeating(text: string): boolean {
   const lines = text
     .split("\n")
@@ -86,7 +86,7 @@ function isRepeating(text: string): boolean {
   return lines.length >= 12 && new Set(lines).size < lines.length / 2;
 }
 
-/** What stands in the prompt: the words, what is known for certain, and the request where it is not shown. */
+/** The summary in the prompt: the model's text, the computed facts, and hidden requests. */
 export function summaryText(words: string, facts: string, requests: readonly string[]): string {
   return [
     PREFACE,
@@ -96,7 +96,7 @@ export function summaryText(words: string, facts: string, requests: readonly str
   ].join("\n\n");
 }
 
-/** The words of a summary, without what is computed anew for the next one; another strategy's as it is. */
+/** The model's text of a summary, without facts and requests; summaries of other strategies are unchanged. */
 export function wordsOf(summary: string): string {
   if (!summary.startsWith(PREFACE)) return summary;
   const words = summary.slice(PREFACE.length);
@@ -106,7 +106,7 @@ export function wordsOf(summary: string): string {
   return words.slice(0, ends.length === 0 ? undefined : Math.min(...ends)).trim();
 }
 
-/** Names that are listed, the newest ones. */
+/** The most names to list: the newest ones. */
 const MOST_NAMES = 40;
 /** Keys of inputs whose values name what a call was about. */
 const NAMING = /^(path|file|filename|file_?path|dir|directory|folder|url|uri|id|.*_id|.*Id)$/;

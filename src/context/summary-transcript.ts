@@ -1,4 +1,4 @@
-/** A stretch of the conversation as plain text, for a model that is to summarise it. No media, no protocol of tools. */
+/** The conversation as plain text for the summarising model: no media, no tool protocol. Pure. */
 
 import type { ModelOutput } from "../events/index.ts";
 import {
@@ -10,10 +10,10 @@ import {
 import { requestText } from "./request-text.ts";
 import type { ShownUnit } from "./shown-units.ts";
 
-/** Characters of one part, where parts are cut: three quarters from its beginning, the rest from its end. */
+/** The most characters of a part, if parts are cut: three quarters from its beginning, the rest from its end. */
 const CAPPED = 2000;
 
-/** What was said and done in a piece of the prompt. Results that were pruned stay out, those that were cut are as the model saw them. */
+/** A unit of the prompt as text. Pruned results are left out; cut results are cut here too. */
 export function unitText({ items }: ShownUnit, view: ContextView, capped: boolean): string {
   const pruned = new Set(
     view.prunings.flatMap(({ calls }) => calls.map(({ step, callId }) => `${step} ${callId}`)),
@@ -25,7 +25,7 @@ export function unitText({ items }: ShownUnit, view: ContextView, capped: boolea
     .join("\n");
 }
 
-/** The head and the tail of a long text, and how much lies between. */
+/** The beginning and the end of a long text. */
 function cutPart(text: string): string {
   if (text.length <= CAPPED) return text;
   const head = Math.floor(CAPPED * 0.75);
@@ -71,7 +71,7 @@ function partLines(
       return [`RESULT of ${part.toolName}: ${cut(withoutMedia(part.output))}`];
     case "file":
       return [`ASSISTANT: [file: ${part.mediaType}]`];
-    // How the model came to what it said is not carried on.
+    // Reasoning is not summarised.
     case "reasoning":
     case "reasoning-file":
     case "custom":
@@ -96,17 +96,17 @@ function outcomeText(outcome: Extract<HistoryPart, { readonly kind: "call" }>["o
   }
 }
 
-/** Words and values as they are, without the SDK's wrapping of them. */
+/** The value of an output, without the SDK's wrapper. */
 function toldValue(output: ModelOutput): unknown {
   return "value" in output ? output.value : output;
 }
 
-/** From so many characters on, text without a space is taken for a file's content. */
+/** Longer text without a space counts as the content of a file. */
 const LONGEST_WORD = 1000;
-/** The same within other text, as what is left of a file's content that was cut. */
+/** The same within other text: the rest of a file's content that was cut. */
 const DATA = /[\w+/=-]{1001,}/g;
 
-/** A value as text; what looks like a file's content is named by its length. */
+/** A value as text. The length replaces text that looks like a file's content. */
 function withoutMedia(value: unknown): string {
   if (typeof value === "string") return strip(value);
   return JSON.stringify(value, (_, inner: unknown) =>

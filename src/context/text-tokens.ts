@@ -1,8 +1,8 @@
 /**
- * How many tokens a text has, without a tokenizer: one pass that cuts it where a byte-pair tokenizer
- * would (words, camel humps, digits, punctuation, indentation, scripts) and weighs each piece. The
- * weights were fitted to o200k counts on one half of the texts of each kind and checked on the
- * other (docs/decisions/0010). Called for every new message; must stay linear.
+ * Estimates the tokens of a text without a tokenizer: one pass splits it where a byte-pair tokenizer would
+ * (words, camel case, digits, punctuation, indentation, scripts) and weighs each piece. The weights were
+ * fitted to o200k counts on one half of the sample texts and checked on the other
+ * (docs/decisions/0010). Called for every new message; must stay linear.
  */
 
 const LOWER = 1;
@@ -22,10 +22,10 @@ const classes: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) => {
   return code === 9 ? TAB : SIGN;
 });
 
-/** The class of each character, and a 0 behind the last one: looked up several times, found out once. */
+/** The class of each character, followed by a 0. */
 type Classes = Uint8Array;
 
-/** Used again for every text that it is long enough for: making one costs more than filling it. */
+/** Reused for short texts: allocating an array takes longer than filling it. */
 const scratch: Classes = new Uint8Array(65_536);
 
 function classesOf(text: string): Classes {
@@ -39,14 +39,14 @@ function classesOf(text: string): Classes {
   return kinds;
 }
 
-/** The end of the run of one class that begins here. */
+/** The end of the run of one class that begins at `from`. */
 function runEnd(kinds: Classes, from: number, kind: number): number {
   let end = from + 1;
   while (kinds[end] === kind) end++;
   return end;
 }
 
-/** Tokens a character, by the first code of the next script. Han has the most, letters of one byte pair fewer. */
+/** Tokens a character, by the first code of the next script. */
 const scripts: readonly (readonly [below: number, tokens: number])[] = [
   [0x250, 0.9], // Latin with diacritics
   [0x370, 1],
@@ -73,25 +73,25 @@ function beyondAscii(code: number): number {
   return 1;
 }
 
-/** Base64, hashes and ids: long runs in which letters and digits keep changing places. */
+/** Base64, hashes and ids: long runs in which letters and digits alternate. */
 const DENSE_LENGTH = 20;
 const DENSE_CHANGES = 0.28;
 const DENSE_TOKENS = { mixed: 0.65, lower: 0.56 };
 
 interface Run {
   readonly end: number;
-  /** Undefined where it is words. */
+  /** Undefined if the run is words. */
   readonly tokens: number | undefined;
 }
 
-/** Where a run of letters, digits and base64's signs ends. */
+/** The end of a run of letters, digits and base64 signs. */
 function denseEnd(text: string, kinds: Classes, from: number): number {
   for (let end = from; ; end++) {
     const kind = kinds[end] ?? 0;
     if (kind !== 0 && kind <= DIGIT) continue;
     if (kind !== SIGN) return end;
     const code = text.charCodeAt(end);
-    // `+`, `/` and `=` belong to base64.
+    // The signs `+`, `/` and `=`.
     if (code !== 43 && code !== 47 && code !== 61) return end;
   }
 }
@@ -105,7 +105,7 @@ function denseRun(text: string, kinds: Classes, from: number): Run {
   let before = 0;
   for (let index = from; index < end; index++) {
     const kind = kinds[index] ?? 0;
-    // A capital and what follows it is how words in camel case begin.
+    // A capital before a small letter begins a word in camel case.
     const begins = before === UPPER && kind === LOWER;
     if (before !== 0 && kind !== before && !begins) changes++;
     if (kind === UPPER) upper++;
@@ -115,7 +115,7 @@ function denseRun(text: string, kinds: Classes, from: number): Run {
   return { end, tokens: length * (upper > length / 10 ? DENSE_TOKENS.mixed : DENSE_TOKENS.lower) };
 }
 
-/** A word by its length, after a space (which it takes in) and after anything else. */
+/** Tokens of a word by its length. A space before it belongs to the word. */
 function wordTokens(length: number, afterSpace: boolean): number {
   if (length === 1) return afterSpace ? 0.8 : 0.6;
   if (length <= 4) return afterSpace ? 1.05 : 0.8;
@@ -150,7 +150,7 @@ export function textTokens(text: string): number {
   return tokens;
 }
 
-/** Where a part ends that fits: before a space, where no piece looks beyond. Long texts without one are a part. */
+/** The end of a part that fits into `scratch`: before a space, so that no piece is split. A longer text without a space is one part. */
 function partEnd(text: string, from: number): number {
   const most = from + scratch.length - 1;
   if (text.length <= most) return text.length;
@@ -159,12 +159,12 @@ function partEnd(text: string, from: number): number {
   return end > from ? end : text.length;
 }
 
-/** Added one after the other, so that the sum is the same to the last bit however a text is cut. */
+/** Adds the pieces one by one, so that the sum is the same to the last bit however a text is split. */
 function withTokens(before: number, text: string): number {
   let tokens = before;
   let index = 0;
   const kinds = classesOf(text);
-  // A run that was found to be words is not looked at again from each of them.
+  // A run of words is not checked again at each of its words.
   let looked = 0;
   while (index < text.length) {
     const kind = kinds[index] ?? 0;
@@ -188,7 +188,7 @@ function pieceEnd(kinds: Classes, from: number, kind: number): number {
   if (kind === 0) return from + 1;
   const end = runEnd(kinds, from, kind);
   if (kind !== UPPER || kinds[end] !== LOWER) return end;
-  // `Word` is one piece; of `XMLFile` the last capital belongs to the next.
+  // `Word` is one piece; in `XMLFile` the last capital belongs to the next piece.
   return end - from === 1 ? runEnd(kinds, end, LOWER) : end - 1;
 }
 

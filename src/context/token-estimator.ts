@@ -1,27 +1,23 @@
 /**
- * The small interface behind which tokens are counted or guessed. Ours is `defaultEstimator`; a
- * user's tokenizer takes its place where exactness is worth its time.
+ * The interface of token estimators. `defaultEstimator` is fast; a user's tokenizer can replace it for
+ * exact figures.
  */
 
 import { check, flag, optionsOf, text } from "../validation/index.ts";
 import { textTokens } from "./text-tokens.ts";
 
-/**
- * Counts tokens without asking a provider. {@link defaultEstimator}, {@link tokenizer} and {@link
- * lengthEstimator} make one.
- */
+/** Estimates tokens without a provider. See {@link defaultEstimator}, {@link tokenizer}, {@link lengthEstimator}. */
 export interface TokenEstimator {
   readonly name: string;
-  /** Tokens of a text; need not be whole. Pure, and linear in the text. */
+  /** Tokens of a text; may have a fraction. Pure, and linear in the text. */
   text(text: string): number;
   /**
-   * Whether the figures are those of the model's own tokenizer, so that they are not multiplied by
-   * how its tokenizer compares with another.
+   * Whether the figures are those of the model's own tokenizer: then the family's factor is not applied.
    */
   readonly exact: boolean;
 }
 
-/** Cuts a text as a tokenizer would and weighs the pieces; knows code, JSON, base64 and scripts. */
+/** Splits a text as a tokenizer would and weighs the pieces; handles code, JSON, base64 and scripts. */
 export const defaultEstimator: TokenEstimator = {
   name: "default",
   exact: false,
@@ -35,7 +31,7 @@ export const lengthEstimator: TokenEstimator = {
   text: (text) => text.length / 4,
 };
 
-/** What a {@link tokenizer} is called, and how its figures are used. */
+/** Options of {@link tokenizer}. */
 export interface TokenizerOptions {
   /** The estimator's name in the log. Default `tokenizer`. */
   readonly name?: string;
@@ -45,7 +41,7 @@ export interface TokenizerOptions {
 
 const schema = optionsOf<TokenizerOptions>({ name: text, exact: flag }, {});
 
-/** An estimator of a tokenizer, for instance `tokenizer((text) => encode(text).length)`. */
+/** Makes an estimator from a tokenizer. @example tokenizer((text) => encode(text).length) */
 export function tokenizer(
   count: (text: string) => number,
   options: TokenizerOptions = {},
