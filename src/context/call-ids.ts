@@ -26,7 +26,7 @@ export function withCallIds(
   messages: readonly ModelMessage[],
   model: ModelName | undefined,
 ): readonly ModelMessage[] {
-  return new CallIds(model).sent(messages);
+  return new CallIds(model).messagesToSend(messages);
 }
 
 /** The same for consecutive prompts of a session: if a prompt only grew, only new messages are visited. */
@@ -42,7 +42,7 @@ export class CallIds {
     this.#names = new CallNames(model);
   }
 
-  sent(messages: readonly ModelMessage[]): readonly ModelMessage[] {
+  messagesToSend(messages: readonly ModelMessage[]): readonly ModelMessage[] {
     if (!this.#messages.every((message, index) => message === messages[index])) {
       this.#names = new CallNames(this.#model);
       this.#messages = none;
@@ -120,7 +120,7 @@ class CallNames {
   /** A provider accepts its own ids, and finds the calls that it ran by them. */
   #isLegal(id: string, isRun: boolean, by: ModelName | undefined): boolean {
     if (id === "") return false;
-    return this.#form.test(id) || isRun || isKin(by, this.#model);
+    return this.#form.test(id) || isRun || hasSameMaker(by, this.#model);
   }
 
   /** A new id that every provider accepts. */
@@ -155,12 +155,12 @@ function isMistral(model: ModelName | undefined): boolean {
 }
 
 /** Whether two models have the same provider and maker: a proxy may serve models of many makers. */
-function isKin(one: ModelName | undefined, other: ModelName | undefined): boolean {
+function hasSameMaker(one: ModelName | undefined, other: ModelName | undefined): boolean {
   if (one === undefined || other === undefined || bindingOf(one) !== bindingOf(other)) return false;
-  return makeOf(one) === makeOf(other);
+  return makerOf(one) === makerOf(other);
 }
 
 /** The first word of a model's name: `kimi`, `claude`, `gpt`. */
-function makeOf({ modelId }: ModelName): string | undefined {
+function makerOf({ modelId }: ModelName): string | undefined {
   return /([a-z]+)[^/]*$/i.exec(modelId)?.[1]?.toLowerCase();
 }

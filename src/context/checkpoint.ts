@@ -49,7 +49,7 @@ export function checkpoint(options: CheckpointOptions = {}): CompactionStrategy 
           "[This conversation was cut down to what is needed to go on. Earlier messages are no longer shown.]",
           `The original request:\n\n${first.join("\n\n")}`,
           ...(last.length === 0 ? [] : [`The latest request:\n\n${last.join("\n\n")}`]),
-          whereabouts(options),
+          documentNote(options),
         ].join("\n\n");
       };
       const newest = keptMessages(prompt, keepMessages);
@@ -70,7 +70,7 @@ function keptMessages({ units, openMessages }: Cuttable, least: number): number 
   return first;
 }
 
-function whereabouts({ documents = [], tools = [] }: CheckpointOptions): string {
+function documentNote({ documents = [], tools = [] }: CheckpointOptions): string {
   const what = documents.length === 0 ? "your plan and the documents" : quotedList(documents);
   const how = tools.length === 0 ? "the tools that you have" : quotedList(tools);
   return `How the work stands is written down in ${what}. Before you go on, read it with ${how}, and go on using them. Do not do again what is done.`;

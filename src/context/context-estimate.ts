@@ -155,9 +155,9 @@ export function estimateContext(input: EstimateInput): ContextEstimate {
   return {
     tokens,
     basis,
-    ...divided(tokens, fixed, size, factor),
+    ...breakdownOf(tokens, fixed, size, factor),
     ...(change === undefined ? {} : { since: since(change, factor) }),
-    ...room(tokens, limits),
+    ...windowUse(tokens, limits),
     ...(calibration.last === undefined ? {} : { lastError: calibration.last }),
     bytes: size.bytes + fixed.instructions.bytes + fixed.tools.bytes,
     recorded: {
@@ -188,7 +188,7 @@ function basisOf(change: PromptChange | undefined): ContextEstimate["basis"] {
 }
 
 /** The messages get the rest: the total without instructions, tools and media. */
-function divided(
+function breakdownOf(
   tokens: number,
   fixed: Fixed,
   messages: MessageSize,
@@ -214,7 +214,7 @@ function outputBuffer({ maxOutputTokens }: ModelLimits): number {
   return Math.min(maxOutputTokens ?? OUTPUT_BUFFER, OUTPUT_BUFFER);
 }
 
-function room(tokens: number, limits: ModelLimits | undefined): Pick<ContextEstimate, "room"> {
+function windowUse(tokens: number, limits: ModelLimits | undefined): Pick<ContextEstimate, "room"> {
   if (limits?.contextWindow === undefined) return {};
   const { contextWindow: window } = limits;
   const buffer = Math.min(outputBuffer(limits), Math.floor(window / 2));

@@ -62,14 +62,14 @@ export function sessionCost(state: UsageState, known: KnownLimits, turn?: number
     calls
       .filter((call) => turn === undefined || call.turn === turn)
       .reduce((total, call) => add(total, costOf(call, known)), free);
-  const [ran, beside] = [ownSteps(state), ownBeside(state)];
-  const steps = sum(ran);
+  const [own, beside] = [ownSteps(state), ownBeside(state)];
+  const steps = sum(own);
   const retries = sum(beside.filter(({ kind }) => kind === "retry"));
   const compactions = sum(beside.filter(({ kind }) => kind === "compaction"));
   const total = [retries, compactions].reduce(add, steps);
   const whole = { steps, retries, compactions, total };
   if (state.inherited === undefined || turn !== undefined) return whole;
-  const shared = state.steps.slice(0, state.steps.length - ran.length);
+  const shared = state.steps.slice(0, state.steps.length - own.length);
   return {
     ...whole,
     inherited: sum([...shared, ...state.beside.slice(0, state.inherited.beside)]),

@@ -39,15 +39,16 @@ export const unsentMessages: CompactionStrategy = {
     while (last >= 0 && !isTooLong(last)) last--;
     if (last < 0) return undefined;
     let first = last;
-    for (let index = last - 1; saysNothing(prompt, index); index--) {
+    for (let index = last - 1; hasNoReply(prompt, index); index--) {
       if (isTooLong(index)) first = index;
     }
     // With them go units without messages: an empty step, the end of a turn.
-    while (last + 1 < end && !isUser(prompt, last + 1) && saysNothing(prompt, last + 1)) last++;
-    const asked = usersIn(prompt, first, last + 1);
-    const which = asked.length === 1 ? "A message of the user is" : `${asked.length} messages are`;
+    while (last + 1 < end && !isUser(prompt, last + 1) && hasNoReply(prompt, last + 1)) last++;
+    const messages = usersIn(prompt, first, last + 1);
+    const which =
+      messages.length === 1 ? "A message of the user is" : `${messages.length} messages are`;
     const note = `[${which} not shown here: the prompt was too long, and no reply was given.`;
-    return covering(prompt, first, last + 1, `${note}${quoted(asked, budget)}`);
+    return covering(prompt, first, last + 1, `${note}${quoted(messages, budget)}`);
   },
 };
 
@@ -58,9 +59,9 @@ export const onlyThisTurn: CompactionStrategy = {
     const prompt = cuttable(history, view, budget);
     const end = startOfTurn(prompt, history.turn);
     if (end === 0) return undefined;
-    const asked = latestRequests(history.items, prompt.units[end - 1]?.to ?? 0);
+    const messages = latestRequests(history.items, prompt.units[end - 1]?.to ?? 0);
     const note = "[Earlier messages are not shown any more: they do not fit beside what follows.";
-    return covering(prompt, 0, end, `${note}${quoted(asked, budget)}`);
+    return covering(prompt, 0, end, `${note}${quoted(messages, budget)}`);
   },
 };
 
@@ -77,7 +78,7 @@ function startOfTurn({ units }: Cuttable, turn: number): number {
 }
 
 /** Whether a unit has no output of a model: it has messages of users, or shows nothing. */
-function saysNothing({ units }: Cuttable, index: number): boolean {
+function hasNoReply({ units }: Cuttable, index: number): boolean {
   const unit = units[index];
   if (unit === undefined || unit.kind === "summary") return false;
   return unit.kind === "user" || messageCount(unit) === 0;
@@ -92,7 +93,7 @@ function isUnanswered(prompt: Cuttable, index: number): boolean {
   if (!isUser(prompt, index)) return false;
   const turn = prompt.units[index]?.turn;
   for (let next = index + 1; prompt.units[next]?.turn === turn; next++) {
-    if (!saysNothing(prompt, next)) return false;
+    if (!hasNoReply(prompt, next)) return false;
   }
   return true;
 }
@@ -112,12 +113,12 @@ function usersIn({ units }: Cuttable, first: number, end: number): readonly User
 }
 
 /** The end of a note: the beginning and the end of the newest messages. */
-function quoted(asked: readonly UserItem[], budget: PlanBudget | undefined): string {
-  const newest = asked.slice(-MOST_QUOTED);
+function quoted(messages: readonly UserItem[], budget: PlanBudget | undefined): string {
+  const newest = messages.slice(-MOST_QUOTED);
   if (newest.length === 0 || budget === undefined) return "]";
   const most = Math.min(QUOTED_TOKENS, QUOTED_SHARE * (budget.windowTokens ?? Infinity));
   const texts = newest.map((one) => textWithin(requestText(one), most / newest.length, budget));
-  const which = newest.length === asked.length ? "" : `The last ${newest.length}, `;
+  const which = newest.length === messages.length ? "" : `The last ${newest.length}, `;
   return ` ${which}in part:]\n\n${texts.join("\n\n")}`;
 }
 

@@ -37,10 +37,10 @@ function lastSteps({ items, open, turn }: HistoryState, count: number): readonly
 function areAlike(
   steps: readonly StepItem[],
   count: number,
-  said: (step: StepItem) => string,
+  contentOf: (step: StepItem) => string,
 ): boolean {
   if (steps.length < count) return false;
-  const [first = "", ...others] = steps.slice(0, count).map(said);
+  const [first = "", ...others] = steps.slice(0, count).map(contentOf);
   return first !== "" && others.every((other) => other === first);
 }
 

@@ -99,7 +99,7 @@ export function planOmission(input: OmissionInput): OmissionPlan | undefined {
   const { history, view, bytes, limits, model } = input;
   const { pictures: mostPictures, requestCharacters } = limits;
   if (mostPictures === undefined && requestCharacters === undefined) return undefined;
-  const shown = weighed(shownMedia(history, view), limits, model);
+  const shown = withSizes(shownMedia(history, view), limits, model);
   let pictures = shown.filter(({ isPicture, sent }) => isPicture && sent > 0).length;
   let size = shown.reduce((sum, { characters, sent }) => sum - characters + sent, bytes);
   const tooMany = (share: number): boolean =>
@@ -124,10 +124,12 @@ export function planOmission(input: OmissionInput): OmissionPlan | undefined {
     savedBytes += characters - note;
   }
   const last = shown[count - 1];
-  return last && { ...upTo(last, history), media: count, savedBytes: Math.max(0, savedBytes) };
+  return (
+    last && { ...omissionUpTo(last, history), media: count, savedBytes: Math.max(0, savedBytes) }
+  );
 }
 
-function upTo({ item, index }: Shown, history: HistoryState): OmittedMedia {
+function omissionUpTo({ item, index }: Shown, history: HistoryState): OmittedMedia {
   const items = itemsOf(history).filter(({ position }) => position === item.position);
   const there = items.slice(0, items.indexOf(item) + 1).flatMap((one) => {
     const media = one === item ? index + 1 : itemMedia(one).length;
@@ -164,7 +166,7 @@ function shownMedia({ items, open }: HistoryState, view: ContextView): readonly 
   });
 }
 
-function weighed(
+function withSizes(
   found: readonly Found[],
   limits: MediaLimits,
   model: ModelName | undefined,

@@ -46,7 +46,7 @@ function pagesOf(content: Uint8Array): number | undefined {
   return text.match(/\/Type\s*\/Page\b(?!s)/g)?.length;
 }
 
-function measured(base64: string, mediaType: string): BlobMeasures {
+function measuresOfBase64(base64: string, mediaType: string): BlobMeasures {
   return mediaMeasures(Buffer.from(base64, "base64"), mediaType);
 }
 
@@ -167,7 +167,7 @@ export function mediaTokens(
   if (isText) return blob && blob.bytes / 4;
   if (/^https?:/i.test(data)) return top === "image" ? REMOTE.image : REMOTE.other;
   const base64 = data.startsWith("data:") ? data.slice(data.indexOf(",") + 1) : data;
-  const measures = blob ?? measured(base64, mediaType);
+  const measures = blob ?? measuresOfBase64(base64, mediaType);
   switch (top) {
     case "image":
       return imageTokens(measures, model);

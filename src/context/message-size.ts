@@ -74,7 +74,7 @@ function makeMeter(estimator: TokenEstimator, model: ModelName): Meter {
   const file = (data: unknown, mediaType: string, blob?: BlobMeasures): MessageSize => {
     const content = fileContent(data);
     const media = content.text ? undefined : mediaTokens(content.value, mediaType, model, blob);
-    if (media === undefined) return text(readable(content));
+    if (media === undefined) return text(fileText(content));
     const bytes = blob === undefined ? content.value.length : asBase64(blob.bytes);
     return { ...noSize, media, bytes };
   };
@@ -181,7 +181,7 @@ function fileContent(data: unknown): FileContent {
 }
 
 /** The text of a text file. */
-function readable({ value, text }: FileContent): string {
+function fileText({ value, text }: FileContent): string {
   if (text || /^https?:/i.test(value)) return value;
   const base64 = value.startsWith("data:") ? value.slice(value.indexOf(",") + 1) : value;
   return Buffer.from(base64, "base64").toString("utf8");

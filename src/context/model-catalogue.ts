@@ -27,9 +27,9 @@ export async function modelCatalogue(): Promise<ModelCatalogue> {
   const calculate = (
     model: ModelName,
     usage: Parameters<typeof calcPrice>[0],
-    at: number,
+    time: number,
   ): Calculation | undefined => {
-    const timestamp = new Date(at);
+    const timestamp = new Date(time);
     const { provider, modelId } = model;
     return (
       calcPrice(usage, modelId, { providerId: provider, timestamp }) ??
@@ -38,33 +38,33 @@ export async function modelCatalogue(): Promise<ModelCatalogue> {
       undefined
     );
   };
-  const dollars = (model: ModelName, usage: Record<string, number>, at: number): number =>
-    ((calculate(model, usage, at)?.total_price ?? 0) / SAMPLE) * 1_000_000;
-  const pricesOf = (model: ModelName, at: number): ModelPrices => ({
-    input: dollars(model, { input_tokens: SAMPLE }, at),
-    output: dollars(model, { output_tokens: SAMPLE }, at),
-    cacheRead: dollars(model, { input_tokens: SAMPLE, cache_read_tokens: SAMPLE }, at),
-    cacheWrite: dollars(model, { input_tokens: SAMPLE, cache_write_tokens: SAMPLE }, at),
+  const dollars = (model: ModelName, usage: Record<string, number>, time: number): number =>
+    ((calculate(model, usage, time)?.total_price ?? 0) / SAMPLE) * 1_000_000;
+  const pricesOf = (model: ModelName, time: number): ModelPrices => ({
+    input: dollars(model, { input_tokens: SAMPLE }, time),
+    output: dollars(model, { output_tokens: SAMPLE }, time),
+    cacheRead: dollars(model, { input_tokens: SAMPLE, cache_read_tokens: SAMPLE }, time),
+    cacheWrite: dollars(model, { input_tokens: SAMPLE, cache_write_tokens: SAMPLE }, time),
   });
-  const limitsOf = (model: ModelName, at: number): ModelLimits | undefined => {
-    const found = calculate(model, { input_tokens: 0 }, at);
+  const limitsOf = (model: ModelName, time: number): ModelLimits | undefined => {
+    const found = calculate(model, { input_tokens: 0 }, time);
     if (found === undefined) return undefined;
     const { context_window: contextWindow } = found.model;
-    const prices = pricesOf(model, at);
+    const prices = pricesOf(model, time);
     return deepFreeze(contextWindow === undefined ? { prices } : { contextWindow, prices });
   };
   const newest = new Map<string, { readonly minute: number; readonly limits?: ModelLimits }>();
   return {
-    limits: (model, at) => {
-      const minute = Math.floor(at / MINUTE_MS);
+    limits: (model, time) => {
+      const minute = Math.floor(time / MINUTE_MS);
       const key = modelKey(model);
       const known = newest.get(key);
       if (known?.minute === minute) return known.limits;
-      const limits = limitsOf(model, at);
+      const limits = limitsOf(model, time);
       newest.set(key, limits === undefined ? { minute } : { minute, limits });
       return limits;
     },
-    cost: (model, usage, at) => calculate(model, counted(usage), at)?.total_price,
+    cost: (model, usage, time) => calculate(model, counted(usage), time)?.total_price,
   };
 }
 

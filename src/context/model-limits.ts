@@ -34,9 +34,9 @@ export interface ModelLimits {
 
 /** A source of limits and prices at a time (epoch milliseconds): prices change. */
 export interface ModelCatalogue {
-  limits(model: ModelName, at: number): ModelLimits | undefined;
+  limits(model: ModelName, time: number): ModelLimits | undefined;
   /** US dollars for a call, by price tiers; undefined if no price is known. */
-  cost(model: ModelName, usage: TokenUsage, at: number): number | undefined;
+  cost(model: ModelName, usage: TokenUsage, time: number): number | undefined;
 }
 
 /**
@@ -72,16 +72,17 @@ const knownSchema = optionsOf<KnownLimits>(
  * The limits of a model. A window from a provider's error wins over the catalogue's. A catalogue's window
  * that is smaller than a billed prompt is ignored.
  */
-export function modelLimits(model: ModelName, at: number, known: KnownLimits): ModelLimits {
+export function modelLimits(model: ModelName, time: number, known: KnownLimits): ModelLimits {
   check(knownSchema, known, "modelLimits", { name: "known" });
   const { catalogue, learned } = known;
   const key = modelKey(model);
-  const listed = catalogue?.limits(model, at) ?? OWN[key] ?? {};
-  const told = learned?.windows[key];
+  const listed = catalogue?.limits(model, time) ?? OWN[key] ?? {};
+  const fromErrors = learned?.windows[key];
   const largest = learned?.largest[key] ?? 0;
   const { contextWindow: listedWindow, ...rest } = listed;
   const contextWindow =
-    told ?? (listedWindow !== undefined && listedWindow >= largest ? listedWindow : undefined);
+    fromErrors ??
+    (listedWindow !== undefined && listedWindow >= largest ? listedWindow : undefined);
   return {
     ...rest,
     ...(contextWindow === undefined ? {} : { contextWindow }),
@@ -93,12 +94,12 @@ export function modelLimits(model: ModelName, at: number, known: KnownLimits): M
 export function callCost(
   model: ModelName,
   usage: TokenUsage,
-  at: number,
+  time: number,
   known: KnownLimits,
 ): number | undefined {
   check(knownSchema, known, "callCost", { name: "known" });
   const { prices } = overridden(model, known);
-  return prices === undefined ? known.catalogue?.cost(model, usage, at) : priced(usage, prices);
+  return prices === undefined ? known.catalogue?.cost(model, usage, time) : priced(usage, prices);
 }
 
 /** Tokens without cache figures cost the price of input. */

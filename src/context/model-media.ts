@@ -152,7 +152,8 @@ export function mediaRefusal(
 ): MediaRefusal | undefined {
   const { mediaType, bytes, width = 0, height = 0, pages = 0 } = file;
   const { types, textFiles, requestCharacters = Number.POSITIVE_INFINITY } = limits;
-  if (types !== undefined && !types.some((type) => taken(mediaType, type))) return { kind: "type" };
+  if (types !== undefined && !types.some((type) => matchesType(mediaType, type)))
+    return { kind: "type" };
   if (textFiles !== undefined && mediaType.startsWith("text/") && !textFiles.includes(mediaType)) {
     return { kind: "type" };
   }
@@ -176,7 +177,7 @@ export function mediaRefusal(
   return { kind: "edge", most: edge, longestEdge: edge };
 }
 
-function taken(mediaType: string, type: string): boolean {
+function matchesType(mediaType: string, type: string): boolean {
   return type.endsWith("/") ? mediaType.startsWith(type) : mediaType === type;
 }
 

@@ -64,7 +64,7 @@ export function promptChange(states: States, measure: Meter): PromptChange | und
   return {
     ...(billed === undefined ? {} : { step: billed.usage.step }),
     input,
-    output: billed === undefined ? 0 : sentBack(billed.usage, billed.item, isNewTurn, family),
+    output: billed === undefined ? 0 : outputSentBack(billed.usage, billed.item, isNewTurn, family),
     added: added.map((message) => measure.message(message)).reduce(addSize, noSize),
     removed: removedSince(states, anchor, isNewTurn, measure),
   };
@@ -104,7 +104,7 @@ function hasReasoning(item: StepItem): boolean {
 }
 
 /** Output tokens of a step, without reasoning that is not sent back or that the provider drops after its turn. */
-function sentBack(
+function outputSentBack(
   { usage }: StepUsage,
   item: StepItem,
   isNewTurn: boolean,
@@ -120,7 +120,7 @@ function removedSince(
   isNewTurn: boolean,
   measure: Meter,
 ): MessageSize {
-  const left = leftOutSince(history, view, anchor, measure);
+  const left = lostSince(history, view, anchor, measure);
   if (!isNewTurn || !family.dropsOldReasoning) return left;
   const dropped = usage.steps
     .filter(({ step, turn }) => turn === anchor.turn && step < anchor.step)
@@ -133,7 +133,7 @@ function removedSince(
 }
 
 /** The size that earlier messages lost since the anchor: by pruned or cut results and omitted media. */
-function leftOutSince(
+function lostSince(
   history: HistoryState,
   view: ContextView,
   anchor: Anchor,
@@ -155,10 +155,10 @@ function leftOutSince(
     ),
   );
   const then = { ...view, prunings, cuts, omissions };
-  const told = [...steps]
+  const affected = [...steps]
     .filter((step) => step < anchor.step)
     .flatMap((step) => stepItem(history, step) ?? []);
-  const changed = new Set([...told, ...sightlessSince(history, view, then, anchor)]);
+  const changed = new Set([...affected, ...mediaLostSince(history, view, then, anchor)]);
   return [...changed]
     .map((item) => {
       const [whole, left] = [then, view].map((one) => itemMessages(shownItem(item, one)));
@@ -168,7 +168,7 @@ function leftOutSince(
 }
 
 /** Shown items before the anchor that lost media since. */
-function sightlessSince(
+function mediaLostSince(
   { items }: HistoryState,
   view: ContextView,
   then: ContextView,

@@ -123,7 +123,7 @@ function candidates({ history, view, meter, factor, options }: PruningInput): re
       results += tokens(size);
       after += tokens(size);
     }
-    after += tokens(wordsOf(unit, meter));
+    after += tokens(sizeWithoutResults(unit, meter));
   }
   return found;
 }
@@ -161,7 +161,7 @@ function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): reado
 }
 
 /** The size of a unit without tool results. */
-function wordsOf({ items }: ShownUnit, meter: Meter): MessageSize {
+function sizeWithoutResults({ items }: ShownUnit, meter: Meter): MessageSize {
   const messages = items.flatMap((item) => itemMessages(item));
   return sizeOf(
     messages.filter(({ role }) => role !== "tool"),

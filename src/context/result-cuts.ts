@@ -51,15 +51,15 @@ interface Result {
 
 /** The results to cut before the next step; undefined if everything fits. */
 export function planCuts(input: CutInput): CutPlan | undefined {
-  const { history, budget: ground, options, reader } = input;
+  const { history, budget, options, reader } = input;
   check(cutSchema, options ?? {}, "planCuts", { name: "options" });
-  const share = resultShare(ground, options);
+  const share = resultShare(budget, options);
   const step = unansweredStep(history);
   if (step === undefined) return undefined;
   const results = resultsOf(step, input);
   const sizes = results.map(({ size }) => size);
   const limit = resultLimit(sizes, share);
-  const tokens = (text: string): number => ground.meter.text(text).text * ground.factor;
+  const tokens = (text: string): number => budget.meter.text(text).text * budget.factor;
   let saved = 0;
   const calls = results.flatMap(({ part, shown, size }): readonly CutCall[] => {
     const [text, now] = [resultText(part), resultText(shown)];
@@ -81,10 +81,7 @@ function unansweredStep({ items, open }: HistoryState): StepItem | undefined {
 }
 
 /** The results that may be cut: not those of `keepTools`, and none whose cut was undone. */
-function resultsOf(
-  step: StepItem,
-  { view, budget: ground, options = {} }: CutInput,
-): readonly Result[] {
+function resultsOf(step: StepItem, { view, budget, options = {} }: CutInput): readonly Result[] {
   const kept = new Set(options.keepTools);
   const wanted = view.cuts
     .filter(({ undone }) => undone === true)
@@ -94,7 +91,7 @@ function resultsOf(
     kept.has(toolName) || wanted.some((call) => call.callId === callId);
   const shown = cutItem(step, view);
   if (shown.kind !== "step") return [];
-  const sizes = sizesOf(shown, ground);
+  const sizes = sizesOf(shown, budget);
   return step.parts.flatMap((part, index) => {
     const now = shown.parts[index];
     const size = part.kind === "call" ? sizes.get(part.callId) : undefined;

@@ -21,7 +21,7 @@ import {
   HEADINGS,
   replyProblem,
   summaryText,
-  wordsOf,
+  writtenText,
   writerInstructions,
   writerPrompt,
 } from "./summary-form.ts";
@@ -115,7 +115,7 @@ function coveredBy(
     units: prompt.units.slice(0, first),
     previous: prompt.units
       .slice(0, first)
-      .flatMap(({ summary }) => (summary === undefined ? [] : [wordsOf(summary)]))
+      .flatMap(({ summary }) => (summary === undefined ? [] : [writtenText(summary)]))
       .join("\n\n"),
     facts: knownFacts(before),
     requests: latestRequests(before, covers.to)
@@ -174,7 +174,7 @@ function textsLeftOut(texts: readonly string[], mostTokens: number | undefined):
 function digest({ previous, units, facts, requests }: Covered): string {
   const items = units.flatMap((unit) => unit.items);
   if (previous !== "") {
-    const since = `The assistant's last words: ${cut(lastWords(items))}`;
+    const since = `The assistant's last words: ${cut(lastText(items))}`;
     return summaryText(previous, [facts, since].join("\n"), requests);
   }
   const original = originalRequests(items).map(requestText).join("\n");
@@ -182,7 +182,7 @@ function digest({ previous, units, facts, requests }: Covered): string {
     Goal: original === "" ? "not known" : cut(original),
     "Instructions still in force": "those of the requests",
     Decisions: "not summarised",
-    "State of the work": cut(lastWords(items)),
+    "State of the work": cut(lastText(items)),
     "Files and facts": "see below",
     "Next step": "go on with the request",
   };
@@ -190,15 +190,15 @@ function digest({ previous, units, facts, requests }: Covered): string {
   return summaryText(text, facts, requests);
 }
 
-function lastWords(items: ShownUnit["items"]): string {
-  const said = items.flatMap((item) =>
+function lastText(items: ShownUnit["items"]): string {
+  const texts = items.flatMap((item) =>
     item.kind === "step"
       ? item.parts.flatMap((part) =>
           part.kind === "text" && part.text.trim() !== "" ? [part.text] : [],
         )
       : [],
   );
-  return said.at(-1) ?? "not known";
+  return texts.at(-1) ?? "not known";
 }
 
 function cut(text: string): string {

@@ -67,12 +67,12 @@ export function replyProblem(
 function isComplete(text: string): boolean {
   let from = 0;
   for (const heading of HEADINGS) {
-    const at = text.indexOf(`## ${heading}`, from);
-    if (at === -1) return false;
-    const body = text.slice(at + heading.length + 3);
+    const start = text.indexOf(`## ${heading}`, from);
+    if (start === -1) return false;
+    const body = text.slice(start + heading.length + 3);
     const end = body.indexOf("\n## ");
     if ((end === -1 ? body : body.slice(0, end)).trim() === "") return false;
-    from = at + heading.length;
+    from = start + heading.length;
   }
   return true;
 }
@@ -97,11 +97,11 @@ export function summaryText(words: string, facts: string, requests: readonly str
 }
 
 /** The model's text of a summary, without facts and requests; summaries of other strategies are unchanged. */
-export function wordsOf(summary: string): string {
+export function writtenText(summary: string): string {
   if (!summary.startsWith(PREFACE)) return summary;
   const words = summary.slice(PREFACE.length);
   const ends = [words.lastIndexOf(`\n\n${KNOWN}`), words.lastIndexOf(`\n\n${REQUEST}`)].filter(
-    (at) => at !== -1,
+    (start) => start !== -1,
   );
   return words.slice(0, ends.length === 0 ? undefined : Math.min(...ends)).trim();
 }

@@ -154,7 +154,7 @@ export class SessionBlobs {
     prompt: readonly ModelMessage[],
     signal?: AbortSignal,
   ): Promise<readonly ModelMessage[]> {
-    const messages = this.#callIds.sent(prompt);
+    const messages = this.#callIds.messagesToSend(prompt);
     if (!messages.some(isToBeExpanded)) return messages;
     const { store, media, model, known, addresses, scaler = installedScaler } = this.#options;
     const userMessages = messages.filter(({ role }) => role === "user").length;

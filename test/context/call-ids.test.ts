@@ -120,12 +120,12 @@ describe("ids of calls that are sent", () => {
   it("are looked at once: a prompt that grew begins with the messages that were sent before", () => {
     const ids = new CallIds(claude);
     const prompt = [user, ...step("0"), ...step("0")];
-    const before = ids.sent(prompt);
-    const after = ids.sent([...prompt, user, ...step("0")]);
+    const before = ids.messagesToSend(prompt);
+    const after = ids.messagesToSend([...prompt, user, ...step("0")]);
     for (const [index, message] of before.entries()) expect(after[index]).toBe(message);
     expect(after).toEqual(withCallIds([...prompt, user, ...step("0")], claude));
     // Another prompt, as after a compaction, is looked at anew.
     const other = [user, ...step("0")];
-    expect(ids.sent(other)).toBe(other);
+    expect(ids.messagesToSend(other)).toBe(other);
   });
 });
