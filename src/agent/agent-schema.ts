@@ -1,4 +1,4 @@
-/** What `createRuntime` and forks take as an agent. */
+/** The schema of an agent, as `createRuntime` and forks accept it. */
 
 import { z } from "zod";
 import type { LanguageModelCallOptions } from "ai";
@@ -39,7 +39,7 @@ function isModel(value: unknown): boolean {
 const model = thing("a model of the AI SDK, or the name of one", isModel);
 const anything = z.unknown();
 
-/** How the context is compacted, also when it is asked for once. */
+/** A compaction strategy, in the agent's settings or for one command. */
 export const strategySchema: z.ZodType = implementation({ name, plan: code });
 
 const limitsSchema = optionsOf<ModelLimits>(
@@ -131,7 +131,7 @@ const fields = {
 };
 type KnownAgent = Omit<Agent, UnsupportedSetting>;
 
-/** Instances of `ToolLoopAgent` say which version of the SDK's agents they are. */
+/** Whether a value is an instance of `ToolLoopAgent`. */
 function isInstance(value: unknown): boolean {
   return typeof value === "object" && value !== null && "version" in value && "generate" in value;
 }

@@ -1,4 +1,4 @@
-/** What a user hands over to be run: a model, its instructions and tools, taken from the AI SDK unchanged. */
+/** The agent that a user passes in: its settings with the AI SDK's names, and their preparation. */
 
 import { hash } from "node:crypto";
 import { asSchema, type ProviderOptions, type Schema } from "@ai-sdk/provider-utils";
@@ -19,10 +19,10 @@ import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
 import { withReader } from "./reader-tool.ts";
 
-/** Settings of the AI SDK's `ToolLoopAgent` that are refused: none of them is ignored. */
+/** Settings of the AI SDK's `ToolLoopAgent` that are refused; none is ignored. */
 type UnsupportedSettings = { readonly [Setting in UnsupportedSetting]?: never };
 
-/** Who runs a session: a model with instructions and tools, and within which limits. */
+/** The agent of a session: a model with instructions, tools and limits. */
 export interface Agent extends UnsupportedSettings {
   readonly model: LanguageModel;
   readonly instructions?: string;
@@ -33,42 +33,42 @@ export interface Agent extends UnsupportedSettings {
   readonly toolConcurrency?: number;
   /** Milliseconds that a tool may run. Default: no limit. */
   readonly toolTimeoutMs?: number;
-  /** How single tools are to be treated, by name. */
+  /** Policies of tools, by name. */
   readonly toolPolicies?: Readonly<Record<string, ToolPolicy>>;
-  /** Calls that need a person's approval although their tool does not ask for it. */
+  /** Whether a call needs a person's approval, in addition to its tool's own `needsApproval`. */
   readonly needsApproval?: (call: ApprovalQuestion) => boolean | PromiseLike<boolean>;
-  /** Attempts at a model call that fails in a way that may pass. Default 3. */
+  /** Attempts at a model call that fails temporarily, the first included. Default 3. */
   readonly maxAttempts?: number;
   readonly timeLimits?: TimeLimits;
-  /** Ends a turn that goes in circles. Default: 5 equal calls or replies; `false` switches it off. */
+  /** Ends a turn that repeats itself. Default: after 5 equal calls or replies; `false`: never. */
   readonly loopGuard?: LoopLimits | false;
-  /** What the model gets to see of a long session. */
+  /** What the prompt contains of a long session. */
   readonly context?: ContextOptions;
   /** The AI SDK's call settings: `temperature`, `maxOutputTokens`, … */
   readonly settings?: LanguageModelCallOptions;
   readonly headers?: Record<string, string>;
   readonly providerOptions?: ProviderOptions;
-  /** Passed to the AI SDK: mends calls of unknown tools and calls with invalid input. */
+  /** Passed to the AI SDK: repairs calls of unknown tools and calls with invalid input. */
   readonly repairToolCall?: ToolCallRepairFunction<ToolSet>;
 }
 
-/** How one tool is to be treated. */
+/** Limits and recovery of one tool. */
 export interface ToolPolicy {
   /** Milliseconds that it may run. Default: the agent's `toolTimeoutMs`. */
   readonly timeoutMs?: number;
-  /** Calls of it that may run at the same time. Default: as many as of all tools. */
+  /** Calls of it that may run at the same time. Default: the agent's `toolConcurrency`. */
   readonly concurrency?: number;
-  /** Running it again with the same effect id does nothing twice. Default false. */
+  /** A repeated call with the same effect id has no second effect. Default false. */
   readonly idempotent?: boolean;
   /**
-   * What becomes of a call that was running when the process died, in a turn that goes on:
-   * the model is told that the outcome is unknown, it is run again, or a person is asked.
+   * What happens in a recovered turn to a call that was running when the process died: `report` tells the
+   * model that the outcome is unknown, `retry` runs it again, `ask` asks a person.
    * Default: `retry` for an idempotent tool, else `report`.
    */
   readonly onInterrupted?: "report" | "retry" | "ask";
 }
 
-/** A call about which the agent's `needsApproval` is asked. */
+/** The argument of the agent's `needsApproval`. */
 interface ApprovalQuestion {
   readonly session: string;
   readonly callId: string;
@@ -76,18 +76,18 @@ interface ApprovalQuestion {
   readonly input: JsonValue;
 }
 
-/** Milliseconds; a limit that is absent or `Infinity` does not hold. */
+/** Milliseconds. An absent limit or `Infinity` means no limit. */
 export interface TimeLimits extends CallLimits {
   /**
-   * For the whole turn, waiting for approval included. Counts while the session is awake, and from
-   * the beginning when it is woken up in the middle of a turn.
+   * For the whole turn, including waits for approval. Counts while the session is live, and starts again
+   * when it is activated in the middle of a turn.
    */
   readonly turnMs?: number;
-  /** When the turn's time is up, the model is told so and may conclude in one step more. Default false. */
+  /** Grant the model one more step to conclude when the turn's time is up. Default false. */
   readonly lastStep?: boolean;
 }
 
-/** What becomes of a call of this tool that was running when its process died. */
+/** The policy for a call of this tool that was running when its process died. */
 export function interruptedPolicy(
   { toolPolicies = {} }: Agent,
   toolName: string,
@@ -96,23 +96,23 @@ export function interruptedPolicy(
   return policy?.onInterrupted ?? (policy?.idempotent === true ? "retry" : "report");
 }
 
-/** An agent with what follows from it, worked out once. */
+/** An agent with the values derived from it once. */
 export interface PreparedAgent {
-  /** With the tool by which long results are read. */
+  /** Includes `read_tool_output`, if the agent can use it. */
   readonly agent: Agent;
   readonly description: AgentDescription;
-  /** The instructions, and the tool definitions as JSON: the parts of every prompt that stay. */
+  /** The constant parts of every prompt: the instructions, and the tool definitions as JSON. */
   readonly instructions: string;
   readonly tools: string;
 }
 
 export const DEFAULT_MAX_STEPS = 50;
-/** What the log has where there is no limit: a number that JSON can hold. */
+/** The recorded `maxSteps` without a limit: JSON has no infinity. */
 export const NO_STEP_LIMIT: number = Number.MAX_SAFE_INTEGER;
 export const DEFAULT_TOOL_CONCURRENCY = 8;
 export const DEFAULT_MAX_ATTEMPTS = 3;
 
-/** What a model is called in the log. */
+/** The name of a model in the log. */
 export function nameOf(model: LanguageModel): ModelName {
   return typeof model === "string"
     ? { provider: "gateway", modelId: model }
@@ -120,8 +120,9 @@ export function nameOf(model: LanguageModel): ModelName {
 }
 
 /**
- * @param named - What the log calls its model, where that is not to be asked of the model itself.
- * @throws TurnlogError `INVALID_INPUT` for a schema that has no JSON Schema
+ * Copies the agent, reads its tool schemas, and derives its description.
+ * @param named - The name of its model, if `given.model` is only a placeholder.
+ * @throws TurnlogError `INVALID_INPUT` for a schema without a JSON Schema
  */
 export async function prepareAgent(given: Agent, named?: ModelName): Promise<PreparedAgent> {
   const model = named ?? nameOf(given.model);
@@ -135,7 +136,7 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
   const tools = await Promise.all(
     schemas.map(async ({ name, tool, inputSchema }) => ({
       name,
-      // A description made per call is not part of what the agent is.
+      // A description that is made per call is not part of the agent.
       description: typeof tool.description === "string" ? tool.description : null,
       inputSchema: await jsonSchemaOf(name, inputSchema),
     })),
@@ -174,7 +175,7 @@ async function jsonSchemaOf(tool: string, schema: Schema): Promise<unknown> {
   }
 }
 
-/** The same tools; what was made of their schemas is kept, which the SDK would make anew for each call. */
+/** The same tools with converted schemas, which the SDK would convert for each call. */
 function withSchemas(
   schemas: readonly {
     readonly name: string;
@@ -187,7 +188,7 @@ function withSchemas(
   );
 }
 
-/** An agent as it was when it was handed over: its tools and plain options are copies. Models, functions and strategies stay themselves. */
+/** A copy of an agent, so that later changes by the caller have no effect. Models, functions and strategies are shared. */
 export function heldAgent({ tools, context, ...agent }: Agent): Agent {
   const { settings, headers, providerOptions, toolPolicies, timeLimits, loopGuard } = agent;
   const own = { settings, headers, providerOptions, toolPolicies, timeLimits, loopGuard };
@@ -208,7 +209,7 @@ function heldContext(context: NonNullable<Agent["context"]>): NonNullable<Agent[
   return { ...guardedContext(context), ...ownCopy(given({ limits, prune, cut, media })) };
 }
 
-/** Without what is undefined: an option that is not given is absent. */
+/** The options without those that are undefined. */
 function given<Options extends object>(
   options: Options,
 ): { [Name in keyof Options]?: Exclude<Options[Name], undefined> };

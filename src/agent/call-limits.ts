@@ -1,24 +1,23 @@
-/** The time that a model call may take: until its first token, between two of them, and in all. */
+/** The time limits of a model call: until its first token, between tokens, and in all. */
 
 import { onAbort, type ModelLimit, type Timer } from "../shared/index.ts";
 
-/** Milliseconds; a limit that is absent does not hold. */
+/** Milliseconds. An absent limit means no limit. */
 export interface CallLimits {
   readonly firstTokenMs?: number;
   readonly betweenTokensMs?: number;
   readonly callMs?: number;
 }
 
-/** What a watch is kept over, and by which timer. */
-interface Watched {
+interface CallWatchOptions {
   readonly signal: AbortSignal;
   readonly timer: Timer;
 }
 
-/** Watches one call. Its signal aborts with a `TimeoutError` when a limit is passed, or with the outer one. */
+/** Watches one call. Its signal aborts with a `TimeoutError` when a limit is exceeded, or with the outer signal. */
 export class CallWatch implements Disposable {
   readonly #limits: CallLimits;
-  // Not `AbortSignal.any`: whether it has aborted is asked at each part, and such a one has to ask others.
+  // Not `AbortSignal.any`: its `aborted` is read at each part, and is slower.
   readonly #stop = new AbortController();
   readonly #outer: Disposable;
   readonly #timer: Timer;
@@ -26,7 +25,7 @@ export class CallWatch implements Disposable {
   #next: Disposable | undefined;
   #lateness: DOMException | undefined;
 
-  constructor(limits: CallLimits, { signal, timer }: Watched) {
+  constructor(limits: CallLimits, { signal, timer }: CallWatchOptions) {
     this.#limits = limits;
     this.#timer = timer;
     this.#outer = onAbort(signal, () => {
@@ -40,12 +39,12 @@ export class CallWatch implements Disposable {
     return this.#stop.signal;
   }
 
-  /** Why the call was stopped, when it was this watch that stopped it. */
+  /** The error of an exceeded limit; undefined if none was exceeded. */
   get lateness(): DOMException | undefined {
     return this.#lateness;
   }
 
-  /** The model has said something. */
+  /** Restarts the limit between tokens. */
   token(): void {
     this.#next?.[Symbol.dispose]();
     this.#next = this.#expire(this.#limits.betweenTokensMs, "the next token");

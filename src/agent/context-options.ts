@@ -1,5 +1,7 @@
-/** What an agent's user says of the context: when it is shortened and how, and what is known of its model. */
+/** The context options of an agent: when and how the prompt is shortened, and the limits of its model. */
 
+import type { ProviderOptions } from "@ai-sdk/provider-utils";
+import type { LanguageModelCallOptions, ModelMessage, ToolSet } from "ai";
 import {
   overflow,
   summarize,
@@ -16,38 +18,60 @@ import {
   type TokenEstimator,
 } from "../context/index.ts";
 import { TurnlogError, type ModelName } from "../events/index.ts";
-import type { TokenCounter } from "./token-counter.ts";
 
-/** What the model gets to see of a long session, and by what it is measured. */
+/** What the prompt contains of a long session, and how it is measured. */
 export interface ContextOptions {
-  /** Which old tool results give way to a placeholder. `false`: none. */
+  /** Which old tool results are replaced by a placeholder. `false`: none. */
   readonly prune?: PruneOptions | false;
-  /** Which new tool results are shown cut, as they are longer than their share. `false`: none. */
+  /** Which new, long tool results are cut. `false`: none. */
   readonly cut?: CutOptions | false;
   /**
-   * How much of media a request may have, below what is known of its model. The oldest beyond it are
-   * left out. `false`: none is, whatever the model takes.
+   * Limits of media in a request, below the known limits of its model. The oldest media beyond them are
+   * left out. `false`: none are, whatever the model accepts.
    */
   readonly media?: MediaBudget | false;
-  /** When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only when asked. */
+  /** When and how the conversation is compacted. Default: `overflow()` and `summarize()`; `false`: only by `session.compact()`. */
   readonly compact?: CompactionChoice | false;
   /**
-   * Windows and prices, by `provider:model` or by the model alone, where the catalogue has none or
-   * the user knows better.
+   * Context windows and prices, by `provider:model` or by the model alone. They override the catalogue.
    */
   readonly limits?: Readonly<Record<string, ModelLimits>>;
-  /** Where all other windows and prices come from. Default: `modelCatalogue()`. */
+  /** The source of all other windows and prices. Default: `modelCatalogue()`. */
   readonly catalogue?: ModelCatalogue;
   /** How texts are counted. Default: `defaultEstimator`. */
   readonly estimator?: TokenEstimator;
   /**
-   * Asked how large a prompt is that is about to be compacted, where our estimate may be wrong about
-   * that. Default: nobody, and the estimate decides.
+   * Counts a prompt that is about to be compacted, if the estimate may be wrong. Default: none, and the
+   * estimate decides.
    */
   readonly counter?: TokenCounter;
 }
 
-/** Two choices that combine. */
+/** The prompt to count: what a step of the agent would send now. */
+export interface CountRequest {
+  readonly instructions?: string;
+  readonly tools?: ToolSet;
+  readonly settings?: LanguageModelCallOptions;
+  readonly headers?: Record<string, string>;
+  readonly providerOptions?: ProviderOptions;
+  readonly messages: readonly ModelMessage[];
+  /** Aborts when the time is up or the turn is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+/** Counts a prompt before it is compacted. `providerCounter` makes counters of the usual providers. */
+export interface TokenCounter {
+  /** The name in the log. */
+  readonly name: string;
+  /** Milliseconds that a count may take. Default 10,000. */
+  readonly timeoutMs?: number;
+  /** The tokens of the whole prompt. After an error the estimate decides, and no step fails. */
+  count(request: CountRequest): PromiseLike<number>;
+}
+
+export const DEFAULT_COUNT_MS = 10_000;
+
+/** A trigger and a strategy of compaction. */
 export interface CompactionChoice {
   readonly when: CompactionWhen;
   readonly how: CompactionStrategy;
@@ -55,18 +79,18 @@ export interface CompactionChoice {
 
 const usual: CompactionChoice = { when: overflow(), how: summarize() };
 
-/** The choice of an agent; undefined where it is never compacted by itself. */
+/** The choice of an agent; undefined if its sessions are compacted only on request. */
 export function compactionChoice(options: ContextOptions = {}): CompactionChoice | undefined {
   const { compact = usual } = options;
   return compact === false ? undefined : compact;
 }
 
-/** How it is compacted when it is asked for without saying how. */
+/** The strategy of a compaction on request. */
 export function compactionHow(options: ContextOptions = {}): CompactionStrategy {
   return (compactionChoice(options) ?? usual).how;
 }
 
-/** What a model takes of media, as far as that or what the user wants is known. */
+/** The media limits of a model and of the user; undefined if none are known. */
 export function mediaLimits(
   model: ModelName,
   { media = {} }: ContextOptions = {},
@@ -74,7 +98,7 @@ export function mediaLimits(
   return limitedMedia(modelMedia(model), media === false ? {} : media);
 }
 
-/** @throws TurnlogError `INVALID_INPUT` for a share that is none, or a budget below nothing. */
+/** @throws TurnlogError `INVALID_INPUT` for a share outside (0, 1] or a negative budget */
 export function checkContext({ cut = {}, media = {} }: ContextOptions = {}): void {
   const { requestBytes = 0, pictures = 0 } = media === false ? {} : media;
   if (!(requestBytes >= 0 && pictures >= 0)) {

@@ -1,4 +1,4 @@
-/** The agent that a user passes in: its settings, their checks, and how its model is called. */
+/** The agent that a user passes in: its settings, their validation, and the interface of model calls. */
 
 export { agentSchema, strategySchema } from "./agent-schema.ts";
 export {
@@ -19,6 +19,9 @@ export { type CallLimits, CallWatch } from "./call-limits.ts";
 export {
   type CompactionChoice,
   type ContextOptions,
+  type CountRequest,
+  DEFAULT_COUNT_MS,
+  type TokenCounter,
   checkContext,
   compactionChoice,
   compactionHow,
@@ -26,5 +29,4 @@ export {
 } from "./context-options.ts";
 export { type ReadRequest, bindReader, readerName, withReader } from "./reader-tool.ts";
 export type { PartType, RecordedPart, StepOutput, StepRequest, StepSource } from "./step-source.ts";
-export { type CountRequest, DEFAULT_COUNT_MS, type TokenCounter } from "./token-counter.ts";
 export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";

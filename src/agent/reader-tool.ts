@@ -1,6 +1,6 @@
 /**
- * The built-in tool by which the model reads on in a result that it is shown cut. Offered from the
- * first step on, as a tool that came later would break the provider's prompt cache (decision 15).
+ * The built-in tool `read_tool_output`, by which the model reads the rest of a cut result. Offered from
+ * the first step, since a later change of tools would break the provider's prompt cache (decision 15).
  */
 
 import { asSchema, tool, type Schema, type Tool, type ToolSet } from "@ai-sdk/provider-utils";
@@ -10,14 +10,14 @@ import type { ContextOptions } from "./context-options.ts";
 
 const READER = "read_tool_output";
 
-/** What of an agent is looked at here. */
+/** The part of an agent that this file reads. */
 interface Equipment {
   readonly tools?: ToolSet;
   readonly toolPolicies?: Readonly<Record<string, object>>;
   readonly context?: ContextOptions;
 }
 
-/** What the model asks for, in characters. */
+/** The input of the tool, in characters. */
 export interface ReadRequest {
   readonly call: string;
   readonly from: number;
@@ -34,7 +34,7 @@ const request: z.ZodType<ReadRequest> = z.object({
     .describe("Characters at most; by default as many as there is room for"),
 });
 
-/** One object: by it the built-in tool is told from one that the user has under its name. */
+/** The identity of this object distinguishes the built-in tool from a user's tool of the same name. */
 const inputSchema: Schema<ReadRequest> = asSchema(request);
 
 const description =
@@ -42,7 +42,7 @@ const description =
 
 const definition: Tool<ReadRequest> = tool({ description, inputSchema });
 
-/** The agent with the tool, unless it has no tools that could need it, or one of that name, or does not want it. */
+/** Adds the tool, unless the agent has no executable tool, has one of that name, or disables it. */
 export function withReader<Agent extends Equipment>(agent: Agent): Agent {
   const { tools = {} } = agent;
   const needsIt = Object.values(tools).some(({ execute }) => execute !== undefined);
@@ -54,7 +54,7 @@ export function withReader<Agent extends Equipment>(agent: Agent): Agent {
   };
 }
 
-/** The tool that notes in cut results name: the built-in one, or the user's own in its place. */
+/** The name of the tool in notes of cut results; undefined if the agent has none. */
 export function readerName(agent: Equipment): string | undefined {
   return isWanted(agent) && byId(agent.tools ?? {}, READER) !== undefined ? READER : undefined;
 }
@@ -63,7 +63,7 @@ function isWanted({ context: { cut = {} } = {} }: Equipment): boolean {
   return cut !== false && cut.reader !== false;
 }
 
-/** The agent with the built-in tool, where it has that, made to run. */
+/** Gives the built-in tool its `execute` function, if the agent has the tool. */
 export function bindReader<Agent extends Equipment>(
   agent: Agent,
   read: (asked: ReadRequest) => string,

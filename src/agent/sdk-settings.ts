@@ -1,12 +1,11 @@
 /**
- * Settings of the AI SDK's `ToolLoopAgent` that an agent does not have here, each with what to do
- * instead. None of them is ignored: a setting that is not in this list and not one of `Agent` does
- * not compile.
+ * The settings of the AI SDK's `ToolLoopAgent` that are refused, each with its replacement. None is
+ * ignored: a new SDK setting that is neither here nor supported does not compile.
  */
 
 import type { LanguageModelCallOptions, ToolLoopAgentSettings, ToolSet } from "ai";
 
-/** Settings that have the SDK's name and meaning here. */
+/** Settings with the SDK's name and meaning. */
 type Supported =
   | "model"
   | "instructions"
@@ -27,7 +26,7 @@ const callback =
 const telemetry =
   "every step is an event with its usage and its times: follow `runtime.log.subscribeAll()`.";
 
-/** What the refusal of each says. */
+/** The hint in the refusal of each setting. */
 export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
   maxOutputTokens: callSetting("maxOutputTokens"),
   temperature: callSetting("temperature"),

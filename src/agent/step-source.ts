@@ -1,6 +1,6 @@
 /**
- * How one model call is made. There are two ways, with the same recorded parts: the AI SDK's
- * primitive (the light one, the default) and `streamText` (for its telemetry and transforms).
+ * The interface of a model call. Two implementations record the same parts: the AI SDK's primitive
+ * (default, less CPU) and `streamText` (telemetry and transforms).
  */
 
 import type { ModelMessage } from "ai";
@@ -16,7 +16,7 @@ import type { Agent } from "./agent.ts";
 
 export type PartType = Extract<EventType, `part.${string}`>;
 
-/** A part as it is to be recorded. */
+/** A part in its recorded form. */
 export type RecordedPart = EventBody<PartType>;
 
 export interface StepRequest {
@@ -25,26 +25,26 @@ export interface StepRequest {
   readonly signal: AbortSignal;
 }
 
-/** What came out of a model call: what is known of the answer, its parts as they come, then how it ended. */
+/** The output of a model call: the head of its response, its parts, then its end. */
 export type StepOutput =
   | {
       readonly kind: "head";
-      /** What the server calls its answer; undefined where there was none, or it did not say. */
+      /** The content type of the response; undefined if it is unknown. */
       readonly contentType: string | undefined;
     }
   | {
       readonly kind: "part";
       readonly part: RecordedPart;
-      /** The input of a tool call as its schema made it, which JSON may not be able to hold. */
+      /** The output of the tool's input schema, which may not be JSON. */
       readonly parsedInput?: { readonly callId: string; readonly input: unknown };
-      /** The error of a `part.error`, before it was brought into JSON. */
+      /** The error of a `part.error` before its conversion to JSON. */
       readonly error?: unknown;
     }
   | {
       readonly kind: "end";
       readonly finishReason: FinishReason;
       readonly rawFinishReason: string | undefined;
-      /** Undefined where the provider told no figures. */
+      /** Undefined if the provider reported no usage. */
       readonly usage: TokenUsage | undefined;
       readonly response: ResponseMetadata;
       readonly providerMetadata: ProviderMetadata | undefined;
@@ -52,6 +52,6 @@ export type StepOutput =
 
 export interface StepSource {
   readonly name: "language-model-call" | "stream-text";
-  /** One model call. Throws what the provider threw; stops when the signal aborts. */
+  /** Makes one model call. Throws the provider's error; stops when the signal aborts. */
   call(request: StepRequest): AsyncGenerator<StepOutput, void, void>;
 }

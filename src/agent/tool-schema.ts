@@ -1,11 +1,11 @@
-/** Checks the tools of an agent: objects of the AI SDK, with the settings that have an effect here. */
+/** The schema of an agent's tools: tools of the AI SDK with the settings that have an effect here. */
 
 import type { ToolSet } from "ai";
 import { z } from "zod";
 import { code, flag, optionsOf, thing } from "../validation/index.ts";
 
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
-/** Keys that a tool may have, of whichever kind it is. */
+/** The keys of all kinds of tools. */
 type ToolKey = Exclude<KeyOf<ToolSet[string]>, "inputSchema">;
 type AnyTool = { readonly [Key in ToolKey]?: unknown } & { readonly inputSchema: unknown };
 
@@ -27,8 +27,8 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 /**
- * One tool. Names that begin with `_` are private marks of the library that made the tool, such as
- * `_meta` of an MCP client.
+ * One tool. Keys that begin with `_` are ignored: libraries use them privately, such as `_meta` of an
+ * MCP client.
  */
 export const toolSchema: z.ZodType = optionsOf<Omit<AnyTool, "contextSchema">>(
   {

@@ -1,7 +1,6 @@
 /**
- * The functions of an agent's context options, as the runtime calls them. What they throw, and answers that
- * are not what they promise, become `CALLBACK_FAILED` with the name of the option: that fails a turn or a
- * compaction, and never the session.
+ * Guards the functions of an agent's context options. An error or an invalid result becomes
+ * `CALLBACK_FAILED` with the name of the option. It fails a turn or a compaction, never the session.
  */
 
 import { z } from "zod";
@@ -18,13 +17,13 @@ import { TurnlogError } from "../events/index.ts";
 import type { ContextOptions } from "./context-options.ts";
 import { withFullStop, readableError, toStoredError } from "../shared/index.ts";
 
-/** @throws TurnlogError `CALLBACK_FAILED` for what the work throws */
+/** @throws TurnlogError `CALLBACK_FAILED` if the function throws */
 function called<Answer>(option: string, work: () => Answer): Answer {
   try {
     return work();
   } catch (thrown) {
     const error = readableError(thrown);
-    // A fork's agent may be one that is guarded already.
+    // The agent of a fork may be guarded already.
     if (isCallbackFailure(error)) throw error;
     const what = `threw: ${withFullStop(toStoredError(error).message)}`;
     throw callbackFailure(option, what, error);
@@ -44,8 +43,8 @@ export function isCallbackFailure(error: unknown): error is TurnlogError {
 }
 
 /**
- * The same of a function of a tool.
- * @throws TurnlogError `CALLBACK_FAILED` for what the work throws
+ * Awaits a callback of a tool.
+ * @throws TurnlogError `CALLBACK_FAILED` if it throws
  */
 export async function awaited(option: string, work: () => unknown): Promise<void> {
   try {
@@ -65,7 +64,7 @@ function noCount(option: string, answer: unknown): TurnlogError {
 const isCount = (value: unknown): value is number =>
   typeof value === "number" && value >= 0 && Number.isFinite(value);
 
-/** The options with their functions guarded. */
+/** The options with guarded functions. */
 export function guardedContext(context: ContextOptions): ContextOptions {
   const { compact, estimator } = context;
   return {
@@ -82,7 +81,7 @@ export function guardedContext(context: ContextOptions): ContextOptions {
 
 const estimators = new WeakMap<TokenEstimator, TokenEstimator>();
 
-/** One for each estimator, as what was measured is remembered with it. */
+/** One guard per estimator, since measured figures are cached by estimator. */
 function guardedEstimator(estimator: TokenEstimator): TokenEstimator {
   const known = estimators.get(estimator);
   if (known !== undefined) return known;
@@ -115,7 +114,7 @@ function guardedWhen(when: CompactionWhen): CompactionWhen {
   };
 }
 
-/** A strategy, by the name of the option or the argument that it is. */
+/** @param option - The name of the option or argument, for the error. */
 export function guardedStrategy(strategy: CompactionStrategy, option: string): CompactionStrategy {
   const { name, writer } = strategy;
   return {

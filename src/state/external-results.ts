@@ -1,7 +1,7 @@
 /**
- * Long results are not stored a second time with the state of a session: a stored history names their
- * events, and they are read from the log when it is loaded. Results are most of what a session with
- * tools holds.
+ * Leaves long tool results out of snapshots: a stored history names the positions of their events, and
+ * loading reads them from the log. Results are most of the state of a session with tools. Used by
+ * `session-snapshot.ts` alone.
  */
 
 import { TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
@@ -12,20 +12,20 @@ import {
   type HistoryPart,
 } from "../projections/index.ts";
 
-/** From how many characters of JSON on a result is named: below, reading a row costs more than it saves. */
+/** Characters of JSON. Reading the row of a shorter result costs more than it saves. */
 const LONG = 512;
 
-/** Which item, which part of it, and the position of the event with its result. */
+/** The index of an item, the index of its part, and the position of the event with its result. */
 export type NamedResult = readonly [item: number, part: number, position: number];
-/** By hand: a schema of tuples takes a millisecond for the two hundred of a session. */
+/** Without zod: a schema of tuples takes a millisecond for 200 results. */
 export function areNamedResults(value: unknown): value is readonly NamedResult[] {
   return Array.isArray(value) && value.every(isNamedResult);
 }
 
 function isNamedResult(value: unknown): boolean {
   if (!Array.isArray(value) || value.length !== 3) return false;
-  const places: readonly unknown[] = value;
-  const [item, part, position] = places;
+  const entries: readonly unknown[] = value;
+  const [item, part, position] = entries;
   return isAtLeast(0, item) && isAtLeast(0, part) && isAtLeast(1, position);
 }
 
@@ -33,26 +33,26 @@ function isAtLeast(least: number, value: unknown): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
 }
 
-/** Items as they are stored, and the results that they are without. */
+/** Items without their long results, and the names of those results. */
 export function withoutResults(items: readonly HistoryItem[]): {
   readonly items: readonly unknown[];
   readonly results: readonly NamedResult[];
 } {
   const results: NamedResult[] = [];
-  const left = items.map((item, index) => {
+  const stored = items.map((item, index) => {
     if (item.kind !== "step") return item;
-    const parts = item.parts.map((part, at) => {
+    const parts = item.parts.map((part, partIndex) => {
       const position = longResultOf(part);
       if (position === undefined) return part;
-      results.push([index, at, position]);
+      results.push([index, partIndex, position]);
       return { ...part, outcome: { status: "succeeded" } };
     });
     return { ...item, parts };
   });
-  return { items: left, results };
+  return { items: stored, results };
 }
 
-/** Where the result of a call stands, if it is long and that is known. */
+/** The position of a call's result, if it is long and known. */
 function longResultOf(part: HistoryPart): number | undefined {
   if (part.kind !== "call" || part.outcome.status !== "succeeded") return undefined;
   const { output, modelOutput = null } = part.outcome;
@@ -60,7 +60,7 @@ function longResultOf(part: HistoryPart): number | undefined {
   return isLong ? resultPosition(part.outcome) : undefined;
 }
 
-/** About how many characters the JSON of a value has; stops counting beyond a limit. */
+/** The approximate length of a value's JSON; stops beyond a limit. */
 function sizeOf(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 4;
@@ -72,22 +72,22 @@ function sizeOf(value: unknown, limit: number): number {
   return size;
 }
 
-/** Items as they are stored, and the results that they are without. */
+/** Items without their long results, and the names of those results. */
 export interface StoredItems {
   readonly items: readonly HistoryItem[];
   readonly results: readonly NamedResult[];
 }
 
 /**
- * The items of several pieces of a history with their results, up to the first piece of which a
- * result cannot be read, which whoever folds its event is told, or is not that of its call.
+ * The items of several pieces of a history with their results, up to the first piece with a result that
+ * cannot be read or is not that of its call. The caller folds the events after them, and throws their error.
  */
 export async function withResults(
   log: Pick<EventLog, "readAt">,
   session: string,
   pieces: readonly StoredItems[],
 ): Promise<readonly (readonly HistoryItem[])[]> {
-  // Of most sessions all can be read, and all at once takes a fraction of the time.
+  // Usually all can be read, and one read takes a fraction of the time.
   const all = await readResults(log, session, pieces);
   const whole: (readonly HistoryItem[])[] = [];
   for (const piece of pieces) {
@@ -99,26 +99,26 @@ export async function withResults(
   return whole;
 }
 
-/** Undefined where a result is not there, or not that of its call. */
+/** Undefined if a result is missing or is not that of its call. */
 function itemsWith(
   { items, results }: StoredItems,
   events: ReadonlyMap<number, SessionEvent>,
 ): readonly HistoryItem[] | undefined {
   const whole = [...items];
-  for (const [number, at, position] of results) {
-    const item = whole[number];
+  for (const [index, partIndex, position] of results) {
+    const item = whole[index];
     const event = events.get(position);
     if (item?.kind !== "step" || event?.type !== "tool.succeeded") return undefined;
-    const part = item.parts[at];
+    const part = item.parts[partIndex];
     if (part?.kind !== "call" || part.callId !== event.data.callId) return undefined;
     if (item.step !== event.data.step) return undefined;
-    const parts = item.parts.with(at, { ...part, outcome: succeeded(event) });
-    whole[number] = { ...item, parts };
+    const parts = item.parts.with(partIndex, { ...part, outcome: succeeded(event) });
+    whole[index] = { ...item, parts };
   }
   return whole;
 }
 
-/** The events that are named, by their positions; undefined where one of them cannot be read. */
+/** The named events by position; undefined if one of them cannot be read. */
 async function readResults(
   log: Pick<EventLog, "readAt">,
   session: string,

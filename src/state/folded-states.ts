@@ -1,6 +1,6 @@
 /**
- * A session that is folded over many events at once, as one that was imported: the states on the way
- * that are to be stored, lest each look at an early position folds everything again.
+ * Folds many events at once, as of an imported session, and finds the states on the way that should be
+ * stored: without them each view of an early position would fold everything again.
  */
 
 import type { SessionEvent } from "../events/index.ts";
@@ -12,17 +12,17 @@ import {
 } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
-/** How many events opening a session may have to fold: about ten milliseconds' worth. */
+/** Events that opening a session may have to fold: about ten milliseconds. */
 export const EVENTS_PER_SNAPSHOT = 2000;
 
 export interface FoldedStates {
   /** After the last event. */
   readonly state: SessionState;
-  /** Those to be stored, oldest first. */
+  /** States to store, oldest first. */
   readonly due: readonly SessionState[];
 }
 
-/** The state after events that follow a stored one, and those on the way that are due. */
+/** Folds the events after a stored state. Returns the last state and those to store. */
 export async function foldedStates(
   from: SessionState,
   events: Iterable<SessionEvent> | AsyncIterable<SessionEvent>,
@@ -39,7 +39,7 @@ export async function foldedStates(
   return { state, due };
 }
 
-/** Folds a whole session that is new in the log, and stores each state that is due when it comes to it. */
+/** Folds a whole new session, and stores each state that is due. */
 export async function keepFolded(
   log: SnapshotStore,
   session: string,
@@ -54,13 +54,13 @@ export async function keepFolded(
   }
 }
 
-/** Whether a state is to be stored: at a place where looking back begins, far enough behind the one before. */
+/** Whether to store a state: at a step or the end of a turn, and far enough after the last stored one. */
 function isDue({ type }: SessionEvent, { position }: SessionState, kept: number): boolean {
-  const isPlace = type === "step.started" || type === "turn.ended";
-  return isPlace && position - kept >= EVENTS_PER_SNAPSHOT;
+  const isBoundary = type === "step.started" || type === "turn.ended";
+  return isBoundary && position - kept >= EVENTS_PER_SNAPSHOT;
 }
 
-/** Stores them one after the other; answers what is kept then. */
+/** Stores states one after the other. Returns the last one. */
 export async function keepStates(
   log: SnapshotStore,
   session: string,

@@ -1,13 +1,13 @@
-/** Where a session branches off, as the list of sessions has it. */
+/** Reads from the list of sessions where a session branches off. */
 
 import type { EventLog, ForkPoint } from "../events/index.ts";
 
-/** Undefined for a session that is no fork, or is not there. */
+/** Undefined for a session that is not a fork or does not exist. */
 export async function linkOf(
   log: Pick<EventLog, "list">,
   session: string,
 ): Promise<ForkPoint | undefined> {
-  // No other name that begins with this one is listed before it.
+  // The first entry with this prefix is the session itself, if it exists.
   for await (const entry of log.list({ prefix: session })) {
     return entry.session === session ? entry.forkedFrom : undefined;
   }

@@ -1,4 +1,7 @@
-/** Finds in a log where a fork that undoes a turn or edits a message branches off. Called by live forks. */
+/**
+ * Finds the positions at which forks branch off: to edit a message, to undo a turn, or to run one again.
+ * Called by live forks. Reads only.
+ */
 
 import { TurnlogError, type EventLog } from "../events/index.ts";
 import {
@@ -8,9 +11,11 @@ import {
   type BranchPoint,
   type Retraction,
 } from "../projections/index.ts";
+import { isInTurn } from "./recovery.ts";
+import type { SessionState } from "./session-state.ts";
 import { stateAt } from "./session-view.ts";
 
-/** Where to fork to replace the last message that was delivered up to a position, or to undo the last turn. */
+/** Where to fork in order to replace the last message delivered up to a position, or to undo the last turn. */
 export async function forkPoint(
   log: EventLog,
   session: string,
@@ -32,7 +37,7 @@ export async function forkPoint(
   );
 }
 
-/** The position of what is not to have happened, from the log: a state does not say where turns began. */
+/** The position of the first event to leave out. It is read from the log: a state does not have starts of turns. */
 async function startOf(log: EventLog, session: string, { before }: Retraction): Promise<number> {
   if (before.kind === "delivery") return before.position;
   const { turn, begun } = before;
@@ -43,5 +48,66 @@ async function startOf(log: EventLog, session: string, { before }: Retraction): 
     "EVENT_INVALID",
     `Turn ${turn} of session ${session} was told something at ${begun}, and never began. \`turnlog verify\` tells what else is wrong with it.`,
     { session, position: begun },
+  );
+}
+
+/** A position in a turn, or the start of a step. Default: the first step of the last turn. */
+export interface RerunPlace {
+  readonly at?: number | undefined;
+  /** The number of a step of the session, counted from 1. */
+  readonly step?: number | undefined;
+}
+
+export interface RerunPoint {
+  /** The last position that stays. */
+  readonly at: number;
+  /** The first message of the turn that continues. */
+  readonly messageId: string;
+}
+
+/** Where `Session.rerun` forks. @throws TurnlogError `INVALID_INPUT` if no turn runs there, `SESSION_NOT_FOUND` */
+export async function rerunPoint(
+  log: EventLog,
+  session: string,
+  { at, step }: RerunPlace,
+): Promise<RerunPoint> {
+  const now = await stateAt(log, session, at);
+  const position = at ?? (await beforeStep(log, session, step ?? firstStepOfLastTurn(now)));
+  const state = position === now.position ? now : await stateAt(log, session, position);
+  const turn = isInTurn(state.machine) ? state.machine.context.turn : undefined;
+  const message = state.history.items.find((item) => item.kind === "user" && item.turn === turn);
+  if (message?.kind !== "user") {
+    throw new TurnlogError(
+      "INVALID_INPUT",
+      `At position ${position} of session ${session} no turn is under way that could be run again. Name a position in a turn or a step, or fork the session and send a message.`,
+      { session, position },
+    );
+  }
+  return { at: position, messageId: message.id };
+}
+
+function firstStepOfLastTurn({ history }: SessionState): number | undefined {
+  const steps = history.open === undefined ? history.items : [...history.items, history.open];
+  for (const item of steps) {
+    if (item.kind === "step" && item.turn === history.turn) return item.step;
+  }
+  return undefined;
+}
+
+/** The position before a step's first attempt. */
+async function beforeStep(
+  log: EventLog,
+  session: string,
+  step: number | undefined,
+): Promise<number> {
+  for await (const { type, position, data } of log.read(session)) {
+    if (type === "step.started" && data.step === step) return position - 1;
+  }
+  throw new TurnlogError(
+    "INVALID_INPUT",
+    step === undefined
+      ? `Session ${session} has no turn that could be run again. Send a message.`
+      : `Session ${session} has no step ${step}. \`turnlog show ${session} --view timeline\` lists its steps.`,
+    { session },
   );
 }

@@ -1,9 +1,8 @@
-/** The state of a session at a position: all folds together, snapshots, views, diffs, recovery. */
+/** The state of a session at a position: all folds together, snapshots, views, differences, recovery. */
 
 export { EVENTS_PER_SNAPSHOT, foldedStates, keepFolded, keepStates } from "./folded-states.ts";
 export { linkOf } from "./fork-link.ts";
-export { forkPoint } from "./fork-point.ts";
-export { waitsForApproval } from "./open-question.ts";
+export { type RerunPlace, forkPoint, rerunPoint } from "./fork-point.ts";
 export {
   attemptsAt,
   effectIdOf,
@@ -14,11 +13,9 @@ export {
   settlement,
   waitsForPerson,
 } from "./recovery.ts";
-export type { Ending, ReplayGate } from "./replay-gate.ts";
-export { type RerunPlace, rerunPoint } from "./rerun.ts";
 export { type Approval, approvalOfId, waitingApprovals } from "./session-approvals.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
-export type { SessionRecorder } from "./session-recorder.ts";
+export type { Ending, ReplayGate, SessionRecorder } from "./session-recorder.ts";
 export {
   type KeptState,
   type SnapshotStore,
@@ -39,4 +36,5 @@ export {
   stateAt,
   viewOf,
   viewSession,
+  waitsForApproval,
 } from "./session-view.ts";

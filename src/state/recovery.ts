@@ -1,4 +1,4 @@
-/** What a process that died had left unfinished, and how that is put into words in the log. Pure. */
+/** Whether a session is at rest, what a dead process left unfinished, and the events that settle it. Pure. */
 
 import { entriesOf, entryOf, type EventBody, type InFlight } from "../events/index.ts";
 import { estimateSpent } from "../context/index.ts";
@@ -8,13 +8,13 @@ import { interruptedPolicy, type Agent } from "../agent/index.ts";
 import type { SessionState } from "./session-state.ts";
 
 /**
- * Whether a session can be left alone for any time: nothing runs, and nothing is about to. A turn
- * whose calls all wait for a person's approval is at rest too: the answer may come after a restart.
+ * Whether nothing runs or is about to. A turn whose open calls all wait for approval is at rest too: the
+ * answer may come after a restart.
  */
 export function isAtRest(state: SessionState): boolean {
   const { machine } = state;
   if (machine.matches("tools")) {
-    // Asked after each event: most have a call that runs, and a step may have thousands.
+    // A quick check first: this runs after each event, and a step may have thousands of calls.
     const { open, asking } = openCalls(machine.context);
     if (open > asking) return false;
     const { calls } = machine.context;
@@ -26,7 +26,7 @@ export function isAtRest(state: SessionState): boolean {
 /** Whether a call of the running step waits for an answer that a person can still give. */
 export function isAwaited(state: SessionState, callId: string): boolean {
   const { calls, skipCalls, stopping } = state.machine.context;
-  // In a turn that stops nobody is asked any more: those calls are about to be skipped.
+  // A stopping turn skips the calls that wait for approval.
   if (skipCalls || stopping !== undefined) return false;
   return entryOf(calls, callId) === "awaiting-approval" && waitsForPerson(state, callId);
 }
@@ -41,7 +41,7 @@ export function isInTurn(machine: SessionState["machine"]): boolean {
   return machine.matches("streaming") || machine.matches("tools");
 }
 
-/** What is unfinished in a state that has just been read from its log; undefined when nothing is. */
+/** What a dead process left unfinished; undefined if nothing. */
 export function inFlight(state: SessionState): InFlight | undefined {
   const { machine } = state;
   const { turn, step, calls } = machine.context;
@@ -64,7 +64,7 @@ export function inFlight(state: SessionState): InFlight | undefined {
   return machine.matches("streaming") ? { kind: "boundary", turn } : undefined;
 }
 
-/** The ends that the dead process did not get to record. */
+/** The events that end the unfinished work of a dead process. */
 export function settlement(state: SessionState, agent: Agent): readonly EventBody[] {
   const { machine, history, usage, toolCalls } = state;
   const { step, calls, skipCalls } = machine.context;
@@ -81,7 +81,7 @@ export function settlement(state: SessionState, agent: Agent): readonly EventBod
       if (call !== "running") return [];
       const toolName = toolCalls.open.find((one) => one.callId === callId)?.toolName ?? "";
       const policy = skipCalls ? "report" : interruptedPolicy(agent, toolName);
-      // Run again by the tool runner, with the same effect id.
+      // The tool runner runs it again, with the same effect id.
       if (policy === "retry") return [];
       if (policy === "report") {
         return [{ type: "tool.unknown", data: { step, callId, reason: "recovered" } }];
@@ -96,17 +96,16 @@ export function settlement(state: SessionState, agent: Agent): readonly EventBod
 }
 
 /**
- * Whether a call that approval was asked for waits for a person's answer. One that was given for good
- * holds for it too, but not for running again what a dead process had started.
+ * Whether a call waits for a person's answer. An `always` answer applies to it, unless a dead process
+ * had started the call.
  */
 export function waitsForPerson(state: SessionState, callId: string): boolean {
   return attemptsAt(state, callId) > 0 || standingAnswer(state.approvals, callId) === undefined;
 }
 
 /**
- * What a call's effect is known by outside: the session in which the model made it, step and call. It
- * is one intent, however often it is run and in however many forks of that session: so an idempotent
- * tool does nothing twice.
+ * The id of a call's effect: the session in which the model made the call, its step and its call id. It is
+ * the same for every attempt and in every fork, so that an idempotent tool acts once.
  */
 export function effectIdOf(
   { session, state }: { readonly session: string; readonly state: SessionState },
@@ -117,7 +116,7 @@ export function effectIdOf(
   return call?.effectId ?? `${call?.origin ?? session}/${step}/${callId}`;
 }
 
-/** How often a call of the running step was started, by whatever process. */
+/** How often a call of the running step was started, in all processes. */
 export function attemptsAt({ toolCalls }: SessionState, callId: string): number {
   return toolCalls.open.find((call) => call.callId === callId)?.attempts ?? 0;
 }

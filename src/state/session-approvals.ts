@@ -1,6 +1,6 @@
 /**
- * The approvals of a session as people and programs see them: each with an id that is never used twice.
- * The id is derived from the log, so that logs of every release have it, and a fork or an import has its own. Pure.
+ * The approvals of a session, each with an id that is never used twice. The id is derived from the log,
+ * so that logs of every release have it, and forks and imports have their own. Pure.
  */
 
 import type { JsonValue } from "../events/index.ts";
@@ -14,37 +14,36 @@ import type {
 import { isAwaited } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
 
-/** What an approval is about. */
 interface ApprovalRequest {
   /**
-   * What it is answered by: made of session, turn, step, call and attempt. No other approval has it,
-   * in whatever session: a provider may use a call id again.
+   * Identifies the approval in `approve` and `deny`: made of session, turn, step, call and attempt, since
+   * a provider may use a call id again. Unique in all sessions.
    */
   readonly approvalId: string;
   readonly turn: number;
   readonly step: number;
   readonly callId: string;
-  /** How often the call has been asked about, counted from 1. */
+  /** The number of the question about this call, from 1. */
   readonly attempt: number;
   readonly toolName: string;
-  /** As the model wrote it. */
+  /** The input as the model wrote it. */
   readonly input: JsonValue;
-  /** Why it is asked, where that was said. */
+  /** The reason of the question, if it has one. */
   readonly reason?: string;
-  /** The call had been started before: the question is whether it runs again. */
+  /** The call was started before: the question is whether it runs again. */
   readonly again?: true;
-  /** The position of the question. */
+  /** The position of `tool.approval-requested`. */
   readonly position: number;
   /** Epoch milliseconds. */
   readonly askedAt: number;
 }
 
-/** A question whether a call may run, and what came of it. It stays after the call has ended. */
+/** A question whether a call may run, with its answer. It stays after the call has ended. */
 export type Approval = ApprovalRequest &
   (
     | { readonly status: "waiting" }
     | { readonly status: "approved" | "denied"; readonly answer: ApprovalDecision }
-    /** Nobody answered while the call waited: its turn was stopped, say. */
+    /** The call ended before an answer, for instance because its turn was cancelled. */
     | { readonly status: "lapsed" }
   );
 
@@ -53,14 +52,14 @@ export function sessionApprovals(session: string, state: SessionState): readonly
   return [...newestFirst(session, state)].toReversed();
 }
 
-/** Those that wait for an answer, oldest first. */
+/** The approvals that wait for an answer, oldest first. */
 export function waitingApprovals(session: string, state: SessionState): readonly Approval[] {
   const { open } = state.history;
   if (open === undefined) return [];
   return approvalsOf(open, session, state).filter(({ status }) => status === "waiting");
 }
 
-/** The approval of an id; undefined where the session never had it. */
+/** The approval of an id; undefined if the session never had it. */
 export function approvalOfId(
   session: string,
   state: SessionState,
@@ -97,11 +96,11 @@ function approvalOf(
   state: SessionState,
 ): Approval {
   const settled = answer?.position ?? lapsed;
-  const place = { turn, step, callId, attempt: question.attempt };
+  const key = { turn, step, callId, attempt: question.attempt };
   const owner = settled === undefined ? session : ownerOf(settled, session, state);
   const about: ApprovalRequest = {
-    approvalId: approvalIdOf(owner, place),
-    ...place,
+    approvalId: approvalIdOf(owner, key),
+    ...key,
     ...question,
     toolName,
     input,
@@ -113,24 +112,24 @@ function approvalOf(
   return { ...about, status: isWaiting && isAwaited(state, callId) ? "waiting" : "lapsed" };
 }
 
-/** The session that wrote an event. A fork is asked anew what it inherits unanswered. */
+/** The session that recorded an event. A fork asks again what it inherits unanswered. */
 function ownerOf(position: number, session: string, { approvals }: SessionState): string {
   return approvals.lineage.find((shared) => position <= shared.position)?.session ?? session;
 }
 
-interface Place {
+interface ApprovalKey {
   readonly turn: number;
   readonly step: number;
   readonly callId: string;
   readonly attempt: number;
 }
 
-/** In characters that URLs, shells and file names leave as they are. A session's name has no `~`. */
-function approvalIdOf(session: string, { turn, step, callId, attempt }: Place): string {
+/** Uses only characters that need no escape in URLs, shells and file names. A session's name has no `~`. */
+function approvalIdOf(session: string, { turn, step, callId, attempt }: ApprovalKey): string {
   return [session, turn, step, escaped(callId), attempt].join("~");
 }
 
-/** No two texts become the same. */
+/** Injective: different ids stay different. */
 function escaped(callId: string): string {
   return callId.replaceAll(
     /[^\w.:@-]/g,

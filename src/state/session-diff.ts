@@ -1,11 +1,11 @@
-/** What the model is shown at one position of a session and not at another. Runs and writes nothing. */
+/** Compares the prompts at two positions of a session. Runs and writes nothing. */
 
 import type { EventLog } from "../events/index.ts";
 import { promptDiff, type PromptDiff } from "../projections/index.ts";
 import { EVENTS_PER_SNAPSHOT } from "./folded-states.ts";
 import { checkPosition, foldOnwards, readSessionState } from "./session-view.ts";
 
-/** What the model is shown at one position and not at another. */
+/** The difference between the prompts at two positions. */
 export interface SessionDiff extends PromptDiff {
   readonly session: string;
   /** The two positions. */
@@ -15,7 +15,7 @@ export interface SessionDiff extends PromptDiff {
 
 /**
  * Compares the prompts at two positions of a session, in either order.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` for a position that there is not.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `INVALID_INPUT` if a position does not exist
  */
 export async function diffSession(
   log: EventLog,
@@ -26,7 +26,7 @@ export async function diffSession(
   await checkPosition(log, session, before);
   await checkPosition(log, session, after);
   const one = await readSessionState(log, session, before);
-  // What is far ahead has a stored state that is nearer.
+  // A position far ahead has a nearer snapshot.
   const isNear = after >= before && after - before < EVENTS_PER_SNAPSHOT;
   const other = isNear
     ? await foldOnwards(log, session, one, after)

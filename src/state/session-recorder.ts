@@ -1,19 +1,33 @@
-/** The one door into a session, as the things behind it (model step, tools, compactor) see it. */
+/** The interface by which model steps, tools and the compactor record events. {@link SessionActor} implements it. */
 
 import type { EventBody } from "../events/index.ts";
-import type { Ending } from "./replay-gate.ts";
 import type { SessionState } from "./session-state.ts";
 
 export interface SessionRecorder {
   readonly session: string;
-  /** What is known now, everything recorded included. */
+  /** The state after all recorded events. */
   readonly state: SessionState;
-  /** Numbers the event, hands it to the log's writer, folds it and moves the machine. */
+  /** Numbers the event, folds it, moves the machine, and passes it to the writer. */
   record(body: EventBody): void;
-  /** Resolves when everything recorded so far is in the log, as durable as the store was opened for. */
+  /** Resolves when all recorded events are in the log, with the durability of the store. */
   durable(): Promise<void>;
-  /** A wait, when the log has fallen behind or the event loop has not been given a turn for long. */
+  /** A wait, if the log has fallen behind or the event loop needs a turn. */
   pace(): Promise<void> | undefined;
-  /** A wait before the end of something is recorded, in a replay. */
+  /** In a replay, a wait before an ending is recorded. */
   replayGate(ending: Ending): Promise<void> | undefined;
 }
+
+/** Work that has ended and is about to be recorded. */
+export type Ending =
+  /** A model call, or the back-off before its next attempt. */
+  | { readonly kind: "step" }
+  /** The execution of a call, or the decision whether it needs approval. */
+  | { readonly kind: "call" | "decision"; readonly callId: string }
+  /** A compaction, or the model call for its summary. */
+  | { readonly kind: "compaction" | "summary" };
+
+/**
+ * In a replay, delays the end of concurrent work until its turn in the recorded order. Live sessions have
+ * no gate.
+ */
+export type ReplayGate = (ending: Ending) => Promise<void>;

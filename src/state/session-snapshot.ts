@@ -1,8 +1,7 @@
 /**
- * Keeps the state of a session beside its log, so that a long one opens quickly. A cache: what is
- * missing, damaged or of another version is folded from the events instead. Most of a state are
- * lists that only grow: they are stored in chunks, so that each entry is written once, however
- * often the session is kept, and long results not at all, but for where they stand.
+ * Snapshots of a session's state, so that a long session opens quickly. A cache: a missing, damaged or
+ * outdated snapshot is replaced by folding events. Most of a state is lists that only grow. They are
+ * stored in chunks, so that each entry is written once; long results are stored by their position.
  */
 
 import { z } from "zod";
@@ -33,7 +32,7 @@ import {
 } from "./external-results.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
-/** A state that is stored, and the positions at which chunks of its lists were. */
+/** A stored state, and the positions of the chunks of its lists. */
 export interface KeptState {
   readonly state: SessionState;
   readonly chunks: readonly number[];
@@ -43,7 +42,7 @@ export interface KeptState {
 export type SnapshotStore = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
   Partial<Pick<EventLog, "list">>;
 
-/** Of a session of which nothing is stored. */
+/** A session without a snapshot. */
 export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
 
 const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
@@ -61,9 +60,9 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
   blobs,
 ];
 
-/** Changes when the form of a snapshot does. */
+/** Changes with the form of a snapshot. */
 const version = 4;
-/** Changes when any projection's version does, or the set of them: then old snapshots do not fit. */
+/** Changes with the projections and their versions: then old snapshots do not fit. */
 const shape = folded.map((projection) => `${projection.name}@${projection.version}`).join(" ");
 
 const NAME = "session";
@@ -85,7 +84,7 @@ const stateSchema = z.object({
   blobs: blobs.schema,
 });
 
-/** The positions at which the state was stored. */
+/** The positions of the chunks. */
 const indexSchema = z.object({
   shape: z.literal(shape),
   chunks: z.array(z.int().positive()),
@@ -97,19 +96,19 @@ type Lists = {
   readonly ended: SessionState["toolCalls"]["ended"];
 };
 
-/** The state with empty lists, and what these have gained since `after`, the position of the chunk before. */
+/** A state with empty lists, and the new entries of the lists since `after`, the position of the chunk before. */
 interface Chunk extends Lists {
   readonly after: number;
-  /** What the items are without. */
+  /** The long results that the items lack. */
   readonly results: readonly NamedResult[];
-  /** All but the lists; what it holds is checked as a whole with them. */
+  /** The state without its lists. The schema checks both together. */
   readonly rest: Readonly<Record<"history" | "usage" | "toolCalls", object>>;
 }
 
 /**
- * By hand, and entries not at all: the checksum of a chunk says that it is what was written, and the
- * shape that this is what is read now, of which the newest chunk is looked at as a whole. Looking at
- * every entry of a long session takes longer than all the rest of opening it.
+ * Checks the frame of a chunk without zod, and not its entries: its checksum and the shape vouch for
+ * them, and the newest chunk is parsed as a whole. Checking every entry of a long session would take
+ * longer than all other work of opening it.
  */
 function isChunk(value: unknown): value is Chunk {
   if (!isObject(value)) return false;
@@ -127,10 +126,10 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What is parsed once in a process takes less time than compiling its schema. */
+/** A schema that is used once in a process is faster without compilation. */
 const uncompiled = { jitless: true };
 
-/** Stores a state, of which `kept` is an earlier one that is stored. Writes what is new since. */
+/** Stores a state. Writes only what is new since `kept`, an earlier stored state. */
 export async function saveSessionSnapshot(
   log: SnapshotStore,
   session: string,
@@ -151,7 +150,7 @@ export async function saveSessionSnapshot(
     rest: withoutLists(state),
   };
   const next = { state, chunks: [...chunks, position] };
-  // The chunk comes first: the index never names one that is not there.
+  // The chunk first: the index never names a missing chunk.
   await log.saveSnapshot(session, {
     projection: chunkName(position),
     version,
@@ -175,31 +174,31 @@ function withoutLists(state: SessionState): JsonValue {
   });
 }
 
-/** Whether the items of the later state begin with those of the earlier one: one that is over may still change. The other lists only grow. */
+/** Whether the later state has all items of the earlier one unchanged. The other lists only grow. */
 function continues(earlier: SessionState, later: SessionState): boolean {
   return earlier.history.items.every((item, index) => item === later.history.items[index]);
 }
 
 /**
- * The newest stored state, of those up to a position where one is given, or {@link nothingKept}
- * when there is none that fits. A fork that has kept none itself is given one of what it shares.
+ * The newest stored state up to a position, or {@link nothingKept} if none fits. A fork without a
+ * snapshot of its own uses one of the session that it branched off.
  */
 export async function loadSessionSnapshot(
   log: SnapshotStore,
   session: string,
-  at: number = Number.POSITIVE_INFINITY,
+  upTo: number = Number.POSITIVE_INFINITY,
 ): Promise<KeptState> {
   const [link, snapshot] = await Promise.all([
     log.list && linkOf({ list: log.list.bind(log) }, session),
     log.loadSnapshot(session, NAME),
   ]);
   if (link !== undefined && (snapshot?.position ?? 0) <= link.position) {
-    return await loadSessionSnapshot(log, link.session, Math.min(at, link.position));
+    return await loadSessionSnapshot(log, link.session, Math.min(upTo, link.position));
   }
   if (snapshot === undefined || snapshot.version !== version) return nothingKept;
   const index = indexSchema.safeParse(snapshot.state, uncompiled);
   if (!index.success) return nothingKept;
-  const wanted = index.data.chunks.filter((position) => position <= at);
+  const wanted = index.data.chunks.filter((position) => position <= upTo);
   const loaded = await loadChunks(log, session, wanted);
   const chunks = wanted.slice(0, loaded.length);
   const position = chunks.at(-1);
@@ -222,7 +221,7 @@ export async function loadSessionSnapshot(
   };
 }
 
-/** A chunk as a state that has no other lists. */
+/** A chunk as a state with only its own entries. */
 function withLists({ rest, items, steps, ended }: Chunk): object {
   return {
     ...rest,
@@ -232,12 +231,12 @@ function withLists({ rest, items, steps, ended }: Chunk): object {
   };
 }
 
-/** A chunk with what its lists have gained, results and all. */
+/** A chunk with its entries, long results included. */
 interface LoadedChunk extends Lists {
   readonly chunk: Chunk;
 }
 
-/** The chunks up to the first one that is missing, does not follow the one before it, or lacks a result. */
+/** The chunks before the first one that is missing, does not continue the one before it, or lacks a result. */
 async function loadChunks(
   log: SnapshotStore,
   session: string,
@@ -255,7 +254,7 @@ async function loadChunks(
   });
 }
 
-/** Undefined where there is none that fits. */
+/** Undefined if it is missing or outdated. */
 async function readChunk(
   log: SnapshotStore,
   session: string,

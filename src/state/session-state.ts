@@ -1,4 +1,4 @@
-/** All that a session knows at a position: the machine's state and every projection, folded together. */
+/** The state of a session at a position: the machine's state and every projection, folded together. */
 
 import { isEncrypted, keyMissing } from "../store/encryption/index.ts";
 import { isDelta, TurnlogError, type SessionEvent } from "../events/index.ts";
@@ -36,7 +36,7 @@ import {
 } from "../projections/index.ts";
 
 export interface SessionState {
-  /** The last position that is folded in; 0 for a session without events. */
+  /** The position of the last folded event; 0 for a session without events. */
   readonly position: number;
   readonly machine: MachineStep["snapshot"];
   readonly history: HistoryState;
@@ -73,11 +73,11 @@ export const initialSessionState: SessionState = {
 const none: readonly Effect[] = [];
 
 /**
- * The state after an event, and what it asks to be done. Pure: replaying a log and dropping the
- * effects gives the state of the live session.
- * An event that is folded in already changes nothing.
- * @throws TurnlogError `LOG_DAMAGED` when a position is missing; `KEY_MISSING` where the content of
- * the event is encrypted: it has to be read through `encryptedLog`.
+ * The state after an event, and the effects that the machine asks for. Pure: folding a log without
+ * running the effects gives the state of the live session. An event that was folded before changes
+ * nothing.
+ * @throws TurnlogError `LOG_DAMAGED` if a position is missing; `KEY_MISSING` if the event is encrypted
+ * and was not read through `encryptedLog`
  */
 export function foldSession(
   state: SessionState,
@@ -92,7 +92,7 @@ export function foldSession(
     );
   }
   if (isEncrypted(event)) throw keyMissing(undefined, event.position);
-  // Nearly all events are deltas. They mean something to the history, and nothing to anything else.
+  // Nearly all events are deltas, and only the history folds them.
   if (isDelta(event)) {
     const grown = history.fold(state.history, event);
     return { state: { ...state, position: event.position, history: grown }, effects: none };

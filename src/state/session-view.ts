@@ -1,4 +1,4 @@
-/** A session as it stood at a position, for people and programs that look at it. */
+/** Read-only views: a session at a position, and the list of all sessions. Runs and writes nothing. */
 
 import type { ModelMessage } from "ai";
 import {
@@ -19,16 +19,17 @@ import {
   type ToolCall,
   type UsageState,
 } from "../projections/index.ts";
+import { isAtRest, isInTurn } from "./recovery.ts";
 import { sessionApprovals, type Approval } from "./session-approvals.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
-/** A session at a position: its state, what was said and done, and what a step would send. */
+/** A session at a position: its state, its history, and the prompt that a step would send. */
 export interface SessionView {
   readonly session: string;
   readonly position: number;
   readonly state: MachineState;
-  /** Everything, nothing left out. */
+  /** The whole history, including what the prompt leaves out. */
   readonly history: readonly HistoryItem[];
   /** The messages that a step would send here. */
   readonly prompt: readonly ModelMessage[];
@@ -40,7 +41,7 @@ export interface SessionView {
   readonly summary: SessionSummary;
 }
 
-/** Frozen with the parts of the state that it shares, each once: a view never changes, nor does the session by it. */
+/** The view of a state. Frozen, since it shares parts of the state. */
 export function viewOf(session: string, state: SessionState): SessionView {
   const { position, machine, history, view, usage, toolCalls, queue, summary } = state;
   return deepFreeze({
@@ -57,7 +58,7 @@ export function viewOf(session: string, state: SessionState): SessionView {
   });
 }
 
-/** The state at a position (default: the last), from a snapshot where one lies before it. */
+/** The state at a position (default: the last), folded from the nearest snapshot. */
 export async function readSessionState(
   log: EventLog,
   session: string,
@@ -67,7 +68,7 @@ export async function readSessionState(
   return await foldOnwards(log, session, state, at);
 }
 
-/** The state after the events that follow it in the log, up to a position (default: the last). */
+/** Folds the events after a state, up to a position (default: the last). */
 export async function foldOnwards(
   log: EventLog,
   session: string,
@@ -82,15 +83,15 @@ export async function foldOnwards(
   return state;
 }
 
-/** As `readSessionState`, for a position that somebody names. Throws as {@link checkPosition}. */
+/** As `readSessionState`, for a position of a user. Throws as {@link checkPosition}. */
 export async function stateAt(log: EventLog, session: string, at?: number): Promise<SessionState> {
   await checkPosition(log, session, at);
   return await readSessionState(log, session, at);
 }
 
 /**
- * A session as it stood at a position, read from a log. Runs nothing and writes nothing.
- * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` for a position that there is not.
+ * Reads a session at a position from a log. Runs and writes nothing.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` if the position does not exist
  */
 export async function viewSession(
   log: EventLog,
@@ -100,7 +101,7 @@ export async function viewSession(
   return viewOf(session, await stateAt(log, session, at));
 }
 
-/** @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` for a position that there is not. */
+/** @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` if the position does not exist */
 export async function checkPosition(log: EventLog, session: string, at?: number): Promise<void> {
   const last = await log.revision(session);
   if (last === 0) throw await absent(log, session);
@@ -113,7 +114,7 @@ export async function checkPosition(log: EventLog, session: string, at?: number)
   }
 }
 
-/** A session that was deleted is not one that nobody ever had. */
+/** The error of a missing session: it was deleted, or never existed. */
 async function absent(log: EventLog, session: string): Promise<TurnlogError> {
   for await (const deleted of log.deleted()) {
     if (deleted.session !== session) continue;
@@ -128,7 +129,22 @@ async function absent(log: EventLog, session: string): Promise<TurnlogError> {
   );
 }
 
-/** A session as {@link listSessions} tells it. */
+/**
+ * Whether the turn of a stored session waits for an approval. False for any other unfinished turn, and
+ * for a session that cannot be read.
+ */
+export async function waitsForApproval(log: EventLog, session: string): Promise<boolean> {
+  try {
+    if ((await log.revision(session)) === 0) return false;
+    const state = await readSessionState(log, session);
+    return isInTurn(state.machine) && isAtRest(state);
+  } catch (error) {
+    if (TurnlogError.isInstance(error)) return false;
+    throw error;
+  }
+}
+
+/** A row of {@link listSessions}. */
 export interface ListedSession extends SessionSummary {
   readonly session: string;
   /** The last position. */
@@ -136,19 +152,19 @@ export interface ListedSession extends SessionSummary {
   /** Epoch milliseconds of the first and of the last event. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Why not all of it could be read: the summary says what the rest does. Absent where all could. */
+  /** Why a part could not be read; the summary is that of the rest. Absent if all could be read. */
   readonly problem?: SessionProblem;
 }
 
-/** Why a session, or a part of it, cannot be read. */
+/** Why a session or a part of it cannot be read. */
 export interface SessionProblem {
   readonly code: TurnlogErrorCode;
   readonly message: string;
-  /** The position concerned, where there is one. */
+  /** The position of the problem, if it has one. */
   readonly position?: number;
 }
 
-/** The summary of a session at its last position. Reads what came after the one that is stored. */
+/** The summary of a session at its last position. Reads the events after the stored summary. */
 export async function readSummary(
   log: EventLog,
   session: string,
@@ -163,23 +179,23 @@ export async function readSummary(
   const from = stored?.success === true && snapshot !== undefined ? snapshot.position + 1 : 1;
   let summary = stored?.success === true ? stored.data : sessionSummary.initial;
   if (from > revision) return summary;
-  // One session's defect is not to hide the list of all.
+  // A damaged session must not hide the list.
   for await (const event of readableEvents(log, session, { from, to: revision }, leftOut)) {
     summary = sessionSummary.fold(summary, event);
   }
   return summary;
 }
 
-/** Of the whole store, or of nobody any more: a row of a list cannot say it. */
-const ofTheStore: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
+/** Errors of the whole store, not of one session. */
+const storeErrors: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
   "LOG_CLOSED",
   "LOG_FAILED",
   "RUNTIME_CLOSED",
 ]);
 
-/** The problem of one session; any error that is not one session's own is thrown on. */
+/** The problem of one session. Rethrows errors of the whole store. */
 export function problemOf(error: unknown): SessionProblem {
-  if (!TurnlogError.isInstance(error) || ofTheStore.has(error.code)) throw error;
+  if (!TurnlogError.isInstance(error) || storeErrors.has(error.code)) throw error;
   const { code, message, position } = error;
   return { code, message, ...(position === undefined ? {} : { position }) };
 }
@@ -198,13 +214,13 @@ async function readRow(log: EventLog, entry: SessionEntry): Promise<ListedSessio
 }
 
 /**
- * All sessions of a log by name. Reads of each only what came after its last stored summary. A session
- * that cannot be read is a row with its `problem`.
+ * All sessions of a log by name. Reads of each only the events after its stored summary. A session that
+ * cannot be read is a row with its `problem`.
  */
 export async function* listSessions(log: EventLog): AsyncGenerator<ListedSession> {
   for await (const entry of log.list()) {
     const row = await readRow(log, entry);
-    // It was deleted since its name was read.
+    // Deleted after its name was read.
     if (row.problem?.code !== "SESSION_DELETED") yield row;
   }
 }
