@@ -1,6 +1,6 @@
 /**
- * The offline model's decision: from the situation that the prompt describes to the next move.
- * Pure. Several requests in one message are gone about one after the other.
+ * Decides the next move of the offline model. Several requests in one message are answered one after
+ * the other. Pure.
  */
 import { countFiles, countLines, countLinesOf, countMatches } from "./offline-counts.ts";
 import { follow, type Move, type Plan } from "./offline-plan.ts";
@@ -18,7 +18,7 @@ import {
 import { summaryOf, summaryTask } from "./offline-summary.ts";
 import { linesByFile, bullets, describeExchanges } from "./offline-wording.ts";
 
-/** What the model does in this step. */
+/** The move of this step. */
 export function decide(situation: Situation): Move {
   const summary = summaryTask(situation.instructions, situation.asked);
   if (summary !== undefined) return { kind: "answer", text: summaryOf(summary) };
@@ -29,15 +29,15 @@ function* answerAll(situation: Situation): Plan {
   const { asked, attachments, offered, earlier } = situation;
   const notes: Notes = { offered, found: filesOf(earlier) };
   const answers: string[] = [];
-  const strange: string[] = [];
+  const unknown: string[] = [];
   if (attachments > 0) answers.push("I cannot look at attached files; I go by the words.");
   const requests = requestsIn(asked);
   for (const request of requests) {
-    if (request.kind === "unknown") strange.push(`"${shorten(request.text)}"`);
+    if (request.kind === "unknown") unknown.push(`"${shorten(request.text)}"`);
     else answers.push(yield* answerOne(request, situation, notes));
   }
-  if (strange.length > 0) answers.push(`I do not understand ${shorten(strange.join(", "))}.`);
-  if (strange.length > 0 || requests.length === 0) answers.push(describeAbilities(offered));
+  if (unknown.length > 0) answers.push(`I do not understand ${shorten(unknown.join(", "))}.`);
+  if (unknown.length > 0 || requests.length === 0) answers.push(describeAbilities(offered));
   return answers.join("\n\n");
 }
 
@@ -95,7 +95,7 @@ function shorten(text: string): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
-/** The files that the latest call that found any came up with. */
+/** The files of the latest call that found any. */
 function filesOf(exchanges: readonly Exchange[]): readonly string[] {
   for (const { toolName, input, outcome } of exchanges.toReversed()) {
     if (outcome.kind !== "answered") continue;

@@ -1,6 +1,5 @@
-/** How the offline model counts: files by listing them, matches by searching, lines by reading. */
+/** The plans of the offline model for counting: files by listing, matches by searching, lines by reading. */
 import type { Ask, Plan } from "./offline-plan.ts";
-import type { Outcome } from "./offline-prompt.ts";
 import type { Scope, Subject } from "./offline-scope.ts";
 import {
   askForListing,
@@ -11,7 +10,7 @@ import {
   placeOf,
   type Notes,
 } from "./offline-tasks.ts";
-import { readFileText, type Coverage } from "./offline-tool-output.ts";
+import { readFileText, type Coverage, type Outcome } from "./offline-prompt.ts";
 import {
   amount,
   bullets,
@@ -20,7 +19,7 @@ import {
   linesByFile,
 } from "./offline-wording.ts";
 
-/** Files that are read in one step, and at most for one question. */
+/** Most files that are read in one step, and for one request. */
 const filesAtOnce = 10;
 const mostFiles = 50;
 
@@ -53,7 +52,7 @@ export function* countMatches(subject: Subject, notes: Notes): Plan {
   return `${what} is on ${least}${amount(findings.matches.length, "line")} of ${least}${amount(files.size, "file")} ${where}.${describeLimits(findings)}`;
 }
 
-/** Lines of one file, or of every file of a scope: then the files are listed first. */
+/** Counts the lines of one file, or of all files of a scope after listing them. */
 export function* countLines(scope: Scope, notes: Notes): Plan {
   if (scope.pattern === undefined && /\.\w+$/.test(scope.path)) {
     return yield* countLinesOf([scope.path], {}, notes);
@@ -70,7 +69,7 @@ export function* countLines(scope: Scope, notes: Notes): Plan {
   return yield* countLinesOf(listing.entries, listing, notes);
 }
 
-/** Reads the first line of each file: the tool says with it how many there are. */
+/** Reads the first line of each file; the result includes the number of lines. */
 export function* countLinesOf(files: readonly string[], coverage: Coverage, notes: Notes): Plan {
   const read = files.slice(0, mostFiles);
   const outcomes: Outcome[] = [];

@@ -1,6 +1,7 @@
 /**
- * The offline model: answers a handful of English requests by calling the tools it is offered.
- * What it answers is a pure function of its call options: no clock, no random number, no state.
+ * The offline model: answers a few kinds of English requests by calling the offered tools. The chat
+ * uses it without a provider's key. Its answer is a pure function of the call options: it must never
+ * use a clock, a random number or state.
  */
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
@@ -15,24 +16,25 @@ import { countTokens, piecesOf, wordsOf } from "./delta.ts";
 import { gatherParts } from "./gathered-parts.ts";
 import { decide } from "./offline-answer.ts";
 import { readSituation } from "./offline-prompt.ts";
-import { limitReply, replyOf } from "./offline-reply.ts";
+import type { Move } from "./offline-plan.ts";
 import { streamParts } from "./part-stream.ts";
 
 /** Options of {@link offlineModel}. */
 export interface OfflineModelOptions {
-  /** Milliseconds to wait before each delta, so that streaming can be watched; none by default. */
+  /** Milliseconds before each delta, to make streaming visible. Default: 0. */
   readonly delay?: number;
 }
 
 const schema = optionsOf<OfflineModelOptions>({ delay: milliseconds }, {});
 
 /**
- * A language model that needs no network and no key. It lists, reads, searches and counts through
- * the tools `list_files`, `read_file` and `search_files`, writes through `write_file`, can say what
- * it did, and summarises a conversation under the headings that it is told. It may take several steps for one request. What it does not understand it says.
+ * A language model without network and key. It lists, reads, searches and counts with the tools
+ * `list_files`, `read_file` and `search_files`, writes with `write_file`, explains what it did, and
+ * summarises a conversation under given headings. A request may take several steps. It says which
+ * requests it does not understand.
  *
- * Usage follows a stated rule: a token is four characters, rounded up, of the JSON of the prompt
- * and the tools (input) and of the reasoning, the text and the tool inputs (output).
+ * Usage counts four characters as a token, rounded up: of the JSON of prompt and tools (input), and of
+ * the reasoning, the text and the tool inputs (output).
  *
  * An aborted call rejects, or breaks its stream, with the signal's reason.
  */
@@ -43,7 +45,7 @@ export function offlineModel(given: OfflineModelOptions = {}): LanguageModelV4 {
     specificationVersion: "v4",
     provider: "turnlog",
     modelId: "offline",
-    // It reads words alone, and nothing is fetched for it.
+    // The model reads text only, so that the SDK downloads nothing for it.
     supportedUrls: { "*/*": [/^/] },
     async doStream(options) {
       options.abortSignal?.throwIfAborted();
@@ -103,7 +105,7 @@ async function* partsFor(
   };
 }
 
-/** What the caller asked for that a model of fixed sentences cannot do. */
+/** Warnings about call options that this model cannot follow. */
 function warningsFor(options: LanguageModelV4CallOptions): SharedV4Warning[] {
   const unsupported: string[] = [];
   if (options.responseFormat?.type === "json") unsupported.push("responseFormat");
@@ -113,11 +115,42 @@ function warningsFor(options: LanguageModelV4CallOptions): SharedV4Warning[] {
   return unsupported.map((feature) => ({ type: "unsupported", feature }));
 }
 
-/** Bytes of attached files count by their number: they are not text. */
+/** Replaces bytes of files by their number, since they are not text. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return `${value.byteLength} bytes`;
   if (value instanceof URL) return value.href;
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
+}
+
+/** The content of one reply. `input` is JSON. */
+interface Reply {
+  readonly reasoning: string;
+  readonly text: string;
+  readonly calls: readonly { readonly toolName: string; readonly input: string }[];
+  readonly finish: "stop" | "tool-calls" | "length";
+}
+
+function replyOf(move: Move, thinks: boolean): Reply {
+  if (move.kind === "ask") {
+    const calls = move.asks.map(({ toolName, input }) => ({
+      toolName,
+      input: JSON.stringify(input),
+    }));
+    return { reasoning: thinks ? move.thought : "", text: "", calls, finish: "tool-calls" };
+  }
+  const reasoning = thinks ? "I have what I need to answer." : "";
+  return { reasoning, text: move.text, calls: [], finish: "stop" };
+}
+
+/** Cuts a reply to `maxTokens`: reasoning counts first, then text; calls are kept all or none. */
+function limitReply(reply: Reply, maxTokens: number = Number.POSITIVE_INFINITY): Reply {
+  const reasoning = reply.reasoning.slice(0, maxTokens * 4);
+  const forText = maxTokens - countTokens(reasoning);
+  const text = reply.text.slice(0, forText * 4);
+  const forCalls = forText - countTokens(text);
+  const needed = reply.calls.reduce((sum, call) => sum + countTokens(call.input), 0);
+  if (reasoning === reply.reasoning && text === reply.text && needed <= forCalls) return reply;
+  return { reasoning, text, calls: [], finish: "length" };
 }

@@ -1,6 +1,6 @@
 /**
- * The English that the offline model knows: the phrasings of each request, an example beside each.
- * Groups are named by what stands there. White space in a clause is single spaces, `⟦0⟧` a quotation.
+ * The English phrases of the offline model, with examples. A clause has single spaces, and `⟦0⟧` for a
+ * quote.
  */
 
 const mentions =
@@ -8,7 +8,7 @@ const mentions =
 const used = "(?:appears?|occurs?|used|mentioned|defined|imported|called|found)";
 const upTo = "(?:-| ?(?:-|to|through|until|and) ?)";
 
-/** What the first phrasing that fits has found in a clause. */
+/** The named groups of the first phrase that matches. */
 export type Found = Readonly<Partial<Record<Part, string>>>;
 
 type Part = "thing" | "rest" | "place" | "path" | "words" | "which" | "from" | "to" | "first";
@@ -35,7 +35,7 @@ export const forAnAccount: readonly RegExp[] = [
   /^what happened$/i,
 ];
 
-/** Any count; `rest` is what is counted. */
+/** Any count; `rest` names the counted things. */
 export const forACount: readonly RegExp[] = [
   /\b(?:how many|how often|how long|count|number of)\b ?(?:(?:is|are|the|all|up) )*(?<rest>.*)$/i,
 ];
@@ -68,7 +68,7 @@ export const forASearch: readonly RegExp[] = [
   /^(?:find|where (?:is|are)) (?!.*\bfiles?\b.)(?!(?:the )?\S+\.\w+$)(?<thing>.+)$/i,
 ];
 
-/** Not what is searched for but a listing: find the markdown files. */
+/** A listing and not a search: find the markdown files. */
 export const onlyFiles: RegExp = /^(?:(?:all|the) )*(?:\S+ )?files?$/i;
 
 export const forAFoundFile: readonly RegExp[] = [
@@ -76,7 +76,7 @@ export const forAFoundFile: readonly RegExp[] = [
   /^(?:read|open|show|print|display|view) (?:me )?(?:the )?(?<which>first|second|third|last)(?: (?:one|file|match|result))?$/i,
 ];
 
-/** Lines of a file; what they are lines of stands around the match. */
+/** Lines of a file. */
 export const ofLines: RegExp = new RegExp(
   `\\b(?:the )?(?:lines? (?<from>\\d+)(?:${upTo}(?<to>\\d+))?|first (?<first>\\d+) lines?)(?: (?:of|in|from))? ?`,
   "i",
@@ -89,7 +89,7 @@ export const forAFile: readonly RegExp[] = [
   /^what(?:'s| is| does| do) (?:in(?:side)? )?(?:the )?(?:file )?(?<path>\S*\.\w+)(?: (?:file|say|says|contain))?$/i,
 ];
 
-/** Words that stand where a file's name would, and are none. */
+/** Words in the place of a file name that name no file. */
 export const noFile: RegExp = /^(?:files?|folders?|here|everything|all)$/i;
 
 export const forFilesByName: readonly RegExp[] = [

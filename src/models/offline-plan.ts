@@ -1,33 +1,32 @@
 /**
- * Follows a plan against the tool results that the prompt already holds. A plan is a generator that
- * asks for tool calls and goes on with their outcomes; it is run from its start on every step, so
- * the model needs no memory of its own: what it does next is a function of the prompt.
+ * Runs a plan over the tool results in the prompt. A plan is a generator that asks for tool calls and
+ * continues with their outcomes. Every step runs it from its start, so that the model needs no memory.
  */
 import type { Exchange, Outcome } from "./offline-prompt.ts";
 
-/** A tool call that a plan wants. */
+/** A tool call that a plan asks for. */
 export interface Ask {
   readonly toolName: string;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** Calls that may run side by side, and why they are wanted. */
+/** Calls that may run concurrently, and the reasoning before them. */
 interface Stage {
   readonly thought: string;
   readonly asks: readonly Ask[];
 }
 
-/** Yields stages, is given one outcome for each of a stage's asks, returns what it has to say. */
+/** Yields stages, gets one outcome for each call of a stage, and returns the answer. */
 export type Plan = Generator<Stage, string, readonly Outcome[]>;
 
-/** What the model does in this step. */
+/** The action of the model in this step. */
 export type Move =
   | { readonly kind: "ask"; readonly thought: string; readonly asks: readonly Ask[] }
   | { readonly kind: "answer"; readonly text: string };
 
 /**
- * Runs the plan over the exchanges, each used once, up to the first stage that lacks an outcome.
- * A call of a tool that is not offered fails without being made.
+ * Runs the plan to the first stage that lacks an outcome; each exchange is used once. A call of a tool
+ * that is not offered fails without being made.
  */
 export function follow(
   plan: Plan,
@@ -57,8 +56,8 @@ export function follow(
 }
 
 /**
- * Takes out the exchange that answers an ask. A tool's schema may have added defaults to the input,
- * or dropped what it does not know: an exchange that at least contradicts nothing is the second choice.
+ * Removes the exchange that answers a call. The schema of a tool may add defaults to the input or drop
+ * fields, so an exchange without a contradiction is the second choice.
  */
 function take(exchanges: Exchange[], ask: Ask): Exchange | undefined {
   const holdsAll = exchanges.findIndex((exchange) => compare(exchange, ask) === "holds all");

@@ -1,6 +1,7 @@
 /**
- * Reads the call options of the offline model: what was asked last, what the tools have said
- * since, what happened before, and what may be called. The model decides from this and nothing else.
+ * Reads the call options of the offline model: the last user message, the tool results since, earlier
+ * calls, and the offered tools. The model decides from this alone. Also parses the results of the
+ * folder tools: an unknown form is reported, never guessed.
  */
 import type {
   LanguageModelV4CallOptions,
@@ -8,27 +9,28 @@ import type {
   LanguageModelV4ToolResultOutput,
   LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
+import { z } from "zod";
 
-/** How a tool call ended, as the prompt tells it. */
+/** The outcome of a tool call. */
 export type Outcome =
   | { readonly kind: "answered"; readonly output: unknown }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "denied"; readonly reason: string | undefined };
 
-/** A tool call of the conversation and how it ended. */
+/** A tool call and its outcome. */
 export interface Exchange {
   readonly toolName: string;
   readonly input: unknown;
   readonly outcome: Outcome;
 }
 
-/** All that the offline model knows when it decides. */
+/** The input of the offline model's decision. */
 export interface Situation {
-  /** The words of the system messages. */
+  /** The text of the system messages. */
   readonly instructions: string;
-  /** The words of the last user message; messages that were delivered together are one. */
+  /** The text of the last user message; consecutive user messages are one. */
   readonly asked: string;
-  /** Files that came with it, which this model cannot look at. */
+  /** Number of its files, which this model cannot read. */
   readonly attachments: number;
   /** Calls before the last user message. */
   readonly earlier: readonly Exchange[];
@@ -38,7 +40,7 @@ export interface Situation {
   readonly offered: ReadonlySet<string>;
 }
 
-/** The content of a text file that came with a message. */
+/** A text file of a message. */
 const FILE = /^<file name=.*>\n[^]*\n<\/file>$/;
 
 export function readSituation(options: LanguageModelV4CallOptions): Situation {
@@ -87,7 +89,7 @@ function exchangesOf(prompt: LanguageModelV4Prompt): readonly Exchange[] {
     if (message.role !== "assistant") continue;
     for (const part of message.content) {
       if (part.type !== "tool-call") continue;
-      // Call ids may be used again in a later step: each call takes the next result of its id.
+      // Later steps may reuse call ids: each call takes the next result with its id.
       const result = results.get(part.toolCallId)?.shift();
       const outcome: Outcome =
         result === undefined
@@ -117,4 +119,64 @@ function outcomeOf(output: LanguageModelV4ToolResultOutput): Outcome {
     case "error-json":
       return { kind: "failed", message: JSON.stringify(output.value) };
   }
+}
+
+/** What a tool left out. */
+export interface Coverage {
+  /** Skipped files, with reasons. */
+  readonly passedOver?: readonly string[] | undefined;
+  /** The reason for an incomplete result. */
+  readonly cut?: string | undefined;
+}
+
+/** The result of `list_files`. */
+export interface Listing extends Coverage {
+  readonly entries: readonly string[];
+}
+
+/** The result of `read_file`. */
+export interface FileText extends Coverage {
+  readonly text: string;
+  readonly startLine?: number | undefined;
+  readonly endLine?: number | undefined;
+  readonly totalLines?: number | undefined;
+}
+
+/** The result of `search_files`. */
+export interface Findings extends Coverage {
+  readonly matches: readonly {
+    readonly file: string;
+    readonly line: number;
+    readonly text: string;
+  }[];
+}
+
+const coverage = { passedOver: z.array(z.string()).optional(), cut: z.string().optional() };
+
+const listing: z.ZodType<Listing> = z.object({ entries: z.array(z.string()), ...coverage });
+
+const fileText: z.ZodType<FileText> = z.object({
+  text: z.string(),
+  startLine: z.number().optional(),
+  endLine: z.number().optional(),
+  totalLines: z.number().optional(),
+  ...coverage,
+});
+
+const findings: z.ZodType<Findings> = z.object({
+  matches: z.array(z.object({ file: z.string(), line: z.number(), text: z.string() })),
+  ...coverage,
+});
+
+export function readListing(output: unknown): Listing | undefined {
+  return listing.safeParse(output).data;
+}
+
+/** A plain string is the requested text, without the length of the file. */
+export function readFileText(output: unknown): FileText | undefined {
+  return typeof output === "string" ? { text: output } : fileText.safeParse(output).data;
+}
+
+export function readFindings(output: unknown): Findings | undefined {
+  return findings.safeParse(output).data;
 }

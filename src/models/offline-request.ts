@@ -1,8 +1,7 @@
 /**
- * Understands a clause of English: which of the handful of requests it is, and about what.
- * Wording rules, tried in order; what none of them takes is `unknown`, never guessed at.
+ * Splits a message into clauses and recognises the request of each one, by rules that are tried in
+ * order. A clause that no rule matches is `unknown`; the model never guesses. Pure.
  */
-import { clausesOf, unquote, type Clause } from "./offline-clauses.ts";
 import {
   firstFit,
   forACount,
@@ -21,9 +20,9 @@ import {
   onlyFiles,
   type Found,
 } from "./offline-phrases.ts";
-import { scopeOf, subjectOf, type Scope, type Subject } from "./offline-scope.ts";
+import { scopeOf, subjectOf, unquote, type Scope, type Subject } from "./offline-scope.ts";
 
-/** What a user can ask the offline model for. `*-found` mean the files that came up before. */
+/** A request to the offline model. `*-found` refers to files of earlier answers. */
 export type OfflineRequest =
   | ({ readonly kind: "list"; readonly recursive: boolean } & Scope)
   | { readonly kind: "read"; readonly path: string; readonly range: LineRange }
@@ -38,18 +37,18 @@ export type OfflineRequest =
   | { readonly kind: "help" }
   | { readonly kind: "unknown"; readonly text: string };
 
-/** Lines counted from 1, both ends included. */
+/** Lines from 1, including both ends. */
 export interface LineRange {
   readonly startLine?: number;
   readonly endLine?: number;
 }
 
-/** Understands a message: one request for each clause of it. */
+/** The requests in a message, one for each clause. */
 export function requestsIn(message: string): readonly OfflineRequest[] {
   return clausesOf(message).map(understand);
 }
 
-/** A request is a short clause; the phrasings are not tried on a pasted page. */
+/** Most characters of a request: the rules are not tried on pasted text. */
 const longestClause = 400;
 
 function understand({ text, quotes }: Clause): OfflineRequest {
@@ -141,3 +140,43 @@ const write: Rule = (clause, quotes) => {
 };
 
 const rules: readonly Rule[] = [help, explain, count, search, readFound, read, list, write];
+
+/** One clause of a message. `quotes` has the quoted words that `text` names as ⟦0⟧, ⟦1⟧, … */
+interface Clause {
+  readonly text: string;
+  readonly quotes: readonly string[];
+}
+
+/** Words in quotation marks of any kind, or a `/regular expression/`. */
+const quoted =
+  /"([^"]*)"|`([^`]*)`|“([^”]*)”|(?<![\w'])'([^']+)'(?!\w)|(?<!\S)(\/(?:[^/\\\n]|\\.)+\/)(?![\w/.])/g;
+
+const verbs =
+  "list|show|display|read|open|print|view|search|find|grep|look|count|write|save|create|explain|tell|how|which|what|where";
+const boundary = new RegExp(
+  `[;\\n]+|,?\\s+(?:and\\s+)?then\\s+|(?:,|,?\\s+and)\\s+(?=(?:${verbs})\\b)|[.?!]\\s+`,
+  "i",
+);
+
+const politeness =
+  /^(?:(?:please|(?:hey|hi|hello)(?! there)|ok|okay|so|now|and|first|also|next|finally)\b[\s,!:]*|(?:can|could|would|will) you\b\s*|i(?:'d| would)? (?:want|like|need)(?: you)? to\s+|let(?:'s| us|me)\s+)+(?=\S)/i;
+
+/** The clauses of a message without polite phrases. Quotes are masked first, so that they contain no clauses. */
+function clausesOf(message: string): readonly Clause[] {
+  const quotes: string[] = [];
+  const masked = message.replace(quoted, (_all, ...groups: unknown[]) => {
+    const words = groups.slice(0, 5).find((group) => typeof group === "string");
+    return `⟦${quotes.push(typeof words === "string" ? words : "") - 1}⟧`;
+  });
+  return masked
+    .split(boundary)
+    .map((text) =>
+      text
+        .trim()
+        .replace(/\s+/g, " ")
+        .replace(/[\s.?!,]+$/, ""),
+    )
+    .map((text) => text.replace(politeness, "").replace(/,? please$/i, ""))
+    .filter((text) => text !== "")
+    .map((text) => ({ text, quotes }));
+}

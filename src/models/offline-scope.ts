@@ -1,16 +1,15 @@
 /**
- * Understands the nouns of a clause: which files are meant ("in src", "in markdown files"), and
- * what is searched for ("the word foo in src", "/fo+/"). Pure; called by the request rules.
+ * Recognises the files that a clause means ("in src", "in markdown files") and the text that it
+ * searches for ("the word foo in src", "/fo+/"). Pure; the request rules use it.
  */
-import { unquote } from "./offline-clauses.ts";
 
-/** Which files are meant: those below `path`, of a kind where `pattern` (a glob) is given. */
+/** The files below `path` that match `pattern`, a glob. */
 export interface Scope {
   readonly path: string;
   readonly pattern?: string;
 }
 
-/** What is searched for, and where. */
+/** A text or regular expression, and the files to search. */
 export interface Subject {
   readonly query: string;
   readonly regex: boolean;
@@ -38,12 +37,12 @@ const placeAtEnd =
   /(?:^| )(?:in|under|inside|within|of|from|below|does|do|has|have) (?:(?:the|this) )?(?:(?:folder|directory|file) )?(\S+)(?: (?:folder|directory|file|have|has|contain))*$/i;
 const noPlace =
   /^(?:here|there|it|this|that|its?|them|folder|directory|project|repository|repo|code|codebase|files?|all|total|you|see|the|mind)$/i;
-/** A glob after a word that speaks of files; elsewhere a `*` is part of what is searched for. */
+/** A glob after a word about files; elsewhere a `*` belongs to the searched text. */
 const globs = /(?:^| )(?:in|under|of|all|the|list|files|matching) (\S*\*\S*)/i;
 const filler =
   /^(?:(?:for|all|any|the|a|an|words?|text|string|phrase|term|name|mentions of|occurrences of|uses of|references to|regex|pattern|expression) )+(?=\S)/i;
 
-/** The folder or file that a clause names at its end, and the kind of files that it speaks of. */
+/** The folder or file at the end of a clause, and the type of files that it names. */
 export function scopeOf(text: string, quotes: readonly string[]): Scope {
   const place = placeAtEnd.exec(text.replace(kindAtEnd, ""))?.[1];
   const named = place !== undefined && !noPlace.test(place) && !place.includes("*");
@@ -59,8 +58,8 @@ export function scopeOf(text: string, quotes: readonly string[]): Scope {
 }
 
 /**
- * What is searched for, from the words after the verb. The kind of files may also be spoken of
- * before the verb ("which typescript files import zod"), so the whole clause is looked at for it.
+ * The searched text, from the words after the verb. The type of files may come before the verb ("which
+ * typescript files import zod"), so the whole clause is searched for it.
  */
 export function subjectOf(
   words: string,
@@ -82,4 +81,9 @@ export function subjectOf(
     ...(path !== "." && { path }),
     ...(pattern !== undefined && { pattern }),
   };
+}
+
+/** Puts quoted words back into a text. */
+export function unquote(text: string, quotes: readonly string[]): string {
+  return text.replace(/⟦(\d+)⟧/g, (_all, index: string) => quotes[Number(index)] ?? "");
 }

@@ -1,20 +1,20 @@
 /**
- * The offline model as the writer of a summary: it is recognised by what it is shown, the headings
- * are those that it is told, and what stands below them is taken from the conversation. Pure.
+ * The offline model as the writer of a summary: it recognises the request by its form, uses the given
+ * headings, and fills them with lines of the conversation. Pure.
  */
 
-/** What is to be summarised, as the prompt shows it. */
+/** A request for a summary. */
 export interface SummaryTask {
   readonly headings: readonly string[];
   readonly previous: string;
   readonly conversation: string;
 }
 
-/** How long a line may be, and how many stand below a heading. */
+/** Most characters of a line, and most lines below a heading. */
 const LINE_LENGTH = 120;
 const MOST_LINES = 8;
 
-/** What the instructions and the message ask to be summarised; undefined when they ask something else. */
+/** The request for a summary in a prompt; undefined for any other prompt. */
 export function summaryTask(instructions: string, asked: string): SummaryTask | undefined {
   const headings = [...instructions.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading ?? "");
   const conversation = within(asked, "conversation");
@@ -22,20 +22,20 @@ export function summaryTask(instructions: string, asked: string): SummaryTask | 
   return { headings, previous: within(asked, "previous-summary") ?? "", conversation };
 }
 
-/** The summary: each heading with what is known for it, newest last, and `none` where there is nothing. */
+/** The summary: each heading with its lines, newest last, or `none`. */
 export function summaryOf({ headings, previous, conversation }: SummaryTask): string {
   const before = sections(previous);
-  const requests = said(conversation, "USER: ");
+  const requests = linesOf(conversation, "USER: ");
   const news = new Map<string, readonly string[]>([
     ["goal", requests],
-    ["state", [...said(conversation, "CALL of "), ...said(conversation, "ASSISTANT: ")]],
+    ["state", [...linesOf(conversation, "CALL of "), ...linesOf(conversation, "ASSISTANT: ")]],
     ["files", paths(conversation)],
     ["next", requests.slice(-1)],
   ]);
   return headings
     .map((heading) => {
       const key = [...news.keys()].find((word) => heading.toLowerCase().startsWith(word)) ?? "";
-      // What comes next is no longer what it was.
+      // The next steps of the earlier summary are out of date.
       const old = key === "next" ? [] : (before.get(heading) ?? []);
       const lines = [...new Set([...old, ...(news.get(key) ?? [])])];
       const kept =
@@ -51,15 +51,15 @@ function within(text: string, tag: string): string | undefined {
   return from === -1 || to < from ? undefined : text.slice(from + tag.length + 3, to);
 }
 
-/** First lines of what somebody said, each as a point of a list. */
-function said(conversation: string, who: string): readonly string[] {
+/** The lines with a prefix as list items. */
+function linesOf(conversation: string, prefix: string): readonly string[] {
   return conversation
     .split("\n")
-    .filter((line) => line.startsWith(who))
-    .map((line) => point(line.slice(who.length)));
+    .filter((line) => line.startsWith(prefix))
+    .map((line) => point(line.slice(prefix.length)));
 }
 
-/** What the calls of the conversation were about, by path. */
+/** The paths in the calls of the conversation. */
 function paths(conversation: string): readonly string[] {
   const named = [...conversation.matchAll(/^CALL of .*?"(?:path|file)":"([^"]+)"/gm)];
   return named.map(([, path]) => point(path ?? ""));
@@ -70,7 +70,7 @@ function point(text: string): string {
   return `- ${line.length > LINE_LENGTH ? `${line.slice(0, LINE_LENGTH - 1)}…` : line}`;
 }
 
-/** The points below each heading of an earlier summary. */
+/** The list items below each heading of an earlier summary. */
 function sections(summary: string): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const section of summary.split(/^## /m).slice(1)) {

@@ -1,9 +1,8 @@
 /**
- * How the offline model goes about listing, reading, searching and writing: one plan for each.
- * A plan decides on what the tools answered, and puts failures and refusals into words.
+ * The plans of the offline model for listing, reading, searching and writing. A plan asks for tool
+ * calls and describes their results, failures and refusals.
  */
 import type { Ask, Plan } from "./offline-plan.ts";
-import type { Outcome } from "./offline-prompt.ts";
 import type { LineRange } from "./offline-request.ts";
 import type { Scope, Subject } from "./offline-scope.ts";
 import {
@@ -12,7 +11,8 @@ import {
   readListing,
   type Findings,
   type Listing,
-} from "./offline-tool-output.ts";
+  type Outcome,
+} from "./offline-prompt.ts";
 import {
   amount,
   describeFailure,
@@ -22,10 +22,10 @@ import {
   linesByFile,
 } from "./offline-wording.ts";
 
-/** What the plans of one conversation know beside the outcomes of their own calls. */
+/** Shared data of the plans of one message. */
 export interface Notes {
   readonly offered: ReadonlySet<string>;
-  /** Files that came up last: what "the first one" and "it" mean. */
+  /** The files of the last answer, for "the first one" and "it". */
   found: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export function* callTool(
   return outcome ?? { kind: "failed", message: "no result of this call is known" };
 }
 
-/** "in src, among **\/*.ts": where a request looks. */
+/** The searched files in words: "in src among **\/*.ts". */
 export function placeOf({ path = ".", pattern }: Partial<Scope>): string {
   const place = path === "." ? "in this folder" : `in ${path}`;
   return pattern === undefined ? place : `${place} among ${pattern}`;
@@ -96,7 +96,7 @@ export function* readFile(path: string, range: LineRange, notes: Notes): Plan {
   ) {
     return tellFile(path, outcome, notes);
   }
-  // People say "the readme": a name that is no path is looked for in the folder before giving up.
+  // "The readme" is not a path: look for a file with a similar name.
   const listed = yield* callTool(
     `There is no ${path}. I list the files to see whether one is called something like it.`,
     askForListing({ path: "." }, true),
@@ -138,7 +138,7 @@ function namesNothing(message: string): boolean {
   return /does not exist|no such|not found|ENOENT/i.test(message);
 }
 
-/** The entry whose file name is most like the words: the same, then one that begins so, then one that holds them. */
+/** The file with the most similar name: equal, then with the same beginning, then containing it. */
 function closest(words: string, entries: readonly string[]): string | undefined {
   const wanted = nameOf(words);
   const ranks: readonly ((name: string) => boolean)[] = [

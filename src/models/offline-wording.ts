@@ -1,5 +1,4 @@
-/** How the offline model puts what the tools answered into words. Pure; says no more than it was told. */
-import type { Exchange, Outcome } from "./offline-prompt.ts";
+/** Describes the results of tools in the answers of the offline model. Pure. */
 import {
   readFileText,
   readFindings,
@@ -8,24 +7,26 @@ import {
   type FileText,
   type Findings,
   type Listing,
-} from "./offline-tool-output.ts";
+  type Exchange,
+  type Outcome,
+} from "./offline-prompt.ts";
 
 const longestList = 60;
 const mostLines = 60;
 
-/** `count` of a thing in the right number: "1 file", "3 files", "2 entries". */
+/** A count with its noun: "1 file", "3 files", "2 entries". */
 export function amount(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
 }
 
-/** Items one a line, the rest of a long list as a number. */
+/** A list with one item a line; a long list ends with the number of further items. */
 export function bullets(items: readonly string[]): string {
   const shown = items.slice(0, longestList).map((item) => `- ${item}`);
   const rest = items.length - shown.length;
   return (rest > 0 ? [...shown, `- … and ${rest.toLocaleString("en-US")} more`] : shown).join("\n");
 }
 
-/** What the tool left out, as a paragraph of its own; empty when it left out nothing. */
+/** A paragraph about content that the tool left out; empty if it left out nothing. */
 export function describeLimits({ passedOver = [], cut }: Coverage): string {
   const notes: string[] = [];
   if (passedOver.length > 0) notes.push(`The tool passed over ${passedOver.join(", ")}.`);
@@ -40,7 +41,7 @@ export function describeListing(listing: Listing, where: string): string {
   return `There ${verb} ${amountOf(entries)} ${where}:\n\n${bullets(entries)}${describeLimits(listing)}`;
 }
 
-/** "3 files", or "3 entries" when there are folders among them. */
+/** "3 files", or "3 entries" with folders. */
 function amountOf(entries: readonly string[]): string {
   const folders = entries.some((entry) => entry.endsWith("/"));
   return folders ? amount(entries.length, "entry", "entries") : amount(entries.length, "file");
@@ -59,7 +60,7 @@ export function describeFile(path: string, file: FileText): string {
   return `${path}${size} says${range}:\n\n\`\`\`\n${shown}\n\`\`\`${more}${describeLimits(file)}`;
 }
 
-/** The files of a search in the order they were found, with the lines of each. */
+/** The found files in order, with their lines. */
 export function linesByFile({ matches }: Findings): ReadonlyMap<string, readonly number[]> {
   const files = new Map<string, number[]>();
   for (const { file, line } of matches) {
@@ -81,7 +82,7 @@ export function describeFindings(findings: Findings, what: string, where: string
   return `${total}:\n\n${bullets(items)}${describeLimits(findings)}`;
 }
 
-/** Why there is no answer; `deed` completes "I could not …". */
+/** The reason for a missing answer; `deed` completes "I could not …". */
 export function describeFailure(deed: string, outcome: Outcome): string {
   switch (outcome.kind) {
     case "denied":
@@ -93,7 +94,7 @@ export function describeFailure(deed: string, outcome: Outcome): string {
   }
 }
 
-/** The calls of the conversation so far, one a line. */
+/** The calls so far, one a line. */
 export function describeExchanges(exchanges: readonly Exchange[]): string {
   if (exchanges.length === 0) return "I have not called a tool yet in this conversation.";
   const items = exchanges.map(
@@ -122,7 +123,7 @@ function excerpt(output: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-/** Errors reach a prompt as "NameOfTheError: what happened"; people want what happened. */
+/** Removes the name of an error, as in "TypeError: …". */
 function withoutName(message: string): string {
   return message.replace(/^\w*Error: /, "");
 }
