@@ -42,7 +42,7 @@ function logged(event: NewEvent): SessionEvent {
   );
 }
 
-it("is sealed as a legal event of its type, and opened as it was, the order of its fields too", () => {
+it("is encrypted as a legal event of its type, and decrypted as it was, the order of its fields too", () => {
   fc.assert(
     fc.property(newEvent, (event) => {
       const stored = logged(event);
@@ -135,10 +135,10 @@ it("keeps halves of surrogate pairs, which a delta may end with", () => {
   }
 });
 
-describe("sealed content", () => {
+describe("encrypted content", () => {
   const other = Buffer.alloc(32, 2);
 
-  it("is opened by no other key, as no other kind, and not when a bit of it has changed", () => {
+  it("is decrypted by no other key, as no other kind, and not when a bit of it has changed", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 50 }), fc.nat(), (bytes, at) => {
         const sealed = encryptedContent(key, "kind", Buffer.from(bytes));

@@ -5,7 +5,7 @@ import { memoryKeys } from "../../../src/store/encryption/key-store.ts";
 import { numbered } from "../../../src/testing/index.ts";
 import { openFaultyLog } from "../leveldb/faulty-database.ts";
 
-it("puts deltas that came one by one together, at fewer than thirty bytes each beside their text", async () => {
+it("merges deltas that came one by one, at fewer than thirty bytes each beside their text", async () => {
   const { log: stored, rows } = await openFaultyLog();
   const log = encryptedLog(stored, memoryKeys());
   let said = 0;

@@ -1,4 +1,4 @@
-/** A copy of a store that is in use is a store of its own, whole and sound, or no store at all. */
+/** A copy of a store in use is a complete, intact store, or no store at all. */
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -14,7 +14,7 @@ import { copyStore, fill, openRefusal, randomFrom, temporaryFolder } from "./dis
 import { openFaultyLog } from "./faulty-database.ts";
 import { startChild } from "./process.ts";
 
-/** All that a log says of its events. */
+/** Everything that a log tells about its events. */
 async function contentOf(log: EventLog): Promise<unknown> {
   const sessions = await Array.fromAsync(log.list());
   const events: Record<string, unknown> = {};
@@ -32,7 +32,7 @@ async function refusal(action: () => Promise<unknown>): Promise<TurnlogError> {
 }
 
 describe("a backup", () => {
-  it("opens as a store with events, forks, ids and snapshots, is sound, and can be gone on with", async () => {
+  it("opens as a store with events, forks, ids and snapshots, is intact, and can be continued", async () => {
     const root = await temporaryFolder();
     const to = join(root, "to");
     const log = await openLog({ dir: join(root, "from"), durability: "os" });
@@ -116,7 +116,7 @@ describe("a backup", () => {
   });
 });
 
-describe("a backup that does not come to its end", () => {
+describe("a backup that is interrupted", () => {
   it("does not go into the store that it is of, by whatever way, and leaves that as it is", async () => {
     const dir = join(await temporaryFolder(), "store");
     await using log = await openLog({ dir });
@@ -166,7 +166,7 @@ describe("a backup that does not come to its end", () => {
       const isDone = child.lines.includes("done");
       await child.kill();
       const isUnfinished = (await readdir(to)).includes("backup.unfinished");
-      // Whoever was told that it is done has it.
+      // A resolved append is in the copy.
       expect(isDone && isUnfinished).toBe(false);
       if (isUnfinished) {
         await openRefusal("LOG_FOREIGN", to);

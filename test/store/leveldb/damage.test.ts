@@ -1,6 +1,6 @@
 /**
- * Real files of real stores, cut and flipped at random places: what is read of them is true, what
- * is refused is unchanged, and repair makes a store of it that works.
+ * Real files of real stores, cut and flipped at random places: everything that is read is true, a
+ * refused store is unchanged, and repair makes a working store.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ import { startChild } from "./process.ts";
 
 const trials = long ? 300 : 2;
 
-/** Which stores have such files at all: closing empties LevelDB's log file. */
+/** // Closing empties LevelDB's log file, so only killed stores have one. */
 const cases: readonly (readonly [file: string, ending: RegExp, pasts: readonly Past[]])[] = [
   ["LevelDB's log file", /\.log$/, ["killed", "closed, then killed"]],
   ["a table", /\.ldb$/, ["closed", "closed, then killed"]],
@@ -70,9 +70,10 @@ describe.each(cases)("damage to %s", (_file, ending, pasts) => {
             else await flipBit(file.path, offset, bit);
             try {
               const outcome = await openDamaged(dir, template.truth);
-              // Only of the end of a log file nobody can say whether it was cut off or never written.
+              // At the end of a log file, nobody can tell a cut from a write that never happened.
               const unknowable = damage === "a cut" ? Number.POSITIVE_INFINITY : LARGEST_BATCH;
-              // A table is read as a whole before LevelDB may: it ends the process on some altered keys.
+              // A table is checked before LevelDB reads it: some altered keys would end the
+              // process.
               expect(outcome.opened && ending.test(".ldb")).toBe(false);
               expect(outcome.silent).toBeLessThanOrEqual(
                 /log/.test(ending.source) ? unknowable : 0,
@@ -94,9 +95,9 @@ it(
   async () => {
     for (let trial = 0; trial < (long ? 30 : 3); trial++) {
       const dir = await temporaryFolder();
-      // Not synced: then only the chain of commits tells, from a place that is certainly in the tables.
+      // Without syncing only the commit chain tells, from a mark that is certainly in the tables.
       const child = startChild(["append", dir, "os", "50", "2000"]);
-      // Some 25 MB. Wherever LevelDB's log file begins, the newest mark in the chain lies behind that.
+      // Some 25 MB: the newest mark is then behind the beginning of LevelDB's log file.
       await child.line((line) => Number(line) >= 12_000 + 500 * trial);
       await child.kill();
       for (const { path, size } of await logFiles(dir, /\.log$/)) {
@@ -108,7 +109,10 @@ it(
   timeout,
 );
 
-/** What nobody refused needs no repair; what was refused is mended, and everything lost is told. */
+/**
+ * Checks that an accepted store needs no repair, and that a refused one is repaired with all losses
+ * reported.
+ */
 async function expectRepair(
   dir: string,
   { truth }: Template,

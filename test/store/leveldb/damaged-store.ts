@@ -1,4 +1,4 @@
-/** Stores to do damage to, and the checks that every damaged store must pass. */
+/** Stores to damage, and the checks that every damaged store must pass. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -14,10 +14,10 @@ export interface Template {
   readonly truth: Truth;
 }
 
-/** How the store came to be: what lies in LevelDB's log file and what in its tables. */
+/** What of the store is in LevelDB's log file and what in its tables. */
 export type Past = "killed" | "closed" | "closed, then killed";
 
-/** A store with some thousand events, as a process left it that closed it or was killed. */
+/** A store with some thousand events, left by a process that closed it or was killed. */
 export async function makeTemplate(dir: string, past: Past): Promise<Template> {
   const live = `${dir}-live`;
   const random = randomFrom(past.length);
@@ -40,7 +40,7 @@ export async function makeTemplate(dir: string, past: Past): Promise<Template> {
   return { dir, truth };
 }
 
-/** What came of opening and reading a damaged store. */
+/** The result of opening and reading a damaged store. */
 export interface Outcome {
   readonly opened: boolean;
   /** Sessions of which something was refused with `LOG_DAMAGED`. */
@@ -50,8 +50,8 @@ export interface Outcome {
 }
 
 /**
- * Opens and reads a damaged store. Whatever is wrong with it: an error is typed and names its
- * place, what is read is a true beginning, and files of a store that is refused are unchanged.
+ * Opens and reads a damaged store. In every case an error is typed and names its place, what is
+ * read is a true beginning, and the files of a refused store are unchanged.
  */
 export async function openDamaged(dir: string, { sessions, order }: Truth): Promise<Outcome> {
   const before = await fingerprint(dir);
@@ -91,7 +91,10 @@ export async function openDamaged(dir: string, { sessions, order }: Truth): Prom
   return { opened: true, refused, silent };
 }
 
-/** Repairs a store. Afterwards it opens, all of it can be read, it goes on, and nothing more is wrong. */
+/**
+ * Repairs a store. Afterwards it opens, all of it can be read, it continues, and nothing else is
+ * wrong.
+ */
 export async function repairDamaged(
   dir: string,
   { sessions }: Truth,

@@ -1,4 +1,4 @@
-/** What was deleted is gone: from memory, from the list, and from the bytes on the disk. */
+/** A deleted session is gone from memory, from the list, and from the bytes on disk. */
 import { join } from "node:path";
 import { Level } from "level";
 import { describe, expect, it, vi } from "vitest";
@@ -12,12 +12,12 @@ import { openFaultyLog, openOver } from "./faulty-database.ts";
 import { startChild } from "./process.ts";
 import { traces } from "./traces.ts";
 
-/** An event with a text that is found again in the bytes of a file. */
+/** An event with a text that can be found in the bytes of a file. */
 function secret(text: string, at = 1): NewEvent {
   return { type: "unknown", time: at, data: { type: "secret.told", version: 1, data: text } };
 }
 
-/** What a log says of its events. */
+/** Everything that a log tells about its events. */
 async function everything(log: EventLog): Promise<{
   readonly events: Readonly<Record<string, readonly SessionEvent[]>>;
   readonly order: readonly GlobalEvent[];
@@ -116,7 +116,7 @@ describe("the bytes of a deleted session", () => {
   });
 });
 
-describe("a deletion that is cut short", () => {
+describe("a deletion that is interrupted", () => {
   it(
     "is whole or has not begun, killed at any moment; what was acknowledged is gone for good",
     async () => {
@@ -182,7 +182,7 @@ describe("a deletion that is cut short", () => {
       );
       outcomes.push(outcome);
       const { log: again } = await openOver(rows);
-      // A fork that has its copy already is no change to anybody who reads.
+      // A fork that already has its copy reads the same.
       const kept = outcome === "failed" ? ["f", "g", "p"] : ["f", "g"];
       expect(await everything(again)).toEqual({
         events: Object.fromEntries(kept.map((name) => [name, before.events[name]])),
@@ -211,7 +211,7 @@ describe("repair", () => {
     await rows.open();
     const [event] = await rows.iterator({ gte: "e/gone/", lt: "e/gone0" }).all();
     expect(event).toBeDefined();
-    // As if a damaged block had held the deletions.
+    // As if a damaged block had contained the deletions.
     await rows.put("d/gone", (await tombstoneOf("gone")) ?? "");
     await rows.del("s/gone");
     await rows.del("s/f");
@@ -233,7 +233,7 @@ describe("repair", () => {
   });
 });
 
-/** The row that a deletion of a session with two events leaves. */
+/** The row that the deletion of a session with two events leaves. */
 async function tombstoneOf(session: string): Promise<string | undefined> {
   const { log, rows } = await openFaultyLog();
   await log.append(session, "none", numberedUpTo(2));

@@ -1,4 +1,4 @@
-/** Real stores in temporary folders: what is in them, copies of them, and damage done to them. */
+/** Real stores in temporary folders: their contents, copies, and damage. */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import {
@@ -23,26 +23,26 @@ import {
 } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 
-/** `npm run test:long` does more of everything that is drawn by lot. */
+/** `npm run test:long` does more of everything that is random. */
 export const long: boolean = Boolean(process.env["TURNLOG_LONG"]);
 
-/** Milliseconds; only a test that does not end comes near it. */
+/** Milliseconds; only a test that hangs comes near it. */
 export const timeout: number = long ? 3_600_000 : 120_000;
 
-/** A folder that is gone after the test. */
+/** A folder that is deleted after the test. */
 export async function temporaryFolder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "turnlog-"));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   return dir;
 }
 
-/** Every file of a store with the hash of its content, except the lock, which is no data. */
+/** The hash of every file of a store, except the lock, which is no data. */
 export async function fingerprint(dir: string): Promise<Readonly<Record<string, string>>> {
   const files: Record<string, string> = {};
   for (const entry of await readdir(dir, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name);
     const name = path.slice(dir.length + 1);
-    // Reading a lock file of this process would let go of its lock: POSIX locks are like that.
+    // Reading a lock file of this process would drop its lock, as POSIX locks do.
     if (!entry.isFile() || name.startsWith("lock/") || entry.name === "LOCK") continue;
     files[name] = createHash("sha256")
       .update(await readFile(path))
@@ -94,7 +94,7 @@ export async function cut(path: string, length: number): Promise<void> {
   await truncate(path, length);
 }
 
-/** Files of the log with an ending, largest first, without empty ones. */
+/** Files of the log with this extension, largest first, without empty ones. */
 export async function logFiles(
   dir: string,
   ending: RegExp,
@@ -110,7 +110,7 @@ export async function logFiles(
   return files.toSorted((one, other) => other.size - one.size);
 }
 
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+/** Pseudorandom numbers in [0, 1), the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -121,7 +121,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** All events that were appended, by session, and the global order as `session:seq`. */
+/** All appended events by session, and the global order as `session:position`. */
 export interface Truth {
   readonly sessions: ReadonlyMap<string, readonly SessionEvent[]>;
   readonly order: readonly string[];
@@ -130,7 +130,7 @@ export interface Truth {
 /** How many events {@link fill} appends at once. */
 export const LARGEST_BATCH = 300;
 
-/** Fills a log with events of several sessions in batches of all sizes, after those of before. */
+/** Fills a log with events of several sessions in batches of all sizes. */
 export async function fill(
   log: EventLog,
   count: number,

@@ -1,4 +1,4 @@
-/** What a power cut leaves of a store: what was appended to a `sync` store was synced before it was acknowledged. */
+/** A `sync` store syncs an append before it acknowledges it, so that it survives a power cut. */
 
 import { join } from "node:path";
 import { Level } from "level";
@@ -13,7 +13,7 @@ interface Watched extends Disposable {
   readonly synced: boolean[];
 }
 
-/** Notes of each batch that LevelDB is given whether it is synced. */
+/** Records for each of LevelDB's batches whether it is synced. */
 async function watchBatches(): Promise<Watched> {
   const level = new Level(join(await temporaryFolder(), "any"));
   await level.open();
@@ -33,7 +33,7 @@ async function watchBatches(): Promise<Watched> {
   return { synced, [Symbol.dispose]: () => spy.mockRestore() };
 }
 
-/** Everything that changes a log, and what is answered when it is there to stay. */
+/** Every change of a log, and what resolves once it is durable. */
 const changes: Readonly<Record<string, (log: StoreLog) => Promise<unknown>>> = {
   "a first append": (log) => log.append("new", "none", [numbered(1)]),
   "an append": (log) => log.append("s", "any", [numbered(1)]),

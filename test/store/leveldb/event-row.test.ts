@@ -1,4 +1,4 @@
-/** Deltas that are appended together share a row, and nobody who reads can tell. */
+/** Deltas that are appended together share a row, and reading them does not show it. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checksum, createCodec, TurnlogError, type NewEvent } from "../../../src/events/index.ts";
@@ -19,7 +19,7 @@ import { openFaultyLog, openOver } from "./faulty-database.ts";
 const codec = createCodec();
 const deltaTypes = ["part.text-delta", "part.reasoning-delta", "part.tool-input-delta"] as const;
 
-/** Mostly deltas of two blocks, with everything that parts a run among them. */
+/** Mostly deltas of two blocks, with every kind of event that ends a run. */
 const events: fc.Arbitrary<readonly NewEvent[]> = fc.array(
   fc.oneof(
     {
@@ -77,7 +77,7 @@ describe("the rows of an append", () => {
     expect(row?.row.length).toBeLessThan(content + 3 * 200);
   });
 
-  it("are read as earlier releases wrote them: a text each, columns whole or short, sealed or not", () => {
+  it("are read as earlier releases wrote them: a text each, columns whole or short, merged or not", () => {
     const all = [
       { type: "part.text-delta", time: 5, data: { id: "b", text: "one" }, position: 7 },
       { type: "part.text-delta", time: 5, data: { id: "b", text: "" }, position: 8 },
@@ -126,7 +126,7 @@ describe("the rows of an append", () => {
     }
   });
 
-  it("say whether they were sealed, whatever they hold", () => {
+  it("say whether they were merged, whatever they hold", () => {
     for (const text of ["", '",1]', "],1]", "1"]) {
       const deltas = [1, 2].map((at): NewEvent => ({
         type: "part.text-delta",
@@ -204,7 +204,7 @@ describe("a log in which deltas share rows", () => {
       await log.append("s", revision, numberedUpTo(count, revision + 1));
       revision += count;
     }
-    // Opened anew, so that nothing is answered from memory.
+    // Opened again, so that nothing is answered from memory.
     const { log: fresh } = await openOver(rows);
     const all = stored(numberedUpTo(total));
     const place = fc.integer({ min: 1, max: total });

@@ -1,4 +1,4 @@
-/** What the log does when the database beneath it fails, delays, or has other rows than were written. */
+/** The log above a database that fails, delays, or contains other rows than were written. */
 import { expect, it, vi } from "vitest";
 import {
   TurnlogError,
@@ -16,7 +16,7 @@ import {
 } from "../../../src/testing/index.ts";
 import { openFaultyLog, openOver } from "./faulty-database.ts";
 
-/** As classic-level throws it: the system's words are at the end of the chain of causes. */
+/** As classic-level throws it: the system's message ends the chain of causes. */
 function levelError(text: string, code = "LEVEL_IO_ERROR"): Error {
   return Object.assign(new Error(`IO error: /store/log/000012.log: ${text}`), { code });
 }
@@ -50,7 +50,7 @@ it.each(failures)(
     isHeld = true;
     database.fail("write", levelError(text));
     const cause = log.append("s", 3, [numbered(4)]);
-    // It is under way: what follows is in batches behind it, of which one is full.
+    // The first batch is being written: the next appends fill further batches.
     await vi.waitUntil(() => database.writing === 1);
     const large = { ...alone(5), data: { id: "5", text: "x".repeat(1024 * 1024) } };
     const behind = [
@@ -68,7 +68,7 @@ it.each(failures)(
     });
     expect(String(error)).toContain("open it again");
     for (const promise of behind) expect(await codeOf(promise)).toBe(code);
-    // Still so: LevelDB's log file may be torn, and what follows a tear is lost at the next recovery.
+    // Still refused: LevelDB's log file may be torn, and recovery loses what follows a tear.
     expect(await codeOf(log.append("s", "any", [numbered(9)]))).toBe(code);
     expect(
       await codeOf(
@@ -131,7 +131,7 @@ it("goes on after an append that could not look up an event id, and after reads 
   expect(await codeOf(log.loadSnapshot("s", "p"))).toBe("LOG_FAILED");
   database.fail("get", levelError("Input/output error"));
   expect(await codeOf(log.readAt("s", [3]))).toBe("LOG_FAILED");
-  // Also where several look-ups are under way, of which more than one fails.
+  // Also with several look-ups under way, of which more than one fails.
   const often = Array.from({ length: 300 }, (_, index) => (index % 11) + 1);
   for (const after of [0, 0, 1]) database.fail("get", levelError("Input/output error"), after);
   expect(await codeOf(log.readAt("s", often))).toBe("LOG_FAILED");
@@ -143,7 +143,7 @@ it("goes on after an append that could not look up an event id, and after reads 
 
 it("calls it damage when LevelDB says so, with the session and the position", async () => {
   const { log, database } = await openFaultyLog();
-  // An append each, as deltas that are appended together share a row.
+  // One append each: deltas of one append would share a row.
   await appendInTurn(log, ["s"], 2500, alone);
   database.fail("scan", levelError("block checksum mismatch", "LEVEL_CORRUPTION"), 1);
   const seen: SessionEvent[] = [];
@@ -183,7 +183,7 @@ it.each(damages)("never yields past %s", async (_name, chosen, how, message) => 
         row.replace(/\d(?=\D*$)/, (digit) => String((Number(digit) + 1) % 10)),
       );
   }
-  // Heads of sessions in use are in memory; a log that is opened anew asks the rows.
+  // Heads of sessions in use are in memory; a log that is opened again reads the rows.
   const { log: fresh } = await openOver(rows);
   const seen: SessionEvent[] = [];
   const error: unknown = await (async () => {
@@ -207,7 +207,7 @@ it("never yields past an event that went missing from a session that is in use",
       const error: unknown = await Array.fromAsync(log.read("s", { backwards })).catch(
         (failure: unknown) => failure,
       );
-      // Backwards it is the highest that is found first.
+      // Backwards, the highest gap is found first.
       expect(error).toMatchObject({ code: "LOG_DAMAGED", position: backwards ? 20 : position });
     }
   }

@@ -1,4 +1,4 @@
-/** A layer between the log and its database that delays, and fails when it is told to. */
+/** A layer between the log and its database that delays and fails on demand. */
 import type { Level } from "level";
 import { MemoryLevel } from "memory-level";
 import { checkChain } from "../../../src/store/leveldb/read/chain-check.ts";
@@ -31,9 +31,9 @@ class FaultyDatabase implements Database {
   };
   /** How often each operation was begun. */
   readonly counts: Record<Operation, number> = { write: 0, get: 0, scan: 0 };
-  /** Batches that are being written at this moment. */
+  /** The batches that are being written now. */
   writing = 0;
-  /** The most that there ever were. */
+  /** The most batches at one time. */
   mostWriting = 0;
   openScans = 0;
 
@@ -121,18 +121,18 @@ class FaultyDatabase implements Database {
 export interface FaultyLog<Rows = MemoryLevel> {
   readonly log: StoreLog;
   readonly database: FaultyDatabase;
-  /** Rows as they are stored. */
+  /** The stored rows. */
   readonly rows: Rows;
 }
 
-/** A log in memory with a faulty layer beneath. */
+/** A log in memory above a faulty layer. */
 export async function openFaultyLog(delay?: Delay): Promise<FaultyLog> {
   const rows = new MemoryLevel({ storeEncoding: "utf8" });
   await rows.open();
   return openOver(rows, delay);
 }
 
-/** A log over rows that are there already, as a store that is opened again. */
+/** A log above existing rows, like a store that is opened again. */
 export async function openOver<Rows extends MemoryLevel | Level>(
   rows: Rows,
   delay?: Delay,

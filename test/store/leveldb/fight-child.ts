@@ -21,7 +21,7 @@ function print(line: string): void {
   writeSync(1, `${line}\n`);
 }
 
-/** The same folder by one of its names. */
+/** The same folder under one of its names. */
 function spelling(): string {
   const names = [
     dir,
@@ -32,7 +32,7 @@ function spelling(): string {
   return names[Math.floor(random() * names.length)] ?? dir;
 }
 
-/** Where no file lock can fail: of two owners that live, one finds the other's pid. */
+/** A check without file locks: of two live owners, one finds the other's pid. */
 function begin(): void {
   try {
     writeFileSync(owner, String(process.pid), { flag: "wx" });
@@ -53,14 +53,14 @@ async function attempt(): Promise<EventLog | undefined> {
     return await openLog(role === "read" ? { ...folder, readOnly: true } : folder);
   } catch (error) {
     const code = TurnlogError.isInstance(error) ? error.code : undefined;
-    // A reader may come before there is a store.
+    // A reader may come before the store exists.
     if (code !== "LOG_LOCKED" && !(code === "LOG_NOT_FOUND" && role === "read"))
       print(`wrong ${String(error)}`);
     return undefined;
   }
 }
 
-/** What a process may do to its own store without losing it. */
+/** What a process may do to its own store's files without losing it. */
 async function unsettle(): Promise<void> {
   if (random() < 0.5) if ((await attempt()) !== undefined) print("wrong opened twice");
   for (const folder of ["lock", "log"]) {

@@ -1,4 +1,4 @@
-/** Processes that fight for one store, and are killed at any moment, lose nothing that was acknowledged. */
+/** Processes that compete for one store and are killed at any moment lose no acknowledged event. */
 import { mkdir, readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,7 @@ it(
       const reader = begin("read");
       const looks: Promise<Ended>[] = [];
       for (let kill = 0; kill < killsEach; kill++) {
-        // The one that owns it, or any other, within some of its writes.
+        // The owner or any other process, within some of its writes.
         const owners = writers.map(async (child, index) => {
           await child.line((line) => line.startsWith("ack") || (kill % 2 === 1 && line === "own"));
           return index;
@@ -61,7 +61,7 @@ it(
       const texts = events.map((event) =>
         event.type === "part.text-delta" ? event.data.text : "",
       );
-      // Each was numbered by who appended it: two at once would have given a number twice.
+      // The writer numbers each event: two writers at once would have used a number twice.
       expect(texts.map((text) => Number(text.split("-")[1]))).toEqual(texts.map((_, at) => at + 1));
       const kept = new Set(texts);
       expect(acks.filter((text) => !kept.has(text))).toEqual([]);

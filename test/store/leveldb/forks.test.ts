@@ -1,4 +1,4 @@
-/** Sessions that branch: what is read, what is written, and what is left of a process that is killed. */
+/** Sessions that branch: what is read, what is written, and what a killed process leaves. */
 import { join } from "node:path";
 import fc from "fast-check";
 import { Level } from "level";
@@ -33,7 +33,7 @@ it(
         const grove = new Grove();
         for (const next of actions) if (next.do !== "reopen") await grove.act(log, next);
         await expectGrove(grove, log, ranges);
-        // What repair would make of it is the same store.
+        // Repair would make the same store.
         const survey = await surveyStore(rows);
         expect(survey.findings).toEqual([]);
         const mended = new MemoryLevel({ storeEncoding: "utf8" });
@@ -69,7 +69,7 @@ it(
         await log.close();
         const report = await repairLog({ dir });
         expect(report).toMatchObject({ changed: false, findings: [] });
-        // Copies of what was shared are in no place of the order.
+        // Copies of shared events have no place in the global order.
         const copies = report.events - grove.order.length;
         expect(grove.deleted.length === 0 ? copies === 0 : copies >= 0).toBe(true);
       }),
@@ -115,7 +115,7 @@ it("writes the same few rows for a fork of ten events and of ten thousand", asyn
   // The event, the index row, the commit record.
   expect(few).toHaveLength(3);
   expect(many).toHaveLength(3);
-  // What differs is the digits of the position.
+  // The rows differ in the digits of the position.
   for (const [index, size] of many.entries())
     expect(size - (few[index] ?? 0)).toBeLessThanOrEqual(2 * "000".length);
 });

@@ -1,10 +1,10 @@
-/** Sessions that branch, as the plainest oracle there is: lists of events that are copied when they do. */
+/** A model of sessions that branch: plain lists of events, which are copied at a fork. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { EventLog, NewEvent, SessionEvent } from "../../../src/events/index.ts";
 import { forked, numbered, stored } from "../../../src/testing/index.ts";
 
-/** One thing that happens to a store with forks; numbers are taken modulo what there is. */
+/** One step on a store with forks. Numbers are taken modulo what exists. */
 export type Action =
   | {
       readonly do: "append";
@@ -13,7 +13,7 @@ export type Action =
       readonly id: boolean;
     }
   | { readonly do: "fork"; readonly session: number; readonly at: number; readonly count: number }
-  /** Its forks live on with a copy of what they share. */
+  /** Its forks keep a copy of the shared events. */
   | { readonly do: "delete"; readonly session: number }
   | { readonly do: "reopen" };
 
@@ -43,7 +43,7 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("reopen" as const) }) },
 );
 
-/** A store beside what it should hold. */
+/** A store, and what it should contain. */
 export class Grove {
   readonly sessions: { readonly name: string; readonly events: SessionEvent[] }[] = [];
   /** Every event that was written and not deleted, in order. */
@@ -96,7 +96,7 @@ export class Grove {
   }
 }
 
-/** Expects a log to hold what the grove does, read as a whole and in ranges. */
+/** Expects a log to contain what the model does, read as a whole and in ranges. */
 export async function expectGrove(
   grove: Grove,
   log: EventLog,

@@ -1,6 +1,6 @@
 /**
- * Index rows are written now and then: whoever asks is told where sessions end, in the process that
- * wrote them and in one that finds what a kill at any write left; what is lost is missed all the same.
+ * Index rows are written now and then. Still every reader learns where sessions end, in the process
+ * that wrote them and after a kill at any write; and a lost event is noticed.
  */
 import { join } from "node:path";
 import { Level } from "level";
@@ -63,7 +63,7 @@ async function databaseOf(rows: Rows): Promise<MemoryLevel> {
   return database;
 }
 
-/** How many sessions' rows say less than their events. */
+/** How many sessions have a row that is behind. */
 function behindIn(rows: Rows): number {
   const ends = new Map(listOf(rows).map(({ session, revision }) => [session, revision]));
   let behind = 0;
@@ -89,7 +89,7 @@ function link(session: string, position: number): NewEvent<"session.forked"> {
   return { type: "session.forked", time: 5_000, data: { from: { session, position } } };
 }
 
-/** Sessions that begin, go on, branch off, are thinned and go, over several marks. */
+/** Sessions that begin, continue, branch off, are trimmed and deleted, over several marks. */
 async function work(log: StoreLog): Promise<void> {
   for (const session of ["a", "b", "c"]) await log.append(session, "none", [alone(1), alone(2)]);
   for (let number = 3; number <= 6; number++) {
@@ -100,7 +100,7 @@ async function work(log: StoreLog): Promise<void> {
   for (const session of ["f", "g", "b"]) await log.append(session, "exists", [alone(8), alone(9)]);
   await log.delete("a", { forks: "copy" });
   for (const session of ["f", "c", "g"]) await log.append(session, "exists", [alone(10)]);
-  // The first mark that is put on record is five marks old.
+  // The first mark that is stored is five marks old.
   await log.append("m", "none", [alone(1)]);
   for (let number = 2; number <= 10; number++) {
     await appendToMark(log, "m", number);
@@ -195,7 +195,7 @@ describe("index rows that are behind", () => {
     held.until = gate.promise;
     const appended = log.append("s", 1, [numbered(2)]);
     while (database.writing === 0) await Promise.resolve();
-    // Its first write takes the rows of all sessions along, as soon as the append is written.
+    // Its first write, right after the append, takes the rows of all sessions along.
     const deleted = log.delete("a");
     for (let turns = 0; turns < 20; turns++) await Promise.resolve();
     gate.resolve();
@@ -255,13 +255,13 @@ describe("index rows that are behind", () => {
     for (let number = 1; number <= 2; number++)
       await Promise.all(others.map((session) => log.append(session, "any", [numbered(number)])));
     await log.append("s-1", "any", [numbered(51)]);
-    // What is known beyond them is bounded.
+    // The number of sessions that are behind is bounded.
     expect(behindIn(await rowsIn(rows))).toBeLessThan(100);
     await log.close();
   });
 });
 
-/** A copy lists the same, and has right index rows itself. */
+/** A copy lists the same sessions, with complete index rows. */
 async function expectCopy(log: StoreLog): Promise<void> {
   const to = join(await temporaryFolder(), "to");
   await log.backup(to);
@@ -273,7 +273,10 @@ async function expectCopy(log: StoreLog): Promise<void> {
   expect(await listed(opened)).toEqual(await listed(log));
 }
 
-/** A store with a session of 20 events from before it was closed, and 5 from after; open, or killed there. */
+/**
+ * A store with a session of 20 events from before its last close, and 5 from after; open, or
+ * killed.
+ */
 async function killedStore(): Promise<string> {
   const root = await temporaryFolder();
   const before = await openLog({ dir: join(root, "open") });
@@ -387,7 +390,7 @@ describe("a killed store", () => {
       expect(outcome).toMatchObject({ status: "rejected", reason: { code: "LOG_DAMAGED" } });
       expect(outcome.status === "rejected" && String(outcome.reason)).toMatch(message);
     }
-    // It is no matter for the others.
+    // The other sessions are not affected.
     expect((await log.append("t", 20, [alone(21)])).revision).toBe(21);
     await log.close();
     const { changed, findings } = await repairLog({ dir });

@@ -1,4 +1,4 @@
-/** Whatever order appends come in: what is read is what was appended, and all orders agree. */
+/** Appends in any order: what is read is what was appended, and all orders over sessions agree. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
@@ -48,7 +48,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("read" as const), session }) },
 );
 
-/** The simplest log there could be: what the real one must agree with. */
+/** The simplest model of a log, with which the real one must agree. */
 class Model {
   readonly sessions = new Map<string, SessionEvent[]>();
   number = 0;

@@ -1,4 +1,4 @@
-/** A process that is killed at any moment loses nothing that it was told is appended. */
+/** A process that is killed at any moment loses no acknowledged event. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
@@ -17,7 +17,7 @@ for (const durability of ["sync", "os"] satisfies Durability[]) {
       const random = randomFrom(durability.length);
       let known = 0;
       for (let kill = 0; kill < kills; kill++) {
-        // A new store after some kills, so that the time goes into killing and not into reading.
+        // A new store after some kills, to spend the time on killing and not on reading.
         if (kill % 20 === 0) known = 0;
         const dir = join(root, String(Math.floor(kill / 20)));
         const child = startChild([
@@ -26,7 +26,7 @@ for (const durability of ["sync", "os"] satisfies Durability[]) {
           durability,
           String(1 + Math.floor(random() * 200)),
         ]);
-        // The moment is chosen by what was acknowledged, and falls anywhere in the batches after that.
+        // The kill follows an acknowledgement, and falls anywhere in the next batches.
         const moment = known + 1 + Math.floor(random() * 4000);
         await child.line((line) => Number(line) >= moment);
         await child.kill();
@@ -62,10 +62,10 @@ it(
     let appended = 0;
     for (let kill = 0; kill < kills; kill++) {
       const child = startChild(["open", dir]);
-      // Behind an append in every second: else a busy machine might have none of them come to one.
+      // With an append behind it: on a busy machine nothing else might be acknowledged.
       let opened = 0;
       await child.line((line) => line === "open" && ++opened > kill % 2);
-      // A handful of file operations long, so that the kill falls into opening and closing alike.
+      // A few file operations, so that the kill falls into opening and closing alike.
       for (let turns = Math.floor(random() * 300); turns > 0; turns--)
         await new Promise((resolve) => setImmediate(resolve));
       await child.kill();

@@ -1,4 +1,4 @@
-/** LevelDB's own log file: what a crash leaves at its end is no damage, anything before it is. */
+/** LevelDB's own log file: what a crash leaves at its end is no damage, anything before is. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -22,7 +22,7 @@ interface LogFile {
   readonly last: number;
 }
 
-/** A log file of batches that fill half a block to several blocks, with a last one of a given size. */
+/** A log file of batches from half a block to several blocks, with a last one of a given size. */
 async function logFile(lastSize: number): Promise<LogFile> {
   const dir = await temporaryFolder();
   await using log = await openLog({ dir });
@@ -57,7 +57,7 @@ it.each([100, 40_000, 150_000])(
     for (let trial = 0; trial < trials; trial++) {
       const length = Math.floor(random() * bytes.length);
       expect(damageInLog(bytes.subarray(0, length)), `cut at ${length}`).toBeUndefined();
-      // A power cut may leave zeros where the file had grown and nothing was written yet.
+      // A power cut may leave zeros where the file had grown before anything was written there.
       const zeros = Buffer.concat([bytes.subarray(0, length), Buffer.alloc(70_000)]);
       expect(damageInLog(zeros), `zeros from ${length} on`).toBeUndefined();
     }
@@ -101,7 +101,7 @@ it("is looked at before LevelDB is, where its recovery would lose acknowledged e
   await log.close();
   const [file] = await logFiles(killed, /\.log$/);
   if (file === undefined) throw new Error("no log file");
-  // All is in one block: LevelDB would drop everything from here on and find nothing wrong.
+  // All in one block: LevelDB would silently drop everything from here on.
   await flipBit(file.path, Math.floor(file.size / 2), 3);
   const error = await openRefusal("LOG_DAMAGED", killed);
   expect(error.details["path"]).toBe(file.path);

@@ -1,6 +1,6 @@
 /**
- * Deltas that come one by one are written one by one, and put together when their block is over:
- * nobody who reads can tell, and the log is not much larger than what was said.
+ * Deltas that arrive one by one are written one by one, and merged when their block ends: reading
+ * does not show it, and the log stays small.
  */
 import fc from "fast-check";
 import { MemoryLevel } from "memory-level";
@@ -26,7 +26,7 @@ const appended = fc.record({
   waits: fc.boolean(),
 });
 
-/** A log of what was appended, in the simplest form there is. */
+/** The simplest model of a log. */
 interface Truth {
   readonly sessions: Map<string, SessionEvent[]>;
   readonly order: GlobalEvent[];
@@ -56,7 +56,7 @@ async function agree(log: EventLog, { sessions, order }: Truth, from: number): P
   expect(await Array.fromAsync(log.readAll({ from: start }))).toEqual(order.slice(start - 1));
 }
 
-/** As another process would find it: opened over the same rows, and over those that repair makes of them. */
+/** As another process finds it: opened over the same rows, and over repaired ones. */
 async function agreeLater({ rows }: FaultyLog, truth: Truth, from: number): Promise<void> {
   await checkChain(rows, chainStart);
   const survey = await surveyStore(rows);
@@ -80,7 +80,7 @@ it(
       fc.asyncProperty(arbitrary, fc.nat(), async (appends, from) => {
         const faulty = await openFaultyLog();
         const truth: Truth = { sessions: new Map(), order: [] };
-        // Sessions that the log knows already are written to in the order of the calls.
+        // Known sessions are written in the order of the calls.
         for (const session of ["a", "b"]) {
           note(truth, session, [numbered(0)]);
           await faulty.log.append(session, "none", [numbered(0)]);
@@ -138,7 +138,7 @@ it(
 
 it("is read in global order while records are merged behind and before the reader", async () => {
   const { log } = await openFaultyLog();
-  // So many that a page of records ends among those that are merged next.
+  // Enough that a page of records ends among those that are merged next.
   const count = 64 * 230 + 60;
   for (let number = 1; number <= count; number++) await log.append("s", "any", [numbered(number)]);
   const reading = log.readAll()[Symbol.asyncIterator]();
@@ -147,7 +147,7 @@ it("is read in global order while records are merged behind and before the reade
     const next = await reading.next();
     if (next.done === true) break;
     seen.push(next.value.position);
-    // Ends the block now and then, so that rows too are put together under the reader.
+    // Ends the block now and then, so that rows are merged during the read too.
     await log.append("s", "any", [number % 50 === 0 ? alone(number) : numbered(number)]);
   }
   expect(seen).toEqual(Array.from({ length: count }, (_, index) => index + 1));

@@ -1,11 +1,11 @@
-/** Numbers that are written as a text. */
+/** Columns of numbers, encoded as text. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { columnNumbers, numberColumn } from "../../../src/store/leveldb/rows/number-column.ts";
 
 const whole = fc.oneof(fc.nat({ max: 120 }), fc.maxSafeInteger());
 
-it("gives all whole numbers back but for zeros at its end, and costs one byte for a small one", () => {
+it("returns all whole numbers except zeros at its end, and costs one byte for a small one", () => {
   fc.assert(
     fc.property(fc.array(whole, { maxLength: 300 }), (given) => {
       const numbers = given.map((number) => number || 0);
@@ -20,7 +20,7 @@ it("gives all whole numbers back but for zeros at its end, and costs one byte fo
   expect(JSON.stringify(numberColumn([...small, 1]))).toHaveLength(90 + 1 + 2);
 });
 
-it("is not read where it is none", () => {
+it("is refused where it is damaged", () => {
   for (const column of ['"', "\\", " ", "é", "~", "~1", "~~", "~1.5~", "~01~", "~-0~", "~1e3~"])
     expect(columnNumbers(column), column).toBeUndefined();
   expect(columnNumbers("~9007199254740993~")).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Who may open a store, what is refused with which error, and that a refusal changes nothing. */
+/** Who may open a store, which error a refusal has, and that a refusal changes nothing. */
 import { chmod, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Level } from "level";
@@ -197,7 +197,7 @@ describe("a store that cannot be written to", () => {
     await smallStore(dir);
     const before = await fingerprint(dir);
     for (const folder of [dir, join(dir, "log"), join(dir, "lock")]) await chmod(folder, 0o555);
-    // The rights of a folder do not bind root: another user tries.
+    // Modes of folders do not bind root: another user tries.
     const isRoot = process.getuid?.() === 0;
     if (process.platform === "win32") context.skip("Windows has no such rights");
     const child = startChild(["try", dir], isRoot ? { uid: 65534, gid: 65534 } : {});
@@ -209,7 +209,7 @@ describe("a store that cannot be written to", () => {
   });
 });
 
-describe("an opening that was cut short", () => {
+describe("an opening that was interrupted", () => {
   it("is put right by the next one, at whatever step", async () => {
     const dir = await temporaryFolder();
     await smallStore(dir);

@@ -1,4 +1,7 @@
-/** One owner at a time, whatever the folder is called, whoever asks, and whatever is done to the files. */
+/**
+ * One owner at a time: under every name of the folder, for every process, whatever is done to the
+ * files.
+ */
 import cluster from "node:cluster";
 import { fork, spawnSync } from "node:child_process";
 import { once, type EventEmitter } from "node:events";
@@ -21,7 +24,7 @@ const script = new URL("opening-worker.ts", import.meta.url);
 
 const codeSchema = z.object({ code: z.string() });
 
-/** What another process is answered when it tries to open the store and to append: `ok`, or a code. */
+/** What another process gets when it opens the store and appends: `ok`, or a code. */
 async function tried(dir: string): Promise<string> {
   const [line = ""] = await startChild(["try", dir]).ended;
   return line === "ok" ? line : codeSchema.parse(JSON.parse(line)).code;
@@ -182,7 +185,7 @@ describe("a store whose owner was killed", () => {
   });
 });
 
-/** A container has a network of its own, and so none of the kernel's names of others. */
+/** A container has a separate network, and thus none of the other kernel names. */
 const contained = { limits: `exec unshare -n "$0" "$@"` };
 
 describe("a store on a volume that two containers share", () => {
@@ -198,7 +201,7 @@ describe("a store on a volume that two containers share", () => {
     expect(await tried(dir)).toBe("ok");
 
     await using log = await openLog({ dir });
-    // The file lock goes: the socket stays.
+    // The file lock is gone; the socket remains.
     readFileSync(join(dir, "lock", "LOCK"));
     const before = await fingerprint(dir);
     const [line = ""] = await startChild(["try", dir], contained).ended;
@@ -255,7 +258,7 @@ describe("a store that was left open on another machine", () => {
     const dir = await temporaryFolder();
     await using log = await openLog({ dir });
     await log.append("s", "none", [numbered(1)]);
-    // What the other owner does: its socket, and its name, in the place of ours.
+    // What the other owner does: replaces our socket and our name.
     const other = createServer().listen(join(dir, "other.sock"));
     await once(other, "listening");
     onTestFinished(() => void other.close());

@@ -1,4 +1,7 @@
-/** A session that comes in parts: all of it or nothing, whenever its process dies and whatever its source does. */
+/**
+ * A session that comes in parts is stored completely or not at all, whenever its process dies and
+ * whatever its source does.
+ */
 
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -13,7 +16,7 @@ import { numbered } from "../../../src/testing/index.ts";
 import { copyStore, temporaryFolder } from "./disk.ts";
 
 const PARTS = 5;
-/** Large enough for some commits of a megabyte, and for marks in their chain. */
+/** Large enough for several commits of a megabyte, and for marks in their chain. */
 const SIZE = 1_500_000;
 
 function part(index: number, size = SIZE): readonly NewEvent[] {
@@ -24,7 +27,7 @@ function part(index: number, size = SIZE): readonly NewEvent[] {
   ];
 }
 
-/** Tells before each part how many there were. */
+/** Reports before each part how many came before. */
 async function* partsOf(
   before: (count: number) => Promise<void>,
   size = SIZE,
@@ -36,7 +39,7 @@ async function* partsOf(
   await before(PARTS);
 }
 
-/** Puts parts into a log that cannot do without. */
+/** Appends parts to a log, which must support it. */
 async function append(
   log: EventLog,
   parts: AsyncIterable<readonly NewEvent[]>,
@@ -45,7 +48,7 @@ async function append(
   return await log.appendParts("s", parts, { origin: "copied" });
 }
 
-/** That there is nothing but the event that was there before. */
+/** Expects only the event from before. */
 async function expectNothing(log: EventLog): Promise<void> {
   expect((await Array.fromAsync(log.list())).map(({ session }) => session)).toEqual(["before"]);
   expect(await log.revision("s")).toBe(0);
@@ -93,7 +96,7 @@ it("shows nothing of it before its end, and takes what others append behind it",
   }
 });
 
-it("leaves nothing where its source fails, and goes on as if it had never been", async () => {
+it("leaves nothing where its source fails, and goes on as if it had never begun", async () => {
   const dir = await temporaryFolder();
   for (let count = 0; count <= PARTS; count++) {
     await using log = await openLog({ dir: join(dir, `${count}`), durability: "os" });
@@ -126,7 +129,7 @@ it("leaves nothing where its process dies, to whoever opens, reads or repairs th
     const copy = join(dir, `died-${index}`);
     await copyStore(join(dir, "living"), copy);
     died.push(copy);
-    // So little that LevelDB does nothing to its files meanwhile.
+    // So little that LevelDB does not touch its files meanwhile.
   }, 50_000);
   await append(log, parts);
   expect(died).toHaveLength(PARTS + 1);

@@ -1,4 +1,4 @@
-/** Starts `child.ts` or another script, reads what it prints, and ends it. */
+/** Starts `child.ts` or another script, reads its output, and ends it. */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -13,16 +13,16 @@ export interface Child {
   readonly lines: readonly string[];
   /** The next line that fulfils a condition. */
   readonly line: (fits: (line: string) => boolean) => Promise<string>;
-  /** Ends it at once, as the kernel does. */
+  /** Kills it with SIGKILL. */
   readonly kill: () => Promise<void>;
-  /** All lines, when it has ended by itself. */
+  /** All lines, once it has ended. */
   readonly ended: Promise<readonly string[]>;
 }
 
 export interface ChildOptions extends SpawnOptions {
   /** A shell command that sets limits before the process starts. */
   readonly limits?: string;
-  /** What it runs. Default: `child.ts`. */
+  /** The script. Default: `child.ts`. */
   readonly script?: string;
 }
 

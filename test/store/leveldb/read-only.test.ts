@@ -1,4 +1,4 @@
-/** A store that is opened to be read is left as it is, whatever a dead process left in it. */
+/** A store that is open for reading stays unchanged, whatever a dead process left in it. */
 import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -10,7 +10,10 @@ import { numbered, numberedUpTo } from "../../../src/testing/index.ts";
 import { copyStore, cut, fingerprint, logFiles, temporaryFolder } from "./disk.ts";
 import { startChild } from "./process.ts";
 
-/** A store whose process was killed while it appended: nothing of it is in LevelDB's tables, and index rows are behind. */
+/**
+ * A store whose process was killed while it appended: nothing of it is in LevelDB's tables, and
+ * index rows are behind.
+ */
 async function killedStore(dir: string): Promise<number> {
   const child = startChild(["append", dir, "os", "40"]);
   await child.line((line) => Number(line) >= 2000);
@@ -18,7 +21,7 @@ async function killedStore(dir: string): Promise<number> {
   return Number(child.lines.at(-1));
 }
 
-/** Opens a store to be read, reads all of it, and expects all files to be as they were. */
+/** Opens a store for reading, reads all of it, and expects all files to be unchanged. */
 async function readAsItIs(dir: string): Promise<number> {
   const before = await fingerprint(dir);
   const log = await openLog({ dir, readOnly: true });
@@ -104,7 +107,7 @@ it("refuses all that would change the store, and makes none", async () => {
     for (const act of refused)
       await expect(act(), act.toString()).rejects.toMatchObject({ code: "LOG_READ_ONLY" });
     expect(await log.revision("s")).toBe(3);
-    // It has one owner at a time all the same.
+    // It still has one owner at a time.
     await expect(openLog({ dir })).rejects.toMatchObject({ code: "LOG_LOCKED" });
     await expect(openLog({ dir, readOnly: true })).rejects.toMatchObject({ code: "LOG_LOCKED" });
     await log.backup(join(root, "copy"));
@@ -113,7 +116,7 @@ it("refuses all that would change the store, and makes none", async () => {
   await using copy = await openLog({ dir: join(root, "copy") });
   expect(await copy.revision("s")).toBe(3);
   for (const option of [{ durability: "os" }, { create: true }] as const) {
-    // Types refuse them; programs without types are told.
+    // Types refuse them; programs without types get an error.
     const given = { dir, readOnly: true, ...option } as unknown as Parameters<typeof openLog>[0];
     await expect(openLog(given)).rejects.toMatchObject({ code: "INVALID_INPUT" });
   }

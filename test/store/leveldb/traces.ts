@@ -1,16 +1,16 @@
-/** What can be found in the bytes of a store, by whoever has its files. */
+/** What anybody with a store's files can find in their bytes. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rowsOfLog } from "../../../src/store/leveldb/format/log-file.ts";
 import type { FileRow } from "../../../src/store/leveldb/format/row.ts";
 import { rowsOfTable } from "../../../src/store/leveldb/format/table-file.ts";
 
-/** All rows in LevelDB's files, also those that were deleted and are still there, as `key value`. */
+/** All rows in LevelDB's files, also deleted ones that are still there, as `key value`. */
 async function bytesOf(dir: string): Promise<string> {
   const texts: string[] = [];
   const log = join(dir, "log");
   for (const name of await readdir(log)) {
-    // Reading a lock file would let go of its lock.
+    // Reading a lock file would drop its lock.
     if (!/\.(ldb|log)$/.test(name)) continue;
     const bytes = new Uint8Array(await readFile(join(log, name)));
     const rows: Iterable<FileRow> = name.endsWith(".ldb") ? rowsOfTable(bytes) : rowsOfLog(bytes);
@@ -20,7 +20,7 @@ async function bytesOf(dir: string): Promise<string> {
   return texts.join("\n");
 }
 
-/** What of a pattern is in the bytes of a store. */
+/** The matches of a pattern in the bytes of a store. */
 export async function traces(dir: string, pattern: RegExp): Promise<readonly string[]> {
   const found = (await bytesOf(dir)).matchAll(new RegExp(pattern, "g"));
   return [...new Set([...found].map(([text]) => text))].toSorted();

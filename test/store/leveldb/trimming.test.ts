@@ -1,4 +1,4 @@
-/** What was dropped of a session is gone, and nothing else is: from memory, from the rows, from the disk. */
+/** Dropped content of a session is gone from memory, rows and disk, and nothing else is. */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -38,7 +38,7 @@ async function thin(
   return await log.trim(session, { expected, event: { type: "session.thinned", time: 7, data } });
 }
 
-/** Appended one by one, as they come from a provider; or together. */
+/** Appended one by one, as from a provider, or together. */
 async function filled(
   log: EventLog,
   session: string,
@@ -66,7 +66,7 @@ function texts(events: readonly SessionEvent[]): readonly string[] {
   return [...told, ...[...blocks].flat()];
 }
 
-/** As another process finds it, and as repair would make it anew. */
+/** As another process finds it, and as repair would write it again. */
 async function soundRows(rows: FaultyLog["rows"]): Promise<void> {
   const survey = await surveyStore(rows);
   expect(survey.findings).toEqual([]);
@@ -90,7 +90,7 @@ async function soundRows(rows: FaultyLog["rows"]): Promise<void> {
   expect(await Array.fromAsync(again.readAll())).toEqual(order);
 }
 
-describe("a session that was thinned", () => {
+describe("a session that was trimmed", () => {
   it.each([1, 3, 10_000])("has its events in their places, %i appended at a time", async (size) => {
     const { log, rows } = await openFaultyLog();
     const before = await filled(log, "s", talk("s", 6), size);
@@ -140,7 +140,7 @@ describe("a session that was thinned", () => {
     const would = await log.trim("s", { expected: events.length, event: say, dryRun: true });
     expect(await rows.iterator().all()).toEqual(before);
     const done = await log.trim("s", { expected: events.length, event: say });
-    // Nothing has left the files, as nothing was dropped.
+    // Nothing was dropped, so nothing has left the files.
     expect(would).toEqual({ ...done, revision: events.length, erased: false });
   });
 
@@ -160,7 +160,7 @@ describe("a session that was thinned", () => {
   });
 });
 
-describe("a fork of a session that was thinned", () => {
+describe("a fork of a session that was trimmed", () => {
   it("says at its link what it said, wherever in a block that is, and behind it", async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -170,7 +170,7 @@ describe("a fork of a session that was thinned", () => {
           await filled(log, "p", talk("p", 2), 5);
           for (const [index, at] of ats.entries())
             await log.fork(`f-${index}`, [forked("p", at), ...talk("f", 1)]);
-          // By the name of a fork, to events that it shares itself.
+          // Read under a fork's name, up to events that the session itself shares.
           if (ats[0] !== undefined) await log.fork("g", [forked("f-0", Math.max(1, ats[0] - 3))]);
           const folded = async (session: string) =>
             (await Array.fromAsync(log.read(session))).reduce(
@@ -183,7 +183,7 @@ describe("a fork of a session that was thinned", () => {
           if (ats[0] !== undefined) await thin(log, "f-0", "boundaries");
           for (const [session, state] of before) expect(await folded(session)).toEqual(state);
           await soundRows(rows);
-          // Those that live on have rows of their own.
+          // The surviving forks own their rows.
           if (ats.length > 0) await log.delete("p", { forks: "copy" });
           if (ats.length > 0) before.delete("p");
           for (const [session, state] of before) expect(await folded(session)).toEqual(state);
@@ -195,7 +195,7 @@ describe("a fork of a session that was thinned", () => {
   });
 });
 
-it("a fork that is given its own copy has the events of one moment, whenever they are thinned", async () => {
+it("a fork that is given its own copy has the events of one moment, whenever they are trimmed", async () => {
   for (let scans = 1, meanwhile = true; meanwhile; scans++) {
     let left = Number.POSITIVE_INFINITY;
     let interfere = async (): Promise<void> => {};
@@ -205,7 +205,7 @@ it("a fork that is given its own copy has the events of one moment, whenever the
     const before = texts(await filled(log, "p", talk("p", 12)));
     const end = await log.revision("p");
     await log.fork("f", [forked("p", end), numbered(1)]);
-    // By the name of a fork, to events that it shares itself: these are copied.
+    // Read under a fork's name, up to events that the session itself shares: these are copied.
     await log.fork("g", [forked("f", end), alone(1)]);
     meanwhile = false;
     interfere = async () => {
@@ -219,7 +219,7 @@ it("a fork that is given its own copy has the events of one moment, whenever the
   }
 });
 
-/** A history with a step that is open: deltas mean nothing without one. */
+/** A history with an open step: deltas need one. */
 const opened = history.fold(history.initial, {
   type: "step.started",
   position: 1,
@@ -234,7 +234,7 @@ const opened = history.fold(history.initial, {
   },
 });
 
-describe("thinning is refused", () => {
+describe("trimming is refused", () => {
   it("where forks share the reasoning, which it names, and not where they share other steps", async () => {
     const { log } = await openFaultyLog();
     const events = await filled(log, "p", talk("p", 4));
@@ -271,7 +271,7 @@ describe("thinning is refused", () => {
   });
 });
 
-/** What stands between landmarks, each stretch as a text. */
+/** The content between landmarks, each stretch as a text. */
 function stretches(events: readonly SessionEvent[]): readonly string[] {
   const found = [""];
   for (const event of events) {
@@ -281,7 +281,7 @@ function stretches(events: readonly SessionEvent[]): readonly string[] {
   return found;
 }
 
-describe("a thinning that is cut short", () => {
+describe("a trimming that is interrupted", () => {
   it("leaves each block as it was or as it is to be, whichever write fails, and goes on later", async () => {
     const whole = await openFaultyLog();
     const before = await filled(whole.log, "s", talk("s"));
@@ -343,7 +343,7 @@ describe("a thinning that is cut short", () => {
         }
         const left = await traces(dir, /secret of s-\d+/);
         expect(left.filter((text) => done.has(text.slice("secret of ".length)))).toEqual([]);
-        // What was said and not carried out is carried out.
+        // A recorded rule is applied.
         for (const session of names)
           if (!done.has(session)) {
             await thin(log, session, "reasoning");
@@ -421,7 +421,7 @@ describe("the bytes of what was dropped", () => {
 });
 
 describe("repair", () => {
-  it("keeps a session that was thinned, and does not bring back what it had", async () => {
+  it("keeps a session that was trimmed, and does not bring back what it had", async () => {
     const dir = await temporaryFolder();
     const log = await openLog({ dir });
     await filled(log, "s", talk("s", 30), 40);
