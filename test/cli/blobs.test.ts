@@ -59,7 +59,7 @@ it("says of a blob that is gone where it belongs, and copies what is left", asyn
   await rm(folder.at(`.turnlog/blobs/${sha256.slice(0, 2)}/${sha256}`));
   const verified = await run(["verify"], at);
   expect(verified.code).toBe(1);
-  expect(verified.stdout).toContain(`blobs: Blob ${sha256} is not there`);
+  expect(verified.stdout).toContain(`blobs: Blob ${sha256} is missing`);
   const exported = await run(["export", "one"], at);
   expect(exported).toMatchObject({ code: 0 });
   expect(exported.stderr).toContain(`Left out: Blob ${sha256}`);
@@ -86,7 +86,7 @@ it("repair says of blobs what verify says, and sets an altered one aside", async
   expect(await readFile(aside, "utf8")).toBe("altered");
   const [report] = jsonLines((await run(["repair", "--json"], at)).stdout);
   expect(report).toMatchObject({ changed: false, blobs: 0, lostBlobs: [{ sha256 }] });
-  expect((await run(["verify"], at)).stdout).toContain(`Blob ${sha256} is not there`);
+  expect((await run(["verify"], at)).stdout).toContain(`Blob ${sha256} is missing`);
 
   await writeFile(path, shot);
   expect((await run(["repair"], at)).stdout).toContain("is sound: 1 session");

@@ -16,7 +16,7 @@ export function assertDigest(sha256: string): void {
   if (referredBlob(blobReference(sha256)) !== undefined) return;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `${JSON.stringify(sha256)} names no blob: a blob is named by the 64 hexadecimal digits of its SHA-256, in lower case.`,
+    `${JSON.stringify(sha256)} is no name of a blob: a blob is named by the 64 hexadecimal digits of its SHA-256, in lower case.`,
   );
 }
 
@@ -31,7 +31,7 @@ export function tooLarge(limit: number): TurnlogError {
 export function missing(sha256: string, cause?: unknown): TurnlogError {
   return new TurnlogError(
     "BLOB_MISSING",
-    `Blob ${sha256} is not there. Put it back from a backup: it lies under its name in the folder \`blobs\`.`,
+    `Blob ${sha256} is missing. Put it back from a backup: it is under its name in the folder \`blobs\`.`,
     { details: { sha256 }, cause },
   );
 }

@@ -71,7 +71,7 @@ function decryptWith({ key }: KeyStretch, session: string, event: SessionEvent):
   throw keyWrong(
     key.session,
     event.position,
-    `it opens no content there${whose}. Give the keys that it was written with`,
+    `it decrypts nothing there${whose}. Give the keys that it was written with`,
   );
 }
 

@@ -126,7 +126,7 @@ function failure(dir: string, session: string, cause: unknown): TurnlogError {
     session === UNFINISHED ? ["The keys", {}] : [`The key of session ${session}`, { session }];
   return new TurnlogError(
     "LOG_FAILED",
-    `${what} in ${dir} cannot be read or written: ${why}. See that the folder can be made, or is there and yours.`,
+    `${what} in ${dir} cannot be read or written: ${why}. Make sure that the folder exists or can be created, and that you own it.`,
     { ...about, cause },
   );
 }

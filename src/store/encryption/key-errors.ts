@@ -6,7 +6,7 @@ import { TurnlogError } from "../../events/index.ts";
 export function keyMissing(session: string | undefined, position?: number): TurnlogError {
   return new TurnlogError(
     "KEY_MISSING",
-    `${session === undefined ? "The session" : `Session ${session}`} is encrypted, and its key is not at hand. Give the keys that it was written with (\`encryption: { keys }\`, \`encryptedLog(log, keys)\`; \`--keys <folder>\` or TURNLOG_KEYS on the command line).`,
+    `${session === undefined ? "The session" : `Session ${session}`} is encrypted, and its key is missing. Give the keys that it was written with (\`encryption: { keys }\`, \`encryptedLog(log, keys)\`; \`--keys <folder>\` or TURNLOG_KEYS on the command line).`,
     {
       ...(session === undefined ? {} : { session }),
       ...(position === undefined ? {} : { position }),

@@ -64,7 +64,7 @@ export function assertKeysOutside({ folder }: KeyStore, dir: string | undefined)
   if (folder === undefined || dir === undefined || !isWithin(dir, folder)) return;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `The keys must not lie in the store (${folder} is in ${dir}): whoever copies it would copy them too. Name a folder outside of it.`,
+    `The keys must be outside of the store (${folder} is in ${dir}): a copy of the store would contain them. Name a folder outside of it.`,
     { details: { folder, dir } },
   );
 }

@@ -75,7 +75,7 @@ export class SessionKey {
       throw keyWrong(
         session,
         undefined,
-        "what the key store has under its name is no key of it. Give the keys that it was written with",
+        "the key store has another text under its name. Give the keys that it was written with",
       );
     const key = new SessionKey(session, read.snapshots, partOf(read));
     key.#inherited = read.inherited.map(({ of, from, to, snapshots, ...part }) => ({

@@ -29,7 +29,7 @@ export class UnfinishedErasures {
     assertKnownFormat("The list of unfinished erasures among the keys", stored, FORMAT);
     const read = schema.safeParse(stored);
     if (!read.success)
-      throw keyWrong(UNFINISHED, undefined, "what is noted of unfinished erasures cannot be read");
+      throw keyWrong(UNFINISHED, undefined, "the list of unfinished erasures cannot be read");
     for (const session of read.data.sessions) this.#sessions.set(session, 1);
     return read.data.sessions;
   }

@@ -296,7 +296,7 @@ export class LevelLog implements StoreLog {
 
   async trim(session: string, options: TrimOptions): Promise<TrimmedSession> {
     this.#assertWritable();
-    check(trimSchema, options, "thin", { name: "options", session });
+    check(trimSchema, options, "trim", { name: "options", session });
     return await this.#trimming.trim(session, options);
   }
 

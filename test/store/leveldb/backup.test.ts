@@ -126,7 +126,7 @@ describe("a backup that is interrupted", () => {
     for (const to of ["copy", "log/x", "blobs/x", "../beside/x", "."]) {
       const error = await refusal(() => log.backup(join(dir, to)));
       expect(error).toMatchObject({ code: "INVALID_INPUT" });
-      expect(error.message).toContain("cannot lie in the store");
+      expect(error.message).toContain("cannot be inside its own store");
     }
     expect(await readdir(dir, { recursive: true })).toEqual(before);
     await log.backup(join(dir, "..", "store-copy"));

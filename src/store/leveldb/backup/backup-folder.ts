@@ -84,7 +84,7 @@ export function assertOutside(store: string, dir: string): void {
   if (!isWithin(store, dir)) return;
   throw new TurnlogError(
     "INVALID_INPUT",
-    `A backup cannot lie in the store that it is of: ${dir} is in ${store}. Nothing was changed. Name a folder outside of it.`,
+    `A backup cannot be inside its own store: ${dir} is in ${store}. Nothing was changed. Name a folder outside of it.`,
     { details: { dir } },
   );
 }
@@ -103,7 +103,7 @@ function madeFolder(dir: string): boolean {
 function notEmpty(dir: string, what: string): TurnlogError {
   return new TurnlogError(
     "INVALID_INPUT",
-    `The folder ${dir} cannot take a backup: there is ${what} in it already. Nothing was changed. Name one that is empty or not there.`,
+    `The folder ${dir} cannot take a backup: it contains ${what}. Nothing was changed. Name a folder that is empty or does not exist.`,
     { details: { dir } },
   );
 }

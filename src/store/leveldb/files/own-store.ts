@@ -102,7 +102,7 @@ async function publish(
   if (isInKernel) return undefined;
   throw new TurnlogError(
     "LOG_FAILED",
-    `The store in ${paths.dir} could not be opened: its folder is on a file system where no process can listen, so that two of them could write to it. Put it on a local disk.`,
+    `The store in ${paths.dir} could not be opened: its folder is on a file system without sockets, so two processes could write to it. Put it on a local disk.`,
   );
 }
 

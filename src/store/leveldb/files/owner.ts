@@ -67,7 +67,7 @@ export function assertReachable({ dir, owner }: StorePaths): void {
     if (!isElsewhere({ host, boot, machine })) continue;
     throw new TurnlogError(
       "LOG_LOCKED",
-      `The store in ${dir} was opened by process ${pid} on ${host}, another machine, at ${startedAt}, and was not closed since. Whether that process lives cannot be seen from here. Make sure that it has ended, then open the store with --take-over (\`takeOver: true\` in a program).`,
+      `The store in ${dir} was opened by process ${pid} on ${host}, another machine, at ${startedAt}, and was not closed since. Turnlog cannot see from here whether that process lives. Make sure that it has ended, then open the store with --take-over (\`takeOver: true\` in a program).`,
       { details: { pid, host, startedAt, isElsewhere: true } },
     );
   }

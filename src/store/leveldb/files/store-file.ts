@@ -46,7 +46,7 @@ export function readStoreFile({ store, dir }: StorePaths): StoreFile | undefined
   if (file === "unreadable") {
     throw new TurnlogError(
       "LOG_DAMAGED",
-      `${store} cannot be read. Run \`turnlog repair\`, which writes it anew from the log.`,
+      `${store} cannot be read. Run \`turnlog repair\`, which writes it again from the log.`,
     );
   }
   return file;
@@ -109,6 +109,6 @@ export async function writeFormat(database: Database, generation: number): Promi
 export function formatDamage(dir: string): TurnlogError {
   return new TurnlogError(
     "LOG_DAMAGED",
-    `The log in ${dir} has lost its first row, which says what it is. Copy the folder, then run \`turnlog repair\`.`,
+    `The log in ${dir} has lost its first row, which tells its format. Copy the folder, then run \`turnlog repair\`.`,
   );
 }

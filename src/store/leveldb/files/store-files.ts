@@ -50,7 +50,7 @@ export function assertExists({ dir }: StorePaths): void {
   if (["store.json", "log", "CURRENT"].some((name) => names.includes(name))) return;
   throw new TurnlogError(
     "LOG_NOT_FOUND",
-    `There is no store in ${dir}. A chat makes one in the folder where it is started, \`createRuntime\` in the folder that it is given; name that one.`,
+    `There is no store in ${dir}. A chat creates one in the folder where it is started, \`createRuntime\` in the folder that it gets. Name that folder.`,
     { details: { dir } },
   );
 }
@@ -73,7 +73,7 @@ export function logMissing({ dir, log }: StorePaths, store?: StoreFile): Turnlog
   const had = store === undefined ? "" : ` (it had ${store.reached.position})`;
   return new TurnlogError(
     "LOG_DAMAGED",
-    `All events of the store in ${dir} are gone${had}: there is no log in ${log}, and nothing here can bring it back. Nothing was changed. Put the whole folder ${dir} back from a backup; to begin anew instead, delete it or move it away.`,
+    `All events of the store in ${dir} are gone${had}: there is no log in ${log}, and nothing here can bring it back. Nothing was changed. Put the whole folder ${dir} back from a backup; to begin again instead, delete it or move it away.`,
     { details: { path: log } },
   );
 }
@@ -110,7 +110,7 @@ function kindOf(path: string): "none" | "folder" | "other" {
 export function foreign(path: string, why: string): TurnlogError {
   return new TurnlogError(
     "LOG_FOREIGN",
-    `${path} is not a turnlog store: ${why}. Nothing was changed. Choose another folder; if a store lost its store.json, \`turnlog repair\` writes it anew.`,
+    `${path} is not a turnlog store: ${why}. Nothing was changed. Choose another folder; if a store lost its store.json, \`turnlog repair\` writes it again.`,
     { details: { path } },
   );
 }

@@ -115,7 +115,7 @@ async function assertLog(paths: StorePaths): Promise<void> {
 function neverUsed({ dir }: StorePaths): TurnlogError {
   return new TurnlogError(
     "LOG_NOT_FOUND",
-    `There is nothing to repair in ${dir}: the store has no log, and no event of one is on record. Nothing was changed. Whoever opens the store to write begins it.`,
+    `There is nothing to repair in ${dir}: the store has no log yet, and nothing was recorded in it. Nothing was changed. Opening the store for writing creates the log.`,
     { details: { dir } },
   );
 }

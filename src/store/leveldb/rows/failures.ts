@@ -103,7 +103,7 @@ export function erasureFailure(session: string, error: unknown): TurnlogError {
   const code = failureCode(error);
   return new TurnlogError(
     code,
-    `What was deleted of session ${session} cannot be read any more, but its bytes could not be taken out of the files yet (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then open the store again, which tries once more.`,
+    `The deleted content of session ${session} can no longer be read, but its bytes are still in the files (${reasons(error)}). ${WHAT_TO_DO[code] ?? "Look at the disk"}, then open the store again to remove them.`,
     { session, cause: error },
   );
 }
@@ -116,7 +116,7 @@ export function readFailure(error: unknown, session: string, position: number): 
   if (code === "LOG_DAMAGED") return damagedAt(session, position, reasons(error), error);
   return new TurnlogError(
     code,
-    `Reading ${session}:${position} failed (${reasons(error)}). Try again; if it stays, look at the disk.`,
+    `Reading ${session}:${position} failed (${reasons(error)}). Try again; if the error remains, look at the disk.`,
     {
       session,
       position,
@@ -157,7 +157,7 @@ export function commitDamage(globalPosition: number, why: string): TurnlogError 
 export function readOnlyError(dir: string | undefined): TurnlogError {
   return new TurnlogError(
     "LOG_READ_ONLY",
-    `The store in ${dir} was opened to be read, and nothing in it is changed. Open it without \`readOnly\` to write.`,
+    `The store in ${dir} is open for reading only. Open it without \`readOnly\` to write.`,
     { details: { dir } },
   );
 }

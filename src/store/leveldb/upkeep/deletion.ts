@@ -139,7 +139,7 @@ function revisionIn(session: string, row: string): number {
 function notFound(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_NOT_FOUND",
-    `There is no session ${session} that could be deleted. \`turnlog sessions\` lists those that there are.`,
+    `Session ${session} cannot be deleted: it does not exist. \`turnlog sessions\` lists the existing ones.`,
     { session },
   );
 }
@@ -147,7 +147,7 @@ function notFound(session: string): TurnlogError {
 function hasForks(session: string, forks: readonly string[]): TurnlogError {
   return new TurnlogError(
     "SESSION_HAS_FORKS",
-    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them their own copy (\`forks: "copy"\`, \`--forks copy\`).`,
+    `Session ${session} was not deleted: it holds events that ${forks.join(", ")} share with it. Delete those first, or give them copies (\`forks: "copy"\`, \`--forks copy\`).`,
     { session, details: { forks } },
   );
 }

@@ -232,14 +232,14 @@ function checkHead({ session, isDeleted, revision }: Head, expected: number): vo
   if (isDeleted || revision === 0) {
     throw new TurnlogError(
       "SESSION_NOT_FOUND",
-      `There is no session ${session} that could be thinned. \`turnlog sessions\` lists those that there are.`,
+      `Session ${session} cannot be trimmed: it does not exist. \`turnlog sessions\` lists the existing ones.`,
       { session },
     );
   }
   if (revision === expected) return;
   throw new TurnlogError(
     "REVISION_CONFLICT",
-    `Session ${session} is at position ${revision}, and what is to be dropped was chosen at ${expected}. Choose again.`,
+    `Session ${session} is at position ${revision}, but what to drop was chosen at ${expected}. Choose again.`,
     { session, position: revision, details: { expected, actual: revision } },
   );
 }
@@ -248,7 +248,7 @@ function isChained(session: string, by: string): TurnlogError {
   const whose = by === session ? "It has a hash chain" : `Its fork ${by} has a hash chain`;
   return new TurnlogError(
     "COMMAND_REFUSED",
-    `Nothing of session ${session} was dropped. ${whose} over what would change, which proves that nothing has changed since: it would not fit any more. Keep the session whole, or delete it.`,
+    `Nothing of session ${session} was dropped. ${whose} over the events that would change, and trimming would break it. Keep the session whole, or delete it.`,
     { session, details: { chained: by } },
   );
 }

@@ -15,7 +15,7 @@ import type { Head } from "../heads/index.ts";
 export function refusedBefore(session: string, cause: unknown): TurnlogError {
   return new TurnlogError(
     "REVISION_CONFLICT",
-    `What was to be appended to session ${session} comes behind an append that was refused. Read the events since, decide again and append as a new writer.`,
+    `This append to session ${session} follows one that was refused. Read the events since, decide again and append as a new writer.`,
     { session, cause },
   );
 }
@@ -51,7 +51,7 @@ export function checkForkPoint(parent: Head, { position }: ForkPoint, session: s
   if (parent.revision === 0) {
     throw new TurnlogError(
       "SESSION_NOT_FOUND",
-      `There is no session ${parent.session} that ${session} could be a fork of. \`turnlog sessions\` lists those that there are.`,
+      `${session} cannot be a fork of ${parent.session}: there is no such session. \`turnlog sessions\` lists the existing ones.`,
       { session: parent.session },
     );
   }
