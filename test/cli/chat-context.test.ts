@@ -274,7 +274,7 @@ describe("the prompt in a chat", () => {
     chat.type(`read it${ENTER}`);
     for (let turn = 3; turn < 9; turn++) chat.type(`read it${ENTER}`);
     await chat.until(
-      /^The prompt has ~[\d,]+ tokens of the 13,500 that it may have\. \/compact shortens it\.$/m,
+      /^The prompt has ~[\d,]+ of at most 13,500 tokens\. \/compact shortens it\.$/m,
     );
   });
 

@@ -68,7 +68,7 @@ const told: readonly (readonly [EventBody, string])[] = [
   ],
   [
     { type: "context.compaction-started", data: { strategy: "s", trigger: "asked" } },
-    "Compacting by s: as asked.",
+    "Compacting by s: on request.",
   ],
   [
     { type: "context.compaction-started", data: { strategy: "s", trigger: "limit" } },

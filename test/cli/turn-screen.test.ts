@@ -208,7 +208,7 @@ describe("what does not go straight", () => {
     const { progress } = await tell([{ parts: [call("c1", "hang", {})] }, "well"], {
       agent: { toolTimeoutMs: 1 },
     });
-    expect(progress).toMatch(/^\? hang · outcome unknown: it took longer than it may/m);
+    expect(progress).toMatch(/^\? hang · outcome unknown: it exceeded its time limit/m);
   });
 
   it("says that the turn's time is up, and that the model may conclude", async () => {

@@ -1,6 +1,6 @@
 /**
- * The boundary of the folder that the tools may touch: turns a path as a model writes it into a real
- * path inside the folder, or refuses it. It must never look at what a path outside holds.
+ * The boundary of the folder that the tools may use: resolves a model's path to a real path inside the
+ * folder, or refuses it. It must never look at anything outside.
  */
 import { hasCode } from "../../events/index.ts";
 import { realpathSync, statSync } from "node:fs";
@@ -9,14 +9,14 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { explainSystemError, folderError } from "./folder-error.ts";
 import { keptFolders, type KeptFolders } from "./kept-folders.ts";
 
-/** Something inside the folder that exists: its real path, and its name as the model sees it. */
+/** An existing file or folder inside the boundary. */
 export interface Place {
   readonly real: string;
-  /** Relative to the folder, with `/` between names; `.` is the folder itself. */
+  /** The name for the model: relative to the folder, with `/` between names; `.` is the folder. */
   readonly name: string;
 }
 
-/** The deepest part of a path that exists inside the folder, and the names below it that do not. */
+/** The deepest existing part of a path, and the missing names below it. */
 interface Reach {
   readonly real: string;
   readonly missing: readonly string[];
@@ -25,21 +25,21 @@ interface Reach {
 export interface FolderBoundary {
   /** The folder's real path, fixed when the boundary is made. */
   readonly root: string;
-  /** Folders inside it that hold other programs' state. */
+  /** Folders with the state of other programs. */
   readonly kept: KeptFolders;
   /** Whether a real path is the folder or below it. */
   contains(real: string): boolean;
-  /** The name of a real path, as the model sees it. */
+  /** The name of a real path for the model. */
   nameOf(real: string): string;
-  /** Follows a path as far as it exists; refuses one that leads out, also through links. */
+  /** Resolves a path as far as it exists; refuses a path that leaves the folder, also through links. */
   reach(path: string): Promise<Reach>;
-  /** Finds what exists at a path, to be read; refuses one that leads out, into a log, or to nothing. */
+  /** Finds an existing path to read; refuses a path outside, in a log, or without a file or folder. */
   locate(path: string): Promise<Place>;
 }
 
 /**
- * @param logs - Folders of session logs, beside `.turnlog`, that are neither read nor written.
- * @throws when the folder does not exist or is none.
+ * @param logs - Folders of session logs, besides `.turnlog`, that are neither read nor written.
+ * @throws if the folder does not exist or is not a folder
  */
 export function folderBoundary(folder: string, logs: readonly string[] = []): FolderBoundary {
   const given = resolve(folder);
@@ -54,30 +54,30 @@ export function folderBoundary(folder: string, logs: readonly string[] = []): Fo
     return relative(root, real).split(sep).join("/") || ".";
   }
 
-  /** Checks the words alone: what lies outside is refused without a look at the disk. */
+  /** Checks the text of the path: refuses an outside path without access to the disk. */
   function absolute(path: string): string {
     if (path.includes("\0"))
       throw folderError("unusable", path, "A path cannot hold a NUL character.");
     const asked = isAbsolute(path) ? resolve(path) : resolve(root, path);
     if (contains(asked)) return asked;
-    // The folder may itself have been named through a link, and be called by that name.
+    // The folder may have been given through a link, and the path may use that name.
     if (isBelow(given, asked)) return join(root, relative(given, asked));
     throw outside(path);
   }
 
   async function reach(path: string): Promise<Reach> {
-    let at = absolute(path);
+    let current = absolute(path);
     const missing: string[] = [];
     for (;;) {
       try {
-        const real = await realpath(at);
+        const real = await realpath(current);
         if (!contains(real)) throw outside(path);
         return { real, missing };
       } catch (error) {
-        if (!hasCode(error, "ENOENT", "ENOTDIR") || at === root)
+        if (!hasCode(error, "ENOENT", "ENOTDIR") || current === root)
           throw explainSystemError(error, path);
-        missing.unshift(basename(at));
-        at = dirname(at);
+        missing.unshift(basename(current));
+        current = dirname(current);
       }
     }
   }

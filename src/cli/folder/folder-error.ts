@@ -1,25 +1,25 @@
-/** Why a folder tool refused or failed, in words that a model can act on. Used by the folder tools only. */
+/** Errors of the folder tools, with messages that a model can act on. */
 import { TurnlogError } from "../../events/index.ts";
 
-/** What kind of refusal it is; `details.reason` of the error. */
+/** The reason of a refusal: `details.reason` of the error. */
 export type FolderRefusal =
-  /** The path leads out of the folder, itself or through a link. */
+  /** The path leads out of the folder, directly or through a link. */
   | "outside"
   | "missing"
   | "not-a-file"
   | "not-a-folder"
   | "not-text"
-  /** The system does not let us. */
+  /** The system denies access. */
   | "forbidden"
   /** A folder that is never written to, or a link or shared file as the target of a write. */
   | "protected"
-  /** The path came to mean something else while it was being opened. */
+  /** Another process changed the path while it was being opened. */
   | "changed"
-  /** An input that makes no sense: a line that the file does not have, a broken expression. */
+  /** A wrong input: a line that the file does not have, a broken expression. */
   | "unusable"
   | "failed";
 
-/** An `INVALID_INPUT` error about a path, with the path as it was asked for and the reason as details. */
+/** An `INVALID_INPUT` error with the reason and the requested path as details. */
 export function folderError(
   reason: FolderRefusal,
   path: string,
@@ -29,7 +29,7 @@ export function folderError(
   return new TurnlogError("INVALID_INPUT", message, { details: { reason, path }, cause });
 }
 
-/** Turns an error of `node:fs` into one of ours; one of ours stays as it is. */
+/** Turns an error of `node:fs` into a `TurnlogError`; returns other errors unchanged. */
 export function explainSystemError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !("code" in error) || TurnlogError.isInstance(error))
     return error;

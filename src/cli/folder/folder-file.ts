@@ -1,10 +1,9 @@
 /**
- * Opens files inside the boundary. A path is only a claim: between the check and the opening another
- * process may have put a link in its way. So the kernel is asked where the opened file lies, and
- * nothing is read or written unless that is the real path inside the folder. Where the kernel does not
- * say (not on Linux), the handle is compared with what lies at the path by name, which a folder that
- * changes to and fro between each two looks can still deceive.
- * What such a race can still do is leave an empty file or folder elsewhere; content never gets there.
+ * Opens files inside the boundary. Between the check of a path and its opening another process may put
+ * a link in its place. So the kernel is asked for the path of the opened file, and nothing is read or
+ * written unless that is the real path inside the folder. Other systems than Linux cannot be asked:
+ * there the handle is compared with the path by name, which a process that swaps links back and forth
+ * can still deceive. The worst outcome of a race is an empty file or folder elsewhere, never content.
  */
 import { hasCode } from "../../events/index.ts";
 import { constants, existsSync } from "node:fs";
@@ -14,20 +13,20 @@ import type { FolderBoundary, Place } from "./folder-boundary.ts";
 import { explainSystemError, folderError } from "./folder-error.ts";
 import { keptNames } from "./kept-folders.ts";
 
-// A pipe that took a file's place must not hold us up, a link must not be followed.
+// Must not block on a pipe in the file's place, and must not follow a link.
 const safely = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Linux says it, unless `/proc` is missing, as in a bare chroot. Elsewhere Node cannot ask. */
+/** Whether the kernel gives the path of an open handle: Linux does, unless `/proc` is missing. */
 export const kernelTellsPaths: boolean =
   process.platform === "linux" && existsSync("/proc/self/fd");
 
-/** Leads to what the handle holds, whatever takes the place of its name. */
+/** A path to the opened file itself, even if its name now leads elsewhere. */
 export function pathByHandle(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`;
 }
 
-/** Whether what the handle holds lies at the real path now. */
-export async function liesAt(handle: FileHandle, real: string): Promise<boolean> {
+/** Whether the opened file is now at the real path. */
+export async function isOpenedAt(handle: FileHandle, real: string): Promise<boolean> {
   return (await readlink(pathByHandle(handle))) === real;
 }
 
@@ -44,7 +43,7 @@ export async function openToRead(boundary: FolderBoundary, place: Place): Promis
   }
 }
 
-/** A file opened for writing, still with its old content; the caller empties and closes it. */
+/** A file opened for writing, with its old content; the caller truncates and closes it. */
 export interface OpenedForWriting {
   readonly handle: FileHandle;
   readonly place: Place;
@@ -52,8 +51,8 @@ export interface OpenedForWriting {
 }
 
 /**
- * Opens a file for writing, making it and the folders above it where they are missing. Links as
- * targets are refused, and files with a second name, which may lie outside.
+ * Opens a file for writing; creates the file and missing folders. Refuses links, and files with a
+ * second name (a hard link), which may be outside.
  */
 export async function openToWrite(
   boundary: FolderBoundary,
@@ -92,7 +91,7 @@ async function openNew(
     return { handle: await confirmed(handle, boundary, place), place, created: true };
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
-    // Another call has made it meanwhile, or a link that leads nowhere lies there.
+    // Another call has created it, or a broken link is there.
     return openExisting(boundary, path, real);
   }
 }
@@ -129,7 +128,7 @@ async function makeFolder(boundary: FolderBoundary, path: string, folder: string
   return real;
 }
 
-/** Gives the handle back if it is what lies at the place, inside the folder; else closes it. */
+/** Returns the handle if it is the file at the place, inside the folder; else closes it. */
 async function confirmed(
   handle: FileHandle,
   boundary: FolderBoundary,
@@ -141,7 +140,7 @@ async function confirmed(
     const there = await lstat(now, { bigint: true });
     const same = opened.dev === there.dev && opened.ino === there.ino;
     if (!same || now !== real || !boundary.contains(now)) throw changed(name);
-    if (kernelTellsPaths && !(await liesAt(handle, real))) throw changed(name);
+    if (kernelTellsPaths && !(await isOpenedAt(handle, real))) throw changed(name);
     if (!opened.isFile()) throw notAFile(name);
     return handle;
   } catch (error) {
@@ -158,7 +157,7 @@ function notAFile(name: string): Error {
   return folderError(
     "not-a-file",
     name,
-    `${name} is neither a file nor a folder, so it is left alone.`,
+    `${name} is neither a file nor a folder, so it was not opened.`,
   );
 }
 
@@ -174,6 +173,6 @@ function changed(name: string): Error {
   return folderError(
     "changed",
     name,
-    `${name} changed while it was being opened, so it was left alone. Try again.`,
+    `${name} changed while it was being opened. Nothing was read or written; try again.`,
   );
 }

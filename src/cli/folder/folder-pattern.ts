@@ -1,18 +1,18 @@
-/** Globs over the names of files, as a model writes them. A glob without `/` is about the last name. */
+/** Matches file names against a glob from a model. A glob without `/` matches the last name only. */
 import { matchesGlob, posix } from "node:path";
 import { folderError } from "./folder-error.ts";
 import { timeBoxed } from "./time-box.ts";
 
-/** Milliseconds for the names of one folder: many times what an ordinary glob takes. */
+/** Milliseconds for the names of one folder, far more than an ordinary glob takes. */
 const patience = 1000;
 const longestPattern = 200;
 
-/** Tells which of the names, relative to where the walk began, the glob takes. */
+/** Which of the names match. The names are relative to the start of the walk. */
 export type PatternFilter = (names: readonly string[]) => readonly boolean[];
 
 export function patternFilter(pattern: string | undefined): PatternFilter {
   if (pattern === undefined) return (names) => names.map(() => true);
-  // A range or a row of choices multiplies into millions of globs before the first is tried.
+  // A range or several choices expand into millions of globs before the first match.
   if (
     pattern.length > longestPattern ||
     /\{[^}]*\.\./.test(pattern) ||

@@ -1,6 +1,6 @@
 /**
- * Searches the files of a folder one after the other, in the order of the walk, and says of each
- * what was found or why it was passed over. Reads only what the boundary opens.
+ * Searches the files of a folder in the order of the walk. Yields for each file its matches, or why it
+ * was skipped. Reads only files that the boundary opens.
  */
 import { lstat } from "node:fs/promises";
 import { TurnlogError } from "../../events/index.ts";
@@ -17,7 +17,7 @@ export type FileSearch =
       readonly kind: "searched";
       readonly name: string;
       readonly matches: readonly LineMatch[];
-      /** Present when not all of the file was searched. */
+      /** Present if only a part of the file was searched. */
       readonly note?: string;
     }
   | { readonly kind: "binary"; readonly name: string }
@@ -29,8 +29,8 @@ export interface FolderSearch {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Files that are read at the same time. */
-const atOnce = 8;
+/** Files to read at the same time. */
+const concurrency = 8;
 
 export async function* searchFolder(
   boundary: FolderBoundary,
@@ -38,9 +38,9 @@ export async function* searchFolder(
   search: FolderSearch,
 ): AsyncGenerator<FileSearch> {
   for await (const batch of batchesBelow(boundary, start, search)) {
-    for (let from = 0; from < batch.length; from += atOnce) {
+    for (let from = 0; from < batch.length; from += concurrency) {
       search.signal?.throwIfAborted();
-      const group = batch.slice(from, from + atOnce);
+      const group = batch.slice(from, from + concurrency);
       yield* await Promise.all(group.map((entry) => searchEntry(boundary, entry, search)));
     }
   }
@@ -88,7 +88,7 @@ async function searchEntry(
     await using handle = await openToRead(boundary, entry);
     read = await readText(handle, signal);
   } catch (error) {
-    // One file that cannot be opened or read is reported and does not hide what the others hold.
+    // A file that cannot be read is reported and does not end the search.
     const explained = explainSystemError(error, name);
     if (!TurnlogError.isInstance(explained)) throw error;
     return { kind: "passed-over", name, why: explained.message };

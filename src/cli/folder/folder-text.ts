@@ -1,7 +1,7 @@
-/** Reads an opened file as text, up to a size, and refuses what is not text. */
+/** Reads an opened file as text, up to a size; detects binary files. */
 import type { FileHandle } from "node:fs/promises";
 
-/** At most this much of a file is read. */
+/** The most bytes to read of a file. */
 export const mostBytes: number = 8 * 1024 * 1024;
 
 export type TextRead =
@@ -25,7 +25,7 @@ export async function readText(
     const wanted = Math.min(256 * 1024, mostBytes + 1 - bytes);
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted);
     if (bytesRead === 0) break;
-    // A NUL byte is what git, grep and others take for the mark of a binary file, too.
+    // Like git and grep, takes a NUL byte as the mark of a binary file.
     const chunk = buffer.subarray(0, bytesRead);
     if (chunk.includes(0)) return { kind: "binary", bytes: (await handle.stat()).size };
     chunks.push(chunk);
@@ -33,7 +33,7 @@ export async function readText(
     if (bytes > mostBytes) break;
   }
   const whole = bytes <= mostBytes;
-  // `stream` drops a character that the limit cut in two, rather than showing half of it.
+  // `stream` drops a character that the limit cuts in two.
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, mostBytes), {
     stream: !whole,
   });

@@ -1,6 +1,6 @@
 /**
- * The tools that an agent gets over a folder: `list_files`, `read_file`, `search_files` and, only
- * when writing is allowed, `write_file`. Nothing outside the folder is read or written.
+ * The tools of an agent for a folder: `list_files`, `read_file`, `search_files` and, if writing is
+ * allowed, `write_file`. They must never read or write outside the folder.
  */
 import type { Tool } from "ai";
 import { folderBoundary } from "./folder-boundary.ts";
@@ -15,13 +15,13 @@ import { writeFileTool, type WriteFileInput, type WriteFileOutput } from "./writ
 
 /** Options of {@link folderTools}. */
 export interface FolderToolsOptions {
-  /** Offers `write_file` too. Default: no. */
+  /** Whether to offer `write_file`. Default: false. */
   readonly allowWrite?: boolean;
-  /** Folders to keep out of beside `.turnlog`, absolute or relative to the root: where the sessions' log is. */
+  /** Folders to exclude besides `.turnlog`, absolute or relative to the root, such as the store. */
   readonly keepOut?: readonly string[];
 }
 
-/** AI SDK tools, to be given to an agent as they are. */
+/** Tools of the AI SDK, by name. */
 export type FolderTools = {
   readonly list_files: Tool<ListFilesInput, ListFilesOutput>;
   readonly read_file: Tool<ReadFileInput, ReadFileOutput>;
@@ -30,10 +30,10 @@ export type FolderTools = {
 };
 
 /**
- * Makes the tools over a folder. Their failures are `TurnlogError`s with the code `INVALID_INPUT`,
- * whose message tells the model what to do instead and whose `details.reason` says what it was.
+ * Makes the tools for a folder. They fail with `INVALID_INPUT`: the message tells the model what to do
+ * instead, `details.reason` names the cause.
  *
- * @throws when the folder does not exist or is none.
+ * @throws if the folder does not exist or is not a folder
  */
 export function folderTools(folder: string, options: FolderToolsOptions = {}): FolderTools {
   const boundary = folderBoundary(folder, options.keepOut);

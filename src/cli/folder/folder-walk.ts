@@ -1,7 +1,6 @@
 /**
- * Walks the folder for the tools that list and search: batch by batch, one folder a batch, in the
- * order of names. Every link met on the way is followed to its end before anything is said of it;
- * one that leads out is reported and not followed.
+ * Walks the folder for the tools that list and search: one batch per folder, in the order of names.
+ * Resolves every link; reports a link that leads out and does not follow it.
  */
 import { hasCode } from "../../events/index.ts";
 import { constants, type Dirent } from "node:fs";
@@ -9,25 +8,25 @@ import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import type { FolderBoundary, Place } from "./folder-boundary.ts";
 import { explainSystemError, folderError } from "./folder-error.ts";
-import { kernelTellsPaths, liesAt, pathByHandle } from "./folder-file.ts";
+import { isOpenedAt, kernelTellsPaths, pathByHandle } from "./folder-file.ts";
 
-/** Entries of the list of what was passed over. */
+/** Entries in a list of skipped files. */
 const LONGEST_LIST = 20;
 
-/** What was met: a file or folder under the name it was met by, or something passed over and why. */
+/** A file or folder under the name of the walk, or a skipped entry and why. */
 export type WalkEntry =
   | ({ readonly kind: "file" | "folder" } & Place)
   | { readonly kind: "passed-over"; readonly name: string; readonly why: string };
 
 export interface WalkOptions {
-  /** Whether folders are walked into; links to folders never are, their end has a name of its own. */
+  /** Whether to enter folders. Links to folders are never entered: the walk finds their targets by name. */
   readonly recursive: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Yields what each folder holds, files and folders sorted by name; the start folder first, then the
- * folders below it, depth first. Kept folders are left out.
+ * Yields the entries of each folder sorted by name: the start folder first, then the folders below it,
+ * depth first. Leaves out kept folders.
  */
 export async function* walkFolder(
   boundary: FolderBoundary,
@@ -87,7 +86,7 @@ async function readFolder(
   return { entries, below };
 }
 
-/** What the folder holds itself, not what takes its place while it is read. */
+/** The entries of the folder itself, even if a link takes its place meanwhile. */
 async function namesIn({ real, name }: Place): Promise<Dirent[]> {
   if (!kernelTellsPaths) {
     const found = await readdir(real, { withFileTypes: true });
@@ -95,7 +94,7 @@ async function namesIn({ real, name }: Place): Promise<Dirent[]> {
     throw changed(name);
   }
   await using handle = await open(real, constants.O_RDONLY | constants.O_DIRECTORY);
-  if (await liesAt(handle, real))
+  if (await isOpenedAt(handle, real))
     return await readdir(pathByHandle(handle), { withFileTypes: true });
   throw changed(name);
 }
@@ -125,7 +124,7 @@ async function followLink(boundary: FolderBoundary, link: Place): Promise<WalkEn
   }
 }
 
-/** A name as seen from the folder where a walk began, for globs. */
+/** A name relative to the start of a walk, for globs. */
 export function nameBelow(start: Place, name: string): string {
   return start.name === "." ? name : name.slice(start.name.length + 1);
 }
@@ -134,7 +133,7 @@ function byName(a: Dirent, b: Dirent): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
 }
 
-/** What a tool passed over, as a list that stays short: the reader is a model with a small window. */
+/** Shortens a list of skipped files: the model's window is limited. */
 export function shortened(notes: readonly string[]): readonly string[] {
   if (notes.length <= LONGEST_LIST) return notes;
   return [...notes.slice(0, LONGEST_LIST), `and ${notes.length - LONGEST_LIST} more`];

@@ -1,28 +1,28 @@
 /**
- * The folders that the tools keep their hands off: they hold other programs' state. A write there
- * could run code (a git hook) or harm a session's log; a look into the log would show other sessions.
+ * The folders that the tools must not change: they hold the state of other programs. A write could run
+ * code (a git hook) or damage a log; reading the log would show other sessions.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 
-/** Never written to, and not walked into; a file in one may be read by name. */
+/** Never written to and not entered by a walk; a file in one may be read by name. */
 const programNames: readonly string[] = [".git", "node_modules"];
 /** Neither written to nor read. */
 const logName = ".turnlog";
 
-/** All of them, for people. */
+/** All names, for messages. */
 export const keptNames: string = [...programNames, logName].join(", ");
 
 export interface KeptFolders {
-  /** Whether a real path is a folder that is not walked into. */
+  /** Whether a real path is a kept folder: a walk does not enter it. */
   isKept(real: string): boolean;
-  /** Whether a real path is a kept folder or lies in one: nothing is written there. */
+  /** Whether a real path is a kept folder or in one: nothing is written there. */
   holds(real: string): boolean;
-  /** Whether a real path is a log's folder or lies in one: nothing is read there. */
+  /** Whether a real path is a log's folder or in one: nothing is read there. */
   hides(real: string): boolean;
 }
 
-/** @param logs - Further folders, absolute or relative to the root, that are treated as a log's. */
+/** @param logs - Further log folders, absolute or relative to the root. */
 export function keptFolders(root: string, logs: readonly string[]): KeptFolders {
   const further = new Set(
     logs.map((folder) => {
@@ -34,8 +34,8 @@ export function keptFolders(root: string, logs: readonly string[]): KeptFolders 
   const isKept = (real: string): boolean => isLog(real) || programNames.includes(nameOf(real));
 
   function isBelow(real: string, one: (real: string) => boolean): boolean {
-    for (let at = real; at.length > root.length; at = dirname(at)) {
-      if (one(at)) return true;
+    for (let path = real; path.length > root.length; path = dirname(path)) {
+      if (one(path)) return true;
     }
     return false;
   }
@@ -46,7 +46,7 @@ export function keptFolders(root: string, logs: readonly string[]): KeptFolders 
   };
 }
 
-/** In small letters: there are file systems to which `.GIT` is `.git`. */
+/** In lower case: some file systems take `.GIT` for `.git`. */
 function nameOf(real: string): string {
   return basename(real).toLowerCase();
 }

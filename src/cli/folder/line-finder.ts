@@ -1,19 +1,19 @@
-/** Finds a text or a regular expression in lines. An expression that takes too long is stopped. */
+/** Finds a text or a regular expression in lines. Stops an expression that takes too long. */
 import { folderError } from "./folder-error.ts";
 import { timeBoxed } from "./time-box.ts";
 
-/** Milliseconds for the lines of one file: many times what an ordinary expression takes. */
+/** Milliseconds for the lines of one file, far more than an ordinary expression takes. */
 const patience = 1000;
 const longestLine = 300;
 
 export interface LineMatch {
   /** Counted from 1. */
   readonly line: number;
-  /** The line without the space around it; a long line is cut around the match, marked by `…`. */
+  /** The trimmed line; a long line is cut around the match, marked by `…`. */
   readonly text: string;
 }
 
-/** Finds the lines that hold what is searched for, in order. */
+/** The matching lines, in order. */
 export type LineFinder = (lines: readonly string[]) => readonly LineMatch[];
 
 export interface Query {
@@ -21,7 +21,7 @@ export interface Query {
   /** Whether `query` is a regular expression. */
   readonly regex: boolean;
   readonly ignoreCase: boolean;
-  /** At most so many lines of one file. */
+  /** The most lines of one file. */
   readonly limit: number;
 }
 
@@ -45,14 +45,14 @@ function collect(
   const matches: LineMatch[] = [];
   for (const [index, line] of lines.entries()) {
     if (matches.length === limit) break;
-    const at = find(line);
-    if (at !== -1) matches.push({ line: index + 1, text: around(line, at) });
+    const column = find(line);
+    if (column !== -1) matches.push({ line: index + 1, text: around(line, column) });
   }
   return matches;
 }
 
-function around(line: string, at: number): string {
-  const from = line.length <= longestLine ? 0 : Math.max(0, at - longestLine / 3);
+function around(line: string, column: number): string {
+  const from = line.length <= longestLine ? 0 : Math.max(0, column - longestLine / 3);
   const text = line.slice(from, from + longestLine).trim();
   return `${from > 0 ? "…" : ""}${text}${from + longestLine < line.length ? "…" : ""}`;
 }

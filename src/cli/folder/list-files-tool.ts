@@ -1,4 +1,4 @@
-/** The tool `list_files`: what a folder holds, by name, as far as a limit. Reads no file. */
+/** The tool `list_files`: the names in a folder, up to a limit. Reads no file. */
 import { tool, type Tool } from "ai";
 import { z } from "zod";
 import type { FolderBoundary } from "./folder-boundary.ts";
@@ -37,9 +37,9 @@ export interface ListFilesOutput {
   readonly path: string;
   /** Sorted names relative to the root; folders end in `/` and are named only when not recursive. */
   readonly entries: readonly string[];
-  /** What was met and not listed, and why. */
+  /** Skipped entries, and why. */
   readonly passedOver?: readonly string[];
-  /** Present when there is more than `entries` says. */
+  /** Present if there are more entries. */
   readonly cut?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The tool `read_file`: a text file, or some lines of it, as far as a limit. */
+/** The tool `read_file`: a text file, or some of its lines, up to a limit. */
 import { tool, type Tool } from "ai";
 import { z } from "zod";
 import type { FolderBoundary } from "./folder-boundary.ts";
@@ -24,12 +24,12 @@ const inputSchema: z.ZodType<ReadFileInput> = z.object({
 export interface ReadFileOutput {
   readonly path: string;
   readonly text: string;
-  /** The lines that `text` holds; `endLine` is `startLine - 1` for an empty file. */
+  /** The lines of `text`; `endLine` is `startLine - 1` for an empty file. */
   readonly startLine: number;
   readonly endLine: number;
-  /** Lines of the file; absent when the file is too large to be read to its end. */
+  /** Lines of the file; absent if the file is too large to be read to its end. */
   readonly totalLines?: number;
-  /** Present when `text` is less than was asked for. */
+  /** Present if `text` is less than requested. */
   readonly cut?: string;
 }
 
@@ -82,7 +82,7 @@ export function readFileTool(boundary: FolderBoundary): Tool<ReadFileInput, Read
   });
 }
 
-/** As many of the lines as one answer may hold, and one at least. */
+/** The lines that fit one answer, at least one. */
 function fitting(lines: readonly string[]): readonly string[] {
   let characters = 0;
   const end = lines.slice(0, mostLines).findIndex((line, index) => {

@@ -1,4 +1,4 @@
-/** The tool `search_files`: the lines of the folder's text files that hold a text or match an expression. */
+/** The tool `search_files`: the lines of text files that contain a text or match an expression. */
 import { tool, type Tool } from "ai";
 import { z } from "zod";
 import type { FolderBoundary } from "./folder-boundary.ts";
@@ -49,9 +49,9 @@ interface SearchMatch extends LineMatch {
 export interface SearchFilesOutput {
   /** Sorted by file as listed, then by line. */
   readonly matches: readonly SearchMatch[];
-  /** What was met and not searched, and why. */
+  /** Skipped files, and why. */
   readonly passedOver?: readonly string[];
-  /** Present when there may be more than `matches` says. */
+  /** Present if there may be more matches. */
   readonly cut?: string;
 }
 
@@ -67,7 +67,7 @@ export function searchFilesTool(
       { abortSignal },
     ): Promise<SearchFilesOutput> {
       const { regex = false, ignoreCase = false } = input;
-      // One more than is wanted tells whether there was more.
+      // One more than the limit shows whether there are more.
       const find = lineFinder({ query, regex, ignoreCase, limit: limit + 1 });
       const start = await boundary.locate(path);
       const matches: SearchMatch[] = [];

@@ -1,6 +1,6 @@
 /**
- * Runs a piece of synchronous work that may never end, such as a regular expression or a glob that
- * a model wrote, and stops it when its time is over. The process is blocked for that long at most.
+ * Runs synchronous work with a time limit, such as a regular expression or a glob from a model. The
+ * work blocks the process until it ends or the limit is reached.
  */
 import { createContext, Script } from "node:vm";
 
@@ -8,7 +8,7 @@ const box: { run: () => void } = { run: () => {} };
 const context = createContext(box);
 const script = new Script("run()");
 
-/** Runs the work; throws what `onOver` makes when it takes longer than `milliseconds`. */
+/** Runs the work; throws the error of `onOver` if it takes longer than `milliseconds`. */
 export function timeBoxed<T>(milliseconds: number, work: () => T, onOver: () => Error): T {
   let result: { readonly value: T } | undefined;
   box.run = () => {
@@ -17,7 +17,7 @@ export function timeBoxed<T>(milliseconds: number, work: () => T, onOver: () => 
   try {
     script.runInContext(context, { timeout: milliseconds });
   } catch (error) {
-    // The error is made in the context's own realm: it is no instance of our `Error`.
+    // The error comes from the context's realm, so it is not an instance of our `Error`.
     const code =
       typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
     const over = code === "ERR_SCRIPT_EXECUTION_TIMEOUT";

@@ -1,4 +1,4 @@
-/** The tool `write_file`: makes or replaces a text file. Offered only when writing was allowed. */
+/** The tool `write_file`: creates or replaces a text file. Offered only if writing is allowed. */
 import { tool, type Tool } from "ai";
 import { z } from "zod";
 import type { FolderBoundary } from "./folder-boundary.ts";
@@ -17,7 +17,7 @@ const inputSchema: z.ZodType<WriteFileInput> = z.object({
 export interface WriteFileOutput {
   readonly path: string;
   readonly bytes: number;
-  /** Whether there was no such file before. */
+  /** Whether the file is new. */
   readonly created: boolean;
 }
 
@@ -30,7 +30,7 @@ export function writeFileTool(boundary: FolderBoundary): Tool<WriteFileInput, Wr
       abortSignal?.throwIfAborted();
       const { handle, place, created } = await openToWrite(boundary, path);
       await using _ = handle;
-      // From here on an abort is too late: half a file would be worse than the whole one.
+      // An abort from here on is ignored: half a file would be worse than the whole one.
       await handle.truncate(0);
       await handle.writeFile(text);
       return { path: place.name, bytes: Buffer.byteLength(text), created };

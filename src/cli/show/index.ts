@@ -1,4 +1,4 @@
-/** The views of `turnlog show`. */
+/** The views of `turnlog show`: a session as lines of text. Pure. */
 
 export { eventLine } from "./show-events.ts";
 export { historyLines } from "./show-history.ts";

@@ -1,12 +1,13 @@
-/** One event on one line, for people. Pure. */
+/** One event on one line. Pure. */
 
 import type { SessionEvent } from "../../events/index.ts";
 import { type Channel, visibleName, visibleText } from "../output/index.ts";
 import { contextWords, figure, timeOfDay } from "../wording/index.ts";
 
 /**
- * Cut at the width of a terminal, with the size of the whole; whole where none shows it, so that it can be searched.
- * @param full - Whole in a terminal too.
+ * Cuts the line at the terminal's width and adds the size of the whole. Without a terminal the line is
+ * whole, so that it can be searched.
+ * @param full - Whether to keep the line whole in a terminal too.
  */
 export function eventLine(event: SessionEvent, data: Channel, full = false): string {
   const type = event.type === "unknown" ? event.data.type : event.type;
@@ -16,12 +17,12 @@ export function eventLine(event: SessionEvent, data: Channel, full = false): str
   const words = contextWords(event);
   const json =
     words === undefined ? JSON.stringify(content) : `${words} ${JSON.stringify(content)}`;
-  const room =
+  const width =
     data.columns === undefined || full
       ? json.length
       : Math.max(20, data.columns - place.length - 25);
   const size = `… [${figure(json.length)}]`;
-  const text = json.length > room ? `${json.slice(0, room - size.length)}${size}` : json;
+  const text = json.length > width ? `${json.slice(0, width - size.length)}${size}` : json;
   return `${data.style("dim", place)}${data.style(styleOf(type), name)} ${visibleText(text)}`;
 }
 

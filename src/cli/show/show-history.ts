@@ -1,4 +1,4 @@
-/** The history as a conversation on paper. Pure. */
+/** The history of a session as lines of text, like a transcript. Pure. */
 
 import type { StoredError } from "../../events/index.ts";
 import type {
@@ -27,7 +27,7 @@ import {
 } from "../wording/index.ts";
 import { type Channel, visibleName, visibleText } from "../output/index.ts";
 
-/** @param notices - What became of the prompt, in the order of the log: told where it happened. */
+/** @param notices - Notices about the prompt in the order of the log, shown where they happened. */
 export function historyLines(
   view: SessionView,
   notices: readonly ContextNotice[],
@@ -53,7 +53,7 @@ export function historyLines(
   ];
 }
 
-/** Those from a position on, before another. */
+/** The notices from a position on, before another one. */
 function noticeLines(
   notices: readonly ContextNotice[],
   from: number,
@@ -130,7 +130,7 @@ function partLines(part: HistoryPart, data: Channel, lengths: Lengths): readonly
   }
 }
 
-/** In few words; whole, also what went in and what came out. */
+/** A call with its outcome; with full lengths also its input and output. */
 function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly string[] {
   const { input, outcome } = part;
   const style = outcome.status === "succeeded" ? "cyan" : "yellow";
@@ -150,7 +150,7 @@ function callLines(part: CallPart, data: Channel, lengths: Lengths): readonly st
   ];
 }
 
-/** What a person said about a call. */
+/** A person's answer about a call. */
 function answerText({ approved, always, by, reason }: ApprovalDecision): string {
   const how = `${approved ? "approved" : "denied"}${always === true ? " for good" : ""}`;
   const who = by === undefined ? "" : ` by ${excerpt(by, 60)}`;

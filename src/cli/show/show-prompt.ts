@@ -1,4 +1,4 @@
-/** The messages that the next step would send, for people. Pure. */
+/** The messages that the next step would send. Pure. */
 
 import type { SessionView } from "../../state/index.ts";
 import { type Channel, visibleName, visibleText } from "../output/index.ts";
@@ -28,7 +28,7 @@ export function promptLines(
   return [...lines, data.style("dim", `${amount(prompt.length, "message")}, ${size} of JSON`)];
 }
 
-/** What a message says, a little to the right. */
+/** The content of a message, indented. */
 export function messageLines(
   { content }: Message,
   data: Channel,

@@ -1,11 +1,11 @@
-/** What the session machine knows at a position. Pure. */
+/** The state of the session machine at a position. Pure. */
 
 import { entriesOf } from "../../events/index.ts";
 import type { SessionView } from "../../state/index.ts";
 import { contentText, excerpt } from "../wording/index.ts";
 import { visibleName } from "../output/index.ts";
 
-/** The state with the messages and calls that it is about. */
+/** The state with its waiting messages and open calls, as a JSON value. */
 export function stateValue({ session, position, state, queue, toolCalls }: SessionView): object {
   return {
     session,

@@ -1,10 +1,10 @@
-/** What each step spent its time on, as bars on one time scale a step. Pure. */
+/** The time of each step as bars, on one time scale per step. Pure. */
 
 import type { SpanKind, StepTimeline, TimelineSpan } from "../../projections/index.ts";
 import { type Channel, type Style, visibleName, visibleText } from "../output/index.ts";
 import { amount, duration, excerpt, figure, timeOfDay } from "../wording/index.ts";
 
-/** Of a line; what is not a terminal has room for that many. */
+/** Characters in a line without a terminal. */
 const COLUMNS = 100;
 const NAME_COLUMNS = 22;
 const TIME_COLUMNS = 24;
@@ -42,14 +42,14 @@ function stepLines(timeline: StepTimeline, data: Channel): readonly string[] {
 function spanLine(span: TimelineSpan, { totalMs }: StepTimeline, data: Channel): string {
   const { kind, label, from, to, outcome } = span;
   const name = visibleText(excerpt(label === undefined ? kind : `${kind} ${label}`, NAME_COLUMNS));
-  const room = (data.columns ?? COLUMNS) - NAME_COLUMNS - TIME_COLUMNS - 6;
-  const bar = barOf(span, totalMs, Math.max(10, room));
+  const barColumns = (data.columns ?? COLUMNS) - NAME_COLUMNS - TIME_COLUMNS - 6;
+  const bar = barOf(span, totalMs, Math.max(10, barColumns));
   const time = to === undefined ? "no end" : duration(to - from);
   const how = outcome === undefined || outcome === "succeeded" ? "" : ` ${outcome}`;
   return `  ${name.padEnd(NAME_COLUMNS)} ${data.style(styles[kind], bar)} ${time}${how}`;
 }
 
-/** What took any time can be seen; what nobody saw the end of goes on to the last column. */
+/** Every span has at least one column; a span without an end extends to the last column. */
 function barOf({ kind, from, to }: TimelineSpan, totalMs: number, columns: number): string {
   const scale = totalMs === 0 ? 0 : columns / totalMs;
   const begin = Math.min(columns - 1, Math.floor(from * scale));

@@ -1,4 +1,4 @@
-/** What a session has cost in tokens, step by step. Pure. */
+/** The tokens of a session, step by step. Pure. */
 
 import type { SessionView } from "../../state/index.ts";
 import { ownSteps } from "../../projections/index.ts";

@@ -1,9 +1,9 @@
-/** The size of the next prompt as a drawing: a bar, what it is made of, and where the figure comes from. Pure. */
+/** Draws the size of the next prompt: a bar, its parts, and how the figure was determined. Pure. */
 
 import type { ContextFigures, LoggedContext } from "../../runtime/index.ts";
 import { figure } from "./wording.ts";
 
-/** Figures of a live session, or those that its log tells. */
+/** The figures of a live session, or of its log. */
 export type DrawnFigures = Omit<ContextFigures, "due"> & Partial<Pick<LoggedContext, "standing">>;
 
 interface Slice {
@@ -34,7 +34,7 @@ export function contextLines(figures: DrawnFigures, columns: number): readonly s
   ];
 }
 
-/** A log has no instructions and tools, but what they take together. */
+/** Without the agent, a log gives only the sum of instructions and tools. */
 function knowsAgent({ standing = "agent" }: DrawnFigures): boolean {
   return standing === "agent";
 }

@@ -1,16 +1,16 @@
 /**
- * What is told of a prompt while its events come: a pruning when the size of the prompt after it is
- * known, which the next event of its kind says. Remembers that pruning; writes nothing.
+ * Turns the events about the prompt into notices. Holds a pruning back until a later event gives the
+ * size of the prompt after it. Writes nothing.
  */
 
 import type { SessionEvent } from "../../events/index.ts";
 import { contextWords } from "./context-words.ts";
 
 export interface ContextNotice {
-  /** The event that it is about. */
+  /** The event of the notice. */
   readonly event: SessionEvent;
   readonly text: string;
-  /** Not what somebody wanted. */
+  /** Whether it reports a failure. */
   readonly isTrouble: boolean;
 }
 
@@ -24,12 +24,12 @@ const troubles: ReadonlySet<string> = new Set([
 export class ContextNotices {
   #pruned: SessionEvent<"context.pruned"> | undefined;
 
-  /** What an event gives to tell, in order. */
+  /** The notices that an event completes, in order. */
   take(event: SessionEvent): readonly ContextNotice[] {
     const held = this.#pruned;
     if (held === undefined) return this.#own(event);
     const after = sizeBefore(event);
-    // Nothing is known, and another pruning or the end of the turn may change it: told as it is.
+    // After these events the size of the pruned prompt can no longer become known.
     const isOver =
       after !== undefined ||
       ["context.pruned", "context.restored", "turn.ended"].includes(event.type);
@@ -38,7 +38,7 @@ export class ContextNotices {
     return [...notice(held, after), ...this.#own(event)];
   }
 
-  /** What is not told yet, when no event follows. */
+  /** The notice that is held back, at the end of the events. */
   rest(): readonly ContextNotice[] {
     const held = this.#pruned;
     this.#pruned = undefined;
@@ -57,7 +57,7 @@ function notice(event: SessionEvent, after: number | undefined): readonly Contex
   return text === undefined ? [] : [{ event, text, isTrouble: troubles.has(event.type) }];
 }
 
-/** Tokens of the prompt as it was when the event came, where the event says so. */
+/** Tokens of the prompt before the event, if the event gives them. */
 function sizeBefore(event: SessionEvent): number | undefined {
   switch (event.type) {
     case "step.started":

@@ -1,4 +1,4 @@
-/** What became of the prompt, in words: an event of the family `context.*` in a sentence. Pure. */
+/** The sentence for an event of the family `context.*`. Pure. */
 
 import type { EventBody, SessionEvent, SummaryProblem, SummaryRung } from "../../events/index.ts";
 import type { ContextFigures } from "../../runtime/index.ts";
@@ -7,19 +7,19 @@ import { amount, excerpt, figure, tokens } from "./wording.ts";
 const triggers: Readonly<
   Record<EventBody<"context.compaction-started">["data"]["trigger"], string>
 > = {
-  asked: "as asked",
+  asked: "on request",
   limit: "the next prompt is beyond its limit",
   overflow: "the prompt was too long for the provider",
 };
 
 const problems: Readonly<Record<SummaryProblem, string>> = {
-  "no-room": "the request has no room in its window",
+  "no-room": "the request does not fit its window",
   overflow: "the request was too long for the provider",
   failed: "the call failed",
   empty: "the reply was empty",
   "cut-off": "the reply was cut off",
-  incomplete: "the reply lacks what a summary must have",
-  "called-tools": "it asked for tools",
+  incomplete: "the reply lacks required parts",
+  "called-tools": "the reply calls tools",
   repeating: "the reply repeats itself",
   "too-long": "it would save less than a tenth",
 };
@@ -48,8 +48,8 @@ export function fromTo(before: number, after: number): string {
 }
 
 /**
- * A sentence, or undefined for an event of another family.
- * @param after - Tokens of the prompt after a pruning, where they are known by now.
+ * The sentence; undefined for an event of another family.
+ * @param after - Tokens of the prompt after a pruning, if known.
  */
 export function contextWords(event: SessionEvent, after?: number): string | undefined {
   switch (event.type) {
@@ -108,19 +108,19 @@ export function contextWords(event: SessionEvent, after?: number): string | unde
   }
 }
 
-/** Where somebody has to shorten the prompt, and nobody else will. */
+/** Warns that the prompt is nearly full, where only the user compacts it. */
 export function contextWarning({ due, tokens: used, room }: ContextFigures): string | undefined {
   if (due !== "warn" || room === undefined) return undefined;
   const most = figure(room.window - room.outputBuffer);
-  return `The prompt has ~${figure(used)} tokens of the ${most} that it may have.`;
+  return `The prompt has ~${figure(used)} of at most ${most} tokens.`;
 }
 
 function compactedWords({ data }: SessionEvent<"context.compacted">): string {
   const { strategy, covers, summary, rung, beforeTokens, afterTokens, model, usage } = data;
-  const stand = summary === "" ? "not shown" : "shown as a summary";
+  const form = summary === "" ? "not shown" : "shown as a summary";
   const writer = model === undefined ? "" : ` by ${model.provider}:${model.modelId}`;
   const how = rung === "digest" ? ", made without a model" : writer;
   const cost = usage === undefined ? "" : ` (${tokens(usage)})`;
-  const what = `positions ${covers.from} to ${covers.to} are ${stand}${how}${cost}`;
+  const what = `positions ${covers.from} to ${covers.to} are ${form}${how}${cost}`;
   return `Compacted by ${strategy}: ${fromTo(beforeTokens, afterTokens)}; ${what}.`;
 }

@@ -1,4 +1,4 @@
-/** Short texts for figures, notices and troubles, shared by chat, show and commands. */
+/** Texts for figures, tool calls, failures and the prompt, shared by chat, show and commands. Pure. */
 
 export { contextLines } from "./context-drawing.ts";
 export { type ContextNotice, ContextNotices } from "./context-notices.ts";

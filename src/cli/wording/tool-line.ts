@@ -1,4 +1,4 @@
-/** A tool call and its outcome in a few words: the input by its fields, the output by its size. Pure. */
+/** Short texts for tool calls: the input by its fields, the output by its size. Pure. */
 
 import { jsonObjectSchema, type JsonObject, type JsonValue } from "../../events/index.ts";
 import { amount, excerpt, figure } from "./wording.ts";
@@ -16,15 +16,15 @@ export function callLabel(toolName: string, input: JsonValue, length: number): s
   return `${visibleName(toolName)} ${excerpt(words, length)}`.trimEnd();
 }
 
-/** What an output holds, in the words of its own fields: `12 matches`, `text 3,201 characters`. */
+/** An output by its fields: `12 matches`, `text 3,201 characters`. */
 export function outcomeLabel(output: JsonValue, input: JsonValue): string {
   const fields = fieldsOf(output);
   if (fields === undefined)
     return Array.isArray(output) ? amount(output.length, "item") : scalar(output);
-  const asked = fieldsOf(input) ?? {};
+  const given = fieldsOf(input) ?? {};
   const words = Object.entries(fields).flatMap(([name, value]) =>
-    // What only repeats the question is not an answer.
-    value === asked[name] || name === "path" ? [] : [fieldLabel(name, value)],
+    // Leaves out fields that repeat the input.
+    value === given[name] || name === "path" ? [] : [fieldLabel(name, value)],
   );
   return excerpt(words.length === 0 ? "done" : words.join(", "), 100);
 }

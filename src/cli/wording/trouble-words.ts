@@ -1,4 +1,4 @@
-/** What does not go straight, in words: failures of providers, limits, calls without a known end. Pure. */
+/** Sentences for failed model calls, limits, and calls that were skipped or have an unknown outcome. Pure. */
 
 import type { FailureKind, SessionEvent } from "../../events/index.ts";
 import { duration, excerpt } from "./wording.ts";
@@ -23,20 +23,19 @@ const MESSAGE_LENGTH = 200;
 /** `The provider is overloaded: <its words>. Trying again in 2.0 s (attempt 2).` */
 export function retrySentence({ data }: SessionEvent<"step.retrying">): string {
   const { kind = "unknown", error, delayMs, attempt } = data;
-  const said = excerpt(error.message, MESSAGE_LENGTH);
-  const what = said === "" ? failures[kind] : `${failures[kind]}: ${said}`;
+  const message = excerpt(error.message, MESSAGE_LENGTH);
+  const what = message === "" ? failures[kind] : `${failures[kind]}: ${message}`;
   const end = /[.!?…]$/.test(what) ? "" : ".";
   return `${what}${end} Trying again in ${duration(delayMs)} (attempt ${attempt + 1}).`;
 }
 
-/** Where the model may conclude; otherwise the end of the turn, which follows, says why. */
+/** Only if one more step is granted; otherwise the end of the turn gives the reason. */
 export function limitSentence({
   data: { limit, lastStep },
 }: SessionEvent<"turn.limit-reached">): string | undefined {
   if (!lastStep) return undefined;
-  const what =
-    limit === "time" ? "The turn's time is up." : "The model does the same again and again.";
-  return `${what} It is told so, and may conclude in one more step.`;
+  const what = limit === "time" ? "The turn's time is up." : "The model repeats itself.";
+  return `${what} It may conclude in one more step.`;
 }
 
 const skipped: Readonly<Record<SessionEvent<"tool.skipped">["data"]["reason"], string>> = {
@@ -46,7 +45,7 @@ const skipped: Readonly<Record<SessionEvent<"tool.skipped">["data"]["reason"], s
   "timed-out": "not started: the turn's time was up",
 };
 
-/** A call that never began. */
+/** A call that did not start. */
 export function skippedWords({ data }: SessionEvent<"tool.skipped">): string {
   return skipped[data.reason];
 }
@@ -54,10 +53,10 @@ export function skippedWords({ data }: SessionEvent<"tool.skipped">): string {
 const unknown: Readonly<Record<SessionEvent<"tool.unknown">["data"]["reason"], string>> = {
   cancelled: "it did not stop in time when the turn was cancelled",
   recovered: "the process ended while it ran",
-  "timed-out": "it took longer than it may",
+  "timed-out": "it exceeded its time limit",
 };
 
-/** A call that began and whose end nobody saw: not the same as one that failed. */
+/** A call that started and has no recorded end: it may have succeeded. */
 export function unknownWords({ data }: SessionEvent<"tool.unknown">): string {
-  return `outcome unknown: ${unknown[data.reason]}; it may have done its work all the same`;
+  return `outcome unknown: ${unknown[data.reason]}; it may have done its work`;
 }

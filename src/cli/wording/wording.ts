@@ -1,4 +1,4 @@
-/** How figures and long things are put into few words. Pure; used by everything that is shown. */
+/** Formats figures, times and long texts for people. Pure. */
 
 import {
   uploadedFile,
@@ -8,7 +8,7 @@ import {
   type TokenUsage,
 } from "../../events/index.ts";
 
-/** Of a user's message or of a reply. */
+/** A file in a user's message or in a reply. */
 interface StoredFile {
   readonly filename?: string;
   readonly mediaType: string;
@@ -24,7 +24,7 @@ export function figure(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-/** Milliseconds as a person says them. */
+/** Milliseconds as `250 ms`, `1.2 s` or `2 min 5 s`. */
 export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.max(0, Math.round(milliseconds))} ms`;
   const seconds = milliseconds / 1000;
@@ -33,15 +33,15 @@ export function duration(milliseconds: number): string {
 }
 
 /** Local date and time to the minute. */
-export function dateAndTime(at: number): string {
-  const date = new Date(at);
+export function dateAndTime(time: number): string {
+  const date = new Date(time);
   const [month, day] = [date.getMonth() + 1, date.getDate()].map(twoDigits);
-  return `${date.getFullYear()}-${month}-${day} ${timeOfDay(at).slice(0, 5)}`;
+  return `${date.getFullYear()}-${month}-${day} ${timeOfDay(time).slice(0, 5)}`;
 }
 
 /** Local time to the millisecond. */
-export function timeOfDay(at: number): string {
-  const date = new Date(at);
+export function timeOfDay(time: number): string {
+  const date = new Date(time);
   const parts = [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits);
   return `${parts.join(":")}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }
@@ -50,7 +50,7 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
 
-/** Tokens of a call, a turn or a session; `~` says that we estimated them. */
+/** Tokens of a call, a turn or a session; `~` marks estimates. */
 export function tokens(usage: TokenUsage): string {
   const about = usage.basis === "estimated" ? "~" : "";
   const part = (count: number | undefined, of: string): string =>
@@ -64,29 +64,29 @@ export function tokens(usage: TokenUsage): string {
 export function excerpt(text: string, length: number): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   if (line.length <= length) return line;
-  // Not in the middle of a character that is two code units.
+  // Does not cut a surrogate pair.
   return `${line.slice(0, Math.max(0, length - 1)).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }
 
-/** Lines as they are; of what is longer than that, the beginning and the size of all of it. */
+/** The text, or its beginning and the size of the whole. Keeps line ends. */
 export function shortened(text: string, length: number): string {
-  // A few characters more are not worth a cut.
+  // Does not cut for a few characters.
   if (text.length <= length * 1.2) return text;
   const kept = text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
   return `${kept}… [${figure(text.length)} characters in all]`;
 }
 
-/** JSON on one line, with its size where it is cut. */
+/** JSON on one line, cut like {@link shortened}. */
 export function shortenedJson(value: unknown, length: number): string {
   return shortened(typeof value === "string" ? value : (JSON.stringify(value) ?? "null"), length);
 }
 
-/** JSON on one line, cut at a length; a string as it is. */
+/** JSON on one line, cut at a length; a string without quotes. */
 export function jsonExcerpt(value: JsonValue | undefined, length: number): string {
   return excerpt(typeof value === "string" ? value : JSON.stringify(value ?? null), length);
 }
 
-/** What a user said, as text: files by their names. */
+/** The text of a user's message, with files by their names. */
 export function contentText(content: StoredUserContent): string {
   if (typeof content === "string") return content;
   return content
@@ -97,14 +97,14 @@ export function contentText(content: StoredUserContent): string {
     .join("\n");
 }
 
-/** A file by its name, or else its kind; with where it lies, if that is not here. */
+/** A file by its name or media type, with its place if it is stored elsewhere. */
 export function fileText(part: StoredFile): string {
   const name = part.filename ?? part.mediaType;
   const elsewhere = uploadedFile(part);
   return elsewhere === undefined ? name : `${name}, ${uploadNames(elsewhere.reference)}`;
 }
 
-/** The lines of a text, each a little to the right. */
+/** The lines of a text, indented by two spaces. */
 export function indented(text: string): readonly string[] {
   return text
     .trimEnd()
@@ -112,11 +112,11 @@ export function indented(text: string): readonly string[] {
     .map((line) => `  ${line}`.trimEnd());
 }
 
-/** Characters. */
+/** How many characters of long values to show. */
 export interface Lengths {
-  /** Of what was said. */
+  /** Of a message or reply. */
   readonly text: number;
-  /** Of the input or output of a tool, on a line of its own. */
+  /** Of the input or output of a tool. */
   readonly value: number;
 }
 
