@@ -137,7 +137,9 @@ describe("messages of the AI SDK", () => {
       cwd: folder.path,
     });
     expect(ended).toMatchObject({ code: 0, stdout: "" });
-    expect(ended.stderr).toContain("Left out, as no session holds it: 1 × metadata, 1 × data-");
+    expect(ended.stderr).toContain(
+      "Left out, because a session cannot hold it: 1 × metadata, 1 × data-",
+    );
     expect(ended.stderr).toContain("1 × id.");
     expect(ended.stderr).not.toContain("\u001B[2J");
     const again = ["import", "chat.json", "--from", "ui-messages", "--as", "two", "--json"];

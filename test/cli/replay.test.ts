@@ -77,7 +77,7 @@ describe("replay --check", () => {
   it("finds that the chat's agent does again what it did", async () => {
     const { code, stdout, stderr } = await replay(session, "--check");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^Session \S+ happens again as it was: \d+ events\.\n$/);
+    expect(stdout).toMatch(/^Session \S+ is repeated exactly: \d+ events\.\n$/);
   });
 
   it("tells the first difference of another agent with both sides, and ends with exit code 1", async () => {

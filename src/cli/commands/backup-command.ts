@@ -1,4 +1,4 @@
-/** `turnlog backup`: a copy of the store in another, empty folder, checked while it is made. */
+/** `turnlog backup`: copies the store into an empty folder and checks the copy. */
 
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -8,12 +8,12 @@ import { amount, figure } from "../wording/index.ts";
 
 const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
-/** How often progress is told where no terminal shows it in place. */
+/** Events between two lines of progress. */
 const STEP = 100_000;
 
-/** LevelDB lets one process at a time read a store, and its files change under whoever copies them. */
+/** LevelDB allows one process at a time, and its files change while the store is open. */
 const inTheOtherProcess =
-  "A store that is in use is copied by the process that has it: `runtime.backup(folder)` in a program.";
+  "A store in use can be copied by its own process: `runtime.backup(folder)` in a program.";
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `INVALID_INPUT`, and what `StoreLog.backup` throws */
 export async function backup(
@@ -27,18 +27,18 @@ export async function backup(
     { readOnly: true, elsewhere: inTheOtherProcess },
   );
   return await unlessInterrupted(async (signal) => {
-    let told = 0;
-    let telling: Promise<void> = Promise.resolve();
+    let reported = 0;
+    let reporting: Promise<void> = Promise.resolve();
     const onProgress = ({ events, of }: { readonly events: number; readonly of: number }): void => {
-      if (events < told + STEP && events < of) return;
-      if (events === told) return;
-      told = events;
-      telling = telling.then(() =>
+      if (events < reported + STEP && events < of) return;
+      if (events === reported) return;
+      reported = events;
+      reporting = reporting.then(() =>
         writeLine(progress, `${figure(events)} of ${amount(of, "event")}`),
       );
     };
     const made = await log.backup(resolve(folder), { onProgress, signal });
-    await telling;
+    await reporting;
     if (json) await writeLine(data, jsonText(made));
     else {
       const blobs = made.blobs === 0 ? "" : ` and ${amount(made.blobs, "blob")}`;

@@ -1,6 +1,6 @@
 /**
- * `turnlog chat` and `turnlog rerun`: find out what is asked for, and all that can be wrong about it
- * before anything is made. `chat-run.ts` does it.
+ * `turnlog chat` and `turnlog rerun`: read the options and report every error in them before the
+ * store is opened. `chat-run.ts` runs the chat.
  */
 
 import { stat } from "node:fs/promises";
@@ -55,15 +55,15 @@ export async function chat(
   given: unknown,
   output: Output,
 ): Promise<ExitCode> {
-  const { session: asked, continue: goesOn, ...options } = optionsSchema.parse(given);
+  const { session: named, continue: isContinued, ...options } = optionsSchema.parse(given);
   const settings = await settingsOf(options, output);
-  const session = goesOn ? await lastSession(options) : sessionName(asked);
+  const session = isContinued ? await lastSession(options) : sessionName(named);
   await assertFiles(options.attach);
   const { attach: files } = options;
   const text = await onlyMessage(words, settings.canAsk, files.length > 0);
-  // Read before there is a session: one in which nothing was said would be left behind.
+  // Files are read first: an error must not leave an empty session.
   const message = text === undefined ? text : await receiveInput(session, { text, files }, {});
-  const isNamed = asked !== undefined;
+  const isNamed = named !== undefined;
   return await runChat({ ...options, ...settings, session, isNamed, message }, output);
 }
 
@@ -74,14 +74,14 @@ const rerunSchema = optionsSchema.omit({ session: true, continue: true }).extend
 });
 
 /**
- * `turnlog rerun`: a turn again, with a live model, in a fork. As a chat, but for what is asked.
+ * `turnlog rerun`: runs a turn again with a live model, in a fork.
  * @throws UsageError; TurnlogError as {@link rerunTurn}
  */
 export async function rerun(session: string, given: unknown, output: Output): Promise<ExitCode> {
   const { at, step, as, ...options } = rerunSchema.parse(given);
   if (at !== undefined && step !== undefined)
-    throw new UsageError("--at and --step both say where to begin: give one of them.");
-  // Nothing is made where there is no store.
+    throw new UsageError("--at and --step both name the start: give one of them.");
+  // Fails without a store; the chat would create one.
   await (await openStore(options, { readOnly: true })).close();
   const settings = await settingsOf(options, output);
   const fork = sessionName(as);
@@ -90,7 +90,7 @@ export async function rerun(session: string, given: unknown, output: Output): Pr
   return await runChat({ ...options, ...settings, ...again, rerun: place }, output);
 }
 
-/** Who answers, what it is told, which servers it has, and whether somebody can be asked. */
+/** The settings that depend on the environment and the terminal. */
 async function settingsOf(
   options: Pick<z.infer<typeof optionsSchema>, "model" | "json" | "mcp" | "mcpConfig">,
   { progress }: Output,
@@ -99,13 +99,13 @@ async function settingsOf(
   const environment = readEnvironment(process.env);
   const { startedBy, instructions, compaction } = environment;
   const choice = chooseModel(model, environment);
-  // Programs read JSON, and nobody can ask a program.
+  // A program that reads JSON cannot answer questions.
   const canAsk = isatty(0) && progress.isTerminal && !json;
   const mcp = await mcpServers({ commands, file, environment: process.env });
   return { startedBy, choice, instructions, compaction, canAsk, mcp };
 }
 
-/** Before anything is made for a message that cannot be sent. */
+/** @throws UsageError for a file that cannot be attached */
 async function assertFiles(sources: readonly string[]): Promise<void> {
   for (const source of sources) {
     if (isAddress(source) || (await isFile(source))) continue;
@@ -122,10 +122,10 @@ async function whyNotAFile(path: string): Promise<string> {
   }
 }
 
-function sessionName(asked: string | undefined): string {
-  if (asked === undefined) return newSessionName(new Date());
+function sessionName(named: string | undefined): string {
+  if (named === undefined) return newSessionName(new Date());
   try {
-    return parseSessionId(asked);
+    return parseSessionId(named);
   } catch (error) {
     if (!TurnlogError.isInstance(error)) throw error;
     throw new UsageError(error.message, { cause: error });
@@ -133,8 +133,8 @@ function sessionName(asked: string | undefined): string {
 }
 
 /**
- * The one of the store that was written to last, of those that are not closed.
- * @throws TurnlogError `SESSION_NOT_FOUND` where there is none, and as `openSessions`
+ * The session for `--continue`: the one written to last that is not closed.
+ * @throws TurnlogError `SESSION_NOT_FOUND`, and what `openSessions` throws
  */
 async function lastSession(folder: SessionsFolder): Promise<string> {
   await using log = await openSessions(folder, { readOnly: true, withoutKey: "redact" });
@@ -145,11 +145,11 @@ async function lastSession(folder: SessionsFolder): Promise<string> {
   if (last !== undefined) return last.session;
   throw new TurnlogError(
     "SESSION_NOT_FOUND",
-    `The store in ${folder.dir} has no session to go on with. Without --continue a new one is made.`,
+    `The store in ${folder.dir} has no session to continue. Leave out --continue to begin one.`,
   );
 }
 
-/** From the command line, else from a pipe; undefined when a terminal is to ask for it. */
+/** The message from the command line, else from a pipe; undefined for a conversation in a terminal. */
 async function onlyMessage(
   words: readonly string[],
   canAsk: boolean,
@@ -159,7 +159,7 @@ async function onlyMessage(
   if (written !== "") return written;
   if (canAsk) return undefined;
   const piped = isatty(0) ? "" : (await readAll(process.stdin)).trim();
-  // Files can speak for themselves.
+  // A message may consist of files only.
   if (piped !== "" || hasFiles) return piped;
   throw new UsageError(
     'There is no message. Write one after the command, as in turnlog "which files mention zod?", or pipe it in.',

@@ -1,4 +1,4 @@
-/** Commands in which an agent works, or is about to: chat, rerun, fork. */
+/** Defines the commands chat, rerun and fork. */
 
 import { type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
@@ -13,16 +13,16 @@ export function addChatCommands(
     program
       .command("chat", { isDefault: true })
       .description("ask an agent about this folder: one message, or a conversation")
-      .argument("[message...]", "what to ask; without it a terminal asks, and a pipe is read")
-      .option("--session <id>", "go on with a session, or give a new one this name")
+      .argument("[message...]", "the message; without it: from a pipe, or typed in a terminal")
+      .option("--session <id>", "continue a session, or give a new one this name")
       .addOption(
-        new Option("-c, --continue", "go on with the session that was used last").conflicts(
+        new Option("-c, --continue", "continue the session that was used last").conflicts(
           "session",
         ),
       )
       .option(
         "--attach <file>",
-        "send a file along, by path or address; may be given several times",
+        "attach a file to the message, by path or address (repeatable)",
         collect,
       ),
   )
@@ -36,7 +36,7 @@ export function addChatCommands(
     program
       .command("rerun")
       .description(
-        "go on live, in a fork, from the beginning of a session's last turn or from a step",
+        "run a session's last turn again, live and in a fork, from its beginning or from a step",
       )
       .argument("<session>", "its id")
       .option("--step <n>", "the step to begin with, counted from 1", step)
@@ -49,9 +49,9 @@ export function addChatCommands(
 
   program
     .command("fork")
-    .description("make a session that shares another one's events up to a position; runs nothing")
+    .description("create a session that shares another's events up to a position; runs nothing")
     .argument("<session>", "its id")
-    .option("--at <n>", "the last position that is shared (default: the end)", position)
+    .option("--at <n>", "the last shared position (default: the end)", position)
     .option("--as <name>", "the fork's name (default: a new one)")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { fork } = await import("./fork-command.ts");
@@ -59,7 +59,7 @@ export function addChatCommands(
     });
 }
 
-/** Who answers, and what it may do. */
+/** The options of the agent. */
 function agentOptions(command: Command): Command {
   return command
     .option(
@@ -72,12 +72,12 @@ function agentOptions(command: Command): Command {
     .addOption(
       new Option(
         "--durability <kind>",
-        "what a stored event survives: sync a power cut, os the death of the process",
+        "what a stored event survives: sync a power cut, os the end of the process",
       )
         .choices(["sync", "os"])
         .default("sync"),
     )
-    .option("--hash-chain", "keep a chain of digests, by which verify finds any change")
+    .option("--hash-chain", "record a chain of digests, so that verify finds any change")
     .addOption(
       new Option("--offline-delay-ms <n>", "slow the offline model down")
         .argParser(wholeNumber)
@@ -86,27 +86,27 @@ function agentOptions(command: Command): Command {
 }
 
 const chatHelp = `
-Models: with OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY that provider answers, else the
-offline model. OPENAI_BASE_URL names any compatible server (Ollama, vLLM), which is spoken to by
-chat completions; openai-responses:<model> asks for the other protocol.
+Models: OPENAI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY selects that provider; without a key the
+offline model answers. OPENAI_BASE_URL names a compatible server (Ollama, vLLM), which is called
+by chat completions; openai-responses:<model> selects the other protocol.
 
-From the environment too: MODEL as --model, which goes before it; INSTRUCTIONS for the agent;
+Further variables: MODEL is the default of --model; INSTRUCTIONS replaces the agent's instructions;
 CONTEXT_STRATEGY=threshold|overflow|manual and CONTEXT_COMPACTION_THRESHOLD=0.8, a share of the
 window, say when the conversation is compacted.
 
 In a conversation you can type while the agent works: Enter queues, Tab steers, Esc or Ctrl-C
-cancels. /help, typed there, lists the keys and the commands.
+cancels. Type /help there for all keys and commands.
 
-@<path> in what you type there attaches a file, @<address> one from the web; --attach does so from
-here.
+In a typed message, @<path> attaches a file and @<address> one from the web. --attach does the same
+on the command line.
 
-The agent's tools see this folder and nothing outside it. --allow-write offers write_file too: in a
-terminal each write is asked for; without a terminal the option itself is the consent.
+The agent's tools see this folder and nothing outside it. --allow-write adds write_file: in a
+terminal each write needs your approval; without a terminal the option itself is the consent.
 
 --mcp "npx -y @modelcontextprotocol/server-everything" adds the tools of a server, as
 everything__echo; --mcp-config reads { "mcpServers": { name: { command, args, env } | { url,
-headers } } }. In a terminal their calls are asked for, but for tools that only read.
+headers } } }. In a terminal their calls need your approval, unless the tool only reads.
 
---json prints every event of the turn with its session, one a line. With a single message Ctrl-C cancels the turn,
-and a second one leaves.
+--json prints every event of the turn with its session, one per line. With a single message, Ctrl-C
+cancels the turn, and a second one leaves.
 Exit codes: 0 done, 1 error, 2 wrong usage, 130 cancelled, 143 ended from outside.`;

@@ -1,4 +1,4 @@
-/** `turnlog context`: how large a session's next prompt is, now or at a position. Needs no model and no key. */
+/** `turnlog context`: the size of a session's next prompt, now or at a position. Calls no model. */
 
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -25,7 +25,7 @@ export async function context(session: string, given: unknown, { data }: Output)
   await writeLines(data, json ? [jsonText(found)] : textLines(found, data));
 }
 
-/** The agents of a chat in this folder: they tell instructions and tools apart, if one of them ran it. */
+/** The agents of a chat in this folder. If one of them ran the session, instructions and tools are counted apart. */
 function ownAgents(dir: string): readonly ReturnType<typeof agentParts>[] {
   const { instructions } = readEnvironment(process.env);
   return [false, true].map((allowWrite) =>

@@ -1,4 +1,4 @@
-/** `turnlog delete`: takes a session away for good, when somebody has said that it is meant so. */
+/** `turnlog delete`: deletes a session permanently, after confirmation. */
 
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
@@ -26,7 +26,7 @@ const optionsSchema = z.object({
 });
 
 const inTheOtherProcess =
-  "A session of a store that is in use is deleted by the process that has it: `runtime.delete(session)` in a program.";
+  "A session of a store in use can be deleted by its own process: `runtime.delete(session)` in a program.";
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `COMMAND_REFUSED` where a turn waits for an approval, and what `EventLog.delete` throws */
 export async function deleteSession(
@@ -38,7 +38,7 @@ export async function deleteSession(
   const canAsk = process.stdin.isTTY && progress.isTerminal;
   if (!yes && !canAsk) {
     throw new UsageError(
-      `Nothing was deleted: nobody can be asked whether ${session} is to go. Say --yes.`,
+      `Nothing was deleted: nobody can confirm it without a terminal. Add --yes to delete ${session}.`,
     );
   }
   await using log = await openSessions(
@@ -46,7 +46,7 @@ export async function deleteSession(
     { readOnly: false, elsewhere: inTheOtherProcess },
   );
   if (!cancel && (await waitsForApproval(log, session))) throw waiting(session);
-  if (!yes && !(await isMeant(log, session))) {
+  if (!yes && !(await confirmDelete(log, session))) {
     await writeLine(progress, "Nothing was deleted.");
     return INTERRUPTED;
   }
@@ -73,7 +73,7 @@ export async function deleteSession(
   return DONE;
 }
 
-async function isMeant(log: EventLog, session: string): Promise<boolean> {
+async function confirmDelete(log: EventLog, session: string): Promise<boolean> {
   const events = await log.revision(session);
   if (events === 0) throw notFound(session);
   return await isConfirmed(
@@ -84,7 +84,7 @@ async function isMeant(log: EventLog, session: string): Promise<boolean> {
 function waiting(session: string): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
-    `Session ${session} is in a turn that waits for an approval, and was not deleted. Answer it in \`turnlog chat --session ${session}\`, or say --cancel to give up the turn with the session.`,
+    `Session ${session} is in a turn that waits for an approval, and was not deleted. Answer it in \`turnlog chat --session ${session}\`, or add --cancel to delete the session with its turn.`,
     { session },
   );
 }
@@ -92,7 +92,7 @@ function waiting(session: string): TurnlogError {
 function notFound(session: string): TurnlogError {
   return new TurnlogError(
     "SESSION_NOT_FOUND",
-    `There is no session ${session} in this store. \`turnlog sessions\` lists those that there are.`,
+    `There is no session ${session} in this store. \`turnlog sessions\` lists its sessions.`,
     { session },
   );
 }

@@ -1,4 +1,4 @@
-/** `turnlog diff`: what the model is shown at one position of a session and not at another. */
+/** `turnlog diff`: the difference between the prompts at two positions of a session. */
 
 import { z } from "zod";
 import type { PromptChange } from "../../projections/index.ts";
@@ -44,7 +44,7 @@ const signs: Readonly<Record<PromptChange["kind"], readonly [string, Style]>> = 
   changed: ["~", "yellow"],
 };
 
-/** People count messages from 1. */
+/** Numbers messages from 1. */
 function changeLines(change: PromptChange, data: Channel): readonly string[] {
   const [sign, style] = signs[change.kind];
   const { role } = change.kind === "changed" ? change.after : change.message;
@@ -59,11 +59,12 @@ function changeLines(change: PromptChange, data: Channel): readonly string[] {
 }
 
 function cacheLine({ changes, agentChanged, cacheBreak }: SessionDiff): string {
-  if (agentChanged) return "Model, instructions or tools are others: nothing cached fits.";
+  if (agentChanged)
+    return "Model, instructions or tools differ: the provider's cache does not apply.";
   if (cacheBreak !== undefined) {
-    return `What the provider has cached fits up to message ${cacheBreak}, and no longer from message ${cacheBreak + 1} on.`;
+    return `The provider's cache applies up to message ${cacheBreak}, and no longer from message ${cacheBreak + 1} on.`;
   }
   return changes.length === 0
-    ? "The model is shown the same."
-    : "All that the provider has cached still fits.";
+    ? "The prompts are equal."
+    : "The provider's cache still applies to the whole earlier prompt.";
 }

@@ -1,4 +1,4 @@
-/** `turnlog export`: a session as JSON Lines, to stdout or into a file. */
+/** `turnlog export`: writes a session as JSON Lines to stdout or into a file. */
 
 import { homedir } from "node:os";
 import { resolve } from "node:path";
@@ -19,7 +19,7 @@ const optionsSchema = z.object({
 });
 
 /**
- * @param words - The session, and patterns that are to be taken out.
+ * @param words - The session, and patterns to redact.
  * @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
  */
 export async function exportTo(
@@ -38,12 +38,10 @@ export async function exportTo(
   }
   const out = typeof fixture === "string" ? fixture : options.out;
   if (redact.length > 0 && fixture === undefined) {
-    throw new UsageError(
-      "--redact is for fixtures: add --fixture. An export is the session itself.",
-    );
+    throw new UsageError("--redact is for fixtures: add --fixture. An export is always complete.");
   }
   if (sealed && fixture !== undefined)
-    throw new UsageError("A fixture is to be read: --sealed is for exports alone.");
+    throw new UsageError("--sealed is for exports: a fixture is always readable.");
   if (blobs !== undefined && fixture !== undefined) {
     throw new UsageError("--blobs is for exports: a fixture has references and no blobs.");
   }
@@ -72,8 +70,8 @@ export async function exportTo(
 }
 
 /**
- * The session, and what is to be taken out. Behind the session, `--redact` used to take several
- * patterns, and still does; before it, it takes one, so that the session is left.
+ * The session and the patterns to redact. After the session, `--redact` takes several patterns, as in
+ * the first release; before the session it takes one.
  */
 function exported(
   [session, ...patterns]: readonly string[],
@@ -83,7 +81,7 @@ function exported(
     throw new UsageError(
       typeof fixture === "string"
         ? `No session is named: --fixture took ${fixture} as its file. Name the session before it: turnlog export <session> --fixture [file].`
-        : "No session is named, as in turnlog export <session>. turnlog sessions lists those that there are.",
+        : "No session is named, as in turnlog export <session>. turnlog sessions lists the sessions.",
     );
   }
   if (patterns.length > 0 && redact.length === 0)

@@ -1,4 +1,4 @@
-/** `turnlog fork`: a session that goes its own way from a position of another one. Runs nothing. */
+/** `turnlog fork`: creates a session that shares another's events up to a position. Runs nothing. */
 
 import { z } from "zod";
 import { forkSession } from "../../archive/index.ts";
@@ -30,6 +30,6 @@ export async function fork(
   const { from } = forked;
   await writeLine(
     progress,
-    `It shares the events of ${from.session} up to ${from.position}. Go on with it: turnlog --session ${as}`,
+    `It shares the events of ${from.session} up to ${from.position}. Continue it with: turnlog --session ${as}`,
   );
 }

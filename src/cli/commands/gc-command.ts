@@ -1,4 +1,4 @@
-/** `turnlog gc`: takes away the blobs of a store that no session has. */
+/** `turnlog gc`: deletes the blobs of a store that no session refers to. */
 
 import { z } from "zod";
 import { collectBlobs } from "../../media/index.ts";
@@ -9,9 +9,9 @@ import { amount, figure } from "../wording/index.ts";
 const optionsSchema = z.object({ ...storeOptions, json: z.boolean().default(false) });
 
 const inTheOtherProcess =
-  "The blobs of a store that is in use are collected by the process that has it: `runtime.collectBlobs()` in a program.";
+  "The blobs of a store in use can be collected by its own process: `runtime.collectBlobs()` in a program.";
 
-/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_DAMAGED`: then nothing is taken */
+/** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `LOG_DAMAGED`; then nothing is deleted */
 export async function collectGarbage(given: unknown, { data }: Output): Promise<ExitCode> {
   const { dir, takeOver, json } = optionsSchema.parse(given);
   await using log = await openStore(
@@ -20,7 +20,7 @@ export async function collectGarbage(given: unknown, { data }: Output): Promise<
   );
   const collected = await collectBlobs(log, log.blobs);
   const { removed, bytes } = collected;
-  const told = `${amount(removed, "blob")} of no session, ${figure(bytes)} bytes, taken away.`;
-  await writeLine(data, json ? jsonText(collected) : told);
+  const sentence = `${amount(removed, "blob")} of no session deleted, ${figure(bytes)} bytes.`;
+  await writeLine(data, json ? jsonText(collected) : sentence);
   return DONE;
 }

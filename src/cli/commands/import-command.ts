@@ -1,4 +1,4 @@
-/** `turnlog import`: a session from a file into the store, all of it or nothing. */
+/** `turnlog import`: brings a session from a file into the store, completely or not at all. */
 
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -32,7 +32,7 @@ const optionsSchema = z.object({
 type Options = z.infer<typeof optionsSchema>;
 
 /**
- * The store is opened, and made where there is none, once the file has been checked.
+ * Opens the store, or creates it, after the file has been checked.
  * @throws TurnlogError as `readSessionFile`, `importModelMessages`, `openLog` and `EventLog.append`
  */
 export async function importFrom(
@@ -56,7 +56,7 @@ export async function importFrom(
   if (dropped.length > 0) {
     await writeLine(
       progress,
-      `Left out, as no session holds it: ${visibleText(counted(dropped))}.`,
+      `Left out, because a session cannot hold it: ${visibleText(counted(dropped))}.`,
     );
   }
   if (instructions === "") return;
@@ -64,7 +64,7 @@ export async function importFrom(
   await writeLine(progress, `${what}\n${visibleText(instructions)}`);
 }
 
-/** What was read and checked, and how it comes into a log. */
+/** A checked file, with the function that appends it to a log. */
 interface Read {
   readonly session: string;
   readonly bring: (log: EventLog) => Promise<Imported>;
@@ -87,7 +87,7 @@ async function read(source: ReadSource, given: Options): Promise<Read> {
       source.lines(),
       as === undefined ? { verify } : { as, verify },
     );
-    // Its blobs are read when there is a store to put them into.
+    // A file with blobs is read a second time, when the store is open.
     const bring: Read["bring"] = async (log) =>
       file.blobs.length > 0
         ? await importTwice(log, () => source.lines(), options)

@@ -1,4 +1,4 @@
-/** The commands of the command line, one file each. */
+/** The commands of the command line. Each has a file that is loaded when it is called. */
 
 export { addChatCommands } from "./chat-commands.ts";
 export { addKeepCommands } from "./keep-commands.ts";

@@ -1,8 +1,9 @@
-/** Commands that bring sessions in and out of a store, and what keeps the store well. */
+/** Defines the commands that import, export, delete and maintain. */
 
 import { type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
-import { collect, stretch, wholeNumber, type Stretch } from "./option-values.ts";
+import type { PositionRange } from "../../events/index.ts";
+import { collect, positionRange, wholeNumber } from "./option-values.ts";
 
 export function addKeepCommands(
   program: Command,
@@ -11,19 +12,15 @@ export function addKeepCommands(
 ): void {
   program
     .command("export")
-    .description("write a session as JSON Lines: a header, then one event a line")
+    .description("write a session as JSON Lines: a header, then one event per line")
     .usage("[options] <session>")
     .argument("[session]", "its id")
     .allowExcessArguments()
-    .option("--out <file>", "where to (default: stdout)")
-    .option("--sealed", "of an encrypted session that shares none, its events as they are stored")
-    .option("--fixture [file]", "short ids, times from a fixed moment on, and no secrets")
-    .option(
-      "--redact <regex>",
-      "in a fixture, take out what matches this too (repeatable)",
-      collect,
-    )
-    .option("--blobs <folder>", "put media into a folder beside it (default: into the file)")
+    .option("--out <file>", "the file (default: stdout)")
+    .option("--sealed", "export an encrypted session that shares no events as it is stored")
+    .option("--fixture [file]", "short ids, times from a fixed start, and no secrets")
+    .option("--redact <regex>", "redact further matches in a fixture (repeatable)", collect)
+    .option("--blobs <folder>", "write media into this folder (default: into the file)")
     .action(async (_session: unknown, _options: unknown, command: Command) => {
       const { exportTo } = await import("./export-command.ts");
       await exportTo(command.args, command.optsWithGlobals(), output);
@@ -31,16 +28,16 @@ export function addKeepCommands(
 
   program
     .command("import")
-    .description("bring a session from a file into the store, all of it or nothing")
-    .argument("<file>", "what 'turnlog export' wrote, or a JSON array of messages; - is stdin")
+    .description("bring a session from a file into the store, completely or not at all")
+    .argument("<file>", "an export, or a JSON array of messages; - is stdin")
     .addOption(
-      new Option("--from <kind>", "what is in the file: messages are those of the AI SDK")
+      new Option("--from <kind>", "the content of the file: a session, or messages of the AI SDK")
         .choices(["session", "model-messages", "ui-messages"])
         .default("session"),
     )
-    .option("--as <name>", "the session's name here (default: the one it had; messages need one)")
-    .option("--no-verify", "take it although it breaks a law, or its media are not there")
-    .option("--blobs <folder>", "where its media lie that are not in the file")
+    .option("--as <name>", "the session's name (default: its own; messages need one)")
+    .option("--no-verify", "import even if it breaks a law or its media are missing")
+    .option("--blobs <folder>", "the folder with media that are not in the file")
     .action(async (file: string, _options: unknown, command: Command) => {
       const { importFrom } = await import("./import-command.ts");
       await importFrom(file, command.optsWithGlobals(), output);
@@ -48,12 +45,12 @@ export function addKeepCommands(
 
   program
     .command("delete")
-    .description("delete a session for good; its name is not used again")
+    .description("delete a session permanently; its name cannot be used again")
     .argument("<session>", "its id")
-    .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
-    .option("--cancel", "also in a turn that waits for an approval, which is given up")
+    .option("--yes", "do not ask (required without a terminal)")
+    .option("--cancel", "also delete a session whose turn waits for an approval")
     .addOption(
-      new Option("--forks <what>", "where others share its events: give them their own copy")
+      new Option("--forks <what>", "if forks share its events: refuse, or copy the events first")
         .choices(["refuse", "copy"])
         .default("refuse"),
     )
@@ -64,10 +61,10 @@ export function addKeepCommands(
 
   program
     .command("trim")
-    .description("drop what a session's old steps need not hold: delta boundaries, or reasoning")
+    .description("drop delta boundaries or reasoning of a session's old steps")
     .argument("<session>", "its id")
     .addOption(
-      new Option("--drop <what>", "what is dropped, for good")
+      new Option("--drop <what>", "what to drop, permanently")
         .choices(["boundaries", "reasoning"])
         .makeOptionMandatory(),
     )
@@ -76,10 +73,10 @@ export function addKeepCommands(
       "keep the last n steps (default: those of the last turn)",
       wholeNumber,
     )
-    .option("--before <date|days>", "only steps that were over before 2026-10-01, or 30d ago")
-    .option("--shown", "also reasoning that the next prompt would have")
-    .option("--dry-run", "say what would be dropped, and drop nothing")
-    .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
+    .option("--before <date|days>", "only steps that ended before a date (2026-10-01) or 30d ago")
+    .option("--shown", "also reasoning that the next prompt would contain")
+    .option("--dry-run", "print what would be dropped, and drop nothing")
+    .option("--yes", "do not ask (required without a terminal)")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { trimStoredLog } = await import("./trim-log-command.ts");
       end(await trimStoredLog(session, command.optsWithGlobals(), output));
@@ -87,15 +84,15 @@ export function addKeepCommands(
 
   program
     .command("redact")
-    .description("erase the keys of what an encrypted session says at positions, for good")
+    .description("redact positions of an encrypted session permanently: erase their keys")
     .argument("<session>", "its id")
-    .argument("<positions...>", "each a position, or a stretch as 12-20", stretch)
-    .option("--reason <text>", "why, for those who may read the session")
-    .option("--yes", "do not ask (where there is no terminal, nobody can be asked)")
+    .argument("<positions...>", "positions, or ranges like 12-20", positionRange)
+    .option("--reason <text>", "the reason, for readers of the session")
+    .option("--yes", "do not ask (required without a terminal)")
     .action(
       async (
         session: string,
-        positions: readonly Stretch[],
+        positions: readonly PositionRange[],
         _options: unknown,
         command: Command,
       ) => {
@@ -106,8 +103,8 @@ export function addKeepCommands(
 
   program
     .command("backup")
-    .description("copy the store into another, empty folder, and check all that is copied")
-    .argument("<folder>", "where to; made when it is not there")
+    .description("copy the store into an empty folder, and check the copy")
+    .argument("<folder>", "the folder of the copy; created if missing")
     .action(async (folder: string, _options: unknown, command: Command) => {
       const { backup } = await import("./backup-command.ts");
       end(await backup(folder, command.optsWithGlobals(), output));
@@ -115,7 +112,7 @@ export function addKeepCommands(
 
   program
     .command("gc")
-    .description("take media away that no session has, such as a killed process leaves behind")
+    .description("delete media that no session refers to, as a killed process may leave")
     .action(async (_options: unknown, command: Command) => {
       const { collectGarbage } = await import("./gc-command.ts");
       end(await collectGarbage(command.optsWithGlobals(), output));
@@ -123,7 +120,7 @@ export function addKeepCommands(
 
   program
     .command("repair")
-    .description("mend a damaged store as far as it can be mended, and say what is gone")
+    .description("repair a damaged store as far as possible, and say what is lost")
     .action(async (_options: unknown, command: Command) => {
       const { repair } = await import("./repair-command.ts");
       await repair(command.optsWithGlobals(), output);

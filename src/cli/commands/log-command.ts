@@ -1,7 +1,7 @@
 /**
- * `turnlog log`: the events of all sessions in the order in which they were written. Following, it
- * reads what is there and lets go of the store until a process that had it has closed it again:
- * a store has one owner at a time, for reading too.
+ * `turnlog log`: the events of all sessions in the order in which they were written. With `--follow`
+ * it closes the store after reading, and reads on each time another process has closed it: a store
+ * has one owner at a time, also for reading.
  */
 
 import { resolve } from "node:path";
@@ -37,10 +37,10 @@ const optionsSchema = z.object({
 type Options = z.infer<typeof optionsSchema>;
 
 const inTheOtherProcess =
-  "A store has one owner at a time. Its events are followed live in the process that has it: `runtime.log.subscribeAll()` in a program.";
+  "A store has one owner at a time. The process that has it can follow its events: `runtime.log.subscribeAll()` in a program.";
 
-/** Milliseconds between two looks at `store.json`, which is written when a store is closed. */
-const LOOK_EVERY = 500;
+/** Milliseconds between two reads of `store.json`, which is written when a store is closed. */
+const POLL_MS = 500;
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, `SESSION_NOT_FOUND`, `SESSION_DELETED`, and what `EventLog.readAll` throws */
 export async function showLog(given: unknown, output: Output): Promise<ExitCode> {
@@ -50,18 +50,18 @@ export async function showLog(given: unknown, output: Output): Promise<ExitCode>
   if (!options.follow) return DONE;
   await writeLine(
     progress,
-    "That is all so far. What another process writes is shown when it closes the store; Ctrl-C ends.",
+    "That is all so far. New events appear when another process closes the store; Ctrl-C ends.",
   );
   return await unlessInterrupted(async (signal) => {
     for (;;) {
-      await wait(LOOK_EVERY, undefined, { signal });
+      await wait(POLL_MS, undefined, { signal });
       if ((await storeReached(resolve(options.dir))) < next) continue;
-      next = await printOnceFree(options, next, output);
+      next = await printIfUnlocked(options, next, output);
     }
   });
 }
 
-/** Prints from a global position on; answers with the one behind the last. */
+/** Prints the events from a global position on. @returns the position after the last event */
 async function print(
   options: Options,
   from: number,
@@ -70,7 +70,7 @@ async function print(
   await using log = await openSessions(options, {
     readOnly: true,
     elsewhere: inTheOtherProcess,
-    // One session that is encrypted shall not hide all others.
+    // An encrypted session must not hide the others.
     withoutKey: "redact",
   });
   await assertThere(log, options);
@@ -91,7 +91,7 @@ async function print(
   return Math.max(next, (await storeReached(resolve(options.dir))) + 1);
 }
 
-/** Who follows may wait for a session to begin; one that was deleted never will. */
+/** Without `--follow` the session must exist. With it the session may begin later, unless it was deleted. */
 async function assertThere(log: EventLog, { session, follow }: Options): Promise<void> {
   if (session === undefined) return;
   try {
@@ -102,8 +102,8 @@ async function assertThere(log: EventLog, { session, follow }: Options): Promise
   }
 }
 
-/** Somebody may have opened the store since: then it is looked at later. */
-async function printOnceFree(options: Options, from: number, output: Output): Promise<number> {
+/** Leaves the store for the next poll if another process has opened it. */
+async function printIfUnlocked(options: Options, from: number, output: Output): Promise<number> {
   try {
     return await print(options, from, output);
   } catch (error) {

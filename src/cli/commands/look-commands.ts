@@ -1,4 +1,4 @@
-/** Commands that look at sessions and change nothing. */
+/** Defines the commands that read sessions and change nothing. */
 
 import { type Command, Option } from "commander";
 import type { ExitCode, Output } from "../output/index.ts";
@@ -20,15 +20,15 @@ export function addLookCommands(
 
   program
     .command("show")
-    .description("show a session as it is, or as it stood at a position; runs nothing")
+    .description("show a session now or at a position; runs nothing")
     .argument("<session>", "its id")
     .option("--at <n>", "the position, counted from 1 (default: the last)", position)
     .addOption(
-      new Option("--view <view>", "what to show of it")
+      new Option("--view <view>", "what to show")
         .choices(["events", "history", "prompt", "state", "usage", "timeline"])
         .default("history"),
     )
-    .option("--step <n>", "of the timeline, one step", step)
+    .option("--step <n>", "one step of the timeline", step)
     .option("--full", "show long values whole")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { show } = await import("./show-command.ts");
@@ -37,7 +37,7 @@ export function addLookCommands(
 
   program
     .command("context")
-    .description("say how large a session's next prompt is, and what it is made of")
+    .description("show the size and the parts of a session's next prompt")
     .argument("<session>", "its id")
     .option("--at <n>", "the position, counted from 1 (default: the last)", position)
     .action(async (session: string, _options: unknown, command: Command) => {
@@ -47,7 +47,7 @@ export function addLookCommands(
 
   program
     .command("diff")
-    .description("say what the model is shown at one position of a session and not at another")
+    .description("compare the prompts at two positions of a session")
     .argument("<session>", "its id")
     .argument("<before>", "a position, counted from 1", position)
     .argument("<after>", "another one", position)
@@ -60,9 +60,9 @@ export function addLookCommands(
   program
     .command("log")
     .description("print the events of all sessions in the order in which they were written")
-    .option("--session <id>", "those of one session")
-    .option("--from <n>", "the global position to begin at, counted from 1", position)
-    .option("--follow", "go on with what is written later, each time a process closes the store")
+    .option("--session <id>", "only the events of one session")
+    .option("--from <n>", "the first global position, counted from 1", position)
+    .option("--follow", "also print later events, each time a process closes the store")
     .action(async (_options: unknown, command: Command) => {
       const { showLog } = await import("./log-command.ts");
       end(await showLog(command.optsWithGlobals(), output));
@@ -70,17 +70,14 @@ export function addLookCommands(
 
   program
     .command("verify")
-    .description("hold a session, or all of them, against the laws; exit code 1 if one is broken")
+    .description("check one session, or all, against the laws; exit code 1 if one is broken")
     .argument("[session]", "its id (default: every session of the store)")
     .option(
       "--every <n>",
       "compare states at every n-th position (default: 16 of them)",
       atLeastOne,
     )
-    .option(
-      "--chain <position:digest>",
-      "of one session, the end of its hash chain as noted before",
-    )
+    .option("--chain <position:digest>", "the end of the session's hash chain, as noted before")
     .action(async (session: string | undefined, _options: unknown, command: Command) => {
       const { verify } = await import("./verify-command.ts");
       end(await verify(session, command.optsWithGlobals(), output));
@@ -88,14 +85,19 @@ export function addLookCommands(
 
   program
     .command("replay")
-    .description("show a session again as it was seen, or check that its agent does it again")
+    .description("show a session again as in the chat, or check that its agent repeats it")
     .argument("<session>", "its id")
-    .option("--pace <pace>", "at-once, recorded, or so many times as fast", pace, "at-once")
-    .option("--max-gap <seconds>", "wait for no event longer than that", positiveNumber)
-    .option("--check", "run the runtime against the recording; exit code 1 at a difference")
+    .option(
+      "--pace <pace>",
+      "at-once, recorded, or a factor of the recorded speed",
+      pace,
+      "at-once",
+    )
+    .option("--max-gap <seconds>", "the longest wait between two events", positiveNumber)
+    .option("--check", "run the agent against the recording; exit code 1 at a difference")
     .option("--agent <file>", "the module with the agent to check (default: the chat's agent)")
     .addOption(
-      new Option("--allow <what...>", "of a check, what of the agent may differ").choices([
+      new Option("--allow <what...>", "what may differ in a check").choices([
         "instructions",
         "tool-descriptions",
       ]),

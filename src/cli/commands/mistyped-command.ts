@@ -1,10 +1,10 @@
-/** A word that is meant for a command, and is none: whoever slips is asked, not sent to a model. */
+/** Refuses a mistyped command, which would otherwise go to a model as a message. */
 
 import type { Command } from "commander";
 import { meantName } from "../output/index.ts";
 import { UsageError } from "../output/index.ts";
 
-/** `turnlog help <command>`, which says so where there is no such command. */
+/** Defines `turnlog help <command>`. */
 export function addHelpCommand(program: Command): void {
   program
     .command("help")
@@ -19,9 +19,9 @@ export function addHelpCommand(program: Command): void {
 }
 
 /**
- * Before words that follow no command are sent as a message.
- * @param args - All that was typed: behind a `--` everything is meant as it stands.
- * @throws UsageError where the first word is a slip away from a command
+ * Runs before words without a command are sent as a message.
+ * @param args - All arguments: words after `--` are always a message.
+ * @throws UsageError if the first word is one typing error away from a command
  */
 export function refuseMistyped(program: Command, acting: Command, args: readonly string[]): void {
   const [word = ""] = acting.args;

@@ -1,6 +1,7 @@
-/** What is written behind an option, as the value that it means. */
+/** Parses the values of options and arguments. */
 
 import { InvalidArgumentError } from "commander";
+import type { PositionRange } from "../../events/index.ts";
 
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
@@ -14,7 +15,7 @@ export function step(text: string): number {
   return counted(text, "Steps are counted from 1.");
 }
 
-/** A number of things, at least one of them. */
+/** A count of at least 1. */
 export function atLeastOne(text: string): number {
   return counted(text, "It is not a whole number above 0.");
 }
@@ -25,16 +26,14 @@ function counted(text: string, belowOne: string): number {
   return value;
 }
 
-export interface Stretch {
-  readonly from: number;
-  readonly to: number;
-}
-
-export function stretch(text: string, before: readonly Stretch[] = []): readonly Stretch[] {
+export function positionRange(
+  text: string,
+  before: readonly PositionRange[] = [],
+): readonly PositionRange[] {
   const [first = "", last = first, more] = text.split("-");
   const [from, to] = [position(first), position(last)];
   if (more !== undefined || from > to)
-    throw new InvalidArgumentError("It is neither a position nor a stretch as 12-20.");
+    throw new InvalidArgumentError("It is neither a position nor a range like 12-20.");
   return [...before, { from, to }];
 }
 
@@ -52,6 +51,6 @@ export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError("It is not a whole number.");
   const value = Number(text);
   if (!Number.isSafeInteger(value))
-    throw new InvalidArgumentError(`It is too large: ${Number.MAX_SAFE_INTEGER} is the most.`);
+    throw new InvalidArgumentError(`It is too large: the maximum is ${Number.MAX_SAFE_INTEGER}.`);
   return value;
 }

@@ -1,4 +1,4 @@
-/** `turnlog redact`: what a session says at positions is gone for good, when somebody has said that it is meant so. */
+/** `turnlog redact`: redacts positions of a session permanently, after confirmation. */
 
 import { z } from "zod";
 import type { PositionRange } from "../../events/index.ts";
@@ -24,9 +24,9 @@ const optionsSchema = z.object({
 });
 
 const inTheOtherProcess =
-  "A session of a store that is in use is redacted by the process that has it: `session.redact(positions)` in a program.";
+  "A session of a store in use can be redacted by its own process: `session.redact(positions)` in a program.";
 
-/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and as `redactSession` */
+/** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `redactSession` throws */
 export async function redact(
   session: string,
   positions: readonly PositionRange[],
@@ -37,14 +37,14 @@ export async function redact(
   const canAsk = process.stdin.isTTY && progress.isTerminal;
   if (!yes && !canAsk) {
     throw new UsageError(
-      `Nothing was redacted: nobody can be asked whether that is to go from ${session}. Say --yes.`,
+      `Nothing was redacted: nobody can confirm it without a terminal. Add --yes to redact ${session}.`,
     );
   }
   await using log = await openSessions(
     { dir, keys, takeOver },
     { readOnly: false, elsewhere: inTheOtherProcess },
   );
-  if (!yes && !(await isMeant(session, positions))) {
+  if (!yes && !(await confirmRedaction(session, positions))) {
     await writeLine(progress, "Nothing was redacted.");
     return INTERRUPTED;
   }
@@ -54,23 +54,26 @@ export async function redact(
     return DONE;
   }
   const events = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
-  const gone = `What session ${session} said at ${ranges.map(told).join(", ")} is gone for good: ${amount(events, "event")}.`;
-  await writeLine(data, events === 0 ? "All of it had been redacted before." : gone);
+  const redactedText = `Session ${session} is redacted at ${ranges.map(rangeText).join(", ")}: ${amount(events, "event")}.`;
+  await writeLine(data, events === 0 ? "All of it was already redacted." : redactedText);
   if (summaries.length > 0) {
     await writeLine(
       progress,
-      `Summaries may say it again. Look at them, and redact them too: ${summaries.join(", ")}.`,
+      `Summaries may repeat the content. Check these positions, and redact them too: ${summaries.join(", ")}.`,
     );
   }
   return DONE;
 }
 
-function told({ from, to }: PositionRange): string {
+function rangeText({ from, to }: PositionRange): string {
   return from === to ? String(from) : `${from}-${to}`;
 }
 
-async function isMeant(session: string, positions: readonly PositionRange[]): Promise<boolean> {
+async function confirmRedaction(
+  session: string,
+  positions: readonly PositionRange[],
+): Promise<boolean> {
   return await isConfirmed(
-    `Redact what session ${session} says at ${positions.map(told).join(", ")} for good? Nothing brings it back.`,
+    `Redact session ${session} at ${positions.map(rangeText).join(", ")} for good? Nothing brings it back.`,
   );
 }

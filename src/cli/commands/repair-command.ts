@@ -1,4 +1,4 @@
-/** `turnlog repair`: mends a damaged store and says what was wrong, what is kept and what is gone. */
+/** `turnlog repair`: repairs a damaged store and reports the damage, what is kept and what is lost. */
 
 import { join, resolve } from "node:path";
 import { z } from "zod";
@@ -43,9 +43,7 @@ function logLines(report: RepairReport): readonly string[] {
     }),
     ...(unaccounted === 0
       ? []
-      : [
-          `  ${amount(unaccounted, "event")} or more, and nothing is left to tell of which session`,
-        ]),
+      : [`  at least ${amount(unaccounted, "event")} of unknown sessions`]),
     `The store holds ${held(report)} now.`,
     ...(damagedFiles === undefined
       ? []
@@ -55,7 +53,7 @@ function logLines(report: RepairReport): readonly string[] {
   ];
 }
 
-/** Only a copy brings a blob back. */
+/** Lost blobs, which only a backup brings back. */
 function blobLines({ dir, lostBlobs }: RepairReport): readonly string[] {
   if (lostBlobs.length === 0) return [];
   return [

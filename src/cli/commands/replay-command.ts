@@ -1,6 +1,6 @@
 /**
- * `turnlog replay`: a session as it was seen in chat, at the pace asked for; or, with --check, the
- * runtime for real against its recording. The view is folds and nothing else.
+ * `turnlog replay`: shows a session as the chat did, at a chosen pace; with `--check` it runs the
+ * session's agent against the recorded answers and compares the events.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -46,7 +46,7 @@ export async function replaySession(
   const options = optionsSchema.parse(given);
   assertUsed(options);
   await using log = await openSessions(options, { readOnly: true });
-  // Says that there is no such session.
+  // Throws if the session does not exist.
   await viewSession(log, session, 1);
   return await unlessInterrupted((signal) =>
     options.check
@@ -55,16 +55,14 @@ export async function replaySession(
   );
 }
 
-/** An option that would do nothing is a mistake of whoever gives it. @throws UsageError */
+/** Refuses options that have no effect together. @throws UsageError */
 function assertUsed({ check: isCheck, agent, allow, maxGap, pace }: Options): void {
   if (allow !== undefined && !isCheck)
     throw new UsageError("--allow is for a check: add --check. A replay alone compares nothing.");
   if (agent !== undefined && !isCheck)
     throw new UsageError("--agent is for a check: add --check. A replay alone runs no agent.");
   if (maxGap !== undefined && (isCheck || pace === "at-once"))
-    throw new UsageError(
-      "--max-gap is for a session that is shown in its time: add --pace recorded, and leave out --check.",
-    );
+    throw new UsageError("--max-gap needs a pace: add --pace recorded, and leave out --check.");
 }
 
 async function show(
@@ -74,17 +72,17 @@ async function show(
   output: Output,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const tell = json ? toldAsJson(output) : await toldAsChat(output, pace);
+  const showEvent = json ? jsonWriter(output) : await chatWriter(output, pace);
   const due = await dueTimes(session, log, pace, maxGap, signal);
   for await (const event of log.read(session)) {
     await due(event.position);
     if (signal.aborted) break;
-    await tell(event);
+    await showEvent(event);
   }
   return DONE;
 }
 
-/** Resolves when an event is due; at once, the log need not be read before it is shown. */
+/** A function that resolves when an event is due. At pace `at-once` the log is not read first. */
 async function dueTimes(
   session: string,
   log: EventLog,
@@ -106,11 +104,11 @@ async function dueTimes(
   return (position) => kept.due(position);
 }
 
-function toldAsJson({ data }: Output): (event: SessionEvent) => Promise<void> {
+function jsonWriter({ data }: Output): (event: SessionEvent) => Promise<void> {
   return (event) => writeLine(data, jsonText(event));
 }
 
-async function toldAsChat(
+async function chatWriter(
   output: Output,
   pace: Pace,
 ): Promise<(event: SessionEvent) => Promise<void>> {
@@ -147,7 +145,7 @@ async function check(
   if (json) {
     await writeLine(data, jsonText({ session, events: same, difference }));
   } else if (difference === undefined) {
-    await writeLine(data, `Session ${session} happens again as it was: ${amount(same, "event")}.`);
+    await writeLine(data, `Session ${session} is repeated exactly: ${amount(same, "event")}.`);
   } else await writeLine(data, differenceText(difference));
   return difference === undefined ? DONE : FAILED;
 }

@@ -1,4 +1,4 @@
-/** `turnlog sessions`: what sessions a store has, the newest first. Reads the list, and events only of turns that were left. */
+/** `turnlog sessions`: lists the sessions of a store, newest first. Reads events only of unfinished turns. */
 
 import { z } from "zod";
 import type { EventLog } from "../../events/index.ts";
@@ -46,7 +46,7 @@ export async function sessions(given: unknown, { data, progress }: Output): Prom
   else await writeLines(data, sessionTable(rows, data));
 }
 
-/** A summary does not know whether a turn was cut off or waits for somebody. */
+/** Adds the open approvals: a summary does not show whether a turn was interrupted or waits for a person. */
 async function withQuestions(log: EventLog, session: ListedSession): Promise<SessionRow> {
   if (session.status !== "running") return session;
   try {
@@ -54,17 +54,17 @@ async function withQuestions(log: EventLog, session: ListedSession): Promise<Ses
     const awaitingApproval = approvals.filter(({ status }) => status === "waiting");
     return awaitingApproval.length === 0 ? session : { ...session, awaitingApproval };
   } catch (error) {
-    // One session's defect is not to hide the list of all; nobody can be asked about it either.
+    // A damaged session must not hide the others.
     return { ...session, problem: problemOf(error) };
   }
 }
 
-/** With the approvals that it waits for. */
+/** A session with the approvals that it waits for. */
 export interface SessionRow extends ListedSession {
   readonly awaitingApproval?: readonly Approval[];
 }
 
-/** The narrowest column of ids: what is made up for a new session fits. */
+/** The least width of the id column: generated names fit. */
 const ID_WIDTH = 20;
 
 export function sessionTable(found: readonly SessionRow[], data: Channel): readonly string[] {
@@ -75,7 +75,7 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
     amount(session.turns, "turn"),
     `${figure(session.total.inputTokens + session.total.outputTokens)} tokens`,
   ]);
-  // One long name would push all others out of a terminal; whoever reads a pipe wants columns.
+  // One long name must not push the other columns out of a terminal; a pipe gets full columns.
   const { columns } = data;
   const widest = columns === undefined ? Infinity : Math.max(ID_WIDTH, Math.floor(columns / 3));
   const widths = [0, 1, 2, 3, 4].map((column) =>
@@ -88,20 +88,20 @@ export function sessionTable(found: readonly SessionRow[], data: Channel): reado
   );
   return rows.flatMap((row, index) => {
     const [id = "", ...rest] = row.map((cell, column) =>
-      // Figures stand at the right of their column.
+      // Figures are right-aligned.
       column > 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
     );
     const facts = rest.join("  ");
     const taken = (widths[0] ?? 0) + facts.length + 4;
-    const room = columns === undefined ? 80 : Math.max(20, columns - taken);
-    const { title: said = "", problem } = found[index] ?? {};
-    const title = excerpt(visibleText(problem?.message ?? said), room);
-    const told = `${data.style("dim", facts)}  ${title}`.trimEnd();
+    const titleWidth = columns === undefined ? 80 : Math.max(20, columns - taken);
+    const { title = "", problem } = found[index] ?? {};
+    const shownTitle = excerpt(visibleText(problem?.message ?? title), titleWidth);
+    const details = `${data.style("dim", facts)}  ${shownTitle}`.trimEnd();
     const name = data.style("bold", id);
-    // Never cut: a name is there to be copied.
+    // Names are never cut: people copy them.
     return id.length > widest
-      ? [name, `${" ".repeat(widths[0] ?? 0)}  ${told}`]
-      : [`${name}  ${told}`];
+      ? [name, `${" ".repeat(widths[0] ?? 0)}  ${details}`]
+      : [`${name}  ${details}`];
   });
 }
 
@@ -115,7 +115,7 @@ function statusOf({ status, lastEnd, problem, awaitingApproval = [] }: SessionRo
     case "closed":
       return "closed";
     case "running":
-      // Nobody else can have the store open: whoever ran it is gone.
+      // Only one process can have the store open, so the turn's process has ended.
       return "cut off";
     case "idle":
       return lastEnd === undefined || lastEnd === "stop" ? "idle" : lastEnd;

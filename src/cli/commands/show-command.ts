@@ -1,4 +1,4 @@
-/** `turnlog show`: a session as it is, or as it stood at a position. Runs nothing and wakes nobody. */
+/** `turnlog show`: shows a session now or at a position. Runs nothing and activates no session. */
 
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
@@ -37,7 +37,7 @@ const optionsSchema = z.object({
 export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
   const { dir, keys, takeOver, at, view: shown, json, step, full } = optionsSchema.parse(given);
   if (step !== undefined && shown !== "timeline")
-    throw new UsageError("--step is of the timeline: add --view timeline.");
+    throw new UsageError("--step is for the timeline: add --view timeline.");
   await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
   const view = await viewSession(log, session, at);
   if (shown === "timeline") {
@@ -58,22 +58,22 @@ export async function show(session: string, given: unknown, { data }: Output): P
   await writeLines(data, textLines(view, shown, data, lengths));
 }
 
-/** What became of the prompt, which is no part of the history that the model is shown. */
+/** Notices about the prompt, which the history does not contain. */
 async function noticesOf(
   log: EventLog,
   { session, position }: SessionView,
 ): Promise<readonly ContextNotice[]> {
   const notices = new ContextNotices();
-  const told: ContextNotice[] = [];
-  for await (const event of log.read(session, { to: position })) told.push(...notices.take(event));
-  return [...told, ...notices.rest()].toSorted(
+  const taken: ContextNotice[] = [];
+  for await (const event of log.read(session, { to: position })) taken.push(...notices.take(event));
+  return [...taken, ...notices.rest()].toSorted(
     (one, other) => one.event.position - other.event.position,
   );
 }
 
 type FoldedView = Exclude<z.infer<typeof optionsSchema>["view"], "events" | "timeline">;
 
-/** Of all steps, or of one. */
+/** The timelines of all steps, or of one. */
 async function timelinesOf(
   log: EventLog,
   { session, position }: SessionView,
@@ -90,7 +90,7 @@ async function timelinesOf(
   );
 }
 
-/** @param data - Where people read them; JSON without it. */
+/** @param data - The channel for text; undefined for JSON. */
 async function* eventLines(
   log: EventLog,
   { session, position }: SessionView,
@@ -102,7 +102,7 @@ async function* eventLines(
   }
 }
 
-/** One value a line: an item of the history, a message of the prompt; else one for all. */
+/** One line per item of the history or message of the prompt; one line in all for other views. */
 function jsonLines(view: SessionView, shown: FoldedView): readonly string[] {
   switch (shown) {
     case "history":

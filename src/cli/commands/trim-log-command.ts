@@ -1,4 +1,4 @@
-/** `turnlog trim`: drops what old steps of a session need not hold any more. */
+/** `turnlog trim`: drops delta boundaries or reasoning of a session's old steps, after confirmation. */
 
 import { z } from "zod";
 import { trimLog, type TrimmedLog } from "../../archive/trim/index.ts";
@@ -30,7 +30,7 @@ const optionsSchema = z.object({
 });
 
 const inTheOtherProcess =
-  "A session of a store that is in use is thinned by the process that has it: `runtime.trimLog(session, { drop })` in a program.";
+  "A session of a store in use can be trimmed by its own process: `runtime.trimLog(session, { drop })` in a program.";
 
 /** @throws TurnlogError `LOG_NOT_FOUND`, `LOG_LOCKED`, and what `trimLog` throws */
 export async function trimStoredLog(
@@ -41,9 +41,7 @@ export async function trimStoredLog(
   const { dir, takeOver, json, drop, keepSteps, before, shown, dryRun, yes } =
     optionsSchema.parse(given);
   if (shown && drop !== "reasoning")
-    throw new UsageError(
-      "--shown is about reasoning: the boundaries of deltas are shown to no model.",
-    );
+    throw new UsageError("--shown is for reasoning: no prompt contains the boundaries of deltas.");
   const options = {
     drop,
     shown,
@@ -53,7 +51,7 @@ export async function trimStoredLog(
   const canAsk = process.stdin.isTTY && progress.isTerminal;
   if (!dryRun && !yes && !canAsk) {
     throw new UsageError(
-      `Nothing was dropped: nobody can be asked whether the ${drop} of ${session} are to go. Say --yes, or --dry-run to see what would.`,
+      `Nothing was dropped: nobody can confirm it without a terminal. Add --yes, or --dry-run to see what would be dropped.`,
     );
   }
   await using log = await openStore(
@@ -62,7 +60,7 @@ export async function trimStoredLog(
   );
   if (!dryRun && !yes) {
     const would = await trimLog(log, session, { ...options, dryRun: true });
-    if (would.events > 0 && !(await isMeant(would))) {
+    if (would.events > 0 && !(await confirmTrim(would))) {
       await writeLine(progress, "Nothing was dropped.");
       return INTERRUPTED;
     }
@@ -72,7 +70,7 @@ export async function trimStoredLog(
   return DONE;
 }
 
-async function isMeant({ session, drop, steps, before, after }: TrimmedLog): Promise<boolean> {
+async function confirmTrim({ session, drop, steps, before, after }: TrimmedLog): Promise<boolean> {
   return await isConfirmed(
     `Drop the ${drop} of ${amount(steps, "step")} of session ${session} for good, ${figure(before)} bytes to ${figure(after)}? Nothing brings them back.`,
   );
@@ -91,23 +89,23 @@ function lines({ session, drop, dryRun, steps, kept, ...done }: TrimmedLog): rea
     ...(kept.shown === 0
       ? []
       : [
-          `The next prompt has the reasoning of ${amount(kept.shown, "old step")}, which was left in; --shown drops it too, and the model is not shown it any more.`,
+          `The next prompt has the reasoning of ${amount(kept.shown, "old step")}, which was kept; --shown drops it from the prompt too.`,
         ]),
     ...(kept.bound === 0
       ? []
       : [
-          `The reasoning of ${amount(kept.bound, "step")} was left in, since the provider ran calls of its own there.`,
+          `The reasoning of ${amount(kept.bound, "step")} was kept, because the provider ran calls there.`,
         ]),
-    ...(erased || dryRun ? [] : ["The bytes leave the files when the store is opened again."]),
+    ...(erased || dryRun ? [] : ["The files shrink when the store is opened again."]),
   ];
 }
 
-/** `30d` is so many days before now; anything else is a date. */
+/** `30d` means 30 days ago; any other text is a date. */
 function moment(text: string, now: number): number {
   const [, days] = /^(\d{1,6})d$/.exec(text) ?? [];
-  const at = days === undefined ? Date.parse(text) : now - Number(days) * DAY;
-  if (Number.isFinite(at)) return at;
+  const time = days === undefined ? Date.parse(text) : now - Number(days) * DAY;
+  if (Number.isFinite(time)) return time;
   throw new UsageError(
-    `--before is a date, as 2026-10-01 or 2026-10-01T12:00:00Z, or so many days ago, as 30d; not ${JSON.stringify(text)}.`,
+    `--before takes a date, like 2026-10-01 or 2026-10-01T12:00:00Z, or a number of days ago, like 30d; not ${JSON.stringify(text)}.`,
   );
 }

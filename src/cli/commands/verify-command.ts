@@ -1,4 +1,4 @@
-/** `turnlog verify`: holds one session, or every session of a store, against the laws. */
+/** `turnlog verify`: checks one session, or every session of a store, against the laws. */
 
 import { z } from "zod";
 import { verifyLog, verifySession, type LogVerification } from "../../archive/verify/index.ts";
@@ -26,7 +26,7 @@ const optionsSchema = z.object({
 type Verified = LogVerification["sessions"][number];
 
 /**
- * Answers 1 when anything is wrong.
+ * Exit code 1 for any problem.
  * @throws TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, and what `openLog` throws
  */
 export async function verify(
@@ -52,7 +52,7 @@ export async function verify(
   return all.length === 0 ? DONE : FAILED;
 }
 
-/** One session a line; before them what is wrong with the store, where there is anything. */
+/** First the problems of the store, then one line per session. */
 function jsonLines({ sessions, problems }: LogVerification): readonly string[] {
   const store = problems.length === 0 ? [] : [jsonText({ problems })];
   return [...store, ...sessions.map((one) => jsonText(one))];
@@ -86,12 +86,12 @@ function lostLine(prompts: number): string {
   return `  ${amount(prompts, "prompt")} not checkable: reasoning was dropped`;
 }
 
-/** Without its key, all that an encrypted session says counts as redacted. */
+/** Without its key, the whole content of an encrypted session counts as redacted. */
 function redactedLine({ events, prompts }: NonNullable<Verified["redacted"]>): string {
-  return `  not readable: ${amount(events, "event")}; not checkable for it: ${amount(prompts, "prompt")}`;
+  return `  not readable: ${amount(events, "event")}; therefore not checkable: ${amount(prompts, "prompt")}`;
 }
 
-/** What to keep elsewhere, and to give to `--chain` later. */
+/** The end of the hash chain, to note elsewhere and to pass to `--chain` later. */
 function chainLine({ position, digest, open }: NonNullable<Verified["chain"]>): string {
   const rest = open === 0 ? "" : `, ${amount(open, "event")} since`;
   return `  chained up to ${position}:${digest}${rest}`;
@@ -100,5 +100,5 @@ function chainLine({ position, digest, open }: NonNullable<Verified["chain"]>): 
 function chainEnd(text: string): { readonly position: number; readonly digest: string } {
   const [, position, digest = ""] = /^([1-9]\d{0,14}):([0-9a-f]{64})$/.exec(text) ?? [];
   if (position !== undefined) return { position: Number(position), digest };
-  throw new UsageError("--chain is <position>:<digest>, as verify has told it.");
+  throw new UsageError("--chain takes <position>:<digest>, as verify prints it.");
 }
