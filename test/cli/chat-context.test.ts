@@ -121,7 +121,7 @@ describe("the prompt in a chat", () => {
     const { prompt } = await chat.session.view();
     const large = figure(await drawn(chat), "messages");
     chat.type(`/compact drop-oldest${ENTER}`);
-    await chat.until(/^Compacting by drop-oldest: as asked\.$/m);
+    await chat.until(/^Compacting by drop-oldest: on request\.$/m);
     await chat.until(
       /^Compacted by drop-oldest: ~[\d,]+ → ~[\d,]+ tokens; .* \/restore \d+ undoes it\.$/m,
     );

@@ -14,7 +14,7 @@ it("says of a number what it counts, and that it is too large where it is a numb
     [["rerun", "a", "--step", "0"], /Steps are counted from 1/],
     [["show", "a", "--at", "0"], /Positions are counted from 1/],
     [["verify", "--every", "0"], /not a whole number above 0/],
-    [["show", "a", "--at", "99999999999999999999"], /too large: 9007199254740991 is the most/],
+    [["show", "a", "--at", "99999999999999999999"], /too large: the maximum is 9007199254740991/],
     [["show", "a", "--at", "1.5"], /not a whole number\./],
   ] as const) {
     const { code, stderr } = await run(args, { cwd: folder.path });
