@@ -97,7 +97,7 @@ const imagined: fc.Arbitrary<readonly SessionEvent[]> = fc
 /** All of it, whatever is open. */
 function whole(drop: "boundaries" | "reasoning", events: readonly SessionEvent[]) {
   const data = { drop, spans: [{ from: 1, to: events.length }] };
-  return { expected: events.length, say: { type: "session.thinned", time: 1, data } } as const;
+  return { expected: events.length, event: { type: "session.thinned", time: 1, data } } as const;
 }
 
 describe.each(fixtureNames)("the session %s without the boundaries of its deltas", (name) => {
