@@ -408,7 +408,9 @@ describe("the file of an encrypted session", () => {
     const lines = await Array.fromAsync(exportSession(log.stored, "s"));
     expect(lines.join("\n")).not.toContain("question-secret");
     const stored = await openMemoryLog();
-    await expect(importSession(stored, lines, { as: "t" })).rejects.toThrow("must keep its name, s");
+    await expect(importSession(stored, lines, { as: "t" })).rejects.toThrow(
+      "must keep its name, s",
+    );
     await importSession(stored, lines);
     expect(await storedEvents(encryptedLog(stored, keys), "s")).toEqual(
       await storedEvents(log, "s"),
