@@ -112,7 +112,6 @@ export const NO_STEP_LIMIT: number = Number.MAX_SAFE_INTEGER;
 export const DEFAULT_TOOL_CONCURRENCY = 8;
 export const DEFAULT_MAX_ATTEMPTS = 3;
 
-/** The name of a model in the log. */
 export function nameOf(model: LanguageModel): ModelName {
   return typeof model === "string"
     ? { provider: "gateway", modelId: model }

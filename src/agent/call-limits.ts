@@ -44,7 +44,6 @@ export class CallWatch implements Disposable {
     return this.#lateness;
   }
 
-  /** Restarts the limit between tokens. */
   token(): void {
     this.#next?.[Symbol.dispose]();
     this.#next = this.#expire(this.#limits.betweenTokensMs, "the next token");

@@ -10,7 +10,6 @@ import type { ContextOptions } from "./context-options.ts";
 
 const READER = "read_tool_output";
 
-/** The part of an agent that this file reads. */
 interface Equipment {
   readonly tools?: ToolSet;
   readonly toolPolicies?: Readonly<Record<string, object>>;
@@ -66,7 +65,7 @@ function isWanted({ context: { cut = {} } = {} }: Equipment): boolean {
 /** Gives the built-in tool its `execute` function, if the agent has the tool. */
 export function bindReader<Agent extends Equipment>(
   agent: Agent,
-  read: (asked: ReadRequest) => string,
+  read: (request: ReadRequest) => string,
 ): Agent {
   const { tools = {} } = agent;
   if (byId(tools, READER)?.inputSchema !== inputSchema) return agent;

@@ -64,7 +64,6 @@ function noCount(option: string, answer: unknown): TurnlogError {
 const isCount = (value: unknown): value is number =>
   typeof value === "number" && value >= 0 && Number.isFinite(value);
 
-/** The options with guarded functions. */
 export function guardedContext(context: ContextOptions): ContextOptions {
   const { compact, estimator } = context;
   return {
@@ -136,9 +135,9 @@ const planSchema: z.ZodType<CompactionPlan> = z.object({
 function guardedWriter(writer: SummaryWriter, option: string): SummaryWriter {
   return {
     ...(writer.model === undefined ? {} : { model: writer.model }),
-    request: (...asked) => {
+    request: (...given) => {
       return called(`${option}.request`, () => {
-        const request = writer.request(...asked);
+        const request = writer.request(...given);
         return request && guardedRequest(request, `${option}.request`);
       });
     },
@@ -154,7 +153,7 @@ function guardedRequest(request: SummaryRequest, option: string): SummaryRequest
 
 export function guardedCatalogue(catalogue: ModelCatalogue): ModelCatalogue {
   return {
-    limits: (...asked) => called("context.catalogue.limits", () => catalogue.limits(...asked)),
-    cost: (...asked) => called("context.catalogue.cost", () => catalogue.cost(...asked)),
+    limits: (...given) => called("context.catalogue.limits", () => catalogue.limits(...given)),
+    cost: (...given) => called("context.catalogue.cost", () => catalogue.cost(...given)),
   };
 }

@@ -52,7 +52,6 @@ export async function forkLive(
   const as = parseSessionId(id);
   const edited =
     edit === undefined ? undefined : await receiveInput(as, heldInput(as, edit), attachments);
-  // Before the fork exists.
   if (edited !== undefined) assertSendable(as, edited);
   if (edit !== undefined && undo) {
     throw new TurnlogError(

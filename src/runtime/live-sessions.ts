@@ -33,7 +33,6 @@ export class LiveSessions {
   readonly #blocked = new Map<string, Promise<unknown>>();
   /** Work on several sessions, such as forks; `close` waits for it. */
   readonly #working = new Set<Promise<unknown>>();
-  /** Snapshots that are being stored. */
   readonly #saving = new Set<Promise<void>>();
   /** A change during which no session may be activated: content being redacted must be in no memory. */
   #exclusive: Promise<unknown> | undefined;
@@ -44,8 +43,10 @@ export class LiveSessions {
     this.#mcp = mcp;
     this.#host = {
       ...host,
-      sessionAgent: async (session, goesOn) =>
-        goesOn && mcp !== undefined ? await this.#agentWithOffer(session, mcp) : agents.of(session),
+      sessionAgent: async (session, continues) =>
+        continues && mcp !== undefined
+          ? await this.#agentWithOffer(session, mcp)
+          : agents.of(session),
       // Until the servers have answered, their offer is not known and the agent is not complete.
       isComplete: (agent) => mcp === undefined || agent.mcp !== undefined,
       onFailure: (actor) => {
@@ -104,11 +105,7 @@ export class LiveSessions {
     this.assertOpen(session);
     const done = work();
     this.#working.add(done);
-    try {
-      return await done;
-    } finally {
-      this.#working.delete(done);
-    }
+    return await done.finally(() => this.#working.delete(done));
   }
 
   assertOpen(session: string): void {
@@ -227,7 +224,6 @@ export class LiveSessions {
     await snapshots.stored;
   }
 
-  /** Ends an actor. Its watchers continue with the next one. */
   #forget({ actor, watchers, idleTimer }: LiveSession): void {
     const why = reopened(actor.session);
     idleTimer?.[Symbol.dispose]();

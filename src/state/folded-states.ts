@@ -18,7 +18,6 @@ export const EVENTS_PER_SNAPSHOT = 2000;
 export interface FoldedStates {
   /** After the last event. */
   readonly state: SessionState;
-  /** States to store, oldest first. */
   readonly due: readonly SessionState[];
 }
 
@@ -60,7 +59,6 @@ function isDue({ type }: SessionEvent, { position }: SessionState, kept: number)
   return isBoundary && position - kept >= EVENTS_PER_SNAPSHOT;
 }
 
-/** Stores states one after the other. Returns the last one. */
 export async function keepStates(
   log: SnapshotStore,
   session: string,

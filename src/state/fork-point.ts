@@ -46,7 +46,7 @@ async function startOf(log: EventLog, session: string, { before }: Retraction): 
   }
   throw new TurnlogError(
     "EVENT_INVALID",
-    `Turn ${turn} of session ${session} was told something at ${begun}, and never began. \`turnlog verify\` tells what else is wrong with it.`,
+    `Turn ${turn} of session ${session} has an event at position ${begun}, but no \`turn.started\`. Run \`turnlog verify ${session}\`.`,
     { session, position: begun },
   );
 }

@@ -42,7 +42,6 @@ export interface KeptState {
 export type SnapshotStore = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "readAt"> &
   Partial<Pick<EventLog, "list">>;
 
-/** A session without a snapshot. */
 export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
 
 const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
@@ -60,7 +59,6 @@ const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
   blobs,
 ];
 
-/** Changes with the form of a snapshot. */
 const version = 4;
 /** Changes with the projections and their versions: then old snapshots do not fit. */
 const shape = folded.map((projection) => `${projection.name}@${projection.version}`).join(" ");
@@ -84,7 +82,6 @@ const stateSchema = z.object({
   blobs: blobs.schema,
 });
 
-/** The positions of the chunks. */
 const indexSchema = z.object({
   shape: z.literal(shape),
   chunks: z.array(z.int().positive()),
@@ -221,7 +218,6 @@ export async function loadSessionSnapshot(
   };
 }
 
-/** A chunk as a state with only its own entries. */
 function withLists({ rest, items, steps, ended }: Chunk): object {
   return {
     ...rest,
@@ -231,7 +227,6 @@ function withLists({ rest, items, steps, ended }: Chunk): object {
   };
 }
 
-/** A chunk with its entries, long results included. */
 interface LoadedChunk extends Lists {
   readonly chunk: Chunk;
 }

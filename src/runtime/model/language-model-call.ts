@@ -33,7 +33,6 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
           }),
     });
     const { stream, response: answer } = await unlessAborted(calling, signal, (late) => {
-      // Closes a stream that starts after the abort.
       untilAborted(late.stream, signal)[Symbol.dispose]();
     });
     using parts = untilAborted(stream, signal);

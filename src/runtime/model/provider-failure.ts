@@ -77,7 +77,6 @@ const networkCodes = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** The kind of a stored error that a model call threw or streamed. */
 export function providerFailure(error: StoredError, now: number): ProviderFailure {
   const fields = errorSchema.parse(error);
   const kind = kindOf(fields, error);

@@ -17,7 +17,6 @@ import type { RecordedPart, StepOutput } from "../../agent/index.ts";
 
 type End = Extract<StepOutput, { readonly kind: "end" }>;
 
-/** The end of a call, as its source reports it. */
 export interface CallEnd {
   readonly finishReason: unknown;
   readonly rawFinishReason: unknown;

@@ -31,7 +31,6 @@ export function shorter(
   return { ...body, data: { ...body.data, afterTokens } };
 }
 
-/** How a compaction ends. */
 export type CompactionEnd =
   | EventBody<"context.compacted">
   | EventBody<"context.compaction-rejected">;

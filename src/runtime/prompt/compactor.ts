@@ -66,7 +66,6 @@ async function inOrder(recorder: SessionRecorder): Promise<void> {
   if (released !== undefined) await released;
 }
 
-/** Whether the prompt is below its limit now. */
 function isFreeContext({ recorder, setup, clock }: CompactionRun): boolean {
   const choice = compactionChoice(setup.prepared.agent.context);
   if (choice === undefined) return false;

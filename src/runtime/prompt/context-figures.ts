@@ -30,7 +30,6 @@ export interface PromptSetup {
   readonly catalogue: ModelCatalogue;
 }
 
-/** The part of the setup that figures need. */
 export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
   readonly prepared: Omit<PreparedAgent, "agent"> & {
     readonly agent: Pick<Agent, "context" | "settings">;
@@ -67,9 +66,9 @@ export function limitsNow(
 ): ModelLimits {
   const { agent } = setup.prepared;
   const limits = modelLimits(model, now, knownLimits(state, setup));
-  const asked = agent.settings?.maxOutputTokens;
-  if (asked === undefined) return limits;
-  return { ...limits, maxOutputTokens: Math.min(asked, limits.maxOutputTokens ?? asked) };
+  const ownLimit = agent.settings?.maxOutputTokens;
+  if (ownLimit === undefined) return limits;
+  return { ...limits, maxOutputTokens: Math.min(ownLimit, limits.maxOutputTokens ?? ownLimit) };
 }
 
 /** The estimate of the next prompt. Its cost is proportional to what is new since the last step. */
@@ -100,7 +99,6 @@ export function nextEstimate(
   });
 }
 
-/** A prompt with its estimate. */
 export interface EstimatedPrompt {
   readonly messages: readonly ModelMessage[];
   readonly estimate: ContextEstimate;

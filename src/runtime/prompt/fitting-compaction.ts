@@ -73,13 +73,11 @@ export function withoutStrategy(
   return isLast ? smallest(run, budget) : undefined;
 }
 
-/** Whether the prompt can still become shorter. */
 export function canBeShorter(run: CompactionCase): boolean {
   const budget = compactionBudget(run.recorder.state, run.setup, run.clock());
   return smallest(run, budget).type === "context.compacted";
 }
 
-/** The compaction with the smallest prompt. */
 function smallest(run: CompactionCase, budget: PlanBudget): CompactionEnd {
   const own = ended(run, run.strategy, budget);
   if (!isCompacted(run)) return own;
@@ -99,7 +97,6 @@ export function orOnlyThisTurn(
   return fits(run, least) || tokensAfter(end) > limitsOf(run).window ? least : end;
 }
 
-/** Whether the agent compacts its sessions. */
 function isCompacted({ setup }: CompactionCase): boolean {
   return compactionChoice(setup.prepared.agent.context) !== undefined;
 }
@@ -109,7 +106,6 @@ export function fits(run: CompactionCase, end: CompactionEnd): boolean {
   return tokensAfter(end) <= limitsOf(run).most;
 }
 
-/** Tokens of the prompt after a compaction. */
 function tokensAfter({ type, data }: CompactionEnd): number {
   return type === "context.compacted"
     ? data.afterTokens

@@ -37,7 +37,7 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
   const estimate = nextEstimate(state, setup, now);
   if (counter === undefined || !mayFit(state, setup, estimate)) return undefined;
   const { instructions, tools, settings, headers, providerOptions } = agent;
-  const asked = {
+  const request = {
     counter: counter.name,
     model: description.model,
     estimatedTokens: estimate.tokens,
@@ -51,9 +51,9 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
       ...(headers === undefined ? {} : { headers }),
       ...(providerOptions === undefined ? {} : { providerOptions }),
     });
-    return { type: "context.counted", data: { ...asked, tokens } };
+    return { type: "context.counted", data: { ...request, tokens } };
   } catch (error) {
-    return { type: "context.count-failed", data: { ...asked, error: toStoredError(error) } };
+    return { type: "context.count-failed", data: { ...request, error: toStoredError(error) } };
   }
 }
 

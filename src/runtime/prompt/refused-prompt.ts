@@ -75,7 +75,6 @@ export function afterOverflow(
   return { type: "step.failed", data: { step, kind: "context-overflow", error, usage } };
 }
 
-/** Facts about a refused prompt. */
 export interface RefusedPrompt {
   /** It has messages that were never answered, and that can be left out without a strategy. */
   readonly hasUnsent: boolean;

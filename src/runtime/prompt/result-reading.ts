@@ -32,8 +32,8 @@ export function readResult(
   const share = resultShare(budget, cut === false ? {} : cut);
   const limit = pageLimit(share, entriesOf(state.machine.context.calls).length);
   const tokens = (shown: string): number => budget.meter.text(shown).text * budget.factor;
-  const asked = length === undefined ? { from } : { from, length };
-  return resultPage(text, asked, limit, tokens).shown;
+  const range = length === undefined ? { from } : { from, length };
+  return resultPage(text, range, limit, tokens).shown;
 }
 
 /** Finds a call by `step.index`, as notes name it, or by its id, of which the newest is meant. */

@@ -103,18 +103,16 @@ export class SessionPrompts {
   /** The agent with `read_tool_output` bound to this session. */
   equipped(): Agent {
     const { recorder, clock } = this.#context;
-    return bindReader(this.#setup.prepared.agent, (asked) =>
-      readResult(recorder.state, this.#setup, clock(), asked),
+    return bindReader(this.#setup.prepared.agent, (request) =>
+      readResult(recorder.state, this.#setup, clock(), request),
     );
   }
 
-  /** The result of `session.preview`. */
   preview(state: SessionState, how: CompactionStrategy | undefined): CompactionPreview {
     const strategy = how ?? this.#usual();
     return previewCompaction(state, strategy, this.#setup, this.#context.clock());
   }
 
-  /** Begins a compaction on request. */
   request(how: CompactionStrategy | undefined): void {
     const strategy = how === undefined ? this.#usual() : guardedStrategy(how, "strategy");
     this.#requested = strategy;
@@ -124,7 +122,6 @@ export class SessionPrompts {
     });
   }
 
-  /** Runs a compaction that has begun. */
   async compact(signal: AbortSignal): Promise<void> {
     const trigger = this.#context.recorder.state.compactions.trigger ?? "asked";
     const strategy = this.#requested ?? (trigger === "asked" ? this.#usual() : this.#own());

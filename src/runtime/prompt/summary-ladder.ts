@@ -34,7 +34,6 @@ export interface Ladder {
   readonly random: () => number;
 }
 
-/** A summary that a model wrote. */
 export interface Written {
   readonly covers: SummaryRequest["covers"];
   readonly summary: string;

@@ -47,7 +47,6 @@ export interface SessionActorOptions {
   readonly random: () => number;
   readonly replayGate: ReplayGate | undefined;
   readonly blobs: SessionBlobs;
-  /** Undefined if the session has no hash chain. */
   readonly chain: SessionChain | undefined;
   /** Called once when the log refuses an event. The actor cannot be used afterwards. */
   readonly onFailure: (error: TurnlogError) => void;
@@ -90,7 +89,6 @@ export class SessionActor implements SessionRecorder {
     return this.#state;
   }
 
-  /** The blobs of the session. */
   get blobs(): Pick<SessionBlobs, "input" | "assertWithinQuota"> {
     return this.#options.blobs;
   }

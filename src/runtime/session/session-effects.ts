@@ -80,7 +80,6 @@ export class SessionEffects implements Disposable {
     this.#clock.begin(turn);
   }
 
-  /** Ends all running work. Nothing can be recorded any more. */
   abort(why: Error): void {
     this[Symbol.dispose]();
     this.#stop.abort(why);
@@ -95,7 +94,6 @@ export class SessionEffects implements Disposable {
     return new SessionPrompts({ recorder, source, clock, timer, random }, { prepared, catalogue });
   }
 
-  /** Begins an effect of a recorded event. */
   run(effect: Effect, event: SessionEvent): void {
     switch (effect.type) {
       case "startTurn":

@@ -49,7 +49,6 @@ export class SessionWriter {
     return this.#written;
   }
 
-  /** Whether the log has all recorded events. */
   get isDone(): boolean {
     return this.#written === this.#recorded;
   }
@@ -76,7 +75,6 @@ export class SessionWriter {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** Resolves when no append is pending. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#appending);
   }

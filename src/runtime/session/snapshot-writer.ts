@@ -54,7 +54,6 @@ export class SnapshotWriter {
     return this.#done;
   }
 
-  /** Stores the snapshots that are due. */
   keep(moment: KeepingMoment): void {
     const { log, actor } = this.#options;
     const { session, state } = actor;
@@ -85,7 +84,7 @@ export class SnapshotWriter {
     onWarning(
       new TurnlogError(
         "LOG_FAILED",
-        `A snapshot of session ${session} could not be stored; the session goes on, and opens more slowly next time.`,
+        `A snapshot of session ${session} could not be stored. The session continues, and opens more slowly next time.`,
         { session, cause },
       ),
     );

@@ -123,7 +123,6 @@ function lastIndexOf(items: readonly HistoryItem[], turn: number): number {
   return items[last]?.turn === turn ? last : -1;
 }
 
-/** What is kept of a cancelled turn. */
 export function turnRemains(
   { history, toolCalls }: SessionState,
   turn: number | undefined,
@@ -149,7 +148,6 @@ function lastStep({ items }: HistoryState, turn: number): StepItem | undefined {
   return undefined;
 }
 
-/** The text of a turn's last step. */
 function lastText(history: HistoryState, turn: number): string {
   const { parts = [] } = lastStep(history, turn) ?? {};
   return parts.map((part) => (part.kind === "text" ? part.text : "")).join("");

@@ -10,7 +10,6 @@ interface CallKey {
   readonly callId: string;
 }
 
-/** The end of a call whose tool ran. */
 export function executed(key: CallKey, execution: Execution, context: SessionContext): EventBody {
   switch (execution.kind) {
     case "succeeded": {
@@ -30,7 +29,6 @@ export function executed(key: CallKey, execution: Execution, context: SessionCon
   }
 }
 
-/** The end of a call that a person denied. */
 export function denied(key: CallKey, reason: string | undefined): EventBody {
   return { type: "tool.denied", data: { ...key, ...(reason === undefined ? {} : { reason }) } };
 }

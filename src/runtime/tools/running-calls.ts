@@ -44,7 +44,6 @@ export class RunningCalls {
     return true;
   }
 
-  /** Frees the place of a call. */
   delete({ callId, toolName }: NamedCall): void {
     if (!this.#running.delete(callId)) return;
     this.#runningByTool.set(toolName, (this.#runningByTool.get(toolName) ?? 1) - 1);

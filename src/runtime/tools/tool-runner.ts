@@ -33,7 +33,6 @@ import {
 export interface ToolRunnerOptions {
   readonly recorder: SessionRecorder;
   readonly agent: Agent;
-  /** Stores media of results. */
   readonly blobs: Pick<SessionBlobs, "answer">;
   /** Aborted when the step is cancelled. */
   readonly signal: AbortSignal;
@@ -69,7 +68,6 @@ export class ToolRunner {
     this.#running = new RunningCalls(options.agent);
   }
 
-  /** Does the next act of each call. */
   run(): void {
     const { recorder } = this.#options;
     for (const [callId, state] of entriesOf(recorder.state.machine.context.calls)) {
@@ -254,7 +252,6 @@ export class ToolRunner {
     this.#endUnrun(call, denied(this.#key(call), reason));
   }
 
-  /** Fails a call of an unknown tool or with an invalid input. */
   #refuse(call: CallPart): void {
     const message = `The call of ${call.toolName} is invalid.`;
     this.#fail(call, call.error ?? { name: "Error", message });
