@@ -108,7 +108,7 @@ export function isPlainDelta(event: NewEvent): event is Delta {
   }
 }
 
-/** A log stores unchecked events too: a delta without a text gets a row of its own. */
+/** A log stores unchecked events too: a delta without a text gets a separate row. */
 function isPlain(data: { readonly id: unknown }, text: unknown): boolean {
   return typeof text === "string" && typeof data.id === "string" && Object.keys(data).length === 2;
 }
