@@ -1,6 +1,7 @@
-/** Finds the processes of a recorded session and the names that it had. Pure. */
+/** Finds the processes, names and blobs of a recorded session. Pure. */
 
 import type { SessionEvent } from "../events/index.ts";
+import type { KnownBlob } from "../projections/index.ts";
 
 /** Whether a process opened the session here. A change of the agent followed by a recovery counts once. */
 export function isOpening({ type }: SessionEvent, before: SessionEvent | undefined): boolean {
@@ -38,4 +39,13 @@ export function sessionName(events: readonly SessionEvent[], after: number): str
     if (data.effectId.endsWith(end)) made = data.effectId.slice(0, -end.length);
   }
   return made;
+}
+
+/** The recorded blobs, which messages and results refer to. */
+export function recordedBlobs(
+  events: readonly SessionEvent[],
+): (sha256: string) => KnownBlob | undefined {
+  const stored = events.filter((event) => event.type === "blob.stored");
+  const known = new Map(stored.map(({ data: { sha256, ...blob } }) => [sha256, blob]));
+  return (sha256) => known.get(sha256);
 }

@@ -62,7 +62,7 @@ export class ReplayPacer implements ReplayPace {
 
   advance(position: number): void {
     this.#position = position;
-    this.#tell();
+    this.#notify();
     if (this.#stopped) return;
     const due = this.#waiting.filter((one) => one.position <= position + 1);
     this.#waiting = this.#waiting.filter((one) => one.position > position + 1);
@@ -73,7 +73,7 @@ export class ReplayPacer implements ReplayPace {
   stop(): void {
     this.#stopped = true;
     this.#ended.resolve();
-    this.#tell();
+    this.#notify();
   }
 
   /** Resolves when the replay advances or stops, or after the given milliseconds. */
@@ -87,7 +87,7 @@ export class ReplayPacer implements ReplayPace {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }

@@ -4,19 +4,17 @@ import { setImmediate } from "node:timers/promises";
 import { memoryBlobs } from "../store/blobs/index.ts";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
 import { createRuntime, type Session, withKnownPolicies } from "../runtime/index.ts";
-import type { Agent } from "../agent/index.ts";
+import { type Agent, nameOf } from "../agent/index.ts";
 import type { Timer } from "../shared/index.ts";
 import { withRecordedOffer } from "../mcp/index.ts";
 import { isStop, isTimeUp, replayModel, type ReplayPace } from "../models/index.ts";
-import type { KnownBlob } from "../projections/index.ts";
 import { AllowedDifferences, type AllowedDifference } from "./allowed-differences.ts";
-import { beginOf, isGone, isOpening, sessionName } from "./recorded-processes.ts";
-import { endingAt } from "./recorded-endings.ts";
+import { beginOf, isGone, isOpening, recordedBlobs, sessionName } from "./recorded-processes.ts";
+import { endingAt, waitEnd } from "./recorded-endings.ts";
 import { isConcluded, isSummarising, runningAt } from "./recorded-stops.ts";
 import { isCommand, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, withEffect, withPrompt, type ReplayDifference } from "./replay-difference.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
-import { waitEnd } from "./recorded-waits.ts";
 import { replayedContext } from "./replay-summaries.ts";
 import { watchedTools } from "./replay-tools.ts";
 import { wrapLog } from "./wrapped-log.ts";
@@ -176,7 +174,7 @@ export class ReplayStage {
       blobs: { store: memoryBlobs(), recorded: recordedBlobs(events) },
       agent: {
         ...agent,
-        model: { ...replayModel(rest, this.#pacer), ...nameOf(agent) },
+        model: { ...replayModel(rest, this.#pacer), ...nameOf(agent.model) },
         context: replayedContext(agent, rest, this.#pacer, () => this.#pacer.position),
         ...(agent.tools === undefined
           ? {}
@@ -294,18 +292,4 @@ export class ReplayStage {
     }
     return this.#difference === undefined;
   }
-}
-
-/** The recorded blobs, which messages and results refer to. */
-function recordedBlobs(events: readonly SessionEvent[]): (sha256: string) => KnownBlob | undefined {
-  const stored = events.filter((event) => event.type === "blob.stored");
-  const known = new Map(stored.map(({ data: { sha256, ...blob } }) => [sha256, blob]));
-  return (sha256) => known.get(sha256);
-}
-
-/** The model's name is part of the agent, so a change of the model is found. */
-function nameOf({ model }: Agent): { readonly provider: string; readonly modelId: string } {
-  return typeof model === "string"
-    ? { provider: "gateway", modelId: model }
-    : { provider: model.provider, modelId: model.modelId };
 }

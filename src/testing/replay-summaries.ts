@@ -4,7 +4,7 @@
  */
 
 import type { LanguageModel } from "ai";
-import { type Agent, compactionChoice, type ContextOptions } from "../agent/index.ts";
+import { type Agent, compactionChoice, type ContextOptions, nameOf } from "../agent/index.ts";
 import type { CompactionStrategy, SummaryRequest } from "../context/index.ts";
 import {
   recordedError,
@@ -21,7 +21,6 @@ import {
   type RecordedCompaction,
   type SummaryOutcome,
 } from "./recorded-compactions.ts";
-import { replayedCounter } from "./replay-counts.ts";
 
 /** The writer of summaries that the log does not name. */
 const unnamed: ModelName = { provider: "turnlog", modelId: "recorded-summary" };
@@ -167,8 +166,39 @@ function wasCancelled({ type, data }: SummaryOutcome): boolean {
   return type === "context.summary-rejected" && data.why === "failed" && data.error === undefined;
 }
 
-function nameOf(model: LanguageModel): { readonly provider: string; readonly modelId: string } {
-  return typeof model === "string"
-    ? { provider: "gateway", modelId: model }
-    : { provider: model.provider, modelId: model.modelId };
+type TokenCounter = NonNullable<ContextOptions["counter"]>;
+
+/** Repeats the recorded counts and errors. `position` answers the position of the replayed session. */
+function replayedCounter(
+  { name }: TokenCounter,
+  events: readonly SessionEvent[],
+  pace: ReplayPace,
+  position: () => number,
+): TokenCounter {
+  return {
+    name,
+    async count() {
+      const outcome = nextCount(events, position());
+      // The process died before the answer.
+      if (outcome === undefined) return await new Promise<never>(() => {});
+      await pace.due(outcome.position);
+      switch (outcome.type) {
+        case "context.counted":
+          return outcome.data.tokens;
+        case "context.count-failed":
+          throw recordedError(outcome.data.error);
+        default:
+          throw new Error("No count was recorded here.");
+      }
+    },
+  };
+}
+
+/** The next event of the running compaction; undefined if its process died before. */
+function nextCount(events: readonly SessionEvent[], position: number): SessionEvent | undefined {
+  const next = events.find(
+    ({ position: place, type }) =>
+      place > position && (type === "session.recovered" || type.startsWith("context.")),
+  );
+  return next?.type === "session.recovered" ? undefined : next;
 }
