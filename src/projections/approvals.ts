@@ -29,6 +29,7 @@ export function standingAnswer(
 export const approvals: Projection<ApprovalsState> = defineProjection<ApprovalsState>({
   name: "approvals",
   version: 2,
+  follows: "log",
   schema: z.object({
     always: byIdSchema(z.object({ approved: z.boolean(), reason: z.string().exactOptional() })),
     asked: byIdSchema(z.string()),

@@ -21,6 +21,7 @@ export interface BlobsState {
 export const blobs: Projection<BlobsState> = defineProjection<BlobsState>({
   name: "blobs",
   version: 1,
+  follows: "log",
   schema: z.object({
     stored: byIdSchema(
       z.intersection(z.looseObject({ mediaType: z.string() }), blobMeasuresSchema),

@@ -94,6 +94,7 @@ function learn(before: Learned | undefined, estimate: PromptEstimate, billed: nu
 export const calibration: Projection<CalibrationState> = defineProjection<CalibrationState>({
   name: "calibration",
   version: 1,
+  follows: "branch",
   schema: z.object({
     models: byIdSchema(z.object({ guessed: z.number(), billed: z.number() })),
     running: z

@@ -38,6 +38,7 @@ function withoutScale({ scale: _, ...state }: CompactionsState): CompactionsStat
 export const compactions: Projection<CompactionsState> = defineProjection<CompactionsState>({
   name: "compactions",
   version: 3,
+  follows: "branch",
   schema: z.object({
     attempts: z.int().nonnegative(),
     overflows: z.int().nonnegative(),

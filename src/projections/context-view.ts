@@ -78,6 +78,7 @@ const positionSchema = z.int().positive();
 export const contextView: Projection<ContextView> = defineProjection<ContextView>({
   name: "context-view",
   version: 5,
+  follows: "branch",
   schema: z.object({
     compactions: z.array(
       z.object({

@@ -82,6 +82,7 @@ type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["prov
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
   version: 5,
+  follows: "branch",
   schema: historySchema,
   initial,
   on: {

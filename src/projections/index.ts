@@ -16,7 +16,7 @@ export {
   calibrationFactor,
   modelKey,
 } from "./calibration.ts";
-export { type CompactionsState, compactions } from "./compactions.ts";
+export { compactions } from "./compactions.ts";
 export { type ContextView, contextView } from "./context-view.ts";
 export { coveredBy, itemRuns } from "./covered.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
@@ -60,6 +60,7 @@ export {
   resultText,
 } from "./shown-result.ts";
 export { resultPosition, succeeded } from "./history-parts.ts";
+export { type ProjectedState, sessionProjections } from "./session-projections.ts";
 export { type SessionSummary, sessionSummary } from "./session-summary.ts";
 export { PRUNED_PLACEHOLDER, callName, cutItem, shownItem, sightedItem } from "./shown-item.ts";
 export { type Medium, itemMedia, omittedIn, omittedNote } from "./shown-media.ts";

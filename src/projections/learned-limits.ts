@@ -28,6 +28,7 @@ function withWindow(state: LearnedLimits, error: StoredError | undefined): Learn
 export const learnedLimits: Projection<LearnedLimits> = defineProjection<LearnedLimits>({
   name: "learned-limits",
   version: 1,
+  follows: "log",
   schema: z.object({
     windows: byIdSchema(z.number().positive()),
     largest: byIdSchema(z.number().positive()),

@@ -16,6 +16,11 @@ export interface ProjectionDefinition<State extends object> {
   readonly name: string;
   /** Raise it when the state or its meaning changes: snapshots of other versions are ignored. */
   readonly version: number;
+  /**
+   * `branch`: its state belongs to the active branch; `log`: it covers all events. Only declared until
+   * sessions can be rewound.
+   */
+  readonly follows: "branch" | "log";
   /** Parses a stored snapshot. */
   readonly schema: z.ZodType<State>;
   readonly initial: State;

@@ -40,6 +40,7 @@ const number = z.int().nonnegative();
 export const promptCounts: Projection<PromptCounts> = defineProjection<PromptCounts>({
   name: "prompt-counts",
   version: 1,
+  follows: "branch",
   schema: z.object({
     turn: number,
     step: number,

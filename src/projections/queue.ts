@@ -44,6 +44,7 @@ function remove(state: QueueState, ids: readonly string[]): QueueState {
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
   version: 3,
+  follows: "log",
   schema: z.object({
     waiting: z.array(
       z.object({

@@ -76,6 +76,7 @@ function forked(state: SessionSummary, { data }: SessionEvent<"session.forked">)
 export const sessionSummary: Projection<SessionSummary> = defineProjection<SessionSummary>({
   name: "session-summary",
   version: 4,
+  follows: "log",
   schema: z.object({
     title: z.string(),
     status: z.enum(["idle", "running", "closed"]),

@@ -105,6 +105,7 @@ const callSchema = z.object({
 export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsState>({
   name: "tool-calls",
   version: 2,
+  follows: "log",
   schema: z.object({ step: z.int(), open: z.array(callSchema), ended: z.array(callSchema) }),
   initial: { step: 0, open: [], ended: [] },
   on: {

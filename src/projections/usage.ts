@@ -199,6 +199,7 @@ const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
   version: 4,
+  follows: "log",
   schema: z.object({
     steps: z.array(z.object({ ...stepSchema, at: z.number(), usage: usageSchema })),
     total: usageSchema,

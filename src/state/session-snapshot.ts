@@ -20,7 +20,7 @@ import {
   sessionSummary,
   toolCalls,
   usage,
-  type Projection,
+  sessionProjections,
 } from "../projections/index.ts";
 import { linkOf } from "./fork-link.ts";
 import { toJson } from "../shared/index.ts";
@@ -44,24 +44,11 @@ export type SnapshotStore = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "re
 
 export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
 
-const folded: readonly Pick<Projection<object>, "name" | "version">[] = [
-  history,
-  contextView,
-  usage,
-  toolCalls,
-  queue,
-  approvals,
-  calibration,
-  compactions,
-  learnedLimits,
-  promptCounts,
-  sessionSummary,
-  blobs,
-];
-
 const version = 4;
 /** Changes with the projections and their versions: then old snapshots do not fit. */
-const shape = folded.map((projection) => `${projection.name}@${projection.version}`).join(" ");
+const shape = Object.values(sessionProjections)
+  .map(({ name, version: own }) => `${name}@${own}`)
+  .join(" ");
 
 const NAME = "session";
 const chunkName = (position: number): string => `${NAME}@${position}`;

@@ -21,36 +21,13 @@ import {
   sessionSummary,
   toolCalls,
   usage,
-  type ApprovalsState,
-  type BlobsState,
-  type CalibrationState,
-  type CompactionsState,
-  type ContextView,
-  type HistoryState,
-  type LearnedLimits,
-  type PromptCounts,
-  type QueueState,
-  type SessionSummary,
-  type ToolCallsState,
-  type UsageState,
+  type ProjectedState,
 } from "../projections/index.ts";
 
-export interface SessionState {
+export interface SessionState extends ProjectedState {
   /** The position of the last folded event; 0 for a session without events. */
   readonly position: number;
   readonly machine: MachineStep["snapshot"];
-  readonly history: HistoryState;
-  readonly view: ContextView;
-  readonly usage: UsageState;
-  readonly toolCalls: ToolCallsState;
-  readonly queue: QueueState;
-  readonly approvals: ApprovalsState;
-  readonly calibration: CalibrationState;
-  readonly compactions: CompactionsState;
-  readonly learnedLimits: LearnedLimits;
-  readonly counts: PromptCounts;
-  readonly summary: SessionSummary;
-  readonly blobs: BlobsState;
 }
 
 export const initialSessionState: SessionState = {
