@@ -172,16 +172,19 @@ export class LiveSessions {
   }
 
   /** Loads what a step of the session needs. */
-  async ready(session: string): Promise<void> {
-    await this.#agents.of(session).catalogue.ready();
+  ready(session: string): Promise<void> {
+    return this.#agents.of(session).catalogue.ready();
   }
 
-  /** The actor with the tools that MCP servers offer now, if it is at rest. */
-  async equipped(actor: SessionActor): Promise<SessionActor> {
+  /** The actor with the tools that MCP servers offer now, if it is at rest. Without servers, at once. */
+  equipped(actor: SessionActor): SessionActor | Promise<SessionActor> {
+    return this.#mcp === undefined ? actor : this.#equippedBy(this.#mcp, actor);
+  }
+
+  async #equippedBy(servers: OpenMcpServers, actor: SessionActor): Promise<SessionActor> {
     const { session } = actor;
-    if (this.#mcp === undefined) return actor;
     if (isAtRest(actor.state)) {
-      const { prepared } = await this.#agentWithOffer(session, this.#mcp);
+      const { prepared } = await this.#agentWithOffer(session, servers);
       if (isAtRest(actor.state)) actor.adopt(prepared);
     }
     // The session may have been passivated while servers were started.

@@ -76,7 +76,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     await live.ready(id);
     const actor = await live.actor(id);
     commands.assertNotClosed(actor, command);
-    return await live.equipped(actor);
+    return live.equipped(actor);
   }
 
   /** Records the events that a command becomes, and waits until they are durable. */
