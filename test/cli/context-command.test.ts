@@ -171,7 +171,7 @@ describe("show", () => {
     const { stdout } = await look("show", "tale");
     expect(stdout).toMatch(
       new RegExp(
-        `Turn 3 ended: stop\\n\\nContext · ${compacted - 1} · [^]*\\n {2}Compacting by drop-oldest: as asked\\.\\n\\nContext · ${compacted} · .*\\n {2}Compacted by drop-oldest: ~[\\d,]+ → ~[\\d,]+ tokens; positions \\d+ to \\d+ are not shown\\.\\n\\nContext · ${last} · .*\\n {2}Undone: what was left out at position ${compacted} is shown to the model again\\.`,
+        `Turn 3 ended: stop\\n\\nContext · ${compacted - 1} · [^]*\\n {2}Compacting by drop-oldest: on request\\.\\n\\nContext · ${compacted} · .*\\n {2}Compacted by drop-oldest: ~[\\d,]+ → ~[\\d,]+ tokens; positions \\d+ to \\d+ are not shown\\.\\n\\nContext · ${last} · .*\\n {2}Undone: what was left out at position ${compacted} is shown to the model again\\.`,
       ),
     );
     expect(stdout.match(/^Context · /gm)).toHaveLength(3);
