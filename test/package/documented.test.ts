@@ -1,5 +1,6 @@
 /** What the package exports is explained where it is declared: the words that editors show. */
 
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,4 +45,23 @@ describe("what the package exports", () => {
     const bare = [...exported.values()].filter(({ isExplained }) => !isExplained);
     expect(bare.map(({ file, name }) => `${file}: ${name}`)).toEqual([]);
   });
+});
+
+it.each(["CONTRIBUTING.md", "docs/design.md"])("%s names files that exist", async (document) => {
+  const root = new URL("../../", import.meta.url);
+  const text = await readFile(new URL(document, root), "utf8");
+  const files = [...new Set(text.match(/\b(?:src|test)\/[\w/.-]+\.ts\b/g))];
+  expect(files.length).toBeGreaterThan(0);
+  expect(files.filter((file) => !existsSync(new URL(file, root)))).toEqual([]);
+});
+
+it("CONTRIBUTING.md walks through at most 20 files each time", async () => {
+  const text = await readFile(new URL("../../CONTRIBUTING.md", import.meta.url), "utf8");
+  const [, ...walks] = text.split(/^\*\*One /m);
+  const lengths = walks.map((walk) => {
+    const [steps = ""] = walk.split("\n## ");
+    return new Set(steps.match(/\bsrc\/[\w/.-]+\.ts\b/g)).size;
+  });
+  expect(lengths).toHaveLength(2);
+  for (const length of lengths) expect(length).toBeLessThanOrEqual(20);
 });
