@@ -1,8 +1,7 @@
 /** The public API is small: what each entry point exports is listed here, and nothing else is published. */
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseSync } from "oxc-parser";
-import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { publicNames } from "./public-names.ts";
 

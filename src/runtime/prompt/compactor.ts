@@ -39,12 +39,12 @@ export async function runCompaction(run: CompactionRun): Promise<void> {
     if (!recorder.state.machine.matches("compacting")) return;
     if (run.signal.aborted) return recorder.record(rejected(run, "cancelled"));
     if (counted !== undefined) recorder.record(counted);
-    if (counted !== undefined && isFreeContext(run))
+    if (counted !== undefined && hasHeadroom(run))
       return recorder.record(rejected(run, "not-needed"));
   }
   const pruned = pruningNow(recorder.state, setup, clock(), "compaction");
   if (pruned !== undefined) recorder.record(pruned);
-  if (pruned !== undefined && trigger === "limit" && isFreeContext(run)) {
+  if (pruned !== undefined && trigger === "limit" && hasHeadroom(run)) {
     return recorder.record(rejected(run, "not-needed"));
   }
   const budget = compactionBudget(recorder.state, setup, clock());
@@ -66,7 +66,7 @@ async function inOrder(recorder: SessionRecorder): Promise<void> {
   if (released !== undefined) await released;
 }
 
-function isFreeContext({ recorder, setup, clock }: CompactionRun): boolean {
+function hasHeadroom({ recorder, setup, clock }: CompactionRun): boolean {
   const choice = compactionChoice(setup.prepared.agent.context);
   if (choice === undefined) return false;
   const estimate = nextEstimate(recorder.state, setup, clock());
