@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import {
   checkpoint,
   defaultEstimator,
+  byImportance,
   dropMiddle,
   dropOldest,
   estimateContext,
@@ -55,6 +56,7 @@ const strategies: readonly CompactionStrategy[] = [
   slidingWindow(),
   dropOldest({ keepTurns: 3 }),
   dropMiddle(),
+  byImportance(),
 ];
 
 function estimate(

@@ -23,7 +23,10 @@ export interface Cuttable {
 }
 
 /** The budget if the model is not known. */
-const usualBudget = { meter: meter(defaultEstimator, { provider: "", modelId: "" }), factor: 1 };
+export const usualBudget: PlanBudget = {
+  meter: meter(defaultEstimator, { provider: "", modelId: "" }),
+  factor: 1,
+};
 
 export function cuttable(
   history: HistoryState,

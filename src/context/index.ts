@@ -1,5 +1,6 @@
 /** What the model gets to see: estimates of the prompt, limits of models, and planners that make it smaller. Pure: they propose, the runtime records. */
 
+export { byImportance } from "./by-importance.ts";
 export { CallIds, withCallIds } from "./call-ids.ts";
 export { checkpoint } from "./checkpoint.ts";
 export type {
@@ -50,6 +51,7 @@ export { SHORTEST_LIFETIME_MS, promptCache } from "./prompt-cache.ts";
 export { PRUNE_DEFAULTS, type PruneOptions, planPruning, pruneSchema } from "./pruning.ts";
 export { planCuts, type CutOptions, cutSchema, pageLimit, resultShare } from "./result-cuts.ts";
 export { resultPage } from "./result-page.ts";
+export { type ScoredTurn } from "./scored-turn.ts";
 export { slidingWindow } from "./sliding-window.ts";
 export { summarize } from "./summarize.ts";
 export {

@@ -37,6 +37,8 @@ export {
   type ModelLimits,
   type SessionCost,
   type TokenEstimator,
+  byImportance,
+  type ScoredTurn,
   checkpoint,
   dropMiddle,
   dropOldest,

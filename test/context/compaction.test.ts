@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "ai";
+import { byImportance } from "../../src/context/by-importance.ts";
 import { checkpoint } from "../../src/context/checkpoint.ts";
 import { defaultEstimator } from "../../src/context/token-estimator.ts";
 import { dropMiddle } from "../../src/context/drop-middle.ts";
@@ -36,6 +37,10 @@ const strategies = fc.oneof(
     .tuple(fc.nat(1000), fc.nat(2000))
     .map(([headTokens, tailTokens]) => dropMiddle({ headTokens, tailTokens })),
   fc.constant(dropMiddle()),
+  fc.constant(byImportance()),
+  fc
+    .tuple(fc.nat(3000), fc.func(fc.nat(9)))
+    .map(([keep, points]) => byImportance({ keep, score: ({ turn }) => points(turn) })),
   fc.nat(3000).map((keepTokens) => summarize({ keepTokens })),
   fc.constant(summarize()),
   fc.nat(8).map((keepMessages) => checkpoint({ keepMessages, documents: ["PLAN.md"] })),

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkpoint } from "../../src/context/checkpoint.ts";
 import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { byImportance } from "../../src/context/by-importance.ts";
 import { dropMiddle } from "../../src/context/drop-middle.ts";
 import { dropOldest } from "../../src/context/drop-oldest.ts";
 import { estimateContext, type ContextEstimate } from "../../src/context/context-estimate.ts";
@@ -112,6 +113,7 @@ function plans(session: Session): Readonly<Record<string, unknown>> {
   const how = [
     slidingWindow(),
     dropMiddle(),
+    byImportance(),
     dropOldest({ keepTurns: 1 }),
     checkpoint(),
     summarize(),

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { byImportance } from "../../src/context/by-importance.ts";
 import { dropMiddle } from "../../src/context/drop-middle.ts";
 import { dropOldest } from "../../src/context/drop-oldest.ts";
 import { meter } from "../../src/context/message-size.ts";
@@ -29,6 +30,7 @@ function talk(turns: number): Session {
 
 const keepingNothing: readonly (readonly [string, CompactionStrategy])[] = [
   ["slidingWindow", slidingWindow({ tokens: 0 })],
+  ["byImportance", byImportance({ keep: 0 })],
   ["dropMiddle", dropMiddle({ headTokens: 0, tailTokens: 0 })],
   ["dropOldest", dropOldest({ keepTurns: 0 })],
   ["summarize", summarize({ keepTokens: 0 })],

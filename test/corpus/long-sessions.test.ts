@@ -9,6 +9,7 @@ import {
   checkpoint,
   compactionDue,
   defaultEstimator,
+  byImportance,
   dropMiddle,
   estimateContext,
   meter,
@@ -132,6 +133,7 @@ describe("the longest recorded sessions", () => {
     ["a sliding window when it overflows", overflow(), slidingWindow()],
     ["a sliding window at half of the window", threshold(0.5), slidingWindow()],
     ["dropping the middle when it overflows", overflow(), dropMiddle()],
+    ["the least important giving way when it overflows", overflow(), byImportance()],
     ["checkpoints when it overflows", overflow(), checkpoint({ documents: ["PLAN.md"] })],
   ] as const)("keep within their window, and valid, by %s", ([, when, how], { skip }) => {
     skip(!sessionsPresent, sessionsAbsent);

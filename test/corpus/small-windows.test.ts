@@ -5,6 +5,7 @@
 
 import { describe, expect, it } from "vitest";
 import {
+  byImportance,
   checkpoint,
   dropMiddle,
   dropOldest,
@@ -33,6 +34,7 @@ const hows: readonly [string, (window: number) => CompactionStrategy][] = [
   ["checkpoint", () => checkpoint()],
   ["slidingWindow", () => slidingWindow()],
   ["dropMiddle", () => dropMiddle()],
+  ["byImportance", () => byImportance()],
 ];
 /** With the share of the window that a prompt may have. */
 const whens: readonly [string, (window: number) => CompactionWhen, number][] = [

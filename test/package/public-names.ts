@@ -11,7 +11,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     SessionEvent Snapshot TurnlogError
   `,
   index: `
-    callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession diffSession
+    byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession diffSession
     dropMiddle dropOldest encryptedLog exportFixture exportSession folderBlobs folderKeys
     forkSession importModelMessages importSession importUIMessages isRedacted listSessions
     manual memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel openLog
@@ -23,7 +23,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     ContextFigures ContextOptions Durability EncryptedLog Encryption EventLog ForkOptions
     HistoryItem Imported ImportedMessages JsonValue KeyStore ListedSession LogVerification
     LoggedContext McpServers ModelCatalogue ModelLimits OpenLogOptions QueuedMessage
-    RecoveryPolicy Redacted RepairReport RerunOptions Runtime RuntimeOptions SendOptions TestingOptions
+    RecoveryPolicy Redacted RepairReport RerunOptions Runtime RuntimeOptions ScoredTurn SendOptions TestingOptions
     Session SessionCost SessionDiff SessionEvent SessionFile SessionMachine SessionProblem
     SessionSummary SessionVerification SessionView StoreLog TimeLimits TokenCounter
     TokenEstimator TokenUsage ToolCall ToolPolicy Turn TurnEndReason TurnRest TurnResult

@@ -14,6 +14,7 @@ import { z } from "zod";
 import {
   checkpoint,
   trimLog,
+  byImportance,
   createRuntime,
   dropMiddle,
   dropOldest,
@@ -210,6 +211,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["options.head", "headTokens", () => dropMiddle({ head: 3 })],
   // @ts-expect-error -- unknown
+  ["options.keeps", "keep", () => byImportance({ keeps: 3 })],
+  // @ts-expect-error -- unknown
   ["options.keepTurn", "keepTurns", () => dropOldest({ keepTurns: 1, keepTurn: 3 })],
   // @ts-expect-error -- required
   ["options", undefined, () => dropOldest()],
@@ -395,6 +398,7 @@ const covered: Readonly<Record<string, string>> = {
   BackupOptions: "options.progress",
   BlobLimits: "blobs.maxByte",
   BlobOptions: "blobs.maxByte",
+  ByImportanceOptions: "options.keeps",
   CallLimits: "agent.timeLimits.firstTokenMS",
   CancelOptions: "options.modes",
   CheckpointOptions: "options.keepMessage",

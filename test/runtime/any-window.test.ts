@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  byImportance,
   checkpoint,
   dropMiddle,
   dropOldest,
@@ -62,6 +63,8 @@ const hows: readonly (() => CompactionStrategy)[] = [
   () => dropOldest({ keepTurns: 5 }),
   () => slidingWindow(),
   () => slidingWindow({ tokens: 3000 }),
+  () => byImportance(),
+  () => byImportance({ keep: 4000 }),
   () => dropMiddle(),
   () => dropMiddle({ headTokens: 2000, tailTokens: 2000 }),
   () => checkpoint(),

@@ -14,6 +14,7 @@ import {
   TurnlogError,
   dropOldest,
   slidingWindow,
+  byImportance,
   checkpoint,
   dropMiddle,
   summarize,
@@ -269,6 +270,7 @@ describe("a strategy", () => {
     ["slidingWindow", slidingWindow],
     ["checkpoint", checkpoint],
     ["dropMiddle", dropMiddle],
+    ["byImportance", byImportance],
     ["summarize", summarize],
   ])("%s is refused at once for options that it does not take", (name, make) => {
     const fields = ["keepTurns", "tokens", "keepMessages", "headTokens", "keepTokens"];

@@ -5,6 +5,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  byImportance,
   checkpoint,
   dropMiddle,
   dropOldest,
@@ -49,6 +50,7 @@ const ways: readonly [string, CompactionStrategy][] = [
   ["sliding window", slidingWindow({ tokens: 2000 })],
   ["drop oldest", dropOldest({ keepTurns: 1 })],
   ["drop middle", dropMiddle({ headTokens: 500, tailTokens: 1000 })],
+  ["by importance", byImportance({ keep: 1500 })],
   ["checkpoint", checkpoint({ keepMessages: 2 })],
 ];
 

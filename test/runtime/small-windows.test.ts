@@ -4,6 +4,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  byImportance,
   checkpoint,
   dropMiddle,
   overflow,
@@ -86,6 +87,7 @@ const ways: readonly [string, CompactionWhen, () => CompactionStrategy][] = [
   ["summarize at half", threshold(0.5), () => summarize({ model: summariser("honest") })],
   ["a sliding window", threshold(0.8), () => slidingWindow()],
   ["the middle dropped", tokens(5000), () => dropMiddle()],
+  ["the least important dropped", tokens(5000), () => byImportance()],
   ["checkpoints", overflow(), () => checkpoint()],
 ];
 

@@ -4,6 +4,7 @@ import { tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  byImportance,
   checkpoint,
   dropMiddle,
   dropOldest,
@@ -47,6 +48,7 @@ const choices: readonly [string, CompactionChoice | false][] = [
   ["the oldest dropped", { when: overflow(), how: dropOldest({ keepTurns: 9 }) }],
   ["a sliding window", { when: overflow(), how: slidingWindow() }],
   ["the middle dropped", { when: overflow(), how: dropMiddle() }],
+  ["the least important dropped", { when: overflow(), how: byImportance() }],
   ["checkpoints", { when: overflow(), how: checkpoint() }],
   ["summaries", { when: overflow(), how: summarize({ model: summariser("honest") }) }],
   ["a strategy that is asked for", { when: manual(), how: slidingWindow() }],

@@ -1,6 +1,7 @@
 /** Compaction strategies by the names that a person can type. */
 
 import {
+  byImportance,
   checkpoint,
   dropMiddle,
   dropOldest,
@@ -12,7 +13,14 @@ import {
 /** Turns that `drop-oldest` keeps. The turns of a chat are short. */
 const KEPT_TURNS = 2;
 
-const names = ["summarize", "checkpoint", "sliding-window", "drop-oldest", "drop-middle"] as const;
+const names = [
+  "summarize",
+  "checkpoint",
+  "sliding-window",
+  "drop-oldest",
+  "drop-middle",
+  "by-importance",
+] as const;
 
 export type CompactionWay = (typeof names)[number];
 
@@ -25,6 +33,7 @@ const ways: Readonly<Record<CompactionWay, () => CompactionStrategy>> = {
   "sliding-window": () => slidingWindow(),
   "drop-oldest": () => dropOldest({ keepTurns: KEPT_TURNS }),
   "drop-middle": () => dropMiddle(),
+  "by-importance": () => byImportance(),
 };
 
 export function isCompactionWay(name: string): name is CompactionWay {

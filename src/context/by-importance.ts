@@ -1,0 +1,185 @@
+/** A compaction without a model: the least important stretch of the prompt gives way to a note. */
+
+import { amount, check, code, optionsOf } from "../validation/index.ts";
+import type { HistoryState, UserItem } from "../projections/index.ts";
+import type { CompactionStrategy, PlanBudget } from "./compaction-strategy.ts";
+import {
+  covering,
+  cuttable,
+  keptByDefault,
+  keptWithin,
+  tokensFrom,
+  usualBudget,
+  type Cuttable,
+} from "./cut.ts";
+import { requestText, textWithin } from "./request-text.ts";
+import { defaultScore, scoredTurns, type ScoredTurn } from "./scored-turn.ts";
+import { messageCount } from "./shown-units.ts";
+
+/** Options of {@link byImportance}. */
+export interface ByImportanceOptions {
+  /**
+   * How important a turn is: a number from 0. Must be pure. Default: points for users' messages,
+   * decisions about approvals, calls that change something, failures, and later turns that refer to it.
+   */
+  readonly score?: (turn: ScoredTurn) => number;
+  /** Tokens of messages to keep. Default: half of the messages' budget, or 40,000. */
+  readonly keep?: number;
+}
+
+const schema = optionsOf<ByImportanceOptions>({ score: code, keep: amount }, {});
+
+/** The share of the kept tokens that the newest messages have, however unimportant they are. */
+const NEWEST_SHARE = 0.5;
+
+/** The share of the kept tokens that the requests of earlier turns may have in the note. */
+const REQUESTS_SHARE = 0.125;
+
+/** With fewer tokens for each, requests are left out: a few words of each say nothing. */
+const LEGIBLE_TOKENS = 20;
+
+/** Times that a plan makes room for its own note. */
+const ROUNDS = 3;
+
+/**
+ * Covers the stretch of messages that is long enough and has the lowest score. A turn's score is spread
+ * evenly over its tokens. The note in its place has the number of hidden messages and the users' requests
+ * among them. The newest messages, a half of those that are kept, always stay.
+ * @example
+ * byImportance({ score: ({ items }) => items.filter(({ kind }) => kind === "user").length })
+ * @throws TurnlogError `INVALID_INPUT` for options of wrong types
+ */
+export function byImportance(options: ByImportanceOptions = {}): CompactionStrategy {
+  check(schema, options, "byImportance", { name: "options" });
+  const { score = defaultScore } = options;
+  return {
+    name: "by-importance",
+    plan(history, view, budget) {
+      const prompt = cuttable(history, view, budget);
+      const keep = options.keep ?? keptByDefault(budget);
+      const excess = tokensFrom(prompt, 0) - keep;
+      const end = keptWithin(prompt, keep * NEWEST_SHARE);
+      if (excess <= 0 || end === 0) return undefined;
+      const weights = weightsOf(prompt, end, score);
+      const replacement = (by: Stretch): Note =>
+        noteOf(prompt, by, history, budget ?? usualBudget, keep * REQUESTS_SHARE);
+      let stretch = leastImportant(prompt, weights, excess);
+      let note = replacement(stretch);
+      for (let round = 1; round < ROUNDS; round++) {
+        const wider = leastImportant(prompt, weights, excess + note.tokens);
+        if (wider.first === stretch.first && wider.end === stretch.end) break;
+        stretch = wider;
+        note = replacement(stretch);
+      }
+      return covering(prompt, stretch.first, stretch.end, note.text);
+    },
+  };
+}
+
+/** Units from `first` to `end` (not included). */
+interface Stretch {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The text in place of a stretch, and its size. */
+interface Note {
+  readonly text: string;
+  readonly tokens: number;
+}
+
+/** The score of each unit before `end`: its turn's score, by its share of the turn's tokens. */
+function weightsOf(
+  { units, tokens }: Cuttable,
+  end: number,
+  score: (turn: ScoredTurn) => number,
+): readonly number[] {
+  const turnTokens = new Map<number, number>();
+  units.forEach(({ turn }, index) => {
+    turnTokens.set(turn, (turnTokens.get(turn) ?? 0) + (tokens[index] ?? 0));
+  });
+  const scores = new Map(
+    scoredTurns(units.flatMap(({ items }) => items)).map((turn) => [
+      turn.turn,
+      scoreOf(turn, score),
+    ]),
+  );
+  return units.slice(0, end).map(({ turn }, index) => {
+    const whole = turnTokens.get(turn) ?? 0;
+    return whole === 0 ? 0 : ((scores.get(turn) ?? 0) * (tokens[index] ?? 0)) / whole;
+  });
+}
+
+/** @throws RangeError for a score that is not a number from 0 */
+function scoreOf(turn: ScoredTurn, score: (turn: ScoredTurn) => number): number {
+  const answer: unknown = score(turn);
+  if (typeof answer === "number" && Number.isFinite(answer) && answer >= 0) return answer;
+  throw new RangeError(
+    `\`score\` of byImportance answered ${String(answer)} for turn ${turn.turn}. Return a number from 0.`,
+  );
+}
+
+/**
+ * The stretch of at least `least` tokens with the lowest sum of weights, the oldest of equal ones. All
+ * units with weights if they have fewer tokens. A stretch of summaries alone would gain nothing.
+ */
+function leastImportant(
+  { units, tokens }: Cuttable,
+  weights: readonly number[],
+  least: number,
+): Stretch {
+  let best: (Stretch & { readonly weight: number }) | undefined;
+  let [first, size, weight, fresh] = [0, 0, 0, 0];
+  const isFresh = (index: number): boolean => units[index]?.kind !== "summary";
+  for (let end = 1; end <= weights.length; end++) {
+    size += tokens[end - 1] ?? 0;
+    weight += weights[end - 1] ?? 0;
+    if (isFresh(end - 1)) fresh++;
+    // The shortest stretch that ends here: weights are never negative.
+    while (
+      size - (tokens[first] ?? 0) >= least &&
+      first < end - 1 &&
+      (fresh > 1 || !isFresh(first))
+    ) {
+      size -= tokens[first] ?? 0;
+      weight -= weights[first] ?? 0;
+      if (isFresh(first)) fresh--;
+      first++;
+    }
+    if (size >= least && fresh > 0 && (best === undefined || weight < best.weight - 1e-9)) {
+      best = { first, end, weight };
+    }
+  }
+  return best ?? { first: 0, end: weights.length };
+}
+
+/**
+ * The requests of earlier turns share `most` tokens; what
+ * does not fit is cut to its beginning and its end.
+ */
+function noteOf(
+  { units }: Cuttable,
+  { first, end }: Stretch,
+  { turn: running }: HistoryState,
+  { meter: measure, factor }: Pick<PlanBudget, "meter" | "factor">,
+  most: number,
+): Note {
+  const covered = units.slice(first, end);
+  const hidden = covered.reduce((sum, unit) => sum + messageCount(unit), 0);
+  const requests = covered
+    .flatMap(({ items }) => items)
+    .filter((item): item is UserItem => item.kind === "user");
+  const share = most / requests.filter(({ turn }) => turn !== running).length;
+  const isLegible = share >= LEGIBLE_TOKENS;
+  const texts = requests.flatMap((request) => {
+    const text = requestText(request);
+    if (request.turn === running) return [text];
+    return isLegible ? [textWithin(text, share, { meter: measure, factor })] : [];
+  });
+  const head = `[${hidden} messages of this conversation are not shown here.`;
+  const text = [
+    texts.length === 0 ? `${head}]` : `${head} The user's requests among them:]`,
+    ...texts,
+  ].join("\n\n");
+  return { text, tokens: measure.text(text).text * factor };
+}

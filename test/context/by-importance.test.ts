@@ -1,0 +1,166 @@
+/** Which messages give way by importance: the least important stretch that is long enough. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { byImportance } from "../../src/context/by-importance.ts";
+import type { CompactionPlan, PlanBudget } from "../../src/context/compaction-strategy.ts";
+import { cuttable } from "../../src/context/cut.ts";
+import { defaultEstimator } from "../../src/context/token-estimator.ts";
+import { meter } from "../../src/context/message-size.ts";
+import { defaultScore, scoredTurns } from "../../src/context/scored-turn.ts";
+import { gpt, Session } from "./session.ts";
+
+const budget: PlanBudget = { meter: meter(defaultEstimator, gpt), factor: 1, messageTokens: 4000 };
+const words = (count: number): string => "word ".repeat(count);
+
+/** One turn of some 210 tokens, which may do more than talk. */
+function turn(session: Session, name: string, act: (session: Session) => void = () => {}): void {
+  session.ask(`Question ${name}. ${words(100)}`);
+  session.start();
+  act(session);
+  session.start();
+  session.say(`Answer ${name}. ${words(100)}`);
+  session.finish();
+  session.end();
+}
+
+function write(session: Session, path: string): void {
+  session.call(`w${session.position}`, "write_file", path);
+  const callId = `w${session.position - 1}`;
+  session.finish({}, "tool-calls");
+  session.answer(callId, "written");
+}
+
+/** The turns of the history that a plan hides. */
+function hidden(session: Session, plan: CompactionPlan | undefined): readonly number[] {
+  const covered = session.history.items.filter(
+    ({ position }) =>
+      plan !== undefined && plan.covers.from <= position && position <= plan.covers.to,
+  );
+  return [...new Set(covered.map((item) => item.turn))];
+}
+
+describe("byImportance", () => {
+  it("keeps an early turn that wrote a file, and hides the talk after it", () => {
+    const session = new Session();
+    turn(session, "decide", (it) => {
+      write(it, "src/plan.md");
+    });
+    for (let index = 0; index < 20; index++) turn(session, `talk ${index}`);
+    const plan = byImportance().plan(session.history, session.view, budget);
+    expect(hidden(session, plan)).not.toContain(1);
+    expect(hidden(session, plan)).toContain(2);
+    expect(plan?.summary).toMatch(/^\[\d+ messages of this conversation are not shown here/);
+    expect(plan?.summary).toMatch(/^Question talk \d+\./m);
+  });
+
+  it("hides that turn where a score of one's own prefers the talk", () => {
+    const session = new Session();
+    turn(session, "decide", (it) => {
+      write(it, "src/plan.md");
+    });
+    for (let index = 0; index < 20; index++) turn(session, `talk ${index}`);
+    const how = byImportance({ score: (one) => (one.turn === 1 ? 0 : 1) });
+    expect(hidden(session, how.plan(session.history, session.view, budget))).toContain(1);
+  });
+
+  it("hides nothing while everything is within what is to be kept", () => {
+    const session = new Session();
+    for (let index = 0; index < 3; index++) turn(session, `${index}`);
+    expect(byImportance().plan(session.history, session.view, budget)).toBeUndefined();
+    expect(byImportance({ keep: 100 }).plan(session.history, session.view, budget)).toBeDefined();
+  });
+
+  it("finds no stretch that is as long and less important, whatever the scores", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(9), { minLength: 12, maxLength: 24 }),
+        fc.integer({ min: 800, max: 2000 }),
+        (points, keep) => {
+          const session = new Session();
+          points.forEach((_, index) => {
+            turn(session, `${index}`);
+          });
+          const score = (one: { readonly turn: number }): number => points[one.turn - 1] ?? 0;
+          const plan = byImportance({ keep, score }).plan(session.history, session.view, budget);
+          if (plan === undefined) throw new Error("Nothing was planned.");
+          const { units, tokens } = cuttable(session.history, session.view, budget);
+          const first = units.findIndex(({ from }) => from === plan.covers.from);
+          const end = units.findIndex(({ to }) => to === plan.covers.to) + 1;
+          const turnTokens = Map.groupBy(units.keys(), (index) => units[index]?.turn);
+          const weight = (index: number): number => {
+            const own = units[index]?.turn ?? 0;
+            const all = turnTokens.get(own) ?? [];
+            const whole = all.reduce((sum, one) => sum + (tokens[one] ?? 0), 0);
+            return (score({ turn: own }) * (tokens[index] ?? 0)) / whole;
+          };
+          const sum = (from: number, to: number, of: (index: number) => number): number => {
+            let total = 0;
+            for (let index = from; index < to; index++) total += of(index);
+            return total;
+          };
+          const size = sum(first, end, (index) => tokens[index] ?? 0);
+          const least = sum(first, end, weight);
+          // The newest half of the kept tokens is no candidate.
+          let last = units.length;
+          let kept = 0;
+          while (last > 0 && kept + (tokens[last - 1] ?? 0) <= keep / 2)
+            kept += tokens[--last] ?? 0;
+          for (let from = 0; from < last; from++) {
+            for (let to = from + 1; to <= last; to++) {
+              if (sum(from, to, (index) => tokens[index] ?? 0) < size) continue;
+              expect(sum(from, to, weight)).toBeGreaterThanOrEqual(least - 1e-6);
+            }
+          }
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it.each([Number.NaN, -1, Infinity, "3", undefined])("refuses %s as a score", (answer) => {
+    const session = new Session();
+    for (let index = 0; index < 20; index++) turn(session, `${index}`);
+    // @ts-expect-error -- not always a number
+    const how = byImportance({ score: () => answer });
+    expect(() => how.plan(session.history, session.view, budget)).toThrow(/Return a number from 0/);
+  });
+});
+
+describe("the default score", () => {
+  const scores = (session: Session): readonly number[] =>
+    scoredTurns(session.history.items).map(defaultScore);
+
+  it("counts requests, changes, failures, and later turns that name the same path", () => {
+    const session = new Session();
+    turn(session, "plain");
+    turn(session, "writes", (it) => {
+      write(it, "src/a.ts");
+    });
+    turn(session, "fails", (it) => {
+      it.call("f", "read", "src/b.ts");
+      it.finish({}, "tool-calls");
+      it.failed("f");
+    });
+    turn(session, "reads", (it) => {
+      it.call("r", "read", "src/a.ts");
+      it.finish({}, "tool-calls");
+      it.answer("r", "text");
+    });
+    // One for each request; two for the change and one for the turn that reads the file; two for the failure.
+    expect(scores(session)).toEqual([1, 4, 3, 1]);
+  });
+
+  it("counts a decision about an approval three times as much as a request", () => {
+    const session = new Session();
+    turn(session, "asks", (it) => {
+      it.call("p", "pay");
+      it.finish({}, "tool-calls");
+      const key = { step: it.step, callId: "p" };
+      it.record({ type: "tool.approval-requested", data: { ...key, toolName: "pay" } });
+      it.record({ type: "tool.approval-answered", data: { ...key, approved: true } });
+      it.answer("p", "paid");
+    });
+    expect(scores(session)).toEqual([4]);
+  });
+});
