@@ -30,6 +30,7 @@ import type { Agent, TimeLimits, ToolPolicy } from "./agent.ts";
 import type { CompactionChoice, ContextOptions } from "./context-options.ts";
 import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
 import { toolSchema } from "./tool-schema.ts";
+import { contextFields } from "./turn-context.ts";
 
 function isModel(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return typeof value === "string" && value !== "";
@@ -128,6 +129,7 @@ const fields = {
   headers: named(text.optional()),
   providerOptions: named(implementation({})),
   repairToolCall: code,
+  ...contextFields,
 };
 type KnownAgent = Omit<Agent, UnsupportedSetting>;
 

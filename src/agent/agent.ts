@@ -12,6 +12,7 @@ import {
   type JsonValue,
   type ModelName,
 } from "../events/index.ts";
+import type { TurnContext } from "./turn-context.ts";
 import type { UnsupportedSetting } from "./sdk-settings.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
@@ -23,7 +24,7 @@ import { withReader } from "./reader-tool.ts";
 type UnsupportedSettings = { readonly [Setting in UnsupportedSetting]?: never };
 
 /** The agent of a session: a model with instructions, tools and limits. */
-export interface Agent extends UnsupportedSettings {
+export interface Agent extends UnsupportedSettings, TurnContext {
   readonly model: LanguageModel;
   readonly instructions?: string;
   readonly tools?: ToolSet;

@@ -28,5 +28,12 @@ export {
   mediaLimits,
 } from "./context-options.ts";
 export { type ReadRequest, bindReader, readerName, withReader } from "./reader-tool.ts";
+export {
+  type TurnContext,
+  assertToolContexts,
+  contextOf,
+  toolContext,
+  turnContextSchema,
+} from "./turn-context.ts";
 export type { PartType, RecordedPart, StepOutput, StepRequest, StepSource } from "./step-source.ts";
 export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";

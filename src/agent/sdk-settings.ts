@@ -10,6 +10,8 @@ type Supported =
   | "model"
   | "instructions"
   | "tools"
+  | "toolsContext"
+  | "runtimeContext"
   | "headers"
   | "providerOptions"
   | "repairToolCall";
@@ -40,8 +42,6 @@ export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
   maxRetries: "set `maxAttempts`, which counts the first attempt too (`maxRetries` + 1).",
   timeout:
     "set `timeLimits` for model calls and turns, and `toolTimeoutMs` or `toolPolicies` for tools.",
-  toolsContext: closure,
-  runtimeContext: closure,
   id: "sessions have ids (`runtime.session(id)`), an agent has none. Leave it out.",
   allowSystemInMessages: "messages are user messages: put system text into `instructions`.",
   toolChoice: "the model chooses. Say in `instructions` when a tool is to be called.",

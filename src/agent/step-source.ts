@@ -13,6 +13,7 @@ import type {
   TokenUsage,
 } from "../events/index.ts";
 import type { Agent } from "./agent.ts";
+import type { TurnContext } from "./turn-context.ts";
 
 export type PartType = Extract<EventType, `part.${string}`>;
 
@@ -23,6 +24,8 @@ export interface StepRequest {
   readonly agent: Agent;
   readonly messages: readonly ModelMessage[];
   readonly signal: AbortSignal;
+  /** The context of the turn. Undefined outside a turn. */
+  readonly context?: Required<TurnContext>;
 }
 
 /** The output of a model call: the head of its response, its parts, then its end. */

@@ -11,7 +11,7 @@ type AnyTool = { readonly [Key in ToolKey]?: unknown } & { readonly inputSchema:
 
 const anything = z.unknown();
 
-const inputSchema = thing(
+const schema = thing(
   "a schema: of zod, another Standard Schema, or `jsonSchema({ … })` of the AI SDK",
   (value) =>
     typeof value === "function" ||
@@ -21,8 +21,6 @@ const inputSchema = thing(
 );
 
 const hints: Readonly<Record<string, string>> = {
-  contextSchema:
-    "a tool is given no context. Let its `execute` close over what it needs; `callIdentity(options)` tells which session calls.",
   parameters: "the AI SDK calls it `inputSchema` since version 5.",
 };
 
@@ -30,7 +28,7 @@ const hints: Readonly<Record<string, string>> = {
  * One tool. Keys that begin with `_` are ignored: libraries use them privately, such as `_meta` of an
  * MCP client.
  */
-export const toolSchema: z.ZodType = optionsOf<Omit<AnyTool, "contextSchema">>(
+export const toolSchema: z.ZodType = optionsOf<AnyTool>(
   {
     type: anything,
     id: anything,
@@ -48,6 +46,7 @@ export const toolSchema: z.ZodType = optionsOf<Omit<AnyTool, "contextSchema">>(
     metadata: anything,
     deferLoading: flag,
     outputSchema: anything,
+    contextSchema: schema,
     needsApproval: thing(
       "true, false or a function",
       (value) => typeof value === "boolean" || typeof value === "function",
@@ -58,6 +57,6 @@ export const toolSchema: z.ZodType = optionsOf<Omit<AnyTool, "contextSchema">>(
     onInputAvailable: code,
     toModelOutput: code,
   },
-  { inputSchema },
+  { inputSchema: schema },
   { hints, ignored: /^_/ },
 );

@@ -43,14 +43,17 @@ export function isCallbackFailure(error: unknown): error is TurnlogError {
 }
 
 /**
- * Awaits a callback of a tool.
+ * Awaits a callback.
  * @throws TurnlogError `CALLBACK_FAILED` if it throws
  */
-export async function awaited(option: string, work: () => unknown): Promise<void> {
+export async function awaited<Answer>(
+  option: string,
+  work: () => Answer | PromiseLike<Answer>,
+): Promise<Answer> {
   try {
-    await work();
+    return await work();
   } catch (error) {
-    called(option, () => {
+    return called(option, () => {
       throw error;
     });
   }

@@ -165,6 +165,7 @@ class OpenRuntime implements Runtime {
       actor.isIdle ? undefined : inTurn(session, actor.state.position);
     return await this.#liveSessions.whilePassive(session, refusal, async () => {
       if (await waitsForApproval(this.log, session)) throw inTurn(session);
+      this.#liveSessions.held.forget(session);
       return await deleteSession(this.log, this.#blobs.store, session, options, this.#warn);
     });
   }

@@ -7,7 +7,13 @@ import type { EventLog, RecoveryPolicy, SessionEvent, TurnlogError } from "../ev
 import { type PreparedAgent, mediaLimits, type StepSource } from "../agent/index.ts";
 import { AddressReader, type OpenedBlobs, SessionBlobs } from "../media/index.ts";
 import type { SessionAgent } from "./agent-registry.ts";
-import { SnapshotWriter, SessionActor, openChain, Watchers } from "./session/index.ts";
+import {
+  type HeldValues,
+  SnapshotWriter,
+  SessionActor,
+  openChain,
+  Watchers,
+} from "./session/index.ts";
 import { foldedStates, isAtRest, loadSessionSnapshot } from "../state/index.ts";
 import type { RuntimeSettings } from "./runtime-options.ts";
 import { DEFAULT_GRACE_MS, systemTimer } from "../shared/index.ts";
@@ -34,6 +40,7 @@ export interface ActivationHost {
   readonly options: RuntimeSettings;
   readonly log: EventLog;
   readonly blobs: OpenedBlobs;
+  readonly held: HeldValues;
   readonly onWarning: (error: TurnlogError) => void;
   /** The agent of the session. If its turn `continues` now, tools of MCP servers are included. */
   readonly sessionAgent: (session: string, continues: boolean) => Promise<SessionAgent>;
@@ -85,6 +92,8 @@ export async function activate(
       chain: hashChain ? await openChain(log, session, state) : undefined,
       recovery,
       maxRecoveries,
+      held: host.held,
+      contextFor: options.contextFor,
       graceMs,
       clock,
       timer,

@@ -8,7 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { TurnlogError, type RecoveryPolicy, type SessionEvent } from "../events/index.ts";
 import { activate, type LiveSession, type ActivationHost } from "./live-session.ts";
 import type { SessionAgent, AgentRegistry } from "./agent-registry.ts";
-import type { KeepingMoment, SessionActor } from "./session/index.ts";
+import { HeldValues, type KeepingMoment, type SessionActor } from "./session/index.ts";
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest } from "../state/index.ts";
 import { closed, gone, isBack, reopened } from "./runtime.ts";
@@ -26,6 +26,8 @@ export class LiveSessions {
   readonly #agents: AgentRegistry;
   readonly #mcp: OpenMcpServers | undefined;
   readonly #host: ActivationHost;
+  /** What messages brought along for their turns. */
+  readonly held: HeldValues = new HeldValues();
   readonly #live = new Map<string, Promise<LiveSession>>();
   /** The live entry of each actor. The same id may since belong to a newer actor. */
   readonly #entries = new WeakMap<SessionActor, Promise<LiveSession>>();
@@ -43,6 +45,7 @@ export class LiveSessions {
     this.#mcp = mcp;
     this.#host = {
       ...host,
+      held: this.held,
       sessionAgent: async (session, continues) =>
         continues && mcp !== undefined
           ? await this.#agentWithOffer(session, mcp)
@@ -258,6 +261,7 @@ export class LiveSessions {
   #recorded(live: LiveSession, event: SessionEvent): void {
     if (event.type.startsWith("part.")) return;
     live.watchers.look();
+    if (event.type === "turn.ended" || event.type === "session.closed") this.held.tidy(live.actor);
     if (event.type === "step.started" || event.type === "turn.ended") this.keep(live, event.type);
     this.#passivateLater(live);
   }

@@ -5,6 +5,7 @@ import type { EventLog, RecoveryPolicy, TurnlogError } from "../events/index.ts"
 import type { BlobOptions, AttachmentOptions } from "../media/index.ts";
 import { openLog, openMemoryLog, type StoreLog } from "../store/leveldb/index.ts";
 import type { Agent, StepSource } from "../agent/index.ts";
+import type { ContextFor } from "./session/index.ts";
 import type { McpServers } from "../mcp/index.ts";
 import type { ReplayGate } from "../state/index.ts";
 import type { Timer } from "../shared/index.ts";
@@ -67,6 +68,12 @@ interface RunOptions {
   readonly encryption?: Encryption;
   /** How a model call is made. Default `language-model-call`, the light way. */
   readonly stepSource?: StepSource["name"];
+  /**
+   * Gives the context of a turn whose message brought none: after a restart, in a fork, or when `send`
+   * was given none. If it throws or returns something else than a context, the step fails
+   * (`CALLBACK_FAILED`), and the next message asks it again. Default: the agent's context.
+   */
+  readonly contextFor?: ContextFor;
   /** Milliseconds after which an idle session is let go of. Default 60,000. */
   readonly idleAfterMs?: number;
   /** Milliseconds that a tool is given to end after it was told to stop. Default 1,000. */

@@ -104,6 +104,7 @@ const schema = optionsOf<AnyRuntime>(
       {},
     ),
     encryption: optionsOf<Encryption>({}, { keys: implementation({}) }),
+    contextFor: code,
     stepSource: oneOf("language-model-call", "stream-text"),
     idleAfterMs: milliseconds,
     graceMs: milliseconds,

@@ -27,6 +27,7 @@ import {
   type CommandTarget,
   type SessionActor,
   type Turn,
+  type TurnValues,
 } from "./session/index.ts";
 import {
   type AttachmentOptions,
@@ -125,6 +126,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     input: HeldInput,
     messageId: string,
     delivery: Delivery | undefined,
+    values: TurnValues,
   ): Promise<Turn> {
     let actor = await openActor("accept messages");
     const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
@@ -133,7 +135,9 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     const message = { id: messageId, input, delivery, position, waitsFor };
     await assertSameMessage(log, id, message, host.attachments);
     actor = await openActor("accept messages");
+    await actor.turn.assertValid(values);
     const queued = !actor.isIdle;
+    actor.turn.holdAgain(messageId, values);
     if (commands.waitingMessage(actor, messageId) !== undefined)
       for (const body of commands.resume(actor)) actor.record(body);
     await actor.durable();
@@ -143,23 +147,27 @@ export function sessionHandle(id: string, host: SessionHost): Session {
   return {
     id,
 
-    async send(given, { id: messageId = host.newId(), delivery } = {}) {
+    async send(given, { id: messageId = host.newId(), delivery, ...values } = {}) {
       const input = heldInput(id, given);
       const known = acceptedAt((await live.actor(id)).state.queue, messageId);
-      if (known !== undefined) return await sendAgain(input, messageId, delivery);
+      if (known !== undefined) return await sendAgain(input, messageId, delivery, values);
       const received = await receiveInput(id, input, host.attachments);
       let actor = await openActor("accept messages");
       const offloading = actor.blobs.input(received);
       using offloaded = offloading && (await offloading);
+      const checking = actor.turn.assertValid(values);
+      if (checking !== undefined) await checking;
       // The actor may have been passivated since, and a passivated actor records nothing.
-      if (offloaded !== undefined) actor = await openActor("accept messages");
+      if (offloaded !== undefined || checking !== undefined)
+        actor = await openActor("accept messages");
       const { content = received, stored = [] } = offloaded ?? {};
       const queued = !actor.isIdle;
       // The same id may have been sent while files were read.
       if (acceptedAt(actor.state.queue, messageId) !== undefined)
-        return await sendAgain(input, messageId, delivery);
+        return await sendAgain(input, messageId, delivery, values);
       actor.blobs.assertWithinQuota(stored);
       const data = { id: messageId, content, delivery: delivery ?? "follow-up" };
+      actor.turn.hold(messageId, values);
       recordOffloaded(actor, stored, { type: "message.queued", data });
       const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
       await actor.durable();

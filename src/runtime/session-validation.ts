@@ -22,7 +22,7 @@ import type { PreviewOptions } from "./prompt/index.ts";
 import type { RedactOptions } from "../archive/index.ts";
 import type { OpenSessionOptions } from "./runtime.ts";
 import type { ForkOptions, RerunOptions, SendOptions, Session } from "./session.ts";
-import { strategySchema } from "../agent/index.ts";
+import { strategySchema, turnContextSchema } from "../agent/index.ts";
 
 type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
 type ContextAt = NonNullable<Parameters<Session["context"]>[0]>;
@@ -30,7 +30,7 @@ type ContextAt = NonNullable<Parameters<Session["context"]>[0]>;
 const anything = z.unknown();
 const delivery = oneOf("steer", "follow-up");
 const signal = implementation({ addEventListener: code }, { aborted: flag });
-const sendSchema = optionsOf<SendOptions>({ id: name, delivery }, {});
+const sendSchema = optionsOf<SendOptions>({ id: name, delivery, context: turnContextSchema }, {});
 const cancelSchema = optionsOf<CancelOptions>(
   { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag },
   {},

@@ -8,6 +8,7 @@ import type {
   Cancelled,
   CancelOptions,
   Turn,
+  TurnValues,
 } from "./session/index.ts";
 import type { ContextFigures, CompactionPreview, PreviewOptions } from "./prompt/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
@@ -16,7 +17,7 @@ import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.
 import type { UserInput } from "../media/index.ts";
 
 /** Options of {@link Session.send}. */
-export interface SendOptions {
+export interface SendOptions extends TurnValues {
   /**
    * The id of the message. Sending the same message under the same id again delivers nothing twice and
    * returns its turn. Other content under a known id is refused (`MESSAGE_CONFLICT`), and so is another

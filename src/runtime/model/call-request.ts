@@ -8,16 +8,20 @@ type CallRequest = NonNullable<Agent["settings"]> &
   Pick<Agent, "model" | "instructions" | "headers" | "providerOptions" | "repairToolCall"> & {
     readonly messages: ModelMessage[];
     readonly abortSignal: AbortSignal;
+    readonly toolsContext?: never;
   };
 
 /** Without tools: each source adds them in its own way. */
-export function callRequest({ agent, messages, signal }: StepRequest): CallRequest {
+export function callRequest({ agent, messages, signal, context }: StepRequest): CallRequest {
   const { settings, model, instructions, headers, providerOptions, repairToolCall } = agent;
   return {
     ...ownCopy(settings),
     model,
     messages: [...messages],
     abortSignal: signal,
+    // The SDK types the contexts by the tools, which are not known here.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    ...(context === undefined ? {} : { toolsContext: { ...context.toolsContext } as never }),
     ...(instructions === undefined ? {} : { instructions }),
     ...(headers === undefined ? {} : { headers: { ...headers } }),
     ...(providerOptions === undefined ? {} : { providerOptions: ownCopy(providerOptions) }),

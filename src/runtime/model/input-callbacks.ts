@@ -4,7 +4,7 @@
  */
 
 import type { ToolSet } from "ai";
-import { type StepRequest, awaited } from "../../agent/index.ts";
+import { type StepRequest, awaited, toolContext } from "../../agent/index.ts";
 import type { ContentPart } from "./recorded-part.ts";
 import { withMessages } from "../../shared/index.ts";
 
@@ -15,42 +15,51 @@ export function inputCallbacks({
   agent,
   messages,
   signal,
+  context: given,
 }: StepRequest): ((part: ContentPart) => Promise<void>) | undefined {
   const tools: ReadonlyMap<string | undefined, AnyTool> = new Map(
     Object.entries(agent.tools ?? {}).filter(([, tool]) => hasCallbacks(tool)),
   );
   if (tools.size === 0) return undefined;
   const names = new Map<string, string>();
-  const options = (toolCallId: string) => {
+  const contexts = new Map<string, unknown>();
+  const options = async (toolCallId: string, toolName: string, tool: AnyTool) => {
+    if (!contexts.has(toolName))
+      contexts.set(toolName, await toolContext(tool, toolName, given ?? {}));
     // The SDK types the context by the tool, which is unknown here.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const own = { toolCallId, abortSignal: signal, context: undefined as never };
-    return withMessages(own, messages);
+    const context = contexts.get(toolName) as never;
+    return withMessages({ toolCallId, abortSignal: signal, context }, messages);
   };
   return async (part) => {
     switch (part.type) {
       case "tool-input-start": {
-        names.set(part.id, part.toolName);
-        const tool = tools.get(part.toolName);
-        return await awaited(`tools.${part.toolName}.onInputStart`, () =>
-          tool?.onInputStart?.(options(part.id)),
+        const { id, toolName } = part;
+        names.set(id, toolName);
+        const tool = tools.get(toolName);
+        if (tool?.onInputStart === undefined) return;
+        return await awaited(`tools.${toolName}.onInputStart`, async () =>
+          tool.onInputStart?.(await options(id, toolName, tool)),
         );
       }
       case "tool-input-delta": {
-        const name = names.get(part.id);
-        return await awaited(`tools.${name}.onInputDelta`, () =>
-          tools
-            .get(name)
-            ?.onInputDelta?.(Object.assign(options(part.id), { inputTextDelta: part.delta })),
+        const { id, delta: inputTextDelta } = part;
+        const toolName = names.get(id);
+        const tool = tools.get(toolName);
+        if (toolName === undefined || tool?.onInputDelta === undefined) return;
+        return await awaited(`tools.${toolName}.onInputDelta`, async () =>
+          tool.onInputDelta?.(Object.assign(await options(id, toolName, tool), { inputTextDelta })),
         );
       }
       case "tool-call": {
-        if (part.invalid === true) return;
+        const { toolCallId, toolName } = part;
         const input: unknown = part.input;
-        return await awaited(`tools.${part.toolName}.onInputAvailable`, () =>
-          tools
-            .get(part.toolName)
-            ?.onInputAvailable?.(Object.assign(options(part.toolCallId), { input })),
+        const tool = tools.get(toolName);
+        if (part.invalid === true || tool?.onInputAvailable === undefined) return;
+        return await awaited(`tools.${toolName}.onInputAvailable`, async () =>
+          tool.onInputAvailable?.(
+            Object.assign(await options(toolCallId, toolName, tool), { input }),
+          ),
         );
       }
       default:

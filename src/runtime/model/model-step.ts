@@ -19,6 +19,7 @@ import {
   CallWatch,
   type StepOutput,
   type StepSource,
+  type TurnContext,
 } from "../../agent/index.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { emptyReply } from "./empty-reply.ts";
@@ -33,6 +34,7 @@ export interface ModelStep {
   /** The blobs of the messages, and of files that the model makes. */
   readonly blobs: Pick<SessionBlobs, "expand" | "part">;
   readonly messages: readonly ModelMessage[];
+  readonly context: () => Promise<Required<TurnContext>>;
   readonly signal: AbortSignal;
   /** Called with the inputs of tool calls after their schemas were applied. */
   readonly onInput: (callId: string, input: unknown) => void;
@@ -74,8 +76,9 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let error: StoredError | undefined;
   let hasContent = false;
   let contentType: string | undefined;
-  const { messages } = run;
-  const outputs = source.call({ agent, messages: await blobs.expand(messages, signal), signal });
+  const context = await run.context();
+  const messages = await blobs.expand(run.messages, signal);
+  const outputs = source.call({ agent, messages, signal, context });
   try {
     while (!signal.aborted) {
       let next: IteratorResult<StepOutput, void>;

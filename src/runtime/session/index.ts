@@ -20,5 +20,7 @@ export {
   startOf,
   turnRemains,
 } from "./turn-outcome.ts";
+export type { ContextFor } from "./running-turn.ts";
+export { HeldValues, type TurnValues } from "./turn-values.ts";
 export { type Turn, type TurnRest, createTurn } from "./turn.ts";
 export { Watchers } from "./watchers.ts";

@@ -30,6 +30,8 @@ import {
 import type { SessionChain } from "./session-chain.ts";
 import { SessionEffects } from "./session-effects.ts";
 import type { SessionPrompts } from "../prompt/index.ts";
+import type { ContextFor, RunningTurn } from "./running-turn.ts";
+import type { HeldValues } from "./turn-values.ts";
 import { SessionWriter } from "./session-writer.ts";
 
 export interface SessionActorOptions {
@@ -42,6 +44,8 @@ export interface SessionActorOptions {
   /** How often a turn may continue after its process died. */
   readonly maxRecoveries: number;
   readonly graceMs: number;
+  readonly held: HeldValues;
+  readonly contextFor: ContextFor | undefined;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
@@ -195,6 +199,11 @@ export class SessionActor implements SessionRecorder {
   /** The prompts of the session: figures, previews, and compactions on request. */
   get prompts(): Pick<SessionPrompts, "figures" | "preview" | "request"> {
     return this.#effects.prompts;
+  }
+
+  /** The values that messages bring along for their turns. */
+  get turn(): Pick<RunningTurn, "assertValid" | "hold" | "holdAgain"> {
+    return this.#effects.turn;
   }
 
   /** Runs effects after the event that asked for them, never inside `record` of another one. */

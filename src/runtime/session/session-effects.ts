@@ -23,6 +23,8 @@ import { settlement, type SessionRecorder } from "../../state/index.ts";
 import { waited, type Timer, toStoredError } from "../../shared/index.ts";
 import { ToolRunner } from "../tools/index.ts";
 import { refusal } from "./commands.ts";
+import { type ContextFor, RunningTurn } from "./running-turn.ts";
+import type { HeldValues } from "./turn-values.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
 export interface SessionEffectsOptions {
@@ -31,6 +33,8 @@ export interface SessionEffectsOptions {
   readonly catalogue: ModelCatalogue;
   readonly blobs: SessionBlobs;
   readonly graceMs: number;
+  readonly held: HeldValues;
+  readonly contextFor: ContextFor | undefined;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
@@ -45,6 +49,7 @@ export class SessionEffects implements Disposable {
   /** The same agent, whose estimator expands blobs as a request does. */
   #prepared: PreparedAgent;
   #prompts: SessionPrompts;
+  readonly turn: RunningTurn;
   readonly #clock: TurnClock;
   /** Stops what runs for the current step: the model call, the back-off, the tools. */
   #stop = new AbortController();
@@ -58,6 +63,7 @@ export class SessionEffects implements Disposable {
     this.#options = options;
     this.#given = prepared;
     this.#prepared = withExpansion(prepared, options.blobs);
+    this.turn = new RunningTurn({ ...options, agent: () => this.#prepared.agent });
     this.#clock = new TurnClock(prepared.agent, options);
     this.#prompts = this.#promptsOf(this.#prepared);
   }
@@ -95,6 +101,12 @@ export class SessionEffects implements Disposable {
   }
 
   run(effect: Effect, event: SessionEvent): void {
+    this.turn.run(effect, () => {
+      this.#run(effect, event);
+    });
+  }
+
+  #run(effect: Effect, event: SessionEvent): void {
     switch (effect.type) {
       case "startTurn":
         return this.#startTurn();
@@ -134,10 +146,11 @@ export class SessionEffects implements Disposable {
   }
 
   #startStep(): void {
-    const { turn, step, stepsInTurn } = this.#options.recorder.state.machine.context;
-    const repeating = repetition(this.#options.recorder.state, this.#prepared.agent);
+    const { state } = this.#options.recorder;
+    const { turn, step, stepsInTurn } = state.machine.context;
+    const repeating = repetition(state, this.#prepared.agent);
     if (repeating !== undefined) return this.#record(repeating);
-    const due = this.#options.recorder.state.queue.waiting.filter(
+    const due = state.queue.waiting.filter(
       (message) => stepsInTurn === 0 || message.delivery === "steer",
     );
     if (due.length > 0) {
@@ -187,6 +200,7 @@ export class SessionEffects implements Disposable {
       agent: this.#prepared.agent,
       blobs,
       messages: this.#messages,
+      context: () => this.turn.context(),
       signal: this.#stop.signal,
       onInput: (callId, input) => inputs.set(callId, input),
       mayBeShorter: () => this.#prompts.mayBeShorter(),
@@ -205,10 +219,8 @@ export class SessionEffects implements Disposable {
       return this.#beginAttempt(step, attempt + 1);
     const released = this.#options.recorder.replayGate({ kind: "step" });
     if (released !== undefined) await released;
-    const usage = estimateSpent(
-      this.#options.recorder.state.usage,
-      this.#options.recorder.state.history,
-    );
+    const { usage: spent, history } = this.#options.recorder.state;
+    const usage = estimateSpent(spent, history);
     this.#record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
   }
 
@@ -216,8 +228,9 @@ export class SessionEffects implements Disposable {
     const { recorder, blobs, graceMs, timer, onFailure } = this.#options;
     if (this.#messages.length === 0) {
       // After a restart the prompt is made from the history again.
-      const { open: _, ...before } = this.#options.recorder.state.history;
-      this.#messages = promptMessages(before, this.#options.recorder.state.view);
+      const { history, view } = recorder.state;
+      const { open: _, ...before } = history;
+      this.#messages = promptMessages(before, view);
     }
     this.#tools ??= new ToolRunner({
       recorder,
@@ -228,6 +241,7 @@ export class SessionEffects implements Disposable {
       timer,
       messages: this.#messages,
       inputs: this.#inputs,
+      context: () => this.turn.context(),
       onFailure,
     });
     this.#tools.run();

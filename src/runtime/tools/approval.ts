@@ -3,7 +3,7 @@
 import type { ModelMessage, Tool } from "ai";
 import { byId, ownCopy } from "../../events/index.ts";
 import type { ApprovalsState, CallPart } from "../../projections/index.ts";
-import type { Agent } from "../../agent/index.ts";
+import { type Agent, toolContext, type TurnContext } from "../../agent/index.ts";
 import { withMessages } from "../../shared/index.ts";
 
 /** Runs the `needsApproval` functions for a call. */
@@ -13,6 +13,7 @@ export type ApprovalCheck = (question: {
   /** The output of the tool's schema. */
   readonly input: unknown;
   readonly messages: readonly ModelMessage[];
+  readonly context: Required<TurnContext>;
 }) => Promise<boolean>;
 
 /** The decision, or the check that makes it. */
@@ -39,15 +40,13 @@ export function approvalOf(
   if (byTool === false && byAgent === undefined) return { kind: "allowed" };
   return {
     kind: "depends",
-    isNeeded: async ({ session, call, input, messages }) => {
+    isNeeded: async ({ session, call, input, messages, context: given }) => {
       const { callId, input: recorded } = call;
       const question = { session, callId, toolName, input: ownCopy(recorded) };
       if (await byAgent?.(question)) return true;
       if (typeof byTool !== "function") return false;
-      return await byTool(
-        input,
-        withMessages({ toolCallId: callId, context: undefined }, messages),
-      );
+      const context = await toolContext(tool, toolName, given);
+      return await byTool(input, withMessages({ toolCallId: callId, context }, messages));
     },
   };
 }

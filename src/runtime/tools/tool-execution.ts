@@ -38,6 +38,8 @@ export interface ToolExecution {
   readonly call: CallPart;
   readonly identity: CallIdentity;
   readonly input: unknown;
+  /** The context of the tool, validated by its schema. */
+  readonly context: () => Promise<unknown>;
   /** The messages of the prompt that the call answers. */
   readonly messages: readonly ModelMessage[];
   /** Aborted when the turn is cancelled. */
@@ -105,7 +107,7 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
 }
 
 async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {
-  const { tool, call, identity, input, messages, onProgress } = run;
+  const { tool, call, identity, input, context, messages, onProgress } = run;
   if (!isExecutableTool(tool)) {
     return failed(new Error(`The tool ${call.toolName} cannot be run.`));
   }
@@ -116,7 +118,7 @@ async function execute(run: ToolExecution, signal: AbortSignal): Promise<Executi
       abortSignal: signal,
       // The SDK types the context by the tool, which is not known here.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      context: undefined as never,
+      context: (await context()) as never,
       turnlog: identity,
     };
     const options = withMessages(own, messages);

@@ -15,7 +15,7 @@ import {
 } from "../../events/index.ts";
 import type { CallState } from "../../machines/index.ts";
 import type { CallPart } from "../../projections/index.ts";
-import type { Agent } from "../../agent/index.ts";
+import { type Agent, toolContext, type TurnContext } from "../../agent/index.ts";
 import { approvalOf, type ApprovalCheck } from "./approval.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { denialReason, denied, executed, skipped } from "./call-ending.ts";
@@ -43,6 +43,8 @@ export interface ToolRunnerOptions {
   readonly messages: readonly ModelMessage[];
   /** The outputs of the tools' input schemas, by call id. */
   readonly inputs: ReadonlyMap<string, unknown>;
+  /** The context of the turn. */
+  readonly context: () => Promise<Required<TurnContext>>;
   /** Called with an error that cannot be recorded as an event. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -143,8 +145,9 @@ export class ToolRunner {
   async #ask(runnable: Runnable, isNeeded: ApprovalCheck): Promise<boolean | StoredError> {
     const { recorder, messages } = this.#options;
     try {
-      const input = await this.#input(runnable);
-      return await isNeeded({ session: recorder.session, call: runnable.call, input, messages });
+      const [input, context] = [await this.#input(runnable), await this.#options.context()];
+      const { session } = recorder;
+      return await isNeeded({ session, call: runnable.call, input, messages, context });
     } catch (error) {
       return toStoredError(error);
     }
@@ -200,7 +203,7 @@ export class ToolRunner {
   }
 
   async #execute(runnable: Runnable, identity: CallIdentity): Promise<Execution> {
-    const { recorder, agent, signal, graceMs, timer, messages } = this.#options;
+    const { recorder, agent, signal, graceMs, timer, messages, context } = this.#options;
     const { call, tool } = runnable;
     // Law 1: the intent is durable before the tool runs.
     await recorder.durable();
@@ -211,6 +214,7 @@ export class ToolRunner {
       call,
       identity,
       input: await this.#input(runnable),
+      context: async () => await toolContext(tool, call.toolName, await context()),
       messages,
       signal,
       graceMs,

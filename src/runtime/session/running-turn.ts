@@ -1,0 +1,144 @@
+/** The turn that runs: which message began it, and the values and the async context that it brought along. */
+
+import {
+  assertToolContexts,
+  awaited,
+  contextOf,
+  turnContextSchema,
+  type Agent,
+  type TurnContext,
+} from "../../agent/index.ts";
+import type { Effect } from "../../machines/index.ts";
+import type { HistoryState } from "../../projections/index.ts";
+import { isInTurn, type SessionRecorder } from "../../state/index.ts";
+import { check } from "../../validation/index.ts";
+import {
+  unknownMessage,
+  type HeldMessage,
+  type HeldValues,
+  type TurnValues,
+} from "./turn-values.ts";
+
+/** Gives the context of a turn whose message brought none, as after a restart. */
+export type ContextFor = (
+  session: string,
+  messageId: string,
+) => TurnContext | undefined | PromiseLike<TurnContext | undefined>;
+
+export interface RunningTurnOptions {
+  readonly recorder: SessionRecorder;
+  /** The agent with the tools that MCP servers offer now. */
+  readonly agent: () => Agent;
+  readonly held: HeldValues;
+  readonly contextFor: ContextFor | undefined;
+}
+
+export class RunningTurn {
+  readonly #options: RunningTurnOptions;
+  /** The message that began a turn; it does not change. */
+  #began: { readonly turn: number; readonly id: string } | undefined;
+  #asking: { readonly id: string; readonly answer: Promise<TurnContext> } | undefined;
+
+  constructor(options: RunningTurnOptions) {
+    this.#options = options;
+  }
+
+  /** The message that began the turn; before it is delivered, the oldest that waits. */
+  get messageId(): string | undefined {
+    const { machine, history, queue } = this.#options.recorder.state;
+    const { turn } = machine.context;
+    if (!isInTurn(machine)) return queue.waiting[0]?.id;
+    if (this.#began?.turn === turn) return this.#began.id;
+    const id = beginningOf(history, turn);
+    if (id !== undefined) this.#began = { turn, id };
+    return id ?? queue.waiting[0]?.id;
+  }
+
+  /** The values of the running turn. */
+  get values(): TurnValues {
+    return this.#message.values;
+  }
+
+  /** Runs an effect in the async context of the `send` that began its turn. */
+  run(effect: Effect, work: () => void): void {
+    const { machine } = this.#options.recorder.state;
+    if (!isInTurn(machine) && effect.type !== "startTurn") return work();
+    this.#message.run(work);
+  }
+
+  /** @throws TurnlogError `CALLBACK_FAILED` of `contextFor` */
+  async context(): Promise<Required<TurnContext>> {
+    const given = this.values.context ?? (await this.#asked());
+    return contextOf(this.#options.agent(), given);
+  }
+
+  /**
+   * Holds values against the agent's schemas. Undefined if there is nothing to check.
+   * @throws TurnlogError `INVALID_INPUT`
+   */
+  assertValid({ context }: TurnValues): Promise<void> | undefined {
+    return context && assertToolContexts(this.#options.agent(), context, "send");
+  }
+
+  /** Holds the values of a message that is about to be accepted. */
+  hold(messageId: string, values: TurnValues): void {
+    const { recorder, held } = this.#options;
+    held.hold(recorder.session, messageId, values);
+  }
+
+  /** Takes the values of a message that is sent again after a restart, if its turn has not ended. */
+  holdAgain(messageId: string, values: TurnValues): void {
+    const { recorder, held } = this.#options;
+    const { queue } = recorder.state;
+    if (held.of(recorder.session, messageId)?.values.context !== undefined) return;
+    if (this.messageId === messageId || queue.waiting.some(({ id }) => id === messageId))
+      this.hold(messageId, values);
+  }
+
+  get #message(): HeldMessage {
+    const { recorder, held } = this.#options;
+    const { messageId } = this;
+    const known = messageId === undefined ? undefined : held.of(recorder.session, messageId);
+    return known ?? unknownMessage;
+  }
+
+  /** The answer of `contextFor`, which is asked once for a turn. */
+  async #asked(): Promise<TurnContext | undefined> {
+    const { contextFor } = this.#options;
+    const { messageId } = this;
+    if (contextFor === undefined || messageId === undefined) return undefined;
+    if (this.#asking?.id !== messageId)
+      this.#asking = { id: messageId, answer: this.#ask(contextFor, messageId) };
+    const { answer } = this.#asking;
+    try {
+      return await answer;
+    } catch (error) {
+      // The next step asks again.
+      if (this.#asking?.answer === answer) this.#asking = undefined;
+      throw error;
+    }
+  }
+
+  async #ask(contextFor: ContextFor, messageId: string): Promise<TurnContext> {
+    const { recorder, held, agent } = this.#options;
+    const context = await awaited("contextFor", async () => {
+      const answer = (await contextFor(recorder.session, messageId)) ?? {};
+      check(turnContextSchema, answer, "its answer");
+      await assertToolContexts(agent(), answer, "its answer");
+      return answer;
+    });
+    if (this.messageId === messageId) held.add(recorder.session, messageId, { context });
+    return context;
+  }
+}
+
+/** The first message of a turn. Its items are the last ones. */
+function beginningOf({ items }: HistoryState, turn: number): string | undefined {
+  let id: string | undefined;
+  for (let index = items.length - 1; index >= 0; index--) {
+    const item = items[index];
+    if (item?.turn !== turn) break;
+    if (item.kind === "user") ({ id } = item);
+  }
+  return id;
+}
