@@ -19,6 +19,7 @@ export type OpenOptions = Partial<
     RuntimeOptions,
     | "attachments"
     | "blobs"
+    | "contextFor"
     | "hashChain"
     | "mcp"
     | "recovery"

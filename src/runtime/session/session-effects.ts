@@ -19,22 +19,18 @@ import {
 import { withExpansion, type SessionBlobs } from "../../media/index.ts";
 import { type EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
 import { runModelStep } from "../model/index.ts";
-import { settlement, type SessionRecorder } from "../../state/index.ts";
+import { settlement } from "../../state/index.ts";
 import { waited, type Timer, toStoredError } from "../../shared/index.ts";
 import { ToolRunner } from "../tools/index.ts";
 import { refusal } from "./commands.ts";
-import { type ContextFor, RunningTurn } from "./running-turn.ts";
-import type { HeldValues } from "./turn-values.ts";
+import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
-export interface SessionEffectsOptions {
-  readonly recorder: SessionRecorder;
+export interface SessionEffectsOptions extends Omit<RunningTurnOptions, "agent"> {
   readonly source: StepSource;
   readonly catalogue: ModelCatalogue;
   readonly blobs: SessionBlobs;
   readonly graceMs: number;
-  readonly held: HeldValues;
-  readonly contextFor: ContextFor | undefined;
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
@@ -101,9 +97,7 @@ export class SessionEffects implements Disposable {
   }
 
   run(effect: Effect, event: SessionEvent): void {
-    this.turn.run(effect, () => {
-      this.#run(effect, event);
-    });
+    this.turn.run(effect, this.#run.bind(this, effect, event));
   }
 
   #run(effect: Effect, event: SessionEvent): void {
@@ -111,9 +105,7 @@ export class SessionEffects implements Disposable {
       case "startTurn":
         return this.#startTurn();
       case "startStep":
-        return this.#orFail(() => {
-          this.#startStep();
-        });
+        return this.#orFail(this.#startStep.bind(this));
       case "callModel":
         return this.#background(() => this.#callModel());
       case "backOff":
@@ -123,9 +115,7 @@ export class SessionEffects implements Disposable {
       case "compact":
         return this.#background(() => this.#compact());
       case "freeContext":
-        return this.#orFail(() => {
-          this.#freeContext();
-        });
+        return this.#orFail(this.#freeContext.bind(this));
       case "abort":
         return this.#stop.abort(refusal(this.#options.recorder, "go on", "its turn was stopped"));
       case "settle":

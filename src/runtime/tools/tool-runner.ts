@@ -146,8 +146,8 @@ export class ToolRunner {
     const { recorder, messages } = this.#options;
     try {
       const [input, context] = [await this.#input(runnable), await this.#options.context()];
-      const { session } = recorder;
-      return await isNeeded({ session, call: runnable.call, input, messages, context });
+      const { call } = runnable;
+      return await isNeeded({ session: recorder.session, call, input, messages, context });
     } catch (error) {
       return toStoredError(error);
     }
@@ -203,12 +203,12 @@ export class ToolRunner {
   }
 
   async #execute(runnable: Runnable, identity: CallIdentity): Promise<Execution> {
-    const { recorder, agent, signal, graceMs, timer, messages, context } = this.#options;
+    const { recorder, agent, context, signal, graceMs, timer, messages } = this.#options;
     const { call, tool } = runnable;
     // Law 1: the intent is durable before the tool runs.
     await recorder.durable();
-    const timeoutMs =
-      byId(agent.toolPolicies ?? {}, call.toolName)?.timeoutMs ?? agent.toolTimeoutMs;
+    const { toolPolicies = {}, toolTimeoutMs } = agent;
+    const timeoutMs = byId(toolPolicies, call.toolName)?.timeoutMs ?? toolTimeoutMs;
     return await executeCall({
       tool,
       call,
