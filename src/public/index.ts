@@ -8,6 +8,7 @@ export type {
   TimeLimits,
   TokenCounter,
   ToolPolicy,
+  TurnContext,
 } from "../agent/index.ts";
 export {
   type Imported,

@@ -26,7 +26,6 @@ export class LiveSessions {
   readonly #agents: AgentRegistry;
   readonly #mcp: OpenMcpServers | undefined;
   readonly #host: ActivationHost;
-  /** What messages brought along for their turns. */
   readonly held: HeldValues = new HeldValues();
   readonly #live = new Map<string, Promise<LiveSession>>();
   /** The live entry of each actor. The same id may since belong to a newer actor. */

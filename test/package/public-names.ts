@@ -27,7 +27,7 @@ export const publicNames: Readonly<Record<string, string>> = {
     Session SessionCost SessionDiff SessionEvent SessionFile SessionMachine SessionProblem
     SessionSummary SessionVerification SessionView StoreLog TimeLimits TokenCounter
     TokenEstimator TokenUsage ToolCall ToolPolicy Turn TurnEndReason TurnRest TurnResult
-    TurnStart TurnlogError TurnlogErrorCode UserInput
+    TurnContext TurnStart TurnlogError TurnlogErrorCode UserInput
   `,
   projections: `
     approvals blobs calibration compactions contextView defineProjection history
