@@ -32,6 +32,7 @@ export {
   type TurnContext,
   assertToolContexts,
   contextOf,
+  returnedContext,
   toolContext,
   turnContextSchema,
 } from "./turn-context.ts";

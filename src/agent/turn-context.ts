@@ -5,7 +5,7 @@ import type { ToolSet } from "ai";
 import type { z } from "zod";
 import { byId, TurnlogError } from "../events/index.ts";
 import { withFullStop, readableError } from "../shared/index.ts";
-import { implementation, named, nearestName, optionsOf } from "../validation/index.ts";
+import { check, implementation, named, nearestName, optionsOf } from "../validation/index.ts";
 
 /** The context of one turn, as the AI SDK names it. It is not copied: treat it as immutable. */
 export interface TurnContext {
@@ -50,6 +50,20 @@ export async function toolContext(
   if (contextSchema === undefined) return value;
   const context = { field: "tool context", entityName: toolName };
   return await validateTypes<unknown>({ value, schema: contextSchema, context });
+}
+
+/**
+ * The context that a callback returned.
+ * @throws TurnlogError `INVALID_INPUT`
+ */
+export async function returnedContext(
+  agent: Equipment,
+  answer: TurnContext | undefined,
+): Promise<TurnContext> {
+  const context = answer ?? {};
+  check(turnContextSchema, context, "its answer");
+  await assertToolContexts(agent, context, "its answer");
+  return context;
 }
 
 /**

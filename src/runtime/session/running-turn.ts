@@ -4,14 +4,13 @@ import {
   assertToolContexts,
   awaited,
   contextOf,
-  turnContextSchema,
+  returnedContext,
   type Agent,
   type TurnContext,
 } from "../../agent/index.ts";
 import type { Effect } from "../../machines/index.ts";
 import type { HistoryState } from "../../projections/index.ts";
 import { isInTurn, type SessionRecorder } from "../../state/index.ts";
-import { check } from "../../validation/index.ts";
 import {
   unknownMessage,
   type HeldMessage,
@@ -121,12 +120,9 @@ export class RunningTurn {
 
   async #ask(contextFor: ContextFor, messageId: string): Promise<TurnContext> {
     const { recorder, held, agent } = this.#options;
-    const context = await awaited("contextFor", async () => {
-      const answer = (await contextFor(recorder.session, messageId)) ?? {};
-      check(turnContextSchema, answer, "its answer");
-      await assertToolContexts(agent(), answer, "its answer");
-      return answer;
-    });
+    const context = await awaited("contextFor", async () =>
+      returnedContext(agent(), await contextFor(recorder.session, messageId)),
+    );
     if (this.messageId === messageId) held.add(recorder.session, messageId, { context });
     return context;
   }
