@@ -23,7 +23,7 @@ export interface ForkSessionOptions {
   /** The name of the fork. */
   readonly as: string;
   /** The last shared position. Default: the end of the session, or the event before `session.closed`. */
-  readonly at?: number;
+  readonly position?: number;
   /** The agent of the fork. Default: the agent of the session. */
   readonly agent?: AgentDescription;
   /** Ids of messages that wait at that position and that the fork does not deliver. */
@@ -40,7 +40,7 @@ export interface ForkedSession {
 }
 
 const schema = optionsOf<ForkSessionOptions>(
-  { at: position, agent: implementation({}), withdraw: list, now: time },
+  { position, agent: implementation({}), withdraw: list, now: time },
   { as: name },
 );
 
@@ -56,9 +56,9 @@ export async function forkSession(
   options: ForkSessionOptions,
 ): Promise<ForkedSession> {
   check(schema, options, "forkSession", { name: "options", session });
-  const { as, at, agent, withdraw = [], now = Date.now() } = options;
-  await checkPosition(log, session, at);
-  const from = await ownerOf(log, session, await openPosition(log, session, at));
+  const { as, position: last, agent, withdraw = [], now = Date.now() } = options;
+  await checkPosition(log, session, last);
+  const from = await ownerOf(log, session, await openPosition(log, session, last));
   const reason = "the session was forked to say something else";
   const withdrawn: readonly NewEvent[] =
     withdraw.length === 0
@@ -79,17 +79,17 @@ export async function forkSession(
 }
 
 /** The last position that another event may follow: before `session.closed`. */
-async function openPosition(log: EventLog, session: string, at?: number): Promise<number> {
-  const last = at ?? (await log.revision(session));
+async function openPosition(log: EventLog, session: string, asked?: number): Promise<number> {
+  const last = asked ?? (await log.revision(session));
   for await (const { type, position } of log.read(session, { to: last, backwards: true })) {
     // A closed session can still be trimmed and redacted.
     if (type === "session.thinned" || type === "session.redacted") continue;
     if (type !== "session.closed") break;
-    if (at === undefined) return position - 1;
+    if (asked === undefined) return position - 1;
     throw new TurnlogError(
       "INVALID_INPUT",
       `Session ${session} was closed at ${position}: nothing follows that. Fork it at ${position - 1}.`,
-      { session, position: at },
+      { session, position: asked },
     );
   }
   return last;

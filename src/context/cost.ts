@@ -34,7 +34,7 @@ export interface SessionCost {
 
 interface Call {
   readonly model?: ModelName;
-  readonly at: number;
+  readonly time: number;
   readonly usage: TokenUsage;
 }
 
@@ -49,8 +49,8 @@ function add(left: Cost, right: Cost): Cost {
   };
 }
 
-function costOf({ model, at, usage }: Call, known: KnownLimits): Cost {
-  const dollars = model === undefined ? undefined : callCost(model, usage, at, known);
+function costOf({ model, time, usage }: Call, known: KnownLimits): Cost {
+  const dollars = model === undefined ? undefined : callCost(model, usage, time, known);
   return dollars === undefined
     ? { ...free, unpriced: 1 }
     : { dollars, basis: usage.basis, unpriced: 0 };

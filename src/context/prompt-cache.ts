@@ -69,7 +69,7 @@ export function promptCache(
   const warm =
     last !== undefined &&
     modelKey(last.model) === modelKey(model) &&
-    now - last.at <= lifetime &&
+    now - last.time <= lifetime &&
     !unused;
   return { warm, ...prices(limits), expectedSteps: stepsOfATurn(usage) };
 }

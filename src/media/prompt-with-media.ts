@@ -12,7 +12,7 @@ import type { ModelMessage } from "ai";
 /** Options of {@link promptWithMedia}. */
 export interface PromptWithMediaOptions {
   /** The position of the prompt. Default: the last. */
-  readonly at?: number;
+  readonly position?: number;
   /** The model for which media are chosen. Default: the model of the last step before the position. */
   readonly model?: ModelName;
   /** The store of the blobs. Default: that of the log. */
@@ -23,7 +23,7 @@ export interface PromptWithMediaOptions {
 const ANY: ModelName = { provider: "any", modelId: "any" };
 
 const schema = optionsOf<PromptWithMediaOptions>(
-  { at: position, model: implementation({}), blobs: implementation({ get: code }) },
+  { position, model: implementation({}), blobs: implementation({ get: code }) },
   {},
 );
 
@@ -38,8 +38,8 @@ export async function promptWithMedia(
   options: PromptWithMediaOptions = {},
 ): Promise<readonly ModelMessage[]> {
   check(schema, options, "promptWithMedia", { name: "options", session });
-  const { at, model, blobs: store = blobsOf(log) } = options;
-  const state = await stateAt(log, session, at);
+  const { model, blobs: store = blobsOf(log) } = options;
+  const state = await stateAt(log, session, options.position);
   const shownTo = model ?? lastModel(state);
   const blobs = new SessionBlobs({
     session,

@@ -27,7 +27,7 @@ export interface UserItem {
   readonly content: StoredUserContent;
   /** The position of its delivery. */
   readonly position: number;
-  readonly at: number;
+  readonly time: number;
   readonly turn: number;
 }
 
@@ -39,7 +39,7 @@ export interface StepItem {
   readonly attempt: number;
   readonly model: ModelName;
   readonly position: number;
-  readonly at: number;
+  readonly time: number;
   readonly status: "streaming" | "finished" | "failed" | "interrupted";
   readonly parts: readonly HistoryPart[];
   readonly finishReason?: FinishReason;
@@ -53,7 +53,7 @@ export interface TurnEndItem {
   readonly reason: TurnEndReason;
   readonly error?: StoredError;
   readonly position: number;
-  readonly at: number;
+  readonly time: number;
 }
 
 /** A message of turnlog to the model, in the user's role. */
@@ -62,7 +62,7 @@ interface NoteItem {
   readonly text: string;
   readonly turn: number;
   readonly position: number;
-  readonly at: number;
+  readonly time: number;
 }
 
 /** One entry of the conversation, discriminated by `kind`. */

@@ -61,7 +61,7 @@ function delivered(state: HistoryState, event: SessionEvent<"message.delivered">
   const items = ids.flatMap((id): UserItem[] => {
     const content = entryOf(state.waiting, id)?.content;
     if (content === undefined) return [];
-    return [{ kind: "user", id, content, position: event.position, at: event.time, turn }];
+    return [{ kind: "user", id, content, position: event.position, time: event.time, turn }];
   });
   const base = settled(state);
   return { ...base, items: [...base.items, ...items], waiting: withoutEntries(base.waiting, ids) };
@@ -81,7 +81,7 @@ type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["prov
 /** Folds the conversation: messages, steps with their parts and calls, ends of turns. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
-  version: 5,
+  version: 6,
   follows: "branch",
   schema: historySchema,
   initial,
@@ -108,7 +108,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     "turn.started": (state, { data }) => ({ ...state, turn: data.turn }),
     "turn.limit-reached": (state, { position, time, data: { turn, lastStep } }) =>
       lastStep
-        ? { ...state, note: { kind: "note", text: LAST_STEP_NOTE, turn, position, at: time } }
+        ? { ...state, note: { kind: "note", text: LAST_STEP_NOTE, turn, position, time: time } }
         : state,
     "turn.ended": (state, event) => {
       const { note: _, ...base } = settled(state);
@@ -116,7 +116,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
         kind: "turn-end",
         ...event.data,
         position: event.position,
-        at: event.time,
+        time: event.time,
       } as const;
       return { ...base, items: [...base.items, end] };
     },
@@ -134,7 +134,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
           attempt,
           model,
           position: event.position,
-          at: event.time,
+          time: event.time,
           status: "streaming",
           parts: [],
         },

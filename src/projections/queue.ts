@@ -19,7 +19,7 @@ export interface QueuedMessage {
   readonly delivery: Delivery;
   /** The position of its `message.queued`. */
   readonly position: number;
-  readonly at: number;
+  readonly time: number;
 }
 
 /** The queue of a session. */
@@ -43,7 +43,7 @@ function remove(state: QueueState, ids: readonly string[]): QueueState {
 /** Folds the messages that wait for a turn or a step, and the ids that were accepted. */
 export const queue: Projection<QueueState> = defineProjection<QueueState>({
   name: "queue",
-  version: 3,
+  version: 4,
   follows: "log",
   schema: z.object({
     waiting: z.array(
@@ -52,7 +52,7 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
         content: userContentSchema,
         delivery: z.enum(["steer", "follow-up"]),
         position: z.int(),
-        at: z.number(),
+        time: z.number(),
       }),
     ),
     accepted: chunkedSchema(z.int()),
@@ -62,7 +62,7 @@ export const queue: Projection<QueueState> = defineProjection<QueueState>({
     "message.queued": (state, { position, time, data }) => ({
       waiting: [
         ...state.waiting,
-        { id: data.id, content: data.content, delivery: data.delivery, position, at: time },
+        { id: data.id, content: data.content, delivery: data.delivery, position, time: time },
       ],
       accepted: withEntry(state.accepted, data.id, position),
     }),

@@ -18,7 +18,7 @@ export interface StepUsage {
   readonly step: number;
   readonly model: ModelName;
   /** The time of its end: prices change. */
-  readonly at: number;
+  readonly time: number;
   readonly usage: TokenUsage;
 }
 
@@ -29,7 +29,7 @@ export interface SideUsage {
   readonly turn: number;
   /** Absent if the log does not have it. */
   readonly model?: ModelName;
-  readonly at: number;
+  readonly time: number;
   readonly usage: TokenUsage;
 }
 
@@ -157,7 +157,7 @@ function ended(state: UsageState, step: number, time: number, spent: TokenUsage)
   if (running === undefined || running.step !== step) return state;
   const usage = withoutRaw(spent);
   const { turn, model } = running;
-  const steps = [...state.steps, { turn, step, model, at: time, usage }];
+  const steps = [...state.steps, { turn, step, model, time, usage }];
   const { inherited } = state;
   return inherited !== undefined && step <= inherited.step
     ? { ...rest, steps, inherited: { ...inherited, total: addUsage(inherited.total, usage) } }
@@ -186,7 +186,7 @@ function spentBeside(
 ): UsageState {
   if (usage === undefined) return state;
   const { turn } = state;
-  const entry = { kind, turn, at: time, usage: withoutRaw(usage) };
+  const entry = { kind, turn, time, usage: withoutRaw(usage) };
   return {
     ...state,
     beside: [...state.beside, model === undefined ? entry : { ...entry, model }],
@@ -198,17 +198,17 @@ const stepSchema = { turn: z.int(), step: z.int(), model: modelNameSchema };
 /** Folds the tokens of each step and of what was spent besides, such as summaries. */
 export const usage: Projection<UsageState> = defineProjection<UsageState>({
   name: "usage",
-  version: 4,
+  version: 5,
   follows: "log",
   schema: z.object({
-    steps: z.array(z.object({ ...stepSchema, at: z.number(), usage: usageSchema })),
+    steps: z.array(z.object({ ...stepSchema, time: z.number(), usage: usageSchema })),
     total: usageSchema,
     beside: z.array(
       z.object({
         kind: z.enum(["retry", "compaction"]),
         turn: z.int(),
         model: modelNameSchema.exactOptional(),
-        at: z.number(),
+        time: z.number(),
         usage: usageSchema,
       }),
     ),

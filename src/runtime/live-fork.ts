@@ -48,7 +48,7 @@ export async function forkLive(
   { log, agents, newId, clock, attachments, blobs, servers, open }: ForkHost,
   recovery?: RecoveryPolicy,
 ): Promise<Session> {
-  const { id = newId(), at, edit, undo = false } = options;
+  const { id = newId(), position: last, edit, undo = false } = options;
   const as = parseSessionId(id);
   const edited =
     edit === undefined ? undefined : await receiveInput(as, heldInput(as, edit), attachments);
@@ -62,8 +62,8 @@ export async function forkLive(
   }
   const before = agents.of(session);
   const sessionAgent = await changedAgent(before, options, servers);
-  const point = edit === undefined && !undo ? undefined : await forkPoint(log, session, at, undo);
-  const position = point?.position ?? at;
+  const point = edit === undefined && !undo ? undefined : await forkPoint(log, session, last, undo);
+  const position = point?.position ?? last;
   // Holds the blobs until the fork has recorded the message.
   using _ =
     edited === undefined
@@ -71,7 +71,7 @@ export async function forkLive(
       : await storedInput(as, edited, await stateAt(log, session, position), blobs);
   await forkSession(log, session, {
     as,
-    ...(position === undefined ? {} : { at: position }),
+    ...(position === undefined ? {} : { position }),
     ...(sessionAgent === before ? {} : { agent: sessionAgent.prepared.description }),
     withdraw: point?.waiting ?? [],
     now: clock(),

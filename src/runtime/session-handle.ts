@@ -233,22 +233,22 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       });
     },
 
-    async preview({ compact, at } = {}) {
+    async preview({ compact, position } = {}) {
       await live.ready(id);
       const actor = await live.actor(id);
       const { state } = actor;
       await actor.durable();
-      if (at === undefined) return actor.prompts.preview(state, compact);
-      return actor.prompts.preview(await stateAt(log, id, at), compact);
+      if (position === undefined) return actor.prompts.preview(state, compact);
+      return actor.prompts.preview(await stateAt(log, id, position), compact);
     },
 
-    async context({ at } = {}) {
+    async context({ position } = {}) {
       await live.ready(id);
       const actor = await live.actor(id);
       const { state } = actor;
       await actor.durable();
-      if (at === undefined) return actor.prompts.figures(state);
-      return actor.prompts.figures(await stateAt(log, id, at));
+      if (position === undefined) return actor.prompts.figures(state);
+      return actor.prompts.figures(await stateAt(log, id, position));
     },
 
     async view() {
@@ -264,10 +264,10 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       return await host.fork(id, options);
     },
 
-    async rerun({ at, step, ...changes } = {}) {
+    async rerun({ position, step, ...changes } = {}) {
       await (await live.actor(id)).durable();
-      const point = await rerunPoint(log, id, { at, step });
-      const session = await host.fork(id, { ...changes, at: point.at }, "continue");
+      const point = await rerunPoint(log, id, { position, step });
+      const session = await host.fork(id, { ...changes, position: point.position }, "continue");
       return { session, turn: await session.turn(point.messageId) };
     },
 

@@ -36,8 +36,8 @@ const cancelSchema = optionsOf<CancelOptions>(
   {},
 );
 const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: name }, {});
-const atSchema = optionsOf<ContextAt>({ at: position }, {});
-const previewSchema = optionsOf<PreviewOptions>({ at: position, compact: strategySchema }, {});
+const atSchema = optionsOf<ContextAt>({ position }, {});
+const previewSchema = optionsOf<PreviewOptions>({ position, compact: strategySchema }, {});
 /** `prepareAgent` checks these. */
 const agentChanges = {
   agent: anything,
@@ -46,11 +46,11 @@ const agentChanges = {
   tools: anything,
 };
 const forkSchema = optionsOf<ForkOptions>(
-  { ...agentChanges, at: position, id: anything, edit: anything, undo: flag },
+  { ...agentChanges, position, id: anything, edit: anything, undo: flag },
   {},
 );
 const rerunSchema = optionsOf<RerunOptions>(
-  { ...agentChanges, at: position, step: position, id: anything },
+  { ...agentChanges, position, step: position, id: anything },
   {},
 );
 const eventsSchema = optionsOf<EventsOptions>(

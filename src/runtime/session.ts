@@ -32,16 +32,16 @@ export interface SendOptions extends TurnValues {
 /** Options of {@link Session.fork}: its position and its agent. */
 export interface ForkOptions extends AgentChanges {
   /** The last position that the fork shares. Default: the last recorded position. */
-  readonly at?: number;
+  readonly position?: number;
   /** The id of the fork. Default: a new id. */
   readonly id?: string;
   /**
-   * Replaces the last message that was delivered up to `at`: the fork branches off before that message
+   * Replaces the last message that was delivered up to `position`: the fork branches off before that message
    * and sends this one. Its turn has begun when `fork` resolves.
    */
   readonly edit?: UserInput;
   /**
-   * Branch off before the last turn that began up to `at`, so that the fork does not contain it.
+   * Branch off before the last turn that began up to `position`, so that the fork does not contain it.
    * Cannot be combined with `edit`.
    */
   readonly undo?: boolean;
@@ -124,7 +124,7 @@ export interface Session {
    * position, in both cases for the agent that runs the session now.
    * @throws TurnlogError `INVALID_INPUT` if the position does not exist
    */
-  context(options?: { readonly at?: number }): Promise<ContextFigures>;
+  context(options?: { readonly position?: number }): Promise<ContextFigures>;
   /** The session now. */
   view(): Promise<SessionView>;
   /** The session at a position. @throws TurnlogError `INVALID_INPUT` */
@@ -150,7 +150,7 @@ export interface Session {
   /**
    * Runs an earlier turn again in a fork, from a position inside it, with the model and tools of this
    * runtime or others. Default: the last turn from its first step. `step` names the first step to run,
-   * `at` any position in a turn. Model and tools are called anew, with their effects in the world.
+   * `position` any position in a turn. Model and tools are called anew, with their effects in the world.
    * @throws TurnlogError `INVALID_INPUT` if no turn ran at the position, and as {@link Session.fork}
    */
   rerun(options?: RerunOptions): Promise<Rerun>;

@@ -19,10 +19,10 @@ import { stateAt } from "./session-view.ts";
 export async function forkPoint(
   log: EventLog,
   session: string,
-  at: number | undefined,
+  last: number | undefined,
   undo: boolean,
 ): Promise<BranchPoint> {
-  const state = await stateAt(log, session, at);
+  const state = await stateAt(log, session, last);
   const retraction = undo ? lastTurn(state) : lastMessage(state);
   if (retraction !== undefined) {
     return pointBefore(retraction, await startOf(log, session, retraction), state.queue);
@@ -53,14 +53,14 @@ async function startOf(log: EventLog, session: string, { before }: Retraction): 
 
 /** A position in a turn, or the start of a step. Default: the first step of the last turn. */
 export interface RerunPlace {
-  readonly at?: number | undefined;
+  readonly position?: number | undefined;
   /** The number of a step of the session, counted from 1. */
   readonly step?: number | undefined;
 }
 
 export interface RerunPoint {
   /** The last position that stays. */
-  readonly at: number;
+  readonly position: number;
   /** The first message of the turn that continues. */
   readonly messageId: string;
 }
@@ -69,10 +69,10 @@ export interface RerunPoint {
 export async function rerunPoint(
   log: EventLog,
   session: string,
-  { at, step }: RerunPlace,
+  { position: asked, step }: RerunPlace,
 ): Promise<RerunPoint> {
-  const now = await stateAt(log, session, at);
-  const position = at ?? (await beforeStep(log, session, step ?? firstStepOfLastTurn(now)));
+  const now = await stateAt(log, session, asked);
+  const position = asked ?? (await beforeStep(log, session, step ?? firstStepOfLastTurn(now)));
   const state = position === now.position ? now : await stateAt(log, session, position);
   const turn = isInTurn(state.machine) ? state.machine.context.turn : undefined;
   const message = state.history.items.find((item) => item.kind === "user" && item.turn === turn);
@@ -83,7 +83,7 @@ export async function rerunPoint(
       { session, position },
     );
   }
-  return { at: position, messageId: message.id };
+  return { position: position, messageId: message.id };
 }
 
 function firstStepOfLastTurn({ history }: SessionState): number | undefined {

@@ -62,10 +62,10 @@ export function viewOf(session: string, state: SessionState): SessionView {
 export async function readSessionState(
   log: EventLog,
   session: string,
-  at?: number,
+  position?: number,
 ): Promise<SessionState> {
-  const { state } = await loadSessionSnapshot(log, session, at);
-  return await foldOnwards(log, session, state, at);
+  const { state } = await loadSessionSnapshot(log, session, position);
+  return await foldOnwards(log, session, state, position);
 }
 
 /** Folds the events after a state, up to a position (default: the last). */
@@ -73,10 +73,10 @@ export async function foldOnwards(
   log: EventLog,
   session: string,
   from: SessionState,
-  at?: number,
+  position?: number,
 ): Promise<SessionState> {
   let state = from;
-  const range = at === undefined ? {} : { to: at };
+  const range = position === undefined ? {} : { to: position };
   for await (const event of log.read(session, { from: state.position + 1, ...range })) {
     state = foldSession(state, event).state;
   }
@@ -84,9 +84,13 @@ export async function foldOnwards(
 }
 
 /** As `readSessionState`, for a position of a user. Throws as {@link checkPosition}. */
-export async function stateAt(log: EventLog, session: string, at?: number): Promise<SessionState> {
-  await checkPosition(log, session, at);
-  return await readSessionState(log, session, at);
+export async function stateAt(
+  log: EventLog,
+  session: string,
+  position?: number,
+): Promise<SessionState> {
+  await checkPosition(log, session, position);
+  return await readSessionState(log, session, position);
 }
 
 /**
@@ -96,20 +100,27 @@ export async function stateAt(log: EventLog, session: string, at?: number): Prom
 export async function viewSession(
   log: EventLog,
   session: string,
-  at?: number,
+  position?: number,
 ): Promise<SessionView> {
-  return viewOf(session, await stateAt(log, session, at));
+  return viewOf(session, await stateAt(log, session, position));
 }
 
 /** @throws TurnlogError `SESSION_NOT_FOUND`, `SESSION_DELETED`, `INVALID_INPUT` if the position does not exist */
-export async function checkPosition(log: EventLog, session: string, at?: number): Promise<void> {
+export async function checkPosition(
+  log: EventLog,
+  session: string,
+  position?: number,
+): Promise<void> {
   const last = await log.revision(session);
   if (last === 0) throw await absent(log, session);
-  if (at !== undefined && !(Number.isInteger(at) && at >= 1 && at <= last)) {
+  if (
+    position !== undefined &&
+    !(Number.isInteger(position) && position >= 1 && position <= last)
+  ) {
     throw new TurnlogError(
       "INVALID_INPUT",
-      `Session ${session} has the positions 1 to ${last}; ${at} is not one of them.`,
-      { session, position: at },
+      `Session ${session} has the positions 1 to ${last}; ${position} is not one of them.`,
+      { session, position },
     );
   }
 }

@@ -115,7 +115,7 @@ describe("a chat that travels", () => {
       ),
     );
     const shown = /^(~?[\d,]+) tokens for /m.exec(chat.screen())?.[1];
-    const { tokens } = await chat.session.context({ at: position });
+    const { tokens } = await chat.session.context({ position: position });
     expect(shown?.replace("~", "")).toBe(tokens.toLocaleString("en-US"));
     expect(tokens).toBeLessThan((await chat.session.context()).tokens);
     chat.type(`/at 1${ENTER}`);

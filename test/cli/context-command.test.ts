@@ -115,24 +115,24 @@ describe("context", () => {
 
   it("draws it at any position: before a compaction, after it, and after its undoing", async () => {
     // One after the other: a store has one reader at a time.
-    const before = await json("tale", "--at", String(compacted - 1));
-    const after = await json("tale", "--at", String(compacted));
-    const restored = await json("tale", "--at", String(last));
+    const before = await json("tale", "--position", String(compacted - 1));
+    const after = await json("tale", "--position", String(compacted));
+    const restored = await json("tale", "--position", String(last));
     expect(before).toMatchObject({ position: compacted - 1, basis: "measured" });
     expect(after.basis).toBe("estimated");
     expect(after.breakdown.messages).toBeLessThan(0.5 * before.breakdown.messages);
     expect(restored.bytes).toBe(before.bytes);
     expect(restored.tokens).toBeGreaterThan(1.5 * after.tokens);
-    expect((await json("tale", "--at", "1")).tokens).toBe(0);
-    expect((await look("context", "tale", "--at", "1")).stdout).toContain(
+    expect((await json("tale", "--position", "1")).tokens).toBe(0);
+    expect((await look("context", "tale", "--position", "1")).stdout).toContain(
       "not known before the agent's first step",
     );
   });
 
   it("says of a figure that the provider has counted it, and what was guessed since", async () => {
     const at = async (position: number): Promise<string> =>
-      (await look("context", "counted", "--at", String(position))).stdout;
-    expect(await json("counted", "--at", String(counted))).toMatchObject({
+      (await look("context", "counted", "--position", String(position))).stdout;
+    expect(await json("counted", "--position", String(counted))).toMatchObject({
       basis: "counted",
       tokens: 700,
     });
@@ -152,10 +152,12 @@ describe("context", () => {
   it("refuses what there is not, writes nothing, and makes no store", async () => {
     const events = (await look("show", "tale", "--view", "events")).stdout;
     expect(await run(["context", "nobody"], { cwd: folder.path })).toMatchObject({ code: 1 });
-    const far = await run(["context", "tale", "--at", String(last + 1)], { cwd: folder.path });
+    const far = await run(["context", "tale", "--position", String(last + 1)], {
+      cwd: folder.path,
+    });
     expect(far).toMatchObject({ code: 1 });
     expect(far.stderr).toContain("INVALID_INPUT");
-    expect(await run(["context", "tale", "--at", "0"], { cwd: folder.path })).toMatchObject({
+    expect(await run(["context", "tale", "--position", "0"], { cwd: folder.path })).toMatchObject({
       code: 2,
     });
     expect((await look("show", "tale", "--view", "events")).stdout).toBe(events);
@@ -175,7 +177,7 @@ describe("show", () => {
       ),
     );
     expect(stdout.match(/^Context · /gm)).toHaveLength(3);
-    const earlier = (await look("show", "tale", "--at", String(compacted))).stdout;
+    const earlier = (await look("show", "tale", "--position", String(compacted))).stdout;
     expect(earlier).toContain("Compacted by");
     expect(earlier).not.toContain("Undone");
   });

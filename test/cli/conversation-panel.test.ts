@@ -18,7 +18,7 @@ function waiting(
 ) {
   return messages.map(([content, delivery], index) => {
     const number = index + 1;
-    return { id: `m${number}`, content, delivery, position: number, at: 0, number };
+    return { id: `m${number}`, content, delivery, position: number, time: 0, number };
   });
 }
 

@@ -102,7 +102,7 @@ const unknown = `x${NAME}`;
 const uses: Readonly<Record<string, readonly Use[]>> = {
   chat: [{ ...use("--session", "s", NAME), isProcess: true, hasTexts: true }],
   rerun: [{ ...use("s"), isProcess: true, hasTexts: true }, use(unknown)],
-  fork: [use("s", "--at", "4"), use("s", "--as", unknown), use(unknown)],
+  fork: [use("s", "--position", "4"), use("s", "--as", unknown), use(unknown)],
   sessions: [use()],
   show: [
     ...["events", "history", "prompt", "state", "usage", "timeline"].map((view) =>

@@ -11,7 +11,7 @@ it("makes a session that shares another one's events, is listed, verified and go
   await using folder = await temporaryFolder({ "a.txt": "one" });
   const cwd = folder.path;
   await run(["--session", "one", "list the files"], { cwd });
-  const made = await run(["fork", "one", "--at", "7", "--as", "two", "--json"], { cwd });
+  const made = await run(["fork", "one", "--position", "7", "--as", "two", "--json"], { cwd });
   expect(made).toMatchObject({ code: 0 });
   expect(jsonLines(made.stdout)).toEqual([
     { session: "two", from: { session: "one", position: 7 } },
@@ -41,7 +41,7 @@ it("says what is wrong with a position, a name or a session, and makes nothing",
   const cwd = folder.path;
   await run(["--session", "one", "hello"], { cwd });
   for (const [args, code] of [
-    [["fork", "one", "--at", "9999"], "INVALID_INPUT"],
+    [["fork", "one", "--position", "9999"], "INVALID_INPUT"],
     [["fork", "one", "--as", "one"], "REVISION_CONFLICT"],
     [["fork", "one", "--as", "a/b"], "INVALID_INPUT"],
     [["fork", "none"], "SESSION_NOT_FOUND"],
@@ -50,7 +50,7 @@ it("says what is wrong with a position, a name or a session, and makes nothing",
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toContain(`[${code}]`);
   }
-  expect(await run(["fork", "one", "--at", "0"], { cwd })).toMatchObject({ code: 2 });
+  expect(await run(["fork", "one", "--position", "0"], { cwd })).toMatchObject({ code: 2 });
   const { stdout } = await run(["sessions", "--json"], { cwd });
   expect(jsonLines(stdout)).toHaveLength(1);
 });

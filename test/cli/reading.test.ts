@@ -146,7 +146,7 @@ describe("show", () => {
 
   it("shows the session as it stood at a position, in every view", async () => {
     const at = positionOf("tool.started");
-    const place = ["--at", String(at)];
+    const place = ["--position", String(at)];
     const events = readEvents(await showJson("--view", "events", ...place));
     expect(events.at(-1)).toMatchObject({ position: at, type: "tool.started" });
     expect(await showJson("--view", "state", ...place)).toMatchObject([
@@ -208,7 +208,7 @@ describe("what cannot be shown", () => {
   });
 
   it("refuses a position that the session has not reached", async () => {
-    const ended = await run(["show", session, "--at", "99999"], { cwd: folder.path });
+    const ended = await run(["show", session, "--position", "99999"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toContain("[INVALID_INPUT]");
   });

@@ -32,7 +32,7 @@ it("says what is wrong with a place or a session, and makes nothing", async () =
   await run(["--session", "one", "hello"], { cwd });
   for (const [args, code] of [
     [["rerun", "one", "--step", "9"], "INVALID_INPUT"],
-    [["rerun", "one", "--at", "1"], "INVALID_INPUT"],
+    [["rerun", "one", "--position", "1"], "INVALID_INPUT"],
     [["rerun", "none"], "SESSION_NOT_FOUND"],
     [["rerun", "one", "--as", "one"], "REVISION_CONFLICT"],
   ] as const) {
@@ -40,7 +40,7 @@ it("says what is wrong with a place or a session, and makes nothing", async () =
     expect(ended).toMatchObject({ code: 1, stdout: "" });
     expect(ended.stderr).toContain(`[${code}]`);
   }
-  expect(await run(["rerun", "one", "--step", "1", "--at", "5"], { cwd })).toMatchObject({
+  expect(await run(["rerun", "one", "--step", "1", "--position", "5"], { cwd })).toMatchObject({
     code: 2,
   });
   const { stdout } = await run(["sessions", "--json"], { cwd });

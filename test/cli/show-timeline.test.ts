@@ -111,14 +111,14 @@ describe("show --view timeline", () => {
 
 describe("a long value", () => {
   it("is told with its size, and whole with --full", async () => {
-    const cut = await show("pruning", "--at", "15", "--view", "prompt");
+    const cut = await show("pruning", "--position", "15", "--view", "prompt");
     expect(cut.stdout).toContain("… [");
     expect(cut.stdout).toMatch(/… \[\d+ characters in all\]/);
-    const full = await show("pruning", "--at", "15", "--view", "prompt", "--full");
+    const full = await show("pruning", "--position", "15", "--view", "prompt", "--full");
     expect(full.stdout).toContain("a piece of wood; ".repeat(40).trimEnd());
-    const history = await show("pruning", "--at", "15");
+    const history = await show("pruning", "--position", "15");
     expect(history.stdout).not.toContain("a piece of wood; ".repeat(40).trimEnd());
-    const whole = await show("pruning", "--at", "15", "--full");
+    const whole = await show("pruning", "--position", "15", "--full");
     expect(whole.stdout).toContain("a piece of wood; ".repeat(40).trimEnd());
     expect(whole.stdout).toContain('input: {"word":"oak"}');
   });

@@ -12,10 +12,13 @@ it("says of a number what it counts, and that it is too large where it is a numb
   for (const [args, said] of [
     [["show", "a", "--step", "0"], /Steps are counted from 1/],
     [["rerun", "a", "--step", "0"], /Steps are counted from 1/],
-    [["show", "a", "--at", "0"], /Positions are counted from 1/],
+    [["show", "a", "--position", "0"], /Positions are counted from 1/],
     [["verify", "--every", "0"], /not a whole number above 0/],
-    [["show", "a", "--at", "99999999999999999999"], /too large: the maximum is 9007199254740991/],
-    [["show", "a", "--at", "1.5"], /not a whole number\./],
+    [
+      ["show", "a", "--position", "99999999999999999999"],
+      /too large: the maximum is 9007199254740991/,
+    ],
+    [["show", "a", "--position", "1.5"], /not a whole number\./],
   ] as const) {
     const { code, stderr } = await run(args, { cwd: folder.path });
     expect(code).toBe(2);

@@ -16,7 +16,7 @@ it("tells what it would save, then drops it, and every other command goes on", a
     // One after the other: one process at a time has the store.
     for (const view of views)
       texts.push(
-        (await run(["show", "one", "--at", at, "--view", view, "--json"], { cwd })).stdout,
+        (await run(["show", "one", "--position", at, "--view", view, "--json"], { cwd })).stdout,
       );
     return texts;
   };

@@ -11,7 +11,7 @@ const priced = {
 };
 
 function entry(turn: number, inputTokens: number) {
-  return { turn, at: 0, model, usage: { ...noUsage, inputTokens } };
+  return { turn, time: 0, model, usage: { ...noUsage, inputTokens } };
 }
 
 /** A fork: one step, retry and summary are shared, and it has each of them of its own. */

@@ -72,12 +72,12 @@ describe("the limits of a model", () => {
 describe("the cost of a session", () => {
   const state: UsageState = {
     steps: [
-      { turn: 1, step: 1, model: gpt5, at: day, usage: used },
-      { turn: 2, step: 2, model: unknown, at: day, usage: used },
+      { turn: 1, step: 1, model: gpt5, time: day, usage: used },
+      { turn: 2, step: 2, model: unknown, time: day, usage: used },
     ],
     beside: [
-      { kind: "retry", turn: 1, model: gpt5, at: day, usage: { ...used, basis: "estimated" } },
-      { kind: "compaction", turn: 0, model: gpt5, at: day, usage: used },
+      { kind: "retry", turn: 1, model: gpt5, time: day, usage: { ...used, basis: "estimated" } },
+      { kind: "compaction", turn: 0, model: gpt5, time: day, usage: used },
     ],
     total: used,
     turn: 0,

@@ -213,7 +213,7 @@ describe("the prompt cache", () => {
     }
     return session;
   }
-  const lastAt = (session: Session): number => session.usage.steps.at(-1)?.at ?? 0;
+  const lastAt = (session: Session): number => session.usage.steps.at(-1)?.time ?? 0;
   const cacheOf = (session: Session, later: number, model = claude): PromptCache =>
     promptCache(session.usage, model, {}, lastAt(session) + later);
 

@@ -155,7 +155,7 @@ const patience = 240_000;
 
 /** Right after a write is as a rule right before the next one. */
 const ends = long ? hows : (["kill-before", "fail"] as const);
-const forks = long ? [{ at: 60 }, {}, { edit: "And now?" }] : [{ edit: "And now?" }];
+const forks = long ? [{ position: 60 }, {}, { edit: "And now?" }] : [{ edit: "And now?" }];
 const drops = long ? ["boundaries", "reasoning"] : ["reasoning"];
 
 describe.each(ends)("at any of its writes (%s)", (how) => {

@@ -7,7 +7,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 
 const [, , dir = "", given = ""] = process.argv;
 const options = z
-  .object({ at: z.int().exactOptional(), edit: z.string().exactOptional() })
+  .object({ position: z.int().exactOptional(), edit: z.string().exactOptional() })
   .parse(JSON.parse(given));
 
 const runtime = await createRuntime({ dir, agent: { model: scriptedModel(["Another answer."]) } });

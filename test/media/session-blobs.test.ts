@@ -520,7 +520,7 @@ it("a prompt of any position can be looked at with its media, as it is sent", as
   ).result;
   const file = { type: "file", data: base64, mediaType: "image/png" };
   const text = { type: "text", text: "One." };
-  expect(await promptWithMedia(open.log, "s", { at })).toEqual([
+  expect(await promptWithMedia(open.log, "s", { position: at })).toEqual([
     { role: "user", content: [file] },
     { role: "assistant", content: [text] },
   ]);

@@ -55,7 +55,7 @@ async function branchOff(
       stepSource: world.stepSource,
     });
     const session = await runtime.session(parent);
-    const fork = await session.fork({ id, at: 1 + (place % open.length) });
+    const fork = await session.fork({ id, position: 1 + (place % open.length) });
     await fork.atRest();
     // Nobody answers what it asks.
     await fork.cancel();

@@ -192,7 +192,7 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["answer.reasons", "reason", () => session.deny("c", { reasons: "no" })],
   // @ts-expect-error -- unknown
-  ["options.position", undefined, () => session.context({ position: 3 })],
+  ["options.at", undefined, () => session.context({ at: 3 })],
   // @ts-expect-error -- unknown
   ["options.compaction", "compact", () => session.preview({ compaction: slidingWindow() })],
   // @ts-expect-error -- unknown

@@ -13,8 +13,15 @@ const STEPS = 5000;
 /** So many turns of a message and its end, whose reads are counted. */
 function counted(turns: number): { readonly state: HistoryState; readonly reads: () => number } {
   const items = Array.from({ length: turns }, (_, turn): readonly HistoryItem[] => [
-    { kind: "user", id: `m${turn}`, content: "Go.", position: 2 * turn + 1, at: 0, turn: turn + 1 },
-    { kind: "turn-end", reason: "stop", position: 2 * turn + 2, at: 0, turn: turn + 1 },
+    {
+      kind: "user",
+      id: `m${turn}`,
+      content: "Go.",
+      position: 2 * turn + 1,
+      time: 0,
+      turn: turn + 1,
+    },
+    { kind: "turn-end", reason: "stop", position: 2 * turn + 2, time: 0, turn: turn + 1 },
   ]).flat();
   let reads = 0;
   const watched = new Proxy(items, {

@@ -191,9 +191,9 @@ describe("what is kept of a session with long results", () => {
     await using open = await openSession(agent(), { log });
     await ask(open);
     const at = (await open.session.view()).position;
-    const fork = await open.session.fork({ id: "f", at });
+    const fork = await open.session.fork({ id: "f", position: at });
     await ask({ session: fork });
-    const inner = await fork.fork({ id: "g", at: at - 600 });
+    const inner = await fork.fork({ id: "g", position: at - 600 });
     const views = new Map<string, unknown>();
     for (const session of [fork, inner]) views.set(session.id, await session.view());
     for (const id of ["f", "g"]) expect(await viewSession(log, id)).toEqual(await folded(log, id));

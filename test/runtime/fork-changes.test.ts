@@ -80,7 +80,7 @@ describe("a fork that changes something", () => {
       "message.delivered",
     ]);
     // Up to an earlier position, the last message is an earlier one.
-    const earlier = await open.session.fork({ at: position, edit: "Zeroth?" });
+    const earlier = await open.session.fork({ position: position, edit: "Zeroth?" });
     expect((await earlier.view()).summary.title).toBe("Zeroth?");
     await earlier.cancel();
   });

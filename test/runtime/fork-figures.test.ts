@@ -39,9 +39,9 @@ describe("the figures of forks", () => {
     const fork = await open.session.fork({ id: "f" });
     await ask(fork, "Three?");
     await ask(open.session, "Three, here?");
-    const inner = await fork.fork({ id: "g", at: middle + 3 });
+    const inner = await fork.fork({ id: "g", position: middle + 3 });
     await ask(inner, "Four?");
-    await open.session.fork({ id: "h", at: 1 });
+    await open.session.fork({ id: "h", position: 1 });
     const sessions = await Array.fromAsync(open.runtime.sessions());
     expect(sessions).toHaveLength(4);
     const totals = sessions.map(({ total }) => total);

@@ -21,7 +21,7 @@ describe("a fork in the middle of a turn", () => {
     const turn = await open.session.send("Say it.");
     await pause.reached;
     const { position } = await seen(open.session, "part.text-delta");
-    const fork = await open.session.fork({ id: "f", at: position });
+    const fork = await open.session.fork({ id: "f", position: position });
     expect(await typesBehind(open, "f", position)).toEqual([
       "session.forked",
       "session.recovered",
@@ -48,7 +48,7 @@ describe("a fork in the middle of a turn", () => {
     await ask(open.session, "Look.");
     const events = await open.events();
     for (const { position } of events) {
-      const fork = await open.session.fork({ id: `f-${position}`, at: position });
+      const fork = await open.session.fork({ id: `f-${position}`, position: position });
       await fork.idle();
       await open.log.append(`died-${position}`, "none", events.slice(0, position));
       const died = await open.runtime.session(`died-${position}`);
@@ -82,11 +82,11 @@ describe("a fork in the middle of a turn", () => {
     const finished = (await seen(open.session, "step.finished")).position;
     expect(started).toBeGreaterThan(finished);
     // Started; asked for and not started; and the latter in a fork of a fork.
-    const after = await open.session.fork({ id: "after", at: started });
+    const after = await open.session.fork({ id: "after", position: started });
     await after.idle();
-    const before = await open.session.fork({ id: "before", at: finished });
+    const before = await open.session.fork({ id: "before", position: finished });
     await before.idle();
-    const inner = await before.fork({ id: "inner", at: finished });
+    const inner = await before.fork({ id: "inner", position: finished });
     await inner.idle();
     expect(called).toBeLessThan(finished);
     expect(calls.map(({ session, attempt, effectId }) => [session, attempt, effectId])).toEqual([

@@ -76,12 +76,12 @@ describe("a fork of a long session", () => {
     }
     const [, second = 0] = ends;
     reads();
-    const fork = await open.session.fork({ id: "f", at: second });
+    const fork = await open.session.fork({ id: "f", position: second });
     const view = await fork.view();
     expect(reads()).toBeLessThan(2600);
     expect(view).toStrictEqual(viewOf("f", (await replayLog(log, "f")).last));
     reads();
-    const inner = await fork.fork({ id: "g", at: second - 1 });
+    const inner = await fork.fork({ id: "g", position: second - 1 });
     await inner.view();
     expect(reads()).toBeLessThan(2600);
     await ask(inner, "And?");
@@ -96,7 +96,7 @@ describe("a fork of a long session", () => {
     await ask(open.session, "One?");
     const { position } = await open.session.view();
     await ask(open.session, "Count.");
-    const fork = await open.session.fork({ id: "f", at: position });
+    const fork = await open.session.fork({ id: "f", position: position });
     expect(await fork.view()).toStrictEqual(viewOf("f", (await replayLog(log, "f")).last));
     expect((await verifySession(log, "f", { every: 1 })).problems).toEqual([]);
   });

@@ -70,7 +70,7 @@ describe("a fork at the end", () => {
     await ask(open.session, "First?");
     await open.session.close();
     const { position } = await open.session.view();
-    await expect(open.session.fork({ at: position })).rejects.toMatchObject({
+    await expect(open.session.fork({ position: position })).rejects.toMatchObject({
       code: "INVALID_INPUT",
       position,
     });
@@ -84,7 +84,9 @@ describe("a fork at the end", () => {
       session: "s",
     });
     for (const at of [0, 2, 1.5])
-      await expect(open.session.fork({ at })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+      await expect(open.session.fork({ position: at })).rejects.toMatchObject({
+        code: "INVALID_INPUT",
+      });
     await expect(open.session.fork({ edit: "No." })).rejects.toMatchObject({
       code: "INVALID_INPUT",
     });
@@ -115,7 +117,7 @@ describe("a fork at the end", () => {
     await ask(open.session, "First?");
     const fork = await open.session.fork({ id: "f" });
     await ask(fork, "Second?");
-    const inner = await fork.fork({ id: "g", at: 3 });
+    const inner = await fork.fork({ id: "g", position: 3 });
     expect((await inner.view()).summary.forkedFrom).toEqual({ session: "s", position: 3 });
   });
 });

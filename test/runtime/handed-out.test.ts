@@ -357,9 +357,9 @@ describe("options that their owner edits after handing them over", () => {
 
   it("of a command, are what they were when they were checked", async () => {
     await using open = await seen();
-    const options: { at: number } = { at: 2 };
+    const options: { position: number } = { position: 2 };
     const looking = open.session.context(options);
-    options.at = -1;
+    options.position = -1;
     await expect(looking).resolves.toBeDefined();
   });
 });

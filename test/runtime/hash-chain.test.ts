@@ -135,7 +135,7 @@ describe("a session with a hash chain", () => {
     });
     await ask(open, "Go.");
     const end = (await open.events()).length;
-    const middle = await open.session.fork({ id: "f", at: end - 6 });
+    const middle = await open.session.fork({ id: "f", position: end - 6 });
     await ask({ session: middle }, "Other?");
     const inner = await middle.fork({ id: "g" });
     await ask({ session: inner }, "More?");

@@ -71,7 +71,7 @@ describe("rerun", () => {
       ({ type, data }) => type === "part.text-delta" && data.text === "First look. ",
     );
     const model = other("New answer.");
-    const { turn } = await open.session.rerun({ at: said?.position ?? 0, model });
+    const { turn } = await open.session.rerun({ position: said?.position ?? 0, model });
     expect((await turn.result).text).toContain("New answer.");
     expect(JSON.stringify(model.calls[0]?.prompt)).toContain("First look.");
     expect(await typesOf(turn)).toContain("session.recovered");
@@ -80,7 +80,7 @@ describe("rerun", () => {
   it("says so where no turn was under way, and makes no fork", async () => {
     await using open = await talked();
     const { position } = await open.session.view();
-    await expect(open.session.rerun({ at: position })).rejects.toMatchObject({
+    await expect(open.session.rerun({ position: position })).rejects.toMatchObject({
       code: "INVALID_INPUT",
     });
     await expect(open.session.rerun({ step: 9 })).rejects.toMatchObject({ code: "INVALID_INPUT" });

@@ -148,7 +148,7 @@ describe("a preview", () => {
       const preview = await open.session.preview({ compact: how });
       expect(preview.outcome).toBe("compacted");
       expect(preview.afterTokens).toBeLessThanOrEqual(0.9 * preview.beforeTokens);
-      const early = await open.session.preview({ compact: how, at: 4 });
+      const early = await open.session.preview({ compact: how, position: 4 });
       expect(early).toMatchObject({ outcome: "nothing-to-gain", position: 4 });
       expect(await open.events()).toEqual(events);
       expect(await prompt(open)).toBe(before);

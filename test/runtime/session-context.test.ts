@@ -57,7 +57,7 @@ describe("the context of a session in a log", () => {
     expect(steps.map(({ data }) => data.estimate.basis)).toContain("anchored");
     for (const { position, data } of steps) {
       const { tokens } = await readContext(open.log, open.session.id, {
-        at: position - 1,
+        position: position - 1,
         agents: [agent],
       });
       expect(tokens).toBe(data.estimate.tokens);
@@ -101,7 +101,7 @@ describe("the context of a session in a log", () => {
     await using open = await openSession(agentOf());
     const found = await readContext(open.log, open.session.id, { catalogue });
     expect(found).toMatchObject({ position: 1, standing: "unknown", tokens: 0 });
-    await expect(readContext(open.log, open.session.id, { at: 2 })).rejects.toMatchObject({
+    await expect(readContext(open.log, open.session.id, { position: 2 })).rejects.toMatchObject({
       code: "INVALID_INPUT",
     });
     await expect(readContext(open.log, "nobody")).rejects.toMatchObject({

@@ -88,7 +88,7 @@ describe("a session with files that lie with a provider", () => {
   it("is forked with them, for a model of another provider too", async () => {
     await using log = await openMemoryLog();
     const events = await session(log);
-    await forkSession(log, "s", { as: "f", at: events.length });
+    await forkSession(log, "s", { as: "f", position: events.length });
     const model = claude();
     await using runtime = await createRuntime({ log, agent: { model, tools: look() } });
     const fork = await runtime.session("f");

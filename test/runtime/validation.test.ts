@@ -158,11 +158,11 @@ const commands: readonly (readonly [string, keyof Session, readonly unknown[]])[
   ["delivery", "reschedule", ["m", "now"]],
   ["strategy.plan", "compact", [{ name: "mine" }]],
   ["position", "restore", ["3"]],
-  ["options.at", "preview", [{ at: "3" }]],
-  ["options.at", "context", [{ at: "3" }]],
+  ["options.position", "preview", [{ position: "3" }]],
+  ["options.position", "context", [{ position: "3" }]],
   ["position", "at", ["3"]],
   ["after", "diff", [1, "3"]],
-  ["options.at", "fork", [{ at: "3" }]],
+  ["options.position", "fork", [{ position: "3" }]],
   ["text", "fork", [{ edit: 5 }]],
   ["agent.model", "fork", [{ model: 5 }]],
   ["agent.instructions", "fork", [{ instructions: ["a"] }]],
@@ -198,7 +198,17 @@ describe("a session", () => {
         fc.constantFrom(undefined, Number.NaN, Infinity, 10n, "m", "c", "now", "steer", 1, 3),
       );
       const options = fc.dictionary(
-        fc.constantFrom("id", "delivery", "mode", "reason", "always", "at", "undo", "edit", "from"),
+        fc.constantFrom(
+          "id",
+          "delivery",
+          "mode",
+          "reason",
+          "always",
+          "position",
+          "undo",
+          "edit",
+          "from",
+        ),
         some,
         { maxKeys: 3 },
       );

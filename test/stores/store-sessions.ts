@@ -142,9 +142,9 @@ export async function playForks(ground: StoreGround, from: string, turn: string)
   const middle = events.find(({ type }) => type === "tool.started");
   const asked = events.find(({ type }) => type === "tool.approval-requested");
   const source = await runtime.session(turn);
-  if (middle !== undefined) await source.fork({ id: "fork-in-a-turn", at: middle.position });
+  if (middle !== undefined) await source.fork({ id: "fork-in-a-turn", position: middle.position });
   if (asked !== undefined) {
-    const waiting = await source.fork({ id: "fork-that-asks", at: asked.position });
+    const waiting = await source.fork({ id: "fork-that-asks", position: asked.position });
     await (await waiting.fork({ id: "fork-of-fork-that-asks" })).atRest();
   }
 }
@@ -169,7 +169,7 @@ export async function playImported(ground: StoreGround, from: string): Promise<v
     { id: "u1", role: "user", parts: [{ type: "text", text: "Hello from elsewhere." }] },
     { id: "a1", role: "assistant", parts: [{ type: "text", text: "Hello." }] },
   ];
-  await importUIMessages(log, chat, { as: "from-a-chat", at: Date.UTC(2026, 0, 1) });
+  await importUIMessages(log, chat, { as: "from-a-chat", time: Date.UTC(2026, 0, 1) });
   const lines = await Array.fromAsync(exportSession(log, from));
   await importSession(log, lines, { as: "imported" });
 }

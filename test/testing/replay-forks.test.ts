@@ -57,7 +57,7 @@ it.each(["stop", "continue"] as const)(
     await using open = await openSession(agent, { recovery });
     await ask(open.session, "Look.");
     for (const { position } of await open.events()) {
-      const fork = await open.session.fork({ id: `f-${position}`, at: position });
+      const fork = await open.session.fork({ id: `f-${position}`, position: position });
       await fork.idle();
       await ask(fork, "And?");
       expect([position, await replayed(open, fork.id, agent)]).toEqual([position, "the same"]);
@@ -99,7 +99,7 @@ it("the fixture of a fork tells no name of a session, and is the same when it is
   const middle = (await storedEvents(open.log, parent)).find(
     ({ type }) => type === "tool.succeeded",
   );
-  const fork = await session.fork({ id: child, at: middle?.position ?? 0 });
+  const fork = await session.fork({ id: child, position: middle?.position ?? 0 });
   await fork.idle();
   await ask(await fork.fork({ id: "f" }), "And?");
   const lines = await exportFixture(open.log, "f");

@@ -55,7 +55,7 @@ describe.each(["tools", "reasoning"] as const)("a fork of the session %s", (name
       const recorded = await readFixture(name);
       await log.append(SESSION, "none", recorded);
       await trimLog(log, SESSION, { drop, keepSteps: 0, shown: true, now: 1 });
-      await forkSession(log, SESSION, { as: "fork", at: recorded.length, now: 1 });
+      await forkSession(log, SESSION, { as: "fork", position: recorded.length, now: 1 });
       const events = await Array.fromAsync(log.read("fork"));
       expect(events.some(({ type }) => type === "session.thinned")).toBe(false);
       expect(isDeepStrictEqual(events.slice(0, -1), recorded)).toBe(false);

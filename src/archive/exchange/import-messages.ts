@@ -24,7 +24,7 @@ export interface MessageImportOptions {
   /** The name of the session. */
   readonly as: string;
   /** Time of all events in epoch milliseconds, since messages have none. Default: now. */
-  readonly at?: number;
+  readonly time?: number;
 }
 
 /** Result of an import of messages. */
@@ -38,7 +38,7 @@ export interface ImportedMessages extends Imported {
   readonly dropped: readonly DroppedContent[];
 }
 
-const schema = optionsOf<MessageImportOptions>({ at: time }, { as: name });
+const schema = optionsOf<MessageImportOptions>({ time }, { as: name });
 
 /**
  * Imports model messages (`ModelMessage[]`) as a session, all of them or none. A user message starts a
@@ -55,8 +55,8 @@ export async function importModelMessages(
   options: MessageImportOptions,
 ): Promise<ImportedMessages> {
   check(schema, options, "importModelMessages", { name: "options" });
-  const { as, at = Date.now() } = options;
-  const { events, ...rest } = await transcriptOfModelMessages(messages, at);
+  const { as, time: importedAt = Date.now() } = options;
+  const { events, ...rest } = await transcriptOfModelMessages(messages, importedAt);
   return { ...(await appendImported(log, as, events)), ...rest };
 }
 
@@ -72,18 +72,18 @@ export async function importUIMessages(
   options: MessageImportOptions,
 ): Promise<ImportedMessages> {
   check(schema, options, "importUIMessages", { name: "options" });
-  const { as, at = Date.now() } = options;
-  const { events, ...rest } = await transcriptOfUIMessages(messages, at);
+  const { as, time: importedAt = Date.now() } = options;
+  const { events, ...rest } = await transcriptOfUIMessages(messages, importedAt);
   return { ...(await appendImported(log, as, events)), ...rest };
 }
 
 /** Model messages as events. @throws TurnlogError `INVALID_INPUT` */
 export async function transcriptOfModelMessages(
   messages: unknown,
-  at: number,
+  importedAt: number,
 ): Promise<MessageTranscript> {
   const parsed = await parsedMessages("model messages", messages);
-  return { ...transcribe(parsed, at), dropped: droppedOfModelMessages(parsed) };
+  return { ...transcribe(parsed, importedAt), dropped: droppedOfModelMessages(parsed) };
 }
 
 /** @param what - The kind of messages that the caller passed, for errors. */
@@ -99,7 +99,7 @@ async function parsedMessages(what: string, messages: unknown): Promise<readonly
 /** UI messages as events. @throws TurnlogError `INVALID_INPUT` */
 export async function transcriptOfUIMessages(
   messages: unknown,
-  at: number,
+  importedAt: number,
 ): Promise<MessageTranscript> {
   const { convertToModelMessages, safeValidateUIMessages } = await import("ai");
   plainMessages("UI messages", messages);
@@ -121,7 +121,7 @@ export async function transcriptOfUIMessages(
   }
   const parsed = await parsedMessages("UI messages", converted);
   const dropped = droppedOfUIMessages(valid.data);
-  return { ...transcribe(parsed, at, keptIds(valid.data)), dropped };
+  return { ...transcribe(parsed, importedAt, keptIds(valid.data)), dropped };
 }
 
 /** @throws TurnlogError `INVALID_INPUT`, also if reading a value throws */

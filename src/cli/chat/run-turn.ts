@@ -44,14 +44,14 @@ export async function rerunTurn(
   around: { readonly view: TurnView; readonly interrupts: Interrupts; readonly progress: Channel },
 ): Promise<ExitCode> {
   const { view, interrupts, progress } = around;
-  const { at, messageId } = await rerunPoint(runtime.log, session, place);
-  await forkSession(runtime.log, session, { as, at });
+  const { position, messageId } = await rerunPoint(runtime.log, session, place);
+  await forkSession(runtime.log, session, { as, position });
   await writeLine(
     progress,
-    progress.style("dim", `Session ${as} is a fork of ${session} at position ${at}.`),
+    progress.style("dim", `Session ${as} is a fork of ${session} at position ${position}.`),
   );
   const fork = await runtime.session(as);
-  const { finishReason } = await continueTurn(fork, messageId, at, view, interrupts);
+  const { finishReason } = await continueTurn(fork, messageId, position, view, interrupts);
   return finishReason === "cancelled" ? INTERRUPTED : DONE;
 }
 

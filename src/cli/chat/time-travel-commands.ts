@@ -103,7 +103,7 @@ async function positionLines(
   const now = await session.view();
   if (position === undefined) {
     const last = now.history.at(-1);
-    const since = last === undefined ? "" : `, since ${dateAndTime(last.at)}`;
+    const since = last === undefined ? "" : `, since ${dateAndTime(last.time)}`;
     const from = now.summary.forkedFrom;
     return [
       `${session.id} is at ${now.position}${since}; /at <position> shows it there.`,
@@ -118,7 +118,7 @@ async function positionLines(
   const view = await session.at(position);
   const [title = "", ...state] = stateLines(view);
   const messages = lastMessages(view).map(({ who, text }) => `  ${who.padEnd(5)}  ${text}`);
-  const prompt = contextLines(await session.context({ at: position }), columns);
+  const prompt = contextLines(await session.context({ position: position }), columns);
   return [
     `${title} (of ${now.position})`,
     ...state,

@@ -68,7 +68,7 @@ export async function chat(
 }
 
 const rerunSchema = optionsSchema.omit({ session: true, continue: true }).extend({
-  at: z.int().positive().optional(),
+  position: z.int().positive().optional(),
   step: z.int().positive().optional(),
   as: z.string().optional(),
 });
@@ -78,15 +78,15 @@ const rerunSchema = optionsSchema.omit({ session: true, continue: true }).extend
  * @throws UsageError; TurnlogError as {@link rerunTurn}
  */
 export async function rerun(session: string, given: unknown, output: Output): Promise<ExitCode> {
-  const { at, step, as, ...options } = rerunSchema.parse(given);
-  if (at !== undefined && step !== undefined)
-    throw new UsageError("--at and --step both name the start: give one of them.");
+  const { position, step, as, ...options } = rerunSchema.parse(given);
+  if (position !== undefined && step !== undefined)
+    throw new UsageError("--position and --step both name the start: give one of them.");
   // Fails without a store; the chat would create one.
   await (await openStore(options, { readOnly: true })).close();
   const settings = await settingsOf(options, output);
   const fork = sessionName(as);
   const again = { session: fork, isNamed: as !== undefined, message: undefined };
-  const place = { session, as: fork, at, step };
+  const place = { session, as: fork, position, step };
   return await runChat({ ...options, ...settings, ...again, rerun: place }, output);
 }
 

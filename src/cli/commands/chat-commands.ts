@@ -40,7 +40,7 @@ export function addChatCommands(
       )
       .argument("<session>", "its id")
       .option("--step <n>", "the step to begin with, counted from 1", step)
-      .option("--at <n>", "a position in the middle of a turn", position)
+      .option("--position <n>", "a position in the middle of a turn", position)
       .option("--as <name>", "the fork's name (default: a new one)"),
   ).action(async (session: string, _options: unknown, command: Command) => {
     const { rerun } = await import("./chat-command.ts");
@@ -51,7 +51,7 @@ export function addChatCommands(
     .command("fork")
     .description("create a session that shares another's events up to a position; runs nothing")
     .argument("<session>", "its id")
-    .option("--at <n>", "the last shared position (default: the end)", position)
+    .option("--position <n>", "the last shared position (default: the end)", position)
     .option("--as <name>", "the fork's name (default: a new one)")
     .action(async (session: string, _options: unknown, command: Command) => {
       const { fork } = await import("./fork-command.ts");

@@ -11,15 +11,15 @@ import { writeLines, type Output, jsonText, visibleName } from "../output/index.
 const optionsSchema = z.object({
   ...sessionOptions,
   json: z.boolean().default(false),
-  at: z.int().positive().optional(),
+  position: z.int().positive().optional(),
 });
 
 /** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function context(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, keys, takeOver, json, at } = optionsSchema.parse(given);
+  const { dir, keys, takeOver, json, position } = optionsSchema.parse(given);
   await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
   const found = await readContext(log, session, {
-    ...(at === undefined ? {} : { at }),
+    ...(position === undefined ? {} : { position }),
     agents: ownAgents(dir),
   });
   await writeLines(data, json ? [jsonText(found)] : textLines(found, data));

@@ -9,7 +9,7 @@ import { openSessions, sessionOptions } from "../settings/index.ts";
 const optionsSchema = z.object({
   ...sessionOptions,
   json: z.boolean().default(false),
-  at: z.int().positive().exactOptional(),
+  position: z.int().positive().exactOptional(),
   as: z.string().exactOptional(),
 });
 
@@ -19,12 +19,22 @@ export async function fork(
   given: unknown,
   { data, progress }: Output,
 ): Promise<void> {
-  const { dir, keys, takeOver, json, at, as = forkName(session) } = optionsSchema.parse(given);
+  const {
+    dir,
+    keys,
+    takeOver,
+    json,
+    position,
+    as = forkName(session),
+  } = optionsSchema.parse(given);
   await using log = await openSessions(
     { dir, keys, takeOver },
     { readOnly: false, withoutKey: "redact" },
   );
-  const forked = await forkSession(log, session, { as, ...(at === undefined ? {} : { at }) });
+  const forked = await forkSession(log, session, {
+    as,
+    ...(position === undefined ? {} : { position }),
+  });
   await writeLines(data, [json ? jsonText(forked) : forked.session]);
   if (json) return;
   const { from } = forked;

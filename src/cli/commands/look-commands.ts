@@ -22,7 +22,7 @@ export function addLookCommands(
     .command("show")
     .description("show a session now or at a position; runs nothing")
     .argument("<session>", "its id")
-    .option("--at <n>", "the position, counted from 1 (default: the last)", position)
+    .option("--position <n>", "the position, counted from 1 (default: the last)", position)
     .addOption(
       new Option("--view <view>", "what to show")
         .choices(["events", "history", "prompt", "state", "usage", "timeline"])
@@ -39,7 +39,7 @@ export function addLookCommands(
     .command("context")
     .description("show the size and the parts of a session's next prompt")
     .argument("<session>", "its id")
-    .option("--at <n>", "the position, counted from 1 (default: the last)", position)
+    .option("--position <n>", "the position, counted from 1 (default: the last)", position)
     .action(async (session: string, _options: unknown, command: Command) => {
       const { context } = await import("./context-command.ts");
       await context(session, command.optsWithGlobals(), output);

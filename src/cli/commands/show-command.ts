@@ -27,7 +27,7 @@ import { openSessions, sessionOptions } from "../settings/index.ts";
 const optionsSchema = z.object({
   ...sessionOptions,
   json: z.boolean().default(false),
-  at: z.int().positive().optional(),
+  position: z.int().positive().optional(),
   view: z.enum(["events", "history", "prompt", "state", "usage", "timeline"]),
   step: z.int().positive().optional(),
   full: z.boolean().default(false),
@@ -35,11 +35,20 @@ const optionsSchema = z.object({
 
 /** @throws UsageError; TurnlogError `LOG_NOT_FOUND`, `SESSION_NOT_FOUND`, `INVALID_INPUT`, and what `openLog` throws */
 export async function show(session: string, given: unknown, { data }: Output): Promise<void> {
-  const { dir, keys, takeOver, at, view: shown, json, step, full } = optionsSchema.parse(given);
+  const {
+    dir,
+    keys,
+    takeOver,
+    position,
+    view: shown,
+    json,
+    step,
+    full,
+  } = optionsSchema.parse(given);
   if (step !== undefined && shown !== "timeline")
     throw new UsageError("--step is for the timeline: add --view timeline.");
   await using log = await openSessions({ dir, keys, takeOver }, { readOnly: true });
-  const view = await viewSession(log, session, at);
+  const view = await viewSession(log, session, position);
   if (shown === "timeline") {
     const timelines = await timelinesOf(log, view, step);
     const lines = json

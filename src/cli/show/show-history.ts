@@ -70,7 +70,7 @@ function noticeLines(
 }
 
 function itemLines(item: HistoryItem, data: Channel, lengths: Lengths): readonly string[] {
-  const where = data.style("dim", ` · ${item.position} · ${dateAndTime(item.at)}`);
+  const where = data.style("dim", ` · ${item.position} · ${dateAndTime(item.time)}`);
   switch (item.kind) {
     case "user":
       return [

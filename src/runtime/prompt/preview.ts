@@ -14,7 +14,7 @@ export interface PreviewOptions {
   /** Default: the agent's strategy. A strategy that calls a model shows its digest without one. */
   readonly compact?: CompactionStrategy;
   /** A position; default: now. */
-  readonly at?: number;
+  readonly position?: number;
 }
 
 /** The prompt that a compaction would leave. */

@@ -20,7 +20,7 @@ import { readSessionState, stateAt } from "../../state/index.ts";
 /** Options of {@link readContext}. */
 export interface LoggedContextOptions {
   /** The position; default: the last. */
-  readonly at?: number;
+  readonly position?: number;
   /** Agents that may have run the session. The one with the recorded model, instructions and tools is used. */
   readonly agents?: readonly Pick<Agent, "instructions" | "tools" | "context" | "settings">[];
   /** The source of context windows and prices. Default: `modelCatalogue()`. */
@@ -39,7 +39,7 @@ export interface LoggedContext extends Omit<ContextFigures, "due"> {
 }
 
 const schema = optionsOf<LoggedContextOptions>(
-  { at: position, agents: list, catalogue: implementation({ limits: code, cost: code }) },
+  { position, agents: list, catalogue: implementation({ limits: code, cost: code }) },
   {},
 );
 
@@ -53,8 +53,8 @@ export async function readContext(
   options: LoggedContextOptions = {},
 ): Promise<LoggedContext> {
   check(schema, options, "readContext", { name: "options", session });
-  const { at, agents = [], catalogue } = options;
-  const state = await stateAt(log, session, at);
+  const { agents = [], catalogue } = options;
+  const state = await stateAt(log, session, options.position);
   const { position: last } = state;
   const { agent, whole } = await runnerAt(log, session, last);
   const bare: FiguresSetup = {

@@ -202,7 +202,7 @@ class PruningWatch {
     // A smaller prompt has nothing to prune.
     if (tokens < protectTokens + minimumGain) return undefined;
     const last = state.usage.steps.at(-1);
-    const hasPaused = last !== undefined && now - last.at > SHORTEST_LIFETIME_MS;
+    const hasPaused = last !== undefined && now - last.time > SHORTEST_LIFETIME_MS;
     const hasGrown = tokens >= this.#tokens + minimumGain / 2;
     if (turn === this.#turn && !hasPaused && !hasGrown) return undefined;
     this.#turn = turn;

@@ -63,7 +63,7 @@ const talk: readonly ModelMessage[] = [
 
 async function imported(messages: readonly ModelMessage[]) {
   const log = await openMemoryLog();
-  const found = await importModelMessages(log, messages, { as: "s", at: 5 });
+  const found = await importModelMessages(log, messages, { as: "s", time: 5 });
   return { log, found, view: await viewSession(log, "s") };
 }
 

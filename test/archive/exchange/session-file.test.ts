@@ -272,7 +272,7 @@ it("of a fork is a whole session, whose header says where it branched off, also 
   const events = await readFixture("tools");
   await log.append("p", "none", events, { origin: "copied" });
   const at = events.findLast(({ type }) => type === "turn.ended")?.position ?? 0;
-  await forkSession(log, "p", { as: "f", at, now: 5 });
+  await forkSession(log, "p", { as: "f", position: at, now: 5 });
   const lines = await Array.fromAsync(exportSession(log, "f"));
   expect(JSON.parse(lines[0] ?? "")).toEqual({
     turnlog: "session",

@@ -207,7 +207,9 @@ describe("which steps are old", () => {
     const fork = await session.fork({ id: "f" });
     expect((await log.revision("f")) >= closed).toBe(true);
     await ask(fork, 1);
-    await expect(session.fork({ at: closed + 1 })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(session.fork({ position: closed + 1 })).rejects.toMatchObject({
+      code: "INVALID_INPUT",
+    });
   });
 
   it("a session with a hash chain is left as it is", async () => {
@@ -254,7 +256,7 @@ it("a fork from before it was said has what is left, and is as sound", async () 
   const ends = (await Array.fromAsync(runtime.log.read("s"))).flatMap(({ type, position }) =>
     type === "turn.ended" ? [position] : [],
   );
-  const fork = await session.fork({ id: "f", at: ends[1] ?? 1 });
+  const fork = await session.fork({ id: "f", position: ends[1] ?? 1 });
   await ask(fork, 1);
   const { problems, lostPrompts } = await verifySession(runtime.log, "f", { every: 1 });
   expect(problems).toEqual([]);

@@ -22,7 +22,7 @@ async function familyLog(): Promise<EventLog> {
   await (
     await fork.send("Two?")
   ).result;
-  const inner = await fork.fork({ id: "g", at: (await fork.view()).position - 3 });
+  const inner = await fork.fork({ id: "g", position: (await fork.view()).position - 3 });
   await (
     await inner.send("Three?")
   ).result;
