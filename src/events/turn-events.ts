@@ -16,13 +16,15 @@ export type TurnEndReason =
   /** The turn reached its time limit. */
   | "timed-out"
   /** The model repeated the same calls or texts. */
-  | "repeating";
+  | "repeating"
+  /** A condition of the agent's `stopWhen` was met. */
+  | "stop-condition";
 
 /** `now` stops the model and the tools; `after-tools` lets the step and its tools finish. */
 export type CancelMode = "now" | "after-tools";
 
 /** The limit that a turn reached. */
-type TurnLimit = "time" | "repetition";
+type TurnLimit = "time" | "repetition" | "stop-condition";
 
 export interface TurnFamily {
   /** The event has the limit on steps, so that the machine replays without settings. */
@@ -38,6 +40,8 @@ export interface TurnFamily {
     readonly turn: number;
     readonly limit: TurnLimit;
     readonly lastStep: boolean;
+    /** The index of the first met condition in the agent's `stopWhen`, from 0. */
+    readonly condition?: number;
   };
   "turn.ended": {
     readonly turn: number;
@@ -59,6 +63,7 @@ export const turnEndReasonSchema: z.ZodType<TurnEndReason> = z.enum([
   "interrupted",
   "timed-out",
   "repeating",
+  "stop-condition",
 ]);
 
 export const turnSchemas: FamilySchemas<TurnFamily> = {
@@ -70,8 +75,9 @@ export const turnSchemas: FamilySchemas<TurnFamily> = {
   }),
   "turn.limit-reached": z.looseObject({
     turn,
-    limit: z.enum(["time", "repetition"]),
+    limit: z.enum(["time", "repetition", "stop-condition"]),
     lastStep: z.boolean(),
+    condition: z.int().nonnegative().exactOptional(),
   }),
   "turn.ended": z.looseObject({
     turn,

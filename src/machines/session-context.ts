@@ -138,6 +138,13 @@ export function endReason(context: SessionContext): TurnEndReason {
   }
 }
 
+/** Why a turn ends that reached a limit. */
+export const limitReasons = {
+  time: "timed-out",
+  repetition: "repeating",
+  "stop-condition": "stop-condition",
+} as const;
+
 /** The state of a call after each event about it. */
 export const callStates = {
   "tool.approval-requested": "awaiting-approval",

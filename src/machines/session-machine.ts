@@ -15,6 +15,7 @@ import {
   hasSteering,
   holdsQueue,
   initialContext,
+  limitReasons,
   withCall,
   type SessionContext,
 } from "./session-context.ts";
@@ -125,7 +126,7 @@ export const sessionMachine: SessionMachine = setup({
     }),
     limit: assign(({ context, event }) => {
       assertEvent(event, "turn.limit-reached");
-      const reason = event.data.limit === "time" ? "timed-out" : "repeating";
+      const reason = limitReasons[event.data.limit];
       return event.data.lastStep
         ? { lastStep: context.lastStep ?? { reason, begun: false }, skipCalls: true }
         : { stopping: context.stopping ?? reason, skipCalls: true };

@@ -12,8 +12,10 @@ import {
   type ModelName,
   type ModelOutput,
   type ProviderMetadata,
+  type ResponseMetadata,
   type StoredError,
   type StoredUserContent,
+  type TokenUsage,
   type TurnEndReason,
   chunkedSchema,
   entryOf,
@@ -44,6 +46,20 @@ export interface StepItem {
   readonly parts: readonly HistoryPart[];
   readonly finishReason?: FinishReason;
   readonly error?: StoredError;
+  /** The provider's warnings, for instance about a setting that it does not know. */
+  readonly warnings?: readonly JsonValue[];
+  readonly end?: StepEnd;
+}
+
+/** The provider's words about a finished step, beside its content. */
+export interface StepEnd {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Without the provider's raw figures. */
+  readonly usage: TokenUsage;
+  readonly response: ResponseMetadata;
+  readonly rawFinishReason?: string;
+  readonly providerMetadata?: ProviderMetadata;
 }
 
 /** The end of a turn. */
@@ -136,6 +152,8 @@ export interface CallPart {
   readonly invalid?: boolean;
   readonly error?: StoredError;
   readonly title?: string;
+  /** The tool's types are not known before run time. */
+  readonly dynamic?: true;
   readonly providerMetadata?: ProviderMetadata;
   readonly outcome: CallOutcome;
   /** All questions about the call, oldest first. Absent if there was none. */
@@ -149,6 +167,7 @@ export interface ProviderCallPart {
   readonly toolName: string;
   readonly input: JsonValue;
   readonly invalid?: boolean;
+  readonly dynamic?: true;
   readonly providerMetadata?: ProviderMetadata;
 }
 

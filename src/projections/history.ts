@@ -25,6 +25,7 @@ import {
   historySchema,
   type HistoryPart,
   type HistoryState,
+  type StepEnd,
   type StepItem,
   type UserItem,
 } from "./history-item.ts";
@@ -77,6 +78,18 @@ function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
     : { providerMetadata: sendableMetadata(providerMetadata) };
 }
 type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["providerMetadata"]>;
+
+function endOf(data: SessionEvent<"step.finished">["data"], at: number): StepEnd {
+  const { usage: spent, response, rawFinishReason, providerMetadata } = data;
+  const { raw: _, ...usage } = spent;
+  return {
+    at,
+    usage,
+    response,
+    ...(rawFinishReason === undefined ? {} : { rawFinishReason }),
+    ...(providerMetadata === undefined ? {} : { providerMetadata }),
+  };
+}
 
 /** Folds the conversation: messages, steps with their parts and calls, ends of turns. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
@@ -142,11 +155,12 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
     },
     "step.retrying": (state, { data }) =>
       withOpen(state, (step) => ({ ...step, status: "failed", error: data.error })),
-    "step.finished": (state, { data }) =>
+    "step.finished": (state, { time, data }) =>
       withOpen(state, (step) => ({
         ...step,
         status: "finished",
         finishReason: data.finishReason,
+        end: endOf(data, time),
       })),
     "step.failed": (state, { data }) =>
       withOpen(state, (step) => ({ ...step, status: "failed", error: data.error })),
@@ -158,6 +172,8 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
       ),
     "step.interrupted": (state) => withOpen(state, (step) => ({ ...step, status: "interrupted" })),
 
+    "part.start-step": (state, { data: { warnings } }) =>
+      warnings.length === 0 ? state : withOpen(state, (step) => ({ ...step, warnings })),
     "part.text-start": (state, { data }) =>
       withOpen(state, (step) => withBlockStart(step, "text", data)),
     "part.text-delta": (state, { data }) =>
@@ -177,6 +193,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
         toolName: data.toolName,
         input: data.input ?? {},
         ...(data.invalid === undefined ? {} : { invalid: data.invalid }),
+        ...(data.dynamic === true ? { dynamic: data.dynamic } : {}),
         ...metadataOf(data),
       };
       if (data.providerExecuted === true)

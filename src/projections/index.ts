@@ -28,6 +28,7 @@ export {
   type HistoryPart,
   type HistoryState,
   type ProviderCallPart,
+  type StepEnd,
   type StepItem,
   type TurnEndItem,
   type UserItem,

@@ -70,6 +70,8 @@ export function endingSentence(reason: TurnEndReason, tally: TurnTally): string 
       return "The provider's content filter has ended the reply.";
     case "max-steps":
       return "The turn ends here: it has reached its limit of steps.";
+    case "stop-condition":
+      return "The turn ends here: a condition of the agent's `stopWhen` was met.";
     case "timed-out":
       return `The turn's time was up. ${keptOf(tally)}`;
     case "repeating":
