@@ -29,6 +29,7 @@ import {
 import type { Agent, TimeLimits, ToolPolicy } from "./agent.ts";
 import type { CompactionChoice, ContextOptions } from "./context-options.ts";
 import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
+import { stopWhenSchema } from "./stop-conditions.ts";
 import { toolSchema } from "./tool-schema.ts";
 import { contextFields } from "./turn-context.ts";
 
@@ -98,6 +99,7 @@ const fields = {
   instructions: text,
   tools: named(toolSchema),
   maxSteps: several,
+  stopWhen: stopWhenSchema,
   toolConcurrency: several,
   toolTimeoutMs: milliseconds,
   toolPolicies: named(

@@ -15,6 +15,7 @@ import {
 import type { TurnContext } from "./turn-context.ts";
 import type { UnsupportedSetting } from "./sdk-settings.ts";
 import type { CallLimits } from "./call-limits.ts";
+import type { StopWhen } from "./stop-conditions.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
 import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
@@ -28,8 +29,13 @@ export interface Agent extends UnsupportedSettings, TurnContext {
   readonly model: LanguageModel;
   readonly instructions?: string;
   readonly tools?: ToolSet;
-  /** Steps that one turn may take; `Infinity` for no limit. Default 50. */
+  /** Steps that one turn may take; `Infinity` for no limit. Default: 50, with `stopWhen` no limit. */
   readonly maxSteps?: number;
+  /**
+   * Ends a turn after a step whose calls have results, as `stop-condition`: `isStepCount`, `hasToolCall`
+   * of the AI SDK, or own functions over the turn's steps. An error fails the turn (`CALLBACK_FAILED`).
+   */
+  readonly stopWhen?: StopWhen;
   /** Tools of one step that may run at the same time; `Infinity` for all. Default 8. */
   readonly toolConcurrency?: number;
   /** Milliseconds that a tool may run. Default: no limit. */
@@ -107,9 +113,16 @@ export interface PreparedAgent {
   readonly tools: string;
 }
 
-export const DEFAULT_MAX_STEPS = 50;
+const DEFAULT_MAX_STEPS = 50;
 /** The recorded `maxSteps` without a limit: JSON has no infinity. */
-export const NO_STEP_LIMIT: number = Number.MAX_SAFE_INTEGER;
+const NO_STEP_LIMIT: number = Number.MAX_SAFE_INTEGER;
+
+/** The limit on steps that a turn begins with. */
+export function stepLimit({ maxSteps, stopWhen }: Agent): number {
+  const byDefault = stopWhen === undefined ? DEFAULT_MAX_STEPS : NO_STEP_LIMIT;
+  return Math.min(maxSteps ?? byDefault, NO_STEP_LIMIT);
+}
+
 export const DEFAULT_TOOL_CONCURRENCY = 8;
 export const DEFAULT_MAX_ATTEMPTS = 3;
 

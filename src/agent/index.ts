@@ -4,9 +4,7 @@ export { agentSchema, strategySchema } from "./agent-schema.ts";
 export {
   type Agent,
   DEFAULT_MAX_ATTEMPTS,
-  DEFAULT_MAX_STEPS,
   DEFAULT_TOOL_CONCURRENCY,
-  NO_STEP_LIMIT,
   type PreparedAgent,
   type TimeLimits,
   type ToolPolicy,
@@ -14,6 +12,7 @@ export {
   interruptedPolicy,
   nameOf,
   prepareAgent,
+  stepLimit,
 } from "./agent.ts";
 export { type CallLimits, CallWatch } from "./call-limits.ts";
 export {
@@ -36,5 +35,6 @@ export {
   toolContext,
   turnContextSchema,
 } from "./turn-context.ts";
+export { metCondition } from "./stop-conditions.ts";
 export type { PartType, RecordedPart, StepOutput, StepRequest, StepSource } from "./step-source.ts";
 export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";

@@ -10,6 +10,7 @@ type Supported =
   | "model"
   | "instructions"
   | "tools"
+  | "stopWhen"
   | "toolsContext"
   | "runtimeContext"
   | "headers"
@@ -45,7 +46,6 @@ export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
   id: "sessions have ids (`runtime.session(id)`), an agent has none. Leave it out.",
   allowSystemInMessages: "messages are user messages: put system text into `instructions`.",
   toolChoice: "the model chooses. Say in `instructions` when a tool is to be called.",
-  stopWhen: "set `maxSteps`, `loopGuard` or `timeLimits.turnMs`.",
   telemetry,
   experimental_telemetry: telemetry,
   activeTools:

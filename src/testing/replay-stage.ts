@@ -14,6 +14,7 @@ import { endingAt, waitEnd } from "./recorded-endings.ts";
 import { isConcluded, isSummarising, runningAt } from "./recorded-stops.ts";
 import { isCommand, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, withEffect, withPrompt, type ReplayDifference } from "./replay-difference.ts";
+import { withRecordedStops } from "./replay-boundaries.ts";
 import { ReplayPacer } from "./replay-pacer.ts";
 import { replayedContext } from "./replay-summaries.ts";
 import { watchedTools } from "./replay-tools.ts";
@@ -162,8 +163,10 @@ export class ReplayStage {
     if (event.type === "session.created" || event.type === "session.configured") {
       this.#description = event.data.agent;
     }
-    const agent = withKnownPolicies(
-      withRecordedOffer(agentOf(this.#description), this.#description),
+    const agent = withRecordedStops(
+      withKnownPolicies(withRecordedOffer(agentOf(this.#description), this.#description)),
+      events,
+      this.#pacer,
     );
     const rest = events.slice(event.position - 1);
     const recovery = [event, events[event.position]].find(

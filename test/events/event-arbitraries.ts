@@ -192,11 +192,15 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     ),
     reason,
   ),
-  "turn.limit-reached": fc.record({
-    turn: position,
-    limit: fc.constantFrom("time", "repetition"),
-    lastStep: fc.boolean(),
-  }),
+  "turn.limit-reached": fc.record(
+    {
+      turn: position,
+      limit: fc.constantFrom("time", "repetition", "stop-condition"),
+      lastStep: fc.boolean(),
+      condition: count,
+    },
+    { requiredKeys: ["turn", "limit", "lastStep"] },
+  ),
   "turn.ended": fc.record(
     {
       turn: position,
@@ -210,6 +214,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
         "interrupted",
         "timed-out",
         "repeating",
+        "stop-condition",
       ),
       error,
     },

@@ -88,6 +88,7 @@ const end = fc.constantFrom(
   "interrupted",
   "timed-out",
   "repeating",
+  "stop-condition",
 );
 
 function merged<One extends object, Other extends object>(
@@ -162,7 +163,7 @@ const anyData: AnyData = {
   ),
   "turn.limit-reached": fc.record({
     turn: few,
-    limit: fc.constantFrom("time", "repetition"),
+    limit: fc.constantFrom("time", "repetition", "stop-condition"),
     lastStep: fc.boolean(),
   }),
   "turn.ended": fc.record({ turn: few, reason: end, error }, { requiredKeys: ["turn", "reason"] }),

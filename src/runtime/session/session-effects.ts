@@ -10,11 +10,11 @@ import type { EventBody, SessionEvent, StoredError } from "../../events/index.ts
 import type { Effect } from "../../machines/index.ts";
 import { promptDigest, promptMessages } from "../../projections/index.ts";
 import {
-  DEFAULT_MAX_STEPS,
-  NO_STEP_LIMIT,
+  type Agent,
   type PreparedAgent,
   type StepSource,
   isCallbackFailure,
+  stepLimit,
 } from "../../agent/index.ts";
 import { withExpansion, type SessionBlobs } from "../../media/index.ts";
 import { type EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
@@ -24,6 +24,7 @@ import { waited, type Timer, toStoredError } from "../../shared/index.ts";
 import { ToolRunner } from "../tools/index.ts";
 import { refusal } from "./commands.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
+import { StepBoundary } from "./step-boundary.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
 export interface SessionEffectsOptions extends Omit<RunningTurnOptions, "agent"> {
@@ -46,6 +47,7 @@ export class SessionEffects implements Disposable {
   #prepared: PreparedAgent;
   #prompts: SessionPrompts;
   readonly turn: RunningTurn;
+  readonly #boundary: StepBoundary;
   readonly #clock: TurnClock;
   /** Stops what runs for the current step: the model call, the back-off, the tools. */
   #stop = new AbortController();
@@ -59,7 +61,9 @@ export class SessionEffects implements Disposable {
     this.#options = options;
     this.#given = prepared;
     this.#prepared = withExpansion(prepared, options.blobs);
-    this.turn = new RunningTurn({ ...options, agent: () => this.#prepared.agent });
+    const agent = (): Agent => this.#prepared.agent;
+    this.turn = new RunningTurn({ ...options, agent });
+    this.#boundary = new StepBoundary({ ...options, agent, context: () => this.turn.context() });
     this.#clock = new TurnClock(prepared.agent, options);
     this.#prompts = this.#promptsOf(this.#prepared);
   }
@@ -129,27 +133,24 @@ export class SessionEffects implements Disposable {
 
   #startTurn(): void {
     const { turn } = this.#options.recorder.state.machine.context;
-    const { maxSteps: most = DEFAULT_MAX_STEPS } = this.#prepared.agent;
-    const maxSteps = Math.min(most, NO_STEP_LIMIT);
+    const maxSteps = stepLimit(this.#prepared.agent);
     this.#clock.begin(turn + 1);
     this.#record({ type: "turn.started", data: { turn: turn + 1, maxSteps } });
   }
 
   #startStep(): void {
-    const { state } = this.#options.recorder;
-    const { turn, step, stepsInTurn } = state.machine.context;
-    const repeating = repetition(state, this.#prepared.agent);
+    const repeating = repetition(this.#options.recorder.state, this.#prepared.agent);
     if (repeating !== undefined) return this.#record(repeating);
-    const due = state.queue.waiting.filter(
-      (message) => stepsInTurn === 0 || message.delivery === "steer",
-    );
-    if (due.length > 0) {
-      const ids = due.map((message) => message.id);
-      this.#record({
-        type: "message.delivered",
-        data: { ids, turn, boundary: stepsInTurn === 0 ? "turn" : "step" },
-      });
-    }
+    const asking = this.#boundary.goesOn();
+    if (asking === undefined) return this.#enterStep();
+    this.#background(async () => {
+      if (await asking) this.#enterStep();
+    });
+  }
+
+  #enterStep(): void {
+    const { step } = this.#options.recorder.state.machine.context;
+    this.#boundary.deliver();
     const next = this.#prompts.beforeStep();
     if (next !== undefined) this.#beginAttempt(step + 1, 1, next);
   }
