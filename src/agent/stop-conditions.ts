@@ -1,7 +1,7 @@
 /** The conditions under which a turn ends before the model has concluded. */
 
 import type { StepResult, ToolSet } from "ai";
-import { z } from "zod";
+import type { z } from "zod";
 import { thing } from "../validation/index.ts";
 import { awaited } from "./user-callbacks.ts";
 

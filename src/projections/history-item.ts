@@ -54,7 +54,7 @@ export interface StepItem {
 /** The provider's words about a finished step, beside its content. */
 export interface StepEnd {
   /** Epoch milliseconds. */
-  readonly at: number;
+  readonly time: number;
   /** Without the provider's raw figures. */
   readonly usage: TokenUsage;
   readonly response: ResponseMetadata;

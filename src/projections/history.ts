@@ -79,11 +79,11 @@ function metadataOf(data: { readonly providerMetadata?: HistoryMetadata }): {
 }
 type HistoryMetadata = NonNullable<SessionEvent<"part.text-start">["data"]["providerMetadata"]>;
 
-function endOf(data: SessionEvent<"step.finished">["data"], at: number): StepEnd {
+function endOf(data: SessionEvent<"step.finished">["data"], time: number): StepEnd {
   const { usage: spent, response, rawFinishReason, providerMetadata } = data;
   const { raw: _, ...usage } = spent;
   return {
-    at,
+    time,
     usage,
     response,
     ...(rawFinishReason === undefined ? {} : { rawFinishReason }),

@@ -5,7 +5,7 @@
 
 import { convertBase64ToUint8Array, type Context } from "@ai-sdk/provider-utils";
 import type { GeneratedFile, LanguageModelUsage, StepResult, ToolSet } from "ai";
-import { ownCopy, type TokenUsage } from "../events/index.ts";
+import { ownCopy, type ResponseMetadata, type TokenUsage } from "../events/index.ts";
 import {
   itemMessages,
   type CallPart,
@@ -109,9 +109,9 @@ class RecordedStep implements Result {
   }
 
   get performance(): Result["performance"] {
-    const { at, end } = this.#item;
+    const { time, end } = this.#item;
     const { inputTokens = 0, outputTokens = 0 } = end?.usage ?? {};
-    const responseTimeMs = Math.max(0, (end?.at ?? at) - at);
+    const responseTimeMs = Math.max(0, (end?.time ?? time) - time);
     const perSecond = (tokens: number): number =>
       responseTimeMs === 0 ? 0 : (tokens * 1000) / responseTimeMs;
     return {
@@ -127,8 +127,9 @@ class RecordedStep implements Result {
   }
 
   get response(): Result["response"] {
-    const { end, model, at } = this.#item;
-    const { id = "", modelId = model.modelId, timestamp = at } = end?.response ?? {};
+    const { end, model, time } = this.#item;
+    const answered: ResponseMetadata = end?.response ?? {};
+    const { id = "", modelId = model.modelId, timestamp = time } = answered;
     this.#response ??= {
       id,
       modelId,

@@ -8,7 +8,7 @@ import { replay } from "../../src/testing/index.ts";
 import { call, calling } from "../support/script.ts";
 import { severableLog } from "../support/severed-log.ts";
 import { openSession } from "../support/with-runtime.ts";
-import { echo } from "./tools.ts";
+import { containing, echo } from "./tools.ts";
 
 type Steps = readonly StepResult<ToolSet>[];
 
@@ -76,7 +76,7 @@ describe("a turn with `stopWhen`", () => {
     const failing = (await open.session.send("Go.")).result;
     await expect(failing).rejects.toMatchObject({
       code: "TURN_FAILED",
-      cause: { message: expect.stringContaining("`stopWhen` threw: No idea.") },
+      cause: { message: containing("`stopWhen` threw: No idea.") },
     });
     expect(await (await open.session.send("Again.")).result).toMatchObject({ text: "Fine." });
   });
