@@ -11,7 +11,7 @@ interface StopConditions {
 }
 
 /** A `StopCondition` of the AI SDK, for instance `hasToolCall("finish")`, or an own function. */
-export type StopCondition = StopConditions["isMet"];
+type StopCondition = StopConditions["isMet"];
 
 /** The setting: one condition, or several, of which any may be met. */
 export type StopWhen = StopCondition | readonly StopCondition[];

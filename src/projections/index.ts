@@ -28,7 +28,6 @@ export {
   type HistoryPart,
   type HistoryState,
   type ProviderCallPart,
-  type StepEnd,
   type StepItem,
   type TurnEndItem,
   type UserItem,

@@ -14,7 +14,7 @@ export {
   waitsForPerson,
 } from "./recovery.ts";
 export { type Approval, approvalOfId, waitingApprovals } from "./session-approvals.ts";
-export { type StepValues, stepResults } from "./step-result.ts";
+export { stepResults } from "./step-result.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
 export type { Ending, ReplayGate, SessionRecorder } from "./session-recorder.ts";
 export {

@@ -21,7 +21,7 @@ type Content = Result["content"][number];
 type OfType<Type extends Content["type"]> = Extract<Content, { readonly type: Type }>;
 
 /** What a step result has beside the record of its step. */
-export interface StepValues {
+interface StepValues {
   readonly session: string;
   readonly runtimeContext: Context;
   readonly toolsContext: Readonly<Record<string, Context>>;
