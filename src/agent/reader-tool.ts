@@ -41,10 +41,12 @@ const description =
 
 const definition: Tool<ReadRequest> = tool({ description, inputSchema });
 
-/** Adds the tool, unless the agent has no executable tool, has one of that name, or disables it. */
+/** Adds the tool, unless only the provider runs tools, the agent has one of that name, or disables it. */
 export function withReader<Agent extends Equipment>(agent: Agent): Agent {
   const { tools = {} } = agent;
-  const needsIt = Object.values(tools).some(({ execute }) => execute !== undefined);
+  const needsIt = Object.values(tools).some(
+    (one) => one.execute !== undefined || one.type !== "provider" || !one.isProviderExecuted,
+  );
   if (!isWanted(agent) || !needsIt || byId(tools, READER) !== undefined) return agent;
   return {
     ...agent,

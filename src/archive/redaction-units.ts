@@ -72,6 +72,7 @@ export class RedactionUnits {
         return { step: this.#step, callId: event.data.toolCallId };
       case "tool.approval-requested":
       case "tool.approval-answered":
+      case "tool.output-requested":
       case "tool.started":
       case "tool.progressed":
       case "tool.succeeded":

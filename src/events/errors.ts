@@ -8,6 +8,7 @@ export type TurnlogErrorCode =
   | "INVALID_INPUT"
   | "COMMAND_REFUSED"
   | "APPROVAL_ANSWERED"
+  | "CALL_ANSWERED"
   | "MESSAGE_CONFLICT"
   | "SESSION_NOT_FOUND"
   | "SESSION_CLOSED"

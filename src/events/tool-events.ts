@@ -29,6 +29,8 @@ export interface ToolFamily {
     /** Who answered. */
     readonly by?: string;
   };
+  /** The call waits for its output: its tool has no `execute`, and a client runs it. */
+  "tool.output-requested": CallKey & { readonly toolName: string };
   /** The intent: durable before the tool's `execute` is called. */
   "tool.started": CallKey & {
     readonly toolName: string;
@@ -105,6 +107,7 @@ export const toolSchemas: FamilySchemas<ToolFamily> = {
     always: z.boolean().exactOptional(),
     by: z.string().exactOptional(),
   }),
+  "tool.output-requested": z.looseObject({ ...key, toolName: z.string() }),
   "tool.started": z.looseObject({
     ...key,
     toolName: z.string(),

@@ -136,7 +136,15 @@ const contextSchema = z
     queue: z.array(z.object({ id: z.string(), delivery: z.enum(["steer", "follow-up"]) })),
     held: z.boolean(),
     calls: chunkedSchema(
-      z.enum(["waiting", "awaiting-approval", "approved", "refused", "running", "ended"]),
+      z.enum([
+        "waiting",
+        "awaiting-approval",
+        "approved",
+        "refused",
+        "awaiting-output",
+        "running",
+        "ended",
+      ]),
     ),
     skipCalls: z.boolean(),
     finishReason: z

@@ -13,13 +13,14 @@ import {
 
 /**
  * The state of a tool call of the running step. `approved` and `refused` calls still have to be started
- * or denied; the result of an `ended` call is in the log.
+ * or denied; a client runs a call that is `awaiting-output`; the result of an `ended` call is in the log.
  */
 export type CallState =
   | "waiting"
   | "awaiting-approval"
   | "approved"
   | "refused"
+  | "awaiting-output"
   | "running"
   | "ended";
 
@@ -69,7 +70,7 @@ export const initialContext: SessionContext = deepFreeze({
 
 type Calls = SessionContext["calls"];
 
-/** How many calls have not ended, and how many of those wait for an answer. */
+/** How many calls have not ended, and how many of those wait for an answer or an output. */
 interface OpenCalls {
   readonly open: number;
   readonly asking: number;
@@ -78,14 +79,17 @@ interface OpenCalls {
 /** Counts for each value. {@link withCall} derives them from the value before: counting anew after each event would be quadratic. */
 const counted = new WeakMap<Calls, OpenCalls>();
 
-/** How many calls of the running step have not ended, and how many of those wait for an answer. */
+/** How many calls of the running step have not ended, and how many of those wait for an answer or an output. */
 export function openCalls({ calls }: Pick<SessionContext, "calls">): OpenCalls {
   const known = counted.get(calls);
   if (known !== undefined) return known;
   const states = entriesOf(calls).map(([, state]) => state);
   const count = (...wanted: readonly CallState[]): number =>
     states.filter((state) => wanted.includes(state)).length;
-  const made = { open: states.length - count("ended"), asking: count("awaiting-approval") };
+  const made = {
+    open: states.length - count("ended"),
+    asking: count("awaiting-approval", "awaiting-output"),
+  };
   counted.set(calls, made);
   return made;
 }
@@ -97,7 +101,8 @@ export function withCall(context: SessionContext, callId: string, state: CallSta
   const calls = withEntry(context.calls, callId, state);
   const openAt = (one: CallState | undefined): number =>
     one === undefined || one === "ended" ? 0 : 1;
-  const askingAt = (one: CallState | undefined): number => (one === "awaiting-approval" ? 1 : 0);
+  const askingAt = (one: CallState | undefined): number =>
+    one === "awaiting-approval" || one === "awaiting-output" ? 1 : 0;
   counted.set(calls, {
     open: open + openAt(state) - openAt(before),
     asking: asking + askingAt(state) - askingAt(before),
@@ -148,6 +153,7 @@ export const limitReasons = {
 /** The state of a call after each event about it. */
 export const callStates = {
   "tool.approval-requested": "awaiting-approval",
+  "tool.output-requested": "awaiting-output",
   "tool.started": "running",
   "tool.succeeded": "ended",
   "tool.failed": "ended",
@@ -158,6 +164,7 @@ export const callStates = {
 
 export const callEvents = [
   "tool.approval-requested",
+  "tool.output-requested",
   "tool.started",
   "tool.succeeded",
   "tool.failed",

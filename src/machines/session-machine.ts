@@ -299,6 +299,7 @@ export const sessionMachine: SessionMachine = setup({
       on: {
         "tool.approval-requested": { actions: "setCall" },
         "tool.approval-answered": { actions: ["answerCall", "runTools"] },
+        "tool.output-requested": { actions: "setCall" },
         "tool.started": { actions: "setCall" },
         "tool.succeeded": { actions: "setCall" },
         "tool.failed": { actions: "setCall" },

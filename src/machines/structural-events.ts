@@ -23,6 +23,7 @@ export const structuralTypes = [
   "part.tool-call",
   "tool.approval-requested",
   "tool.approval-answered",
+  "tool.output-requested",
   "tool.started",
   "tool.succeeded",
   "tool.failed",

@@ -101,6 +101,7 @@ export type CallOutcome =
   | { readonly status: "awaiting-approval"; readonly reason?: string }
   | { readonly status: "approved" }
   | { readonly status: "refused"; readonly reason?: string }
+  | { readonly status: "awaiting-output" }
   | { readonly status: "running"; readonly progress?: JsonValue }
   | { readonly status: "succeeded"; readonly output: JsonValue; readonly modelOutput?: ModelOutput }
   | {
@@ -143,6 +144,16 @@ export interface CallApproval {
   readonly lapsed?: number;
 }
 
+/** The request for the output of a call that a client runs. It stays with the call. */
+interface CallOutputRequest {
+  /** The position of the request. */
+  readonly position: number;
+  /** Epoch milliseconds. */
+  readonly requestedAt: number;
+  /** The event that ended the wait: an answer if the call then succeeded or failed. */
+  readonly settled?: { readonly position: number; readonly at: number };
+}
+
 /** A call to a tool of the agent. */
 export interface CallPart {
   readonly kind: "call";
@@ -158,6 +169,8 @@ export interface CallPart {
   readonly outcome: CallOutcome;
   /** All questions about the call, oldest first. Absent if there was none. */
   readonly approvals?: readonly CallApproval[];
+  /** Absent for a call of a tool with `execute`. */
+  readonly outputRequest?: CallOutputRequest;
 }
 
 /** A call that the provider ran itself. */

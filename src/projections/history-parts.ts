@@ -26,16 +26,38 @@ interface CallKey {
 }
 
 /** An event that changes the outcome of a call. */
-type Ending = Pick<SessionEvent, "position"> & { readonly data: CallKey };
+type Ending = Pick<SessionEvent, "position" | "time"> & { readonly data: CallKey };
 
 /** Sets the outcome of a call. An open question about it lapses. */
 export function withOutcome(
   state: HistoryState,
-  { position, data }: Ending,
+  { position, time, data }: Ending,
   outcome: CallOutcome,
 ): HistoryState {
   return withStep(state, data.step, (step) =>
-    withCall(step, data, (call) => ({ ...lapsed(call, position), outcome })),
+    withCall(step, data, (call) => {
+      const { outputRequest } = call;
+      if (outputRequest === undefined) return { ...lapsed(call, position), outcome };
+      return {
+        ...call,
+        outputRequest: { ...outputRequest, settled: { position, at: time } },
+        outcome,
+      };
+    }),
+  );
+}
+
+/** Adds the request for the output of a call. */
+export function withOutputRequest(
+  state: HistoryState,
+  { position, time, data }: SessionEvent<"tool.output-requested">,
+): HistoryState {
+  return withStep(state, data.step, (step) =>
+    withCall(step, data, (call) => ({
+      ...lapsed(call, position),
+      outcome: { status: "awaiting-output" },
+      outputRequest: { position, requestedAt: time },
+    })),
   );
 }
 

@@ -18,6 +18,7 @@ import {
   withBlockStart,
   withAnswer,
   withOutcome,
+  withOutputRequest,
   withQuestion,
   succeeded,
 } from "./history-parts.ts";
@@ -246,6 +247,7 @@ export const history: Projection<HistoryState> = defineProjection<HistoryState>(
 
     "tool.approval-requested": withQuestion,
     "tool.approval-answered": withAnswer,
+    "tool.output-requested": withOutputRequest,
     "tool.started": (state, event) => withOutcome(state, event, { status: "running" }),
     "tool.progressed": (state, event) =>
       withOutcome(state, event, { status: "running", progress: event.data.output }),

@@ -126,7 +126,7 @@ function cutContent(content: Content, text: string, gap: Gap, mark: ResultMark):
 }
 
 /** The result of a call to one of our own tools, in any state. */
-export function resultOutput({ outcome }: CallPart): ModelOutput {
+export function resultOutput({ outcome, outputRequest }: CallPart): ModelOutput {
   switch (outcome.status) {
     case "succeeded":
       return outcome.modelOutput ?? plainOutput(outcome.output);
@@ -140,7 +140,10 @@ export function resultOutput({ outcome }: CallPart): ModelOutput {
     case "skipped":
       return {
         type: "error-text",
-        value: `Not run: ${why(outcome.reason)} before this call was started. It had no effect.`,
+        value:
+          outputRequest === undefined
+            ? `Not run: ${why(outcome.reason)} before this call was started. It had no effect.`
+            : `No output: ${why(outcome.reason)} before the client answered this call. Whether the client acted on it is not known.`,
       };
     case "unknown":
       return {
@@ -150,6 +153,8 @@ export function resultOutput({ outcome }: CallPart): ModelOutput {
     case "running":
     case "approved":
       return { type: "error-text", value: "Still running: this call has not ended." };
+    case "awaiting-output":
+      return { type: "error-text", value: "No output yet: the client has not answered this call." };
     case "waiting":
     case "awaiting-approval":
       return { type: "error-text", value: "Not run yet: this call has not been started." };

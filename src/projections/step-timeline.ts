@@ -4,7 +4,8 @@ import type { ModelName, SessionEvent, TokenUsage } from "../events/index.ts";
 
 /**
  * The kind of a span: `waiting` for the first token, streamed `text`, `reasoning` and `input` (of a
- * call), a `gap` in the stream, `retry` between two attempts, `approval` by a person, a running `tool`.
+ * call), a `gap` in the stream, `retry` between two attempts, `approval` by a person, `output` of a
+ * client, a running `tool`.
  */
 export type SpanKind =
   | "waiting"
@@ -14,6 +15,7 @@ export type SpanKind =
   | "gap"
   | "retry"
   | "approval"
+  | "output"
   | "tool";
 
 /** A span of a step's time. */
@@ -154,6 +156,8 @@ class OpenStep {
           time,
           event.data.approved ? "approved" : "refused",
         );
+      case "tool.output-requested":
+        return this.#begin("output", event.data.callId, time, event.data.toolName);
       case "tool.started":
         // An earlier start by a dead process: its end is not known.
         this.#open.delete(`tool ${event.data.callId}`);
@@ -164,6 +168,7 @@ class OpenStep {
       case "tool.skipped":
       case "tool.unknown":
         this.#end("approval", event.data.callId, time);
+        this.#end("output", event.data.callId, time, event.type.slice("tool.".length));
         return this.#end("tool", event.data.callId, time, event.type.slice("tool.".length));
       default:
     }

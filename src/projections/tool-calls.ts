@@ -9,6 +9,7 @@ const statuses = [
   "awaiting-approval",
   "approved",
   "refused",
+  "awaiting-output",
   "running",
   "succeeded",
   "failed",
@@ -119,6 +120,8 @@ export const toolCalls: Projection<ToolCallsState> = defineProjection<ToolCallsS
       update(state, data, (call) => ({ ...call, status: "awaiting-approval" })),
     "tool.approval-answered": (state, { data }) =>
       update(state, data, (call) => ({ ...call, status: data.approved ? "approved" : "refused" })),
+    "tool.output-requested": (state, { data }) =>
+      update(state, data, (call) => ({ ...call, status: "awaiting-output" })),
     "tool.started": (state, { time, data }) =>
       update(state, data, (call) => ({
         ...call,

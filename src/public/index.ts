@@ -80,6 +80,8 @@ export { offlineModel } from "../models/index.ts";
 export type { HistoryItem, QueuedMessage, SessionSummary, ToolCall } from "../projections/index.ts";
 export {
   type ApprovalAnswer,
+  type CallAnswer,
+  type CallAnswered,
   type CancelOptions,
   type Cancelled,
   type CompactionPreview,
@@ -106,6 +108,7 @@ export {
 export {
   type Approval,
   type ListedSession,
+  type OutputRequest,
   type SessionDiff,
   type SessionProblem,
   type SessionView,

@@ -28,12 +28,7 @@ import { AgentRegistry } from "./agent-registry.ts";
 import { forkLive, type ForkHost } from "./live-fork.ts";
 import { openMcpServers, type OpenMcpServers } from "../mcp/index.ts";
 import { redactLive } from "./live-redaction.ts";
-import {
-  waitsForApproval,
-  checkPosition,
-  listSessions,
-  type ListedSession,
-} from "../state/index.ts";
+import { waitsForAnswer, checkPosition, listSessions, type ListedSession } from "../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { OpenSessionOptions, Runtime } from "./runtime.ts";
 import { check, name } from "../validation/index.ts";
@@ -164,7 +159,7 @@ class OpenRuntime implements Runtime {
     const refusal = ({ actor }: LiveSession): TurnlogError | undefined =>
       actor.isIdle ? undefined : inTurn(session, actor.state.position);
     return await this.#liveSessions.whilePassive(session, refusal, async () => {
-      if (await waitsForApproval(this.log, session)) throw inTurn(session);
+      if (await waitsForAnswer(this.log, session)) throw inTurn(session);
       this.#liveSessions.held.forget(session);
       return await deleteSession(this.log, this.#blobs.store, session, options, this.#warn);
     });

@@ -17,6 +17,7 @@ export type { ForkOptions, RerunOptions, SendOptions, Session } from "./session.
 export {
   type ApprovalAnswer,
   type ApprovalRecorded,
+  type CallAnswered,
   type CancelOptions,
   type Cancelled,
   SessionActor,
@@ -26,4 +27,4 @@ export {
   type TurnStart,
 } from "./session/index.ts";
 export { withKnownPolicies } from "./tool-policies.ts";
-export { type CallIdentity, NOT_RUN, callIdentity } from "./tools/index.ts";
+export { type CallAnswer, type CallIdentity, NOT_RUN, callIdentity } from "./tools/index.ts";

@@ -13,17 +13,13 @@ import {
 } from "../events/index.ts";
 import { acceptedAt } from "../projections/index.ts";
 import {
-  answerApproval,
   cancel,
   commands,
   createTurn,
-  isAnswered,
   outcomeOf,
   restOf,
   startOf,
   turnRemains,
-  type ApprovalAnswer,
-  type ApprovalRecorded,
   type CommandTarget,
   type SessionActor,
   type Turn,
@@ -39,8 +35,6 @@ import {
 import {
   isAtRest,
   rerunPoint,
-  approvalOfId,
-  type Approval,
   diffSession,
   type SessionState,
   stateAt,
@@ -50,6 +44,7 @@ import {
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { LiveSessions } from "./live-sessions.ts";
 import type { ForkOptions, Session } from "./session.ts";
+import { sessionAnswers } from "./session-answers.ts";
 import { assertSameMessage } from "./repeated-message.ts";
 
 /** What the runtime provides for its handles. */
@@ -88,22 +83,6 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     const actor = await openActor(command);
     for (const body of decide(actor)) actor.record(body);
     await actor.durable();
-  }
-
-  async function answer(
-    approvalId: string,
-    approved: boolean,
-    given: ApprovalAnswer,
-  ): Promise<ApprovalRecorded> {
-    let actor = await live.actor(id);
-    const find = (): Approval | undefined => approvalOfId(id, actor.state, approvalId);
-    // A repeated answer is accepted in a closed session, too.
-    if (!isAnswered(find())) actor = await openActor(approved ? "approve" : "deny");
-    const { approval: before, event } = answerApproval(actor, approvalId, approved, given);
-    if (event !== undefined) actor.record(event);
-    const approval = find() ?? before;
-    await actor.durable();
-    return { status: event === undefined ? "already-answered" : "recorded", approval };
   }
 
   function turnOf(messageId: string, queuePosition: number, queued: boolean): Turn {
@@ -200,8 +179,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       return { ...cancelled, ...remains };
     },
 
-    approve: (approvalId, given = {}) => answer(approvalId, true, given),
-    deny: (approvalId, given = {}) => answer(approvalId, false, given),
+    ...sessionAnswers(id, live, openActor),
 
     forgetApproval: (toolName) =>
       execute("forgetApproval", (target) => commands.forgetApproval(target, toolName)),

@@ -8,6 +8,7 @@ import { check, code, implementation, optionsOf, text } from "../validation/inde
 import type { Delivery, SessionEvent } from "../events/index.ts";
 import { initialMachineState, machineFold, type MachineStep } from "../machines/index.ts";
 import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
+import type { CallAnswer } from "./tools/index.ts";
 import type { SendOptions, Session } from "./session.ts";
 import type { UserInput } from "../media/index.ts";
 import { createActor, type Actor, type ActorLogic, type ActorOptions } from "xstate";
@@ -17,6 +18,7 @@ type SessionCommand =
   | { readonly type: "send"; readonly input: UserInput; readonly options?: SendOptions }
   | (CancelOptions & { readonly type: "cancel" })
   | (ApprovalAnswer & { readonly type: "approve" | "deny"; readonly approvalId: string })
+  | { readonly type: "answerCall"; readonly requestId: string; readonly answer: CallAnswer }
   | { readonly type: "withdraw"; readonly messageId: string; readonly reason?: string }
   | { readonly type: "reschedule"; readonly messageId: string; readonly delivery: Delivery };
 
@@ -78,6 +80,9 @@ async function obey(session: Session, command: SessionCommand): Promise<void> {
       await session[type](approvalId, answer);
       return;
     }
+    case "answerCall":
+      await session.answerCall(command.requestId, command.answer);
+      return;
     case "withdraw":
       return await session.withdraw(command.messageId, command.reason);
     case "reschedule":

@@ -36,6 +36,15 @@ const cancelSchema = optionsOf<CancelOptions>(
   {},
 );
 const answerSchema = optionsOf<ApprovalAnswer>({ reason: text, always: flag, by: name }, {});
+/** Exactly one of the two, and no other key. */
+const callAnswerSchema = thing(
+  "`{ output }`, or `{ error }` with a text",
+  (value) =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.keys(value).length === 1 &&
+    ("output" in value || ("error" in value && typeof value.error === "string")),
+);
 const atSchema = optionsOf<ContextAt>({ position }, {});
 const previewSchema = optionsOf<PreviewOptions>({ position, compact: strategySchema }, {});
 /** `prepareAgent` checks these. */
@@ -109,6 +118,7 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["cancel", [optional("options", cancelSchema)]],
   ["approve", answer],
   ["deny", answer],
+  ["answerCall", [required("requestId", text), required("answer", callAnswerSchema)]],
   ["forgetApproval", [required("toolName", text)]],
   ["withdraw", [required("messageId", name), optional("reason", text)]],
   ["reschedule", [required("messageId", name), required("delivery", delivery)]],

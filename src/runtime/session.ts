@@ -5,11 +5,13 @@ import type { Delivery, SessionEvent } from "../events/index.ts";
 import type {
   ApprovalAnswer,
   ApprovalRecorded,
+  CallAnswered,
   Cancelled,
   CancelOptions,
   Turn,
   TurnValues,
 } from "./session/index.ts";
+import type { CallAnswer } from "./tools/index.ts";
 import type { ContextFigures, CompactionPreview, PreviewOptions } from "./prompt/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
 import type { RerunPlace, SessionDiff, SessionView } from "../state/index.ts";
@@ -93,6 +95,24 @@ export interface Session {
   /** Denies a call that waits for approval; the model gets the reason. Otherwise as {@link Session.approve}. */
   deny(approvalId: string, answer?: ApprovalAnswer): Promise<ApprovalRecorded>;
   /**
+   * Gives the output of a call whose tool has no `execute`, or the text of an error: the turn goes on.
+   * The output is checked by the tool's `outputSchema`, and `toModelOutput` applies. The same answer
+   * again is a no-op (`already-answered`).
+   * @param requestId - From `view().outputRequests` or `atRest()`. A call id is accepted while no other
+   * such call of the session has it: a provider may use it again.
+   * @throws TurnlogError `INVALID_INPUT` if the output does not fit (the call still waits),
+   * `CALL_ANSWERED` if another answer was recorded, `COMMAND_REFUSED` if no such call waits or several
+   * have the call id, `SESSION_CLOSED`
+   *
+   * @example
+   * ```ts
+   * const { outputRequests } = await session.atRest();
+   * for (const { status, requestId, input } of outputRequests)
+   *   if (status === "waiting") await session.answerCall(requestId, { output: await ask(input) });
+   * ```
+   */
+  answerCall(requestId: string, answer: CallAnswer): Promise<CallAnswered>;
+  /**
    * Removes the answer with `always` for a tool, so that its next call asks for approval again.
    * @throws TurnlogError `COMMAND_REFUSED` if there is no such answer
    */
@@ -170,12 +190,12 @@ export interface Session {
     readonly from?: number;
     readonly signal?: AbortSignal;
   }): AsyncIterable<SessionEvent>;
-  /** Waits until the session is idle, also while calls wait for approval. */
+  /** Waits until the session is idle, also while calls wait for approvals or outputs. */
   idle(): Promise<void>;
   /**
    * Waits until the session is at rest and returns its view: it is idle, or all open calls of its turn
-   * wait for approval (`toolCalls` with the status `awaiting-approval`). For servers that answer
-   * before people do.
+   * wait for approval (`awaiting-approval`) or for a client's output (`awaiting-output`). For servers
+   * that answer before people do.
    * @throws TurnlogError `SESSION_FAILED`, `RUNTIME_CLOSED`
    */
   atRest(): Promise<SessionView>;

@@ -13,6 +13,12 @@ export {
   settlement,
   waitsForPerson,
 } from "./recovery.ts";
+export {
+  type OutputRequest,
+  type RequestedCall,
+  requestedCalls,
+  waitingOutputs,
+} from "./output-requests.ts";
 export { type Approval, approvalOfId, waitingApprovals } from "./session-approvals.ts";
 export { stepResults } from "./step-result.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
@@ -37,5 +43,5 @@ export {
   stateAt,
   viewOf,
   viewSession,
-  waitsForApproval,
+  waitsForAnswer,
 } from "./session-view.ts";

@@ -8,8 +8,8 @@ import { interruptedPolicy, type Agent } from "../agent/index.ts";
 import type { SessionState } from "./session-state.ts";
 
 /**
- * Whether nothing runs or is about to. A turn whose open calls all wait for approval is at rest too: the
- * answer may come after a restart.
+ * Whether nothing runs or is about to. A turn whose open calls all wait for approval or for a client's
+ * output is at rest too: the answer may come after a restart.
  */
 export function isAtRest(state: SessionState): boolean {
   const { machine } = state;
@@ -23,12 +23,15 @@ export function isAtRest(state: SessionState): boolean {
   return isIdle(state);
 }
 
-/** Whether a call of the running step waits for an answer that a person can still give. */
+/** Whether a call of the running step waits for an answer that a person or a client can still give. */
 export function isAwaited(state: SessionState, callId: string): boolean {
   const { calls, skipCalls, stopping } = state.machine.context;
-  // A stopping turn skips the calls that wait for approval.
+  // A stopping turn skips the calls that wait.
   if (skipCalls || stopping !== undefined) return false;
-  return entryOf(calls, callId) === "awaiting-approval" && waitsForPerson(state, callId);
+  const call = entryOf(calls, callId);
+  return (
+    call === "awaiting-output" || (call === "awaiting-approval" && waitsForPerson(state, callId))
+  );
 }
 
 /** Whether no turn and no compaction runs or is about to begin. */

@@ -4,13 +4,8 @@
  */
 
 import type { JsonValue } from "../events/index.ts";
-import type {
-  ApprovalDecision,
-  CallApproval,
-  CallPart,
-  HistoryItem,
-  StepItem,
-} from "../projections/index.ts";
+import type { ApprovalDecision, CallApproval, CallPart, StepItem } from "../projections/index.ts";
+import { askedId, ownerOf, stepsNewestFirst } from "./asked-calls.ts";
 import { isAwaited } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
 
@@ -72,11 +67,8 @@ export function approvalOfId(
 }
 
 function* newestFirst(session: string, state: SessionState): Generator<Approval> {
-  const { items, open } = state.history;
-  if (open !== undefined) yield* approvalsOf(open, session, state).toReversed();
-  for (let index = items.length - 1; index >= 0; index--) {
-    const item: HistoryItem | undefined = items[index];
-    if (item?.kind === "step") yield* approvalsOf(item, session, state).toReversed();
+  for (const step of stepsNewestFirst(state)) {
+    yield* approvalsOf(step, session, state).toReversed();
   }
 }
 
@@ -99,7 +91,7 @@ function approvalOf(
   const key = { turn, step, callId, attempt: question.attempt };
   const owner = settled === undefined ? session : ownerOf(settled, session, state);
   const about: ApprovalRequest = {
-    approvalId: approvalIdOf(owner, key),
+    approvalId: `${askedId(owner, key, callId)}~${question.attempt}`,
     ...key,
     ...question,
     toolName,
@@ -110,29 +102,4 @@ function approvalOf(
   }
   const isWaiting = lapsed === undefined && step === state.machine.context.step;
   return { ...about, status: isWaiting && isAwaited(state, callId) ? "waiting" : "lapsed" };
-}
-
-/** The session that recorded an event. A fork asks again what it inherits unanswered. */
-function ownerOf(position: number, session: string, { approvals }: SessionState): string {
-  return approvals.lineage.find((shared) => position <= shared.position)?.session ?? session;
-}
-
-interface ApprovalKey {
-  readonly turn: number;
-  readonly step: number;
-  readonly callId: string;
-  readonly attempt: number;
-}
-
-/** Uses only characters that need no escape in URLs, shells and file names. A session's name has no `~`. */
-function approvalIdOf(session: string, { turn, step, callId, attempt }: ApprovalKey): string {
-  return [session, turn, step, escaped(callId), attempt].join("~");
-}
-
-/** Injective: different ids stay different. */
-function escaped(callId: string): string {
-  return callId.replaceAll(
-    /[^\w.:@-]/g,
-    (unit) => `=${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

@@ -20,6 +20,7 @@ import {
   type UsageState,
 } from "../projections/index.ts";
 import { isAtRest, isInTurn } from "./recovery.ts";
+import { outputRequests, type OutputRequest } from "./output-requests.ts";
 import { sessionApprovals, type Approval } from "./session-approvals.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
@@ -37,6 +38,8 @@ export interface SessionView {
   readonly toolCalls: readonly ToolCall[];
   /** Every question whether a call may run, oldest first, with its answer. */
   readonly approvals: readonly Approval[];
+  /** Every call that a client runs, oldest first. */
+  readonly outputRequests: readonly OutputRequest[];
   readonly queue: readonly QueuedMessage[];
   readonly summary: SessionSummary;
 }
@@ -53,6 +56,7 @@ export function viewOf(session: string, state: SessionState): SessionView {
     usage,
     toolCalls: [...toolCalls.ended, ...toolCalls.open],
     approvals: sessionApprovals(session, state),
+    outputRequests: outputRequests(session, state),
     queue: queue.waiting,
     summary,
   });
@@ -141,10 +145,10 @@ async function absent(log: EventLog, session: string): Promise<TurnlogError> {
 }
 
 /**
- * Whether the turn of a stored session waits for an approval. False for any other unfinished turn, and
- * for a session that cannot be read.
+ * Whether the turn of a stored session waits for approvals or outputs. False for any other unfinished
+ * turn, and for a session that cannot be read.
  */
-export async function waitsForApproval(log: EventLog, session: string): Promise<boolean> {
+export async function waitsForAnswer(log: EventLog, session: string): Promise<boolean> {
   try {
     if ((await log.revision(session)) === 0) return false;
     const state = await readSessionState(log, session);

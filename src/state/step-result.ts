@@ -303,6 +303,7 @@ function outcome(call: CallPart): readonly Content[] {
     }
     case "waiting":
     case "awaiting-approval":
+    case "awaiting-output":
     case "approved":
     case "refused":
     case "running":

@@ -66,6 +66,7 @@ const callEnds: ReadonlySet<EventType> = new Set<EventType>([
 const decisions: ReadonlySet<EventType> = new Set<EventType>([
   ...callEnds,
   "tool.started",
+  "tool.output-requested",
   "tool.approval-requested",
   "tool.denied",
   "tool.skipped",

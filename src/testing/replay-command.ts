@@ -12,6 +12,8 @@ type CommandType =
   | "message.withdrawn"
   | "turn.cancel-requested"
   | "tool.approval-answered"
+  | "tool.succeeded"
+  | "tool.failed"
   | "session.approval-forgotten"
   | "session.resumed"
   | "session.closed"
@@ -31,8 +33,23 @@ const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "context.restored",
 ]);
 
-/** Whether a command from outside caused this event. All other events follow from it. */
-export function isCommand(event: SessionEvent): event is SessionEvent<CommandType> {
+/**
+ * Whether a command from outside caused this event. All other events follow from it.
+ * @param events - All recorded events.
+ */
+export function isCommand(
+  event: SessionEvent,
+  events: readonly SessionEvent[],
+): event is SessionEvent<CommandType> {
+  if (event.type === "tool.succeeded" || event.type === "tool.failed") {
+    const { step, callId } = event.data;
+    return events
+      .slice(0, event.position)
+      .some(
+        ({ type, data }) =>
+          type === "tool.output-requested" && data.step === step && data.callId === callId,
+      );
+  }
   // An automatic compaction follows from the size of the prompt.
   if (event.type === "context.compaction-started") return event.data.trigger === "asked";
   return commandTypes.has(event.type);
@@ -77,6 +94,19 @@ export async function repeatCommand(
         ...(by === undefined ? {} : { by }),
       };
       await session[approved ? "approve" : "deny"](asked?.approvalId ?? callId, answer);
+      return;
+    }
+    case "tool.succeeded":
+    case "tool.failed": {
+      const { step, callId } = event.data;
+      const { outputRequests } = await session.view();
+      const asked = outputRequests.findLast((one) => one.step === step && one.callId === callId);
+      await session.answerCall(
+        asked?.requestId ?? callId,
+        event.type === "tool.succeeded"
+          ? { output: event.data.output }
+          : { error: event.data.error.message },
+      );
       return;
     }
     case "session.approval-forgotten":

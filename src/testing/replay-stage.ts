@@ -80,7 +80,11 @@ export class ReplayStage {
   async play(): Promise<ReplayDifference | undefined> {
     const { events } = this.#options;
     for (const event of events) {
-      if (!isCommand(event) && !isTimeUp(event) && !isOpening(event, events[event.position - 2])) {
+      if (
+        !isCommand(event, events) &&
+        !isTimeUp(event) &&
+        !isOpening(event, events[event.position - 2])
+      ) {
         continue;
       }
       if (!(await this.#reached(beginOf(event.position, events) - 1))) return this.#difference;
@@ -118,7 +122,7 @@ export class ReplayStage {
       this.#timeUp?.();
       return;
     }
-    if (!isCommand(event)) {
+    if (!isCommand(event, this.#options.events)) {
       this.#session = event.type === "session.forked" ? this.#fork(event) : this.#open(event);
       await this.#session;
       return;

@@ -56,7 +56,11 @@ export function watchedTools(
 type AnyTool = ToolSet[string];
 
 function replayed(own: AnyTool, take: (callId: string) => RecordedRun, pace: ReplayPace): AnyTool {
-  if (own.execute === undefined) return own;
+  if (own.execute === undefined) {
+    // The recorded output has been through the schema.
+    const { outputSchema: _, ...rest } = own;
+    return rest;
+  }
   const execute = (_input: unknown, { toolCallId }: { readonly toolCallId: string }): unknown => {
     const run = take(toolCallId);
     // Only a tool with recorded progress runs as one that reports progress.

@@ -310,6 +310,7 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
     ),
     reason,
   ),
+  "tool.output-requested": fc.record({ ...ownCall, toolName: text }),
   "tool.started": fc.record({ ...ownCall, toolName: text, attempt: position, effectId: text }),
   "tool.progressed": fc.record({ ...ownCall, output: json }),
   "tool.succeeded": fc.record({

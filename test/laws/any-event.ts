@@ -236,6 +236,7 @@ const anyData: AnyData = {
     merged(key, reason),
     fc.record({ approved: fc.boolean(), always: fc.boolean() }, { requiredKeys: ["approved"] }),
   ),
+  "tool.output-requested": merged(key, fc.record({ toolName })),
   "tool.started": merged(
     key,
     fc.record({ toolName, attempt: few, effectId: fc.constantFrom("e1", "e2") }),

@@ -28,15 +28,31 @@ export function callEvents(
 ): readonly EventBody[] {
   return entriesOf(context.calls).flatMap(([callId, call]) => {
     const key = { step: context.step, callId };
+    if (call === "awaiting-output") return requestedEvents(key, context, choices);
     if (call === "running" && isAtWork(callId)) return runningEvents(key, choices, aborted);
     const attempts = toolCalls.open.find((open) => open.callId === callId)?.attempts ?? 0;
     return startEvents(key, call, context, attempts);
   });
 }
 
+/** What a client answers, or what becomes of a call that it does not answer. */
+function requestedEvents(
+  key: CallKey,
+  { skipCalls, stopping }: SessionContext,
+  choices: Choices,
+): readonly EventBody[] {
+  const reason = stopping === "cancelled" ? "cancelled" : "interrupted";
+  if (skipCalls || stopping !== undefined)
+    return [{ type: "tool.skipped", data: { ...key, reason } }];
+  return [
+    { type: "tool.succeeded", data: { ...key, output: choices.below(5) } },
+    { type: "tool.failed", data: { ...key, error } },
+  ];
+}
+
 function startEvents(
   key: CallKey,
-  call: CallState,
+  call: Exclude<CallState, "awaiting-output">,
   { skipCalls, stopping }: SessionContext,
   attempts: number,
 ): readonly EventBody[] {
@@ -58,7 +74,12 @@ function startEvents(
         : [
             started,
             { type: "tool.failed", data: { ...key, error } },
-            stopping === undefined ? { type: "tool.approval-requested", data: named } : skipped,
+            ...(stopping === undefined
+              ? ([
+                  { type: "tool.approval-requested", data: named },
+                  { type: "tool.output-requested", data: named },
+                ] as const)
+              : [skipped]),
           ];
     case "awaiting-approval":
       return skipCalls || stopping !== undefined

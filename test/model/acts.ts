@@ -4,7 +4,8 @@ import { APICallError } from "ai";
 import type { CompactionStrategy } from "../../src/context/index.ts";
 import { entriesOf } from "../../src/events/index.ts";
 import { tooLong } from "../support/billing-model.ts";
-import { approvalIdOf } from "./asked-calls.ts";
+import { approvalIdOf, requestIdOf } from "./asked-calls.ts";
+import type { CallAnswer } from "../../src/runtime/index.ts";
 import { SLOW_LIMIT_MS } from "./conducted-tools.ts";
 import { GRACE_MS, time, TURN_MS } from "./held-time.ts";
 import type { Move } from "./moves.ts";
@@ -90,8 +91,12 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
       return stage.ask(`an answer for call ${move.callId}`, answer);
     }
     case "tool.succeeded":
+      if (isRemote(situation, move.callId))
+        return answerCall(stage, move.callId, { output: { done: true } });
       return tools.end(key);
     case "tool.failed":
+      if (isRemote(situation, move.callId))
+        return answerCall(stage, move.callId, { error: "The client broke." });
       if (tools.isAsked(key)) return tools.decide(key, new Error("Undecided."));
       return tools.end(key, new Error("The tool broke."));
     case "tool.unknown":
@@ -113,9 +118,21 @@ export function plainMove({ machine, kinds, started }: Situation): Move | undefi
     if (call === "running" && started.includes(callId)) return { type: "tool.succeeded", callId };
     if (call === "awaiting-approval")
       return { type: "tool.approval-answered", callId, approved: true };
+    if (call === "awaiting-output") return { type: "tool.succeeded", callId };
     if (call === "waiting" && kinds[callId] === "asking") return { type: "tool.started", callId };
   }
   return undefined;
+}
+
+function isRemote({ kinds }: Situation, callId: string): boolean {
+  return kinds[callId] === "remote";
+}
+
+function answerCall(stage: Stage, callId: string, answer: CallAnswer): void {
+  stage.ask(
+    `an output for call ${callId}`,
+    stage.session.answerCall(requestIdOf(stage, callId), answer),
+  );
 }
 
 function send(stage: Stage, delivery: "steer" | "follow-up"): void {

@@ -1,4 +1,4 @@
-/** The approval of a call, as its id is promised to be made: nothing is asked of the session for it. */
+/** The ids of approvals and output requests, as they are promised to be made: nothing is asked of the session for them. */
 
 import { SESSION } from "./process.ts";
 import type { Stage } from "./stage.ts";
@@ -11,4 +11,10 @@ export function approvalIdOf({ situation, store }: Stage, callId: string): strin
       type === "tool.approval-requested" && data.step === step && data.callId === callId,
   );
   return [SESSION, turn, step, callId, asked.length].join("~");
+}
+
+/** The id of the request for the output of a call of the running step. */
+export function requestIdOf({ situation }: Stage, callId: string): string {
+  const { turn, step } = situation.machine.context;
+  return [SESSION, turn, step, callId].join("~");
 }

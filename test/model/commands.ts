@@ -55,7 +55,7 @@ function boundsOf({ kinds }: Situation, { toolConcurrency }: World): Bounds {
   // Only where there is always room: a call that is asked about and finds none is asked about again.
   const asking = toolConcurrency > 4 ? (["asking"] as const) : [];
   return {
-    kinds: ["plain", "guarded", "missing", "repeatable", "doubtful", ...slow, ...asking],
+    kinds: ["plain", "guarded", "missing", "remote", "repeatable", "doubtful", ...slow, ...asking],
     callsInStep: 4,
     waitingMessages: 3,
     always: true,

@@ -1,7 +1,7 @@
 /**
  * Tools that end only when they are told to, and note that they were run. `plain` runs at once,
  * `guarded` needs approval, `asking` decides by a function whether it does, `slow` has a time limit,
- * `repeatable` may be run again after a crash, for `doubtful` a person is asked then.
+ * `remote` is run by a client, `repeatable` may be run again after a crash, for `doubtful` a person is asked then.
  * A call is known by the key that it was given as its input: providers use call ids again.
  */
 
@@ -14,6 +14,7 @@ export type ToolKind =
   | "asking"
   | "slow"
   | "missing"
+  | "remote"
   | "repeatable"
   | "doubtful";
 
@@ -46,6 +47,7 @@ export class ConductedTools {
     this.tools = {
       plain: tool({ inputSchema, execute }),
       slow: tool({ inputSchema, execute }),
+      remote: tool({ inputSchema }),
       repeatable: tool({ inputSchema, execute }),
       doubtful: tool({ inputSchema, execute }),
       // Deprecated in favour of a setting of `streamText`; it is how this runtime is told.

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { TurnlogError, type TurnlogErrorCode } from "../../src/events/index.ts";
-import { approvalIdOf } from "./asked-calls.ts";
+import { approvalIdOf, requestIdOf } from "./asked-calls.ts";
 import { command, type Command } from "./command.ts";
 import { callKey, runningCalls } from "./situation.ts";
 import type { Stage } from "./stage.ts";
@@ -27,6 +27,8 @@ const requests: Readonly<Record<string, Request>> = {
   "approve a": (stage) => stage.session.approve(approvalIdOf(stage, "a")),
   "deny a": (stage) => stage.session.deny(approvalIdOf(stage, "a")),
   "approve b": (stage) => stage.session.approve(approvalIdOf(stage, "b")),
+  "answer a": (stage) => stage.session.answerCall(requestIdOf(stage, "a"), { output: "at once" }),
+  "fail a": (stage) => stage.session.answerCall(requestIdOf(stage, "a"), { error: "at once" }),
   withdraw: ({ session, situation }) =>
     session.withdraw(situation.machine.context.queue[0]?.id ?? "message-1"),
   resume: ({ session }) => session.resume(),
@@ -46,6 +48,7 @@ const requests: Readonly<Record<string, Request>> = {
 
 const inOrder: ReadonlySet<TurnlogErrorCode> = new Set<TurnlogErrorCode>([
   "APPROVAL_ANSWERED",
+  "CALL_ANSWERED",
   "COMMAND_REFUSED",
   "SESSION_CLOSED",
 ]);

@@ -29,6 +29,7 @@ import {
 
 type CallMove =
   | "tool.approval-requested"
+  | "tool.output-requested"
   | "tool.started"
   | "tool.succeeded"
   | "tool.failed"
@@ -129,6 +130,8 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
         data: { toolCallId: nextCallId(situation), toolName: move.kind, input: {} },
       };
     case "tool.approval-requested":
+      return { type: move.type, data: { step, callId: move.callId, toolName: "" } };
+    case "tool.output-requested":
       return { type: move.type, data: { step, callId: move.callId, toolName: "" } };
     case "tool.approval-answered":
       return {

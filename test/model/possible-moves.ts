@@ -24,7 +24,7 @@ export interface Bounds {
 }
 
 const unbounded: Bounds = {
-  kinds: ["plain", "guarded", "asking", "slow", "missing", "repeatable", "doubtful"],
+  kinds: ["plain", "guarded", "asking", "slow", "missing", "remote", "repeatable", "doubtful"],
   callsInStep: Number.POSITIVE_INFINITY,
   waitingMessages: Number.POSITIVE_INFINITY,
   always: true,
@@ -70,7 +70,9 @@ export function isAtRest(situation: Situation): boolean {
     stopping === undefined &&
     entriesOf(calls).every(
       ([id, call]) =>
-        call === "ended" || (call === "awaiting-approval" && isForPerson(situation, id)),
+        call === "ended" ||
+        call === "awaiting-output" ||
+        (call === "awaiting-approval" && isForPerson(situation, id)),
     )
   );
 }
@@ -155,13 +157,17 @@ function owedToCall(callId: string, situation: Situation, world: World): readonl
       if (skipCalls) return ended("tool.skipped");
       if (always[kind] !== undefined) return decided;
       if (kind === "asking") return [];
-      if (kind !== "guarded") return start;
+      if (kind === "remote" && stopping === undefined)
+        return [{ type: "tool.output-requested", callId }];
+      if (kind !== "guarded" && kind !== "remote") return start;
       return stopping === undefined
         ? [{ type: "tool.approval-requested", callId }]
         : ended("tool.skipped");
     case "awaiting-approval":
       if (skipCalls || stopping !== undefined) return ended("tool.skipped");
       return isForPerson(situation, callId) ? [] : decided;
+    case "awaiting-output":
+      return skipCalls || stopping !== undefined ? ended("tool.skipped") : [];
     case "approved":
       return skipCalls ? ended("tool.skipped") : start;
     case "refused":
@@ -272,6 +278,11 @@ function freeToCall(
           ? ([{ type: "tool.approval-answered", callId, approved, always: true }] as const)
           : []),
       ]);
+    case "awaiting-output":
+      return [
+        { type: "tool.succeeded", callId },
+        { type: "tool.failed", callId },
+      ];
     case "waiting":
       if (kind !== "asking") return [];
       return [

@@ -19,6 +19,11 @@ const refusals: readonly {
     ask: (session) => session.approve("nobody"),
   },
   {
+    name: "answer a call that does not wait",
+    when: () => true,
+    ask: (session) => session.answerCall("nobody", { output: null }),
+  },
+  {
     name: "withdraw a message that does not wait",
     when: () => true,
     ask: (session) => session.withdraw("nothing"),
@@ -57,7 +62,7 @@ function isBusy({ machine }: Situation): boolean {
 }
 
 /** One of the requests that are refused in the situation. */
-export const refused: fc.Arbitrary<Command> = fc.nat(8).map((place) =>
+export const refused: fc.Arbitrary<Command> = fc.nat(9).map((place) =>
   command(
     `a request to refuse #${place}`,
     () => true,

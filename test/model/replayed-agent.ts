@@ -41,6 +41,7 @@ async function decision(key: string, events: readonly SessionEvent[]): Promise<b
   const first = events.find((event) => {
     switch (event.type) {
       case "tool.approval-requested":
+      case "tool.output-requested":
       case "tool.started":
       case "tool.failed":
       case "tool.denied":

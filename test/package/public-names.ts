@@ -18,11 +18,11 @@ export const publicNames: Readonly<Record<string, string>> = {
     openMemoryLog overflow promptWithMedia providerCounter readBlob readContext
     readSessionFile redactSession repairLog sessionCost sessionMachine slidingWindow summarize
     threshold tokenizer tokens trimLog verifyLog verifySession viewSession Agent Approval
-    ApprovalAnswer AttachmentOptions BlobOptions BlobStore CallLimits CancelOptions Cancelled
+    ApprovalAnswer AttachmentOptions BlobOptions BlobStore CallAnswer CallAnswered CallLimits CancelOptions Cancelled
     CompactionChoice CompactionPlan CompactionPreview CompactionStrategy CompactionWhen
     ContextFigures ContextOptions Durability EncryptedLog Encryption EventLog ForkOptions
     HistoryItem Imported ImportedMessages JsonValue KeyStore ListedSession LogVerification
-    LoggedContext McpServers ModelCatalogue ModelLimits OpenLogOptions QueuedMessage
+    LoggedContext McpServers OutputRequest ModelCatalogue ModelLimits OpenLogOptions QueuedMessage
     RecoveryPolicy Redacted RepairReport RerunOptions Runtime RuntimeOptions ScoredTurn SendOptions TestingOptions
     Session SessionCost SessionDiff SessionEvent SessionFile SessionMachine SessionProblem
     SessionSummary SessionVerification SessionView StoreLog TimeLimits TokenCounter

@@ -1,4 +1,4 @@
-/** Answers whatever a session asks approval for, so that its turns come to their end. */
+/** Answers whatever a session asks approval or an output for, so that its turns come to their end. */
 
 import { TurnlogError, type Session } from "../../src/public/index.ts";
 import { idOfQuestion } from "./answering.ts";
@@ -13,6 +13,12 @@ export function clerk(session: Session, approves: (callId: string) => boolean = 
   const failed = Promise.withResolvers<never>();
   const work = (async () => {
     for await (const event of session.events({ signal: stop.signal })) {
+      if (event.type === "tool.output-requested") {
+        const { outputRequests } = await session.view();
+        const asked = outputRequests.find(({ position }) => position === event.position);
+        const { requestId = "" } = asked ?? {};
+        await session.answerCall(requestId, { output: "answered" }).catch(unlessRefused);
+      }
       if (event.type !== "tool.approval-requested") continue;
       const approvalId = await idOfQuestion(session, event.position);
       const isAllowed = approves(event.data.callId);
@@ -34,5 +40,6 @@ export function clerk(session: Session, approves: (callId: string) => boolean = 
 
 function unlessRefused(error: unknown): void {
   if (!TurnlogError.isInstance(error)) throw error;
-  if (error.code !== "COMMAND_REFUSED" && error.code !== "APPROVAL_ANSWERED") throw error;
+  const inOrder = ["COMMAND_REFUSED", "APPROVAL_ANSWERED", "CALL_ANSWERED"];
+  if (!inOrder.includes(error.code)) throw error;
 }

@@ -1,7 +1,7 @@
 /**
  * Law 6: every tool call that the runtime runs ends once, in one of five ways, before the next attempt
  * or step and the end of its turn. A tool starts again only after its process died, with the same
- * effect id. Only `skipped`, `denied` and `failed` may come without a start.
+ * effect id. Only `skipped`, `denied` and `failed` may come without a start, and what a client answers.
  */
 
 import type { SessionEvent } from "../../events/index.ts";
@@ -15,6 +15,8 @@ interface Call {
   readonly name: string;
   /** Its last start. */
   start?: SessionEvent<"tool.started">;
+  /** A client was asked for its output. */
+  isRequested?: true;
   ends: number;
 }
 
@@ -41,7 +43,9 @@ export function callCheck(): Check {
     return noFaults;
   }
 
-  function callOf({ data }: SessionEvent<"tool.started"> | CallEnd): Call | undefined {
+  function callOf({
+    data,
+  }: SessionEvent<"tool.started" | "tool.output-requested"> | CallEnd): Call | undefined {
     return calls.get(keyOf(data.step, data.callId));
   }
 
@@ -65,6 +69,18 @@ export function callCheck(): Check {
     ];
   }
 
+  function onRequest(event: SessionEvent<"tool.output-requested">): readonly string[] {
+    const call = callOf(event);
+    if (call === undefined) return [`${event.type} is of no call`];
+    const { name, start, ends, isRequested } = call;
+    call.isRequested = true;
+    return [
+      ...(start === undefined ? [] : [`${name} was started and waits for a client`]),
+      ...(isRequested === true ? [`${name} waits for a client twice`] : []),
+      ...(ends > 0 ? [`${name} waits for a client after its end`] : []),
+    ];
+  }
+
   function onCallEnd(event: CallEnd): readonly string[] {
     const call = callOf(event);
     if (call === undefined) return [`${event.type} is of no call`];
@@ -72,7 +88,8 @@ export function callCheck(): Check {
     open.delete(call);
     const { type } = event;
     const neverRan = type === "tool.skipped" || type === "tool.denied";
-    const needsStart = type === "tool.succeeded" || type === "tool.unknown";
+    const needsStart =
+      type === "tool.unknown" || (type === "tool.succeeded" && call.isRequested !== true);
     return [
       ...(call.ends > 1 ? [`${call.name} ends ${call.ends} times`] : []),
       ...(call.start === undefined && needsStart
@@ -103,6 +120,8 @@ export function callCheck(): Check {
           return endOpenCalls();
         case "part.tool-call":
           return onCall(event);
+        case "tool.output-requested":
+          return onRequest(event);
         case "tool.started":
           return onStart(event);
         case "tool.succeeded":

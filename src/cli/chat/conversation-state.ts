@@ -19,7 +19,7 @@ export interface OpenCall {
   readonly callId: string;
   readonly toolName: string;
   readonly input: JsonValue;
-  readonly status: "waiting" | "awaiting-approval" | "running";
+  readonly status: "waiting" | "awaiting-approval" | "awaiting-output" | "running";
   /** The position of the question that waits for an answer. */
   readonly asked?: number;
   /** Why approval is needed, if the tool gave a reason. */
@@ -110,6 +110,8 @@ function openCall(part: HistoryPart): readonly OpenCall[] {
       const asked = position === undefined ? {} : { asked: position };
       return [{ ...call, status: "awaiting-approval", ...asked, ...reason }];
     }
+    case "awaiting-output":
+      return [{ ...call, status: "awaiting-output" }];
     case "waiting":
     case "approved":
     case "refused":

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { TurnlogError, type EventLog } from "../../events/index.ts";
 import { deleteSession as deleteWithBlobs } from "../../media/index.ts";
-import { waitsForApproval } from "../../state/index.ts";
+import { waitsForAnswer } from "../../state/index.ts";
 import {
   DONE,
   INTERRUPTED,
@@ -45,7 +45,7 @@ export async function deleteSession(
     { dir, keys, takeOver },
     { readOnly: false, elsewhere: inTheOtherProcess },
   );
-  if (!cancel && (await waitsForApproval(log, session))) throw waiting(session);
+  if (!cancel && (await waitsForAnswer(log, session))) throw waiting(session);
   if (!yes && !(await confirmDelete(log, session))) {
     await writeLine(progress, "Nothing was deleted.");
     return INTERRUPTED;

@@ -8,7 +8,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Spool } from "../../archive/exchange/index.ts";
 
-export interface ReadSource extends AsyncDisposable {
+export interface ReadSource {
   /** The name for messages. */
   readonly name: string;
   /** The lines, without a byte order mark. */
@@ -16,28 +16,18 @@ export interface ReadSource extends AsyncDisposable {
 }
 
 export async function readSource(file: string): Promise<ReadSource> {
-  if (file === "-") return spooled("stdin", process.stdin.setEncoding("utf8"));
+  if (file === "-") return { name: "stdin", lines: spooled(process.stdin.setEncoding("utf8")) };
   const path = resolve(file);
   const read = (): AsyncIterable<string> => createReadStream(path, "utf8");
-  if (!(await stat(path)).isFile()) return spooled(path, read());
-  return {
-    name: path,
-    lines: () => textLines(unmarked(read())),
-    [Symbol.asyncDispose]: async () => {},
-  };
+  if ((await stat(path)).isFile()) return { name: path, lines: () => textLines(unmarked(read())) };
+  return { name: path, lines: spooled(read()) };
 }
 
-function spooled(name: string, pieces: AsyncIterable<string>): ReadSource {
+function spooled(pieces: AsyncIterable<string>): () => AsyncIterable<string> {
   let spool: Promise<Spool> | undefined;
-  return {
-    name,
-    async *lines() {
-      spool ??= Spool.open();
-      yield* (await spool).through(textLines(unmarked(pieces)));
-    },
-    async [Symbol.asyncDispose]() {
-      await (await spool)?.[Symbol.asyncDispose]();
-    },
+  return async function* () {
+    spool ??= Spool.open();
+    yield* (await spool).through(textLines(unmarked(pieces)));
   };
 }
 

@@ -180,6 +180,7 @@ function callEnd({ outcome, input }: CallPart): string {
     }
     case "waiting":
     case "awaiting-approval":
+    case "awaiting-output":
     case "approved":
     case "running":
       return outcome.status;

@@ -17,6 +17,7 @@ const styles: Readonly<Record<SpanKind, Style>> = {
   gap: "dim",
   retry: "red",
   approval: "yellow",
+  output: "yellow",
   tool: "cyan",
 };
 

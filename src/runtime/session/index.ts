@@ -6,6 +6,7 @@ export {
   answerApproval,
   isAnswered,
 } from "./approval-answer.ts";
+export { answerCall, callToAnswer, type CallAnswered } from "./call-answer.ts";
 export { type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
 export * as commands from "./commands.ts";
 export type { CommandTarget } from "./commands.ts";

@@ -42,6 +42,11 @@ export class RunningTurn {
     this.#options = options;
   }
 
+  /** The agent with the tools that MCP servers offer now. */
+  get agent(): Agent {
+    return this.#options.agent();
+  }
+
   /** The message that began the turn; before it is delivered, the oldest that waits. */
   get messageId(): string | undefined {
     const { machine, history, queue } = this.#options.recorder.state;

@@ -13,7 +13,7 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 import type { Effect } from "../../machines/index.ts";
-import type { PreparedAgent, StepSource } from "../../agent/index.ts";
+import type { Agent, PreparedAgent, StepSource } from "../../agent/index.ts";
 import type { SessionBlobs } from "../../media/index.ts";
 import { withFullStop, toStoredError, type Timer } from "../../shared/index.ts";
 import { assertReadable } from "./readable-event.ts";
@@ -93,7 +93,7 @@ export class SessionActor implements SessionRecorder {
     return this.#state;
   }
 
-  get blobs(): Pick<SessionBlobs, "input" | "assertWithinQuota"> {
+  get blobs(): Pick<SessionBlobs, "input" | "answer" | "assertWithinQuota"> {
     return this.#options.blobs;
   }
 
@@ -167,6 +167,11 @@ export class SessionActor implements SessionRecorder {
 
   replayGate(ending: Ending): Promise<void> | undefined {
     return this.#options.replayGate?.(ending);
+  }
+
+  /** The agent of the steps, with the tools of MCP servers. */
+  get agent(): Agent {
+    return this.#effects.turn.agent;
   }
 
   /** Changes the tools of MCP servers. Called only while the session is at rest. */

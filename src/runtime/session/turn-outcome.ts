@@ -16,7 +16,14 @@ import {
   type ToolCall,
   type TurnEndItem,
 } from "../../projections/index.ts";
-import { isAtRest, waitingApprovals, type Approval, type SessionState } from "../../state/index.ts";
+import {
+  isAtRest,
+  waitingApprovals,
+  waitingOutputs,
+  type Approval,
+  type OutputRequest,
+  type SessionState,
+} from "../../state/index.ts";
 
 /** How a turn ended: its text, reason and usage. */
 export interface TurnResult {
@@ -84,7 +91,11 @@ export function startOf(
 
 type Rest =
   | TurnOutcome
-  | { readonly kind: "waiting"; readonly approvals: readonly Approval[] }
+  | {
+      readonly kind: "waiting";
+      readonly approvals: readonly Approval[];
+      readonly outputRequests: readonly OutputRequest[];
+    }
   | { readonly kind: "held" };
 
 /** Finds how the turn of a message rests: undefined while the turn continues by itself. */
@@ -97,7 +108,10 @@ export function restOf(
     const outcome = outcomeIn(state);
     if (outcome !== undefined || !isAtRest(state)) return outcome;
     const approvals = waitingApprovals(session, state);
-    return approvals.length > 0 ? { kind: "waiting", approvals } : { kind: "held" };
+    const outputRequests = waitingOutputs(session, state);
+    return approvals.length + outputRequests.length > 0
+      ? { kind: "waiting", approvals, outputRequests }
+      : { kind: "held" };
   };
 }
 

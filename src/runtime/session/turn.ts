@@ -7,16 +7,23 @@ import {
   type StoredError,
 } from "../../events/index.ts";
 import { isTooLarge, overflowOf } from "../../projections/index.ts";
-import type { Approval } from "../../state/index.ts";
+import type { Approval, OutputRequest } from "../../state/index.ts";
 import { withFullStop } from "../../shared/index.ts";
 import type { TurnOutcome, TurnResult, TurnStart } from "./turn-outcome.ts";
 
-/** How a turn rests: it has ended, waits for approvals, or its message is held. */
+/** How a turn rests: it has ended, waits for approvals or outputs, or its message is held. */
 export type TurnRest =
   /** The turn has ended. */
   | { readonly kind: "ended"; readonly result: TurnResult }
-  /** A turn of the session waits for these approvals: answer by `session.approve(approvalId)` or `deny`. */
-  | { readonly kind: "waiting"; readonly approvals: readonly Approval[] }
+  /**
+   * A turn of the session waits: for these approvals (`session.approve(approvalId)` or `deny`) and these
+   * outputs of a client (`session.answerCall(requestId, answer)`).
+   */
+  | {
+      readonly kind: "waiting";
+      readonly approvals: readonly Approval[];
+      readonly outputRequests: readonly OutputRequest[];
+    }
   /** The message waits behind a cancelled, failed or interrupted turn, until `session.resume()`. */
   | { readonly kind: "held" };
 
@@ -41,7 +48,7 @@ export interface Turn extends AsyncIterable<SessionEvent> {
    */
   readonly result: Promise<TurnResult>;
   /**
-   * Resolves when the turn is at rest: it has ended, or waits for people. For servers that answer
+   * Resolves when the turn is at rest: it has ended, or waits for people or clients. For servers that answer
    * before people do.
    * @throws TurnlogError as `result`
    */

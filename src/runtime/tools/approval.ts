@@ -1,10 +1,11 @@
 /** Whether a call needs approval: by an `always` answer, by its tool's `needsApproval`, or by the agent's. */
 
-import type { ModelMessage, Tool } from "ai";
+import type { ModelMessage } from "ai";
 import { byId, ownCopy } from "../../events/index.ts";
 import type { ApprovalsState, CallPart } from "../../projections/index.ts";
 import { type Agent, toolContext, type TurnContext } from "../../agent/index.ts";
 import { withMessages } from "../../shared/index.ts";
+import type { AnyTool } from "./tool-execution.ts";
 
 /** Runs the `needsApproval` functions for a call. */
 export type ApprovalCheck = (question: {
@@ -25,7 +26,7 @@ export type Approval =
 
 export function approvalOf(
   { toolName }: CallPart,
-  tool: Tool,
+  tool: Pick<AnyTool, "needsApproval" | "contextSchema">,
   agent: Agent,
   { always }: ApprovalsState,
 ): Approval {

@@ -3,7 +3,7 @@
 import type { EventBody, EventMap } from "../../events/index.ts";
 import type { SessionContext } from "../../machines/index.ts";
 import type { CallPart } from "../../projections/index.ts";
-import type { Execution } from "./tool-execution.ts";
+import type { Ended, Execution } from "./tool-execution.ts";
 
 interface CallKey {
   readonly step: number;
@@ -11,22 +11,18 @@ interface CallKey {
 }
 
 export function executed(key: CallKey, execution: Execution, context: SessionContext): EventBody {
-  switch (execution.kind) {
-    case "succeeded": {
-      const { output, modelOutput } = execution;
-      const shown = modelOutput === undefined ? {} : { modelOutput };
-      return { type: "tool.succeeded", data: { ...key, output, ...shown } };
-    }
-    case "failed": {
-      const { error, modelOutput } = execution;
-      const shown = modelOutput === undefined ? {} : { modelOutput };
-      return { type: "tool.failed", data: { ...key, error, ...shown } };
-    }
-    case "unknown": {
-      const reason = isOutOfTime(context) ? "timed-out" : execution.reason;
-      return { type: "tool.unknown", data: { ...key, reason } };
-    }
-  }
+  if (execution.kind !== "unknown") return endedBody(key, execution);
+  const reason = isOutOfTime(context) ? "timed-out" : execution.reason;
+  return { type: "tool.unknown", data: { ...key, reason } };
+}
+
+/** The event of a known outcome. */
+export function endedBody(key: CallKey, ended: Ended): EventBody<"tool.succeeded" | "tool.failed"> {
+  const { modelOutput } = ended;
+  const shown = modelOutput === undefined ? {} : { modelOutput };
+  return ended.kind === "succeeded"
+    ? { type: "tool.succeeded", data: { ...key, output: ended.output, ...shown } }
+    : { type: "tool.failed", data: { ...key, error: ended.error, ...shown } };
 }
 
 export function denied(key: CallKey, reason: string | undefined): EventBody {

@@ -1,5 +1,6 @@
 /** Runs the tool calls of a step: approval, execution within limits, result. */
 
 export { type CallIdentity, callIdentity } from "./call-identity.ts";
+export { type CallAnswer, clientEnding } from "./client-output.ts";
 export { NOT_RUN } from "./tool-execution.ts";
 export { ToolRunner } from "./tool-runner.ts";

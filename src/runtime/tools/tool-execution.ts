@@ -9,7 +9,7 @@ import {
   isExecutableTool,
   safeValidateTypes,
 } from "@ai-sdk/provider-utils";
-import type { ModelMessage, Tool } from "ai";
+import type { ModelMessage, ToolSet } from "ai";
 import {
   modelOutputSchema,
   outputFault,
@@ -33,8 +33,11 @@ import {
 } from "../../shared/index.ts";
 import { failureOutput } from "../../mcp/index.ts";
 
+/** A tool of any input and output. */
+export type AnyTool = ToolSet[string];
+
 export interface ToolExecution {
-  readonly tool: Tool;
+  readonly tool: AnyTool;
   readonly call: CallPart;
   readonly identity: CallIdentity;
   readonly input: unknown;
@@ -66,6 +69,9 @@ export type Execution =
       readonly modelOutput?: ModelOutput | undefined;
     }
   | { readonly kind: "unknown"; readonly reason: "cancelled" | "timed-out" };
+
+/** A known outcome. */
+export type Ended = Exclude<Execution, { readonly kind: "unknown" }>;
 
 /** The error of a call that was cancelled after its start was recorded and before its tool ran. */
 export const NOT_RUN: string = "Cancelled before it was run: it had no effect.";
@@ -108,7 +114,7 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
 
 async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {
   const { tool, call, identity, input, context, messages, onProgress } = run;
-  if (!isExecutableTool(tool)) {
+  if (tool.execute === undefined || !isExecutableTool(tool)) {
     return failed(new Error(`The tool ${call.toolName} cannot be run.`));
   }
   try {
@@ -144,8 +150,8 @@ function failed(thrown: unknown): Execution {
 }
 
 /** The output as the model is shown it, by the SDK's rules: `toModelOutput`, else text or JSON. */
-async function modelOutput(
-  { tool, call, input }: ToolExecution,
+export async function modelOutput(
+  { tool, call, input }: Pick<ToolExecution, "tool" | "call" | "input">,
   output: unknown,
   json: JsonValue,
 ): Promise<ModelOutput | undefined> {
@@ -199,7 +205,10 @@ function asText(data: unknown): unknown {
  * Applies the tool's schema to a recorded input (dates, defaults), for calls that run after a restart.
  * The record holds the schema's output. If the schema does not accept that as input, it is passed as it is.
  */
-export async function inputFromRecord(tool: Tool, recorded: JsonValue): Promise<unknown> {
+export async function inputFromRecord(
+  tool: Pick<AnyTool, "inputSchema">,
+  recorded: JsonValue,
+): Promise<unknown> {
   // A copy: not every schema makes one, and a tool may change its input.
   const value = ownCopy(recorded);
   const validated = await safeValidateTypes({ value, schema: tool.inputSchema });
@@ -209,11 +218,9 @@ export async function inputFromRecord(tool: Tool, recorded: JsonValue): Promise<
 /** Moves the media of an outcome into blobs, also those of a failure. Undefined if there are none. */
 export function offloadedExecution(
   blobs: Pick<SessionBlobs, "answer">,
-  execution: Execution,
-): Promise<Offloaded<Execution>> | undefined {
+  execution: Ended,
+): Promise<Offloaded<Ended>> | undefined {
   switch (execution.kind) {
-    case "unknown":
-      return undefined;
     case "succeeded":
       return blobs
         .answer(execution)

@@ -4,7 +4,7 @@
  * act, so it may be called at any time. It never runs a call before `tool.started` is durable.
  */
 
-import type { ModelMessage, Tool } from "ai";
+import type { ModelMessage } from "ai";
 import {
   byId,
   entriesOf,
@@ -22,11 +22,13 @@ import { denialReason, denied, executed, skipped } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
 import { CallParts, RunningCalls } from "./running-calls.ts";
+import { recordProgress, releaseWhenDurable } from "./tool-progress.ts";
 import { type SessionRecorder, attemptsAt, effectIdOf, waitsForPerson } from "../../state/index.ts";
 import {
   executeCall,
   inputFromRecord,
   offloadedExecution,
+  type AnyTool,
   type Execution,
 } from "./tool-execution.ts";
 
@@ -49,10 +51,10 @@ export interface ToolRunnerOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A call with its executable tool. */
+/** A call with its tool. */
 interface Runnable {
   readonly call: CallPart;
-  readonly tool: Tool;
+  readonly tool: AnyTool;
 }
 
 export class ToolRunner {
@@ -102,6 +104,9 @@ export class ToolRunner {
         return waitsForPerson(state, call.callId) ? undefined : this.#decide(call);
       case "approved":
         return skipCalls ? this.#skip(call) : this.#start(call);
+      case "awaiting-output":
+        // A stopping turn waits for no client.
+        return skipCalls || stopping !== undefined ? this.#skip(call) : undefined;
       case "refused":
         return this.#deny(call, denialReason(call));
       case "running":
@@ -156,9 +161,9 @@ export class ToolRunner {
   /** The call with its tool. Undefined if there is no tool: then the call has been failed. */
   #runnable(call: CallPart): Runnable | undefined {
     const tool = byId(this.#options.agent.tools ?? {}, call.toolName);
-    if (tool?.execute !== undefined) return { call, tool };
-    const why = tool === undefined ? "is not among the agent's tools" : "has no `execute` function";
-    this.#fail(call, { name: "Error", message: `The tool ${call.toolName} ${why}.` });
+    if (tool !== undefined) return { call, tool };
+    const message = `The tool ${call.toolName} is not among the agent's tools.`;
+    this.#fail(call, { name: "Error", message });
     return undefined;
   }
 
@@ -172,11 +177,22 @@ export class ToolRunner {
     });
   }
 
+  /** The client that runs the call answers it by `answerCall`. */
+  #requestOutput(call: CallPart): void {
+    const { recorder } = this.#options;
+    // A stopping turn waits for no client.
+    if (recorder.state.machine.context.stopping !== undefined) return this.#skip(call);
+    const data = { ...this.#key(call), toolName: call.toolName };
+    this.#recordUnrun(call, { type: "tool.output-requested", data });
+  }
+
   /** Starts a call, or repeats one that a dead process had started. */
   #start(call: CallPart): void {
     const { recorder } = this.#options;
     const runnable = this.#runnable(call);
-    if (runnable === undefined || !this.#running.take(call)) return;
+    if (runnable === undefined) return;
+    if (runnable.tool.execute === undefined) return this.#requestOutput(call);
+    if (!this.#running.take(call)) return;
     const attempt = this.#attempts(call) + 1;
     const effectId = effectIdOf(recorder, this.#step, call.callId);
     recorder.record({
@@ -186,7 +202,10 @@ export class ToolRunner {
     this.#background(async () => {
       const identity = { session: recorder.session, step: this.#step, attempt, effectId };
       const execution = await this.#execute(runnable, identity);
-      const offloading = offloadedExecution(this.#options.blobs, execution);
+      const offloading =
+        execution.kind === "unknown"
+          ? undefined
+          : offloadedExecution(this.#options.blobs, execution);
       const offloaded = offloading && (await offloading);
       const released = recorder.replayGate({ kind: "call", callId: call.callId });
       if (released !== undefined) await released;
@@ -224,23 +243,10 @@ export class ToolRunner {
     });
   }
 
-  /** Records a preliminary output. Returns a wait if media must be stored first. */
   #progressed(call: CallPart, output: JsonValue): Promise<void> | undefined {
     const { recorder, blobs } = this.#options;
-    const record = (shown: JsonValue, stored: Parameters<typeof recordOffloaded>[1] = []): void => {
-      if (!this.#isStill(call, "running")) return;
-      const data = { ...this.#key(call), output: shown };
-      recordOffloaded(recorder, stored, { type: "tool.progressed", data });
-    };
-    const offloading = blobs.answer({ output, modelOutput: undefined });
-    if (offloading === undefined) {
-      record(output);
-      return undefined;
-    }
-    return offloading.then((offloaded) => {
-      record(offloaded.content.output, offloaded.stored);
-      releaseWhenDurable(recorder, offloaded);
-    });
+    const isRunning = (): boolean => this.#isStill(call, "running");
+    return recordProgress({ recorder, blobs, key: this.#key(call), isRunning }, output);
   }
 
   async #input({ call, tool }: Runnable): Promise<unknown> {
@@ -249,11 +255,11 @@ export class ToolRunner {
   }
 
   #skip(call: CallPart): void {
-    this.#endUnrun(call, skipped(this.#key(call), this.#options.recorder.state.machine.context));
+    this.#recordUnrun(call, skipped(this.#key(call), this.#options.recorder.state.machine.context));
   }
 
   #deny(call: CallPart, reason: string | undefined): void {
-    this.#endUnrun(call, denied(this.#key(call), reason));
+    this.#recordUnrun(call, denied(this.#key(call), reason));
   }
 
   #refuse(call: CallPart): void {
@@ -262,11 +268,11 @@ export class ToolRunner {
   }
 
   #fail(call: CallPart, error: StoredError): void {
-    this.#endUnrun(call, { type: "tool.failed", data: { ...this.#key(call), error } });
+    this.#recordUnrun(call, { type: "tool.failed", data: { ...this.#key(call), error } });
   }
 
-  /** Ends a call without running it. If a dead process had started it, its outcome is unknown. */
-  #endUnrun(call: CallPart, ending: EventBody): void {
+  /** Records what becomes of a call that is not run here. If a dead process had started it, its outcome is unknown. */
+  #recordUnrun(call: CallPart, ending: EventBody): void {
     const unknown = { ...this.#key(call), reason: "recovered" } as const;
     this.#options.recorder.record(
       this.#attempts(call) === 0 ? ending : { type: "tool.unknown", data: unknown },
@@ -290,12 +296,4 @@ export class ToolRunner {
   #background(work: () => Promise<void>): void {
     work().catch(this.#options.onFailure);
   }
-}
-
-/** Holds stored blobs until the event that refers to them is durable or has failed. */
-function releaseWhenDurable(recorder: SessionRecorder, offloaded: Disposable): void {
-  const release = (): void => {
-    offloaded[Symbol.dispose]();
-  };
-  void recorder.durable().then(release, release);
 }

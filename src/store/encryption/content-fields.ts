@@ -140,6 +140,7 @@ const contentFields: ContentFields = {
 
   "tool.approval-requested": { ...key, toolName: clear, reason: out },
   "tool.approval-answered": { ...key, approved: clear, reason: out, always: clear, by: out },
+  "tool.output-requested": { ...key, toolName: clear },
   "tool.started": { ...key, toolName: clear, attempt: clear, effectId: clear },
   "tool.progressed": { ...key, output: text },
   "tool.succeeded": { ...key, output: text, modelOutput: modelText },

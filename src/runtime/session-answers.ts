@@ -1,0 +1,62 @@
+/** Answers of people and clients to a session's calls: the commands `approve`, `deny` and `answerCall`. */
+
+import { recordOffloaded } from "../media/index.ts";
+import { approvalOfId, type Approval } from "../state/index.ts";
+import type { LiveSessions } from "./live-sessions.ts";
+import {
+  answerApproval,
+  answerCall,
+  callToAnswer,
+  isAnswered,
+  type ApprovalAnswer,
+  type ApprovalRecorded,
+  type SessionActor,
+} from "./session/index.ts";
+import type { Session } from "./session.ts";
+import { clientEnding } from "./tools/index.ts";
+
+/** @param openActor - The live actor of a session that is not closed, ready for a step. */
+export function sessionAnswers(
+  id: string,
+  live: LiveSessions,
+  openActor: (command: string) => Promise<SessionActor>,
+): Pick<Session, "approve" | "deny" | "answerCall"> {
+  async function answer(
+    approvalId: string,
+    approved: boolean,
+    given: ApprovalAnswer,
+  ): Promise<ApprovalRecorded> {
+    let actor = await live.actor(id);
+    const find = (): Approval | undefined => approvalOfId(id, actor.state, approvalId);
+    // A repeated answer is accepted in a closed session, too.
+    if (!isAnswered(find())) actor = await openActor(approved ? "approve" : "deny");
+    const { approval: before, event } = answerApproval(actor, approvalId, approved, given);
+    if (event !== undefined) actor.record(event);
+    const approval = find() ?? before;
+    await actor.durable();
+    return { status: event === undefined ? "already-answered" : "recorded", approval };
+  }
+
+  return {
+    approve: (approvalId, given = {}) => answer(approvalId, true, given),
+    deny: (approvalId, given = {}) => answer(approvalId, false, given),
+
+    async answerCall(requested, given) {
+      const { request } = callToAnswer(await live.actor(id), requested);
+      const { requestId } = request;
+      // A repeated answer is accepted in a closed session, too.
+      const actorNow = (): Promise<SessionActor> =>
+        request.status === "waiting" ? openActor("answerCall") : live.actor(id);
+      let actor = await actorNow();
+      using ending = await clientEnding(actor, callToAnswer(actor, requestId), given);
+      // The actor may have been passivated since, and a passivated actor records nothing.
+      actor = await actorNow();
+      const event = answerCall(actor, callToAnswer(actor, requestId), ending.content);
+      if (event !== undefined) recordOffloaded(actor, ending.stored, event);
+      const answered = callToAnswer(actor, requestId);
+      await actor.durable();
+      const status = event === undefined ? "already-answered" : "recorded";
+      return { status, request: answered.request };
+    },
+  };
+}
