@@ -1,6 +1,6 @@
 /**
- * Writes what is published as JavaScript into `dist`, in two builds: the entry points of `package.json`, and
- * the command. Called by `npm run build`, after `tsc` wrote the types.
+ * Writes what is published as JavaScript into `dist`, in three builds: the entry points of `package.json`,
+ * those for a browser, and the command. Called by `npm run build`, after `tsc` wrote the types.
  *
  * The library leaves dependencies and peers to the user's `node_modules`, and brings along what is pure
  * JavaScript and loaded on demand (`file-type`, secretlint's rules). The command brings along everything
@@ -9,8 +9,9 @@
  */
 
 import { readFileSync } from "node:fs";
-import { build } from "rolldown";
+import { build, type OutputOptions } from "rolldown";
 import { z } from "zod";
+import { browserInput, browserOutput } from "./browser-bundle.ts";
 
 const { exports, dependencies, peerDependencies, peerDependenciesMeta } = z
   .object({
@@ -28,6 +29,12 @@ const entries = Object.values(exports).flatMap((entry) =>
 const peers = Object.keys(peerDependencies);
 const optional = Object.keys(peerDependenciesMeta);
 
+const published: OutputOptions = {
+  // The sources are published too.
+  sourcemap: true,
+  sourcemapExcludeSources: true,
+};
+
 async function write(
   names: readonly string[],
   chunks: string,
@@ -40,19 +47,18 @@ async function write(
     tsconfig: "tsconfig.build.json",
     transform: { target: "es2024" },
     output: {
+      ...published,
       dir: "dist",
       format: "esm",
       entryFileNames: "[name].js",
       // Without a hash: the files are published together, and `bench/comparison` loads some by name.
       chunkFileNames: `${chunks}/[name].js`,
-      // The sources are published too.
-      sourcemap: true,
-      sourcemapExcludeSources: true,
     },
   });
 }
 
 await write(entries, "chunks", [...Object.keys(dependencies), ...peers]);
+await build({ ...browserInput, output: { ...browserOutput, ...published, dir: "dist/browser" } });
 await write(["cli/main"], "cli", [
   ...Object.keys(dependencies),
   ...peers.filter((name) => !optional.includes(name)),
