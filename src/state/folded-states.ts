@@ -4,12 +4,7 @@
  */
 
 import type { SessionEvent } from "../events/index.ts";
-import {
-  nothingKept,
-  saveSessionSnapshot,
-  type KeptState,
-  type SnapshotStore,
-} from "./session-snapshot.ts";
+import { saveSessionSnapshot, type KeptState, type SnapshotStore } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
 /** Events that opening a session may have to fold: about ten milliseconds. */
@@ -38,23 +33,8 @@ export async function foldedStates(
   return { state, due };
 }
 
-/** Folds a whole new session, and stores each state that is due. */
-export async function keepFolded(
-  log: SnapshotStore,
-  session: string,
-  events: AsyncIterable<SessionEvent>,
-): Promise<void> {
-  let state = nothingKept.state;
-  let kept = nothingKept;
-  for await (const event of events) {
-    state = foldSession(state, event).state;
-    if (isDue(event, state, kept.state.position))
-      kept = await saveSessionSnapshot(log, session, state, kept);
-  }
-}
-
 /** Whether to store a state: at a step or the end of a turn, and far enough after the last stored one. */
-function isDue({ type }: SessionEvent, { position }: SessionState, kept: number): boolean {
+export function isDue({ type }: SessionEvent, { position }: SessionState, kept: number): boolean {
   const isBoundary = type === "step.started" || type === "turn.ended";
   return isBoundary && position - kept >= EVENTS_PER_SNAPSHOT;
 }

@@ -1,6 +1,6 @@
 /** The state of a session at a position: all folds together, snapshots, views, differences, recovery. */
 
-export { EVENTS_PER_SNAPSHOT, foldedStates, keepFolded, keepStates } from "./folded-states.ts";
+export { EVENTS_PER_SNAPSHOT, foldedStates, isDue, keepStates } from "./folded-states.ts";
 export { linkOf } from "./fork-link.ts";
 export { type RerunPlace, forkPoint, rerunPoint } from "./fork-point.ts";
 export {
@@ -29,6 +29,7 @@ export {
   loadSessionSnapshot,
   nothingKept,
   saveSessionSnapshot,
+  storedPositions,
 } from "./session-snapshot.ts";
 export { type SessionState, foldSession, initialSessionState } from "./session-state.ts";
 export {

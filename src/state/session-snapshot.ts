@@ -163,28 +163,55 @@ function continues(earlier: SessionState, later: SessionState): boolean {
   return earlier.history.items.every((item, index) => item === later.history.items[index]);
 }
 
-/**
- * The newest stored state up to a position, or {@link nothingKept} if none fits. A fork without a
- * snapshot of its own uses one of the session that it branched off.
- */
-export async function loadSessionSnapshot(
+/** The chunks of the stored states of a session, or of the one that it branched off. */
+interface StoredChunks {
+  readonly session: string;
+  readonly positions: readonly number[];
+}
+
+/** A fork without a snapshot of its own uses those of the session that it branched off. */
+async function storedChunks(
   log: SnapshotStore,
   session: string,
-  upTo: number = Number.POSITIVE_INFINITY,
-): Promise<KeptState> {
+  upTo: number,
+): Promise<StoredChunks> {
   const [link, snapshot] = await Promise.all([
     log.list && linkOf({ list: log.list.bind(log) }, session),
     log.loadSnapshot(session, NAME),
   ]);
   if (link !== undefined && (snapshot?.position ?? 0) <= link.position) {
-    return await loadSessionSnapshot(log, link.session, Math.min(upTo, link.position));
+    return await storedChunks(log, link.session, Math.min(upTo, link.position));
   }
-  if (snapshot === undefined || snapshot.version !== version) return nothingKept;
-  const index = indexSchema.safeParse(snapshot.state, uncompiled);
-  if (!index.success) return nothingKept;
-  const wanted = index.data.chunks.filter((position) => position <= upTo);
-  const loaded = await loadChunks(log, session, wanted);
-  const chunks = wanted.slice(0, loaded.length);
+  const isCurrent = snapshot?.version === version;
+  const index = isCurrent ? indexSchema.safeParse(snapshot.state, uncompiled).data : undefined;
+  const positions = index?.chunks.filter((position) => position <= upTo) ?? [];
+  return { session, positions };
+}
+
+/** The positions of the stored states, ascending. A state may still be missing or damaged. */
+export async function storedPositions(
+  log: SnapshotStore,
+  session: string,
+): Promise<readonly number[]> {
+  return (await storedChunks(log, session, Number.POSITIVE_INFINITY)).positions;
+}
+
+/**
+ * The newest stored state up to a position, or {@link nothingKept} if none fits. A fork without a
+ * snapshot of its own uses one of the session that it branched off.
+ * @param known - An earlier stored state: the chunks of its lists are not read again.
+ */
+export async function loadSessionSnapshot(
+  log: SnapshotStore,
+  session: string,
+  upTo: number = Number.POSITIVE_INFINITY,
+  known: KeptState = nothingKept,
+): Promise<KeptState> {
+  const { session: owner, positions } = await storedChunks(log, session, upTo);
+  const isKnown = known.chunks.every((position, index) => position === positions[index]);
+  const before = isKnown ? known : nothingKept;
+  const loaded = await loadChunks(log, owner, positions, before.chunks.length);
+  const chunks = positions.slice(0, before.chunks.length + loaded.length);
   const position = chunks.at(-1);
   const newestChunk = loaded.at(-1)?.chunk;
   if (position === undefined || newestChunk === undefined) return nothingKept;
@@ -192,17 +219,22 @@ export async function loadSessionSnapshot(
   if (!newest.success) return nothingKept;
   const { machine, ...projections } = newest.data;
   const { history, usage, toolCalls } = projections;
+  const { items, steps, ended } = listsOf(before.state);
   return {
     state: {
       position,
       machine: resolveMachineState(machine),
       ...projections,
-      history: { ...history, items: loaded.flatMap(({ items }) => items) },
-      usage: { ...usage, steps: loaded.flatMap(({ steps }) => steps) },
-      toolCalls: { ...toolCalls, ended: loaded.flatMap(({ ended }) => ended) },
+      history: { ...history, items: [...items, ...loaded.flatMap((one) => one.items)] },
+      usage: { ...usage, steps: [...steps, ...loaded.flatMap((one) => one.steps)] },
+      toolCalls: { ...toolCalls, ended: [...ended, ...loaded.flatMap((one) => one.ended)] },
     },
     chunks,
   };
+}
+
+function listsOf({ history, usage, toolCalls }: SessionState): Lists {
+  return { items: history.items, steps: usage.steps, ended: toolCalls.ended };
 }
 
 function withLists({ rest, items, steps, ended }: Chunk): object {
@@ -218,15 +250,20 @@ interface LoadedChunk extends Lists {
   readonly chunk: Chunk;
 }
 
-/** The chunks before the first one that is missing, does not continue the one before it, or lacks a result. */
+/**
+ * The chunks from an index on, before the first one that is missing, does not continue the one before
+ * it, or lacks a result.
+ */
 async function loadChunks(
   log: SnapshotStore,
   session: string,
   positions: readonly number[],
+  from: number,
 ): Promise<readonly LoadedChunk[]> {
-  const read = await Promise.all(positions.map((position) => readChunk(log, session, position)));
+  const wanted = positions.slice(from);
+  const read = await Promise.all(wanted.map((position) => readChunk(log, session, position)));
   const isBroken = (chunk: Chunk | undefined, index: number): boolean =>
-    chunk?.after !== (positions[index - 1] ?? 0);
+    chunk?.after !== (positions[from + index - 1] ?? 0);
   const end = read.findIndex(isBroken);
   const stored = read.slice(0, end === -1 ? read.length : end).filter((one) => one !== undefined);
   const whole = await withResults(log, session, stored);

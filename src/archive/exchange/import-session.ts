@@ -24,7 +24,14 @@ import {
   type SessionEvent,
 } from "../../events/index.ts";
 import { blobsOf } from "../../media/index.ts";
-import { EVENTS_PER_SNAPSHOT, keepFolded } from "../../state/index.ts";
+import {
+  foldedStates,
+  initialSessionState,
+  isDue,
+  keepStates,
+  nothingKept,
+  type SessionState,
+} from "../../state/index.ts";
 import { Inspection } from "../verify/index.ts";
 import { relinkedFor } from "./relinked.ts";
 import { Spool } from "./spool.ts";
@@ -60,6 +67,8 @@ export interface CheckedFile extends Omit<SessionFile, "events"> {
   readonly events: number;
   readonly hasEncrypted: boolean;
   readonly blobs: readonly SessionEvent<"blob.stored">[];
+  /** States on the way to store as snapshots; none if the laws were not checked. */
+  readonly states: readonly SessionState[];
   /** Digest of the lines of its events, to detect a change between the two readings. */
   readonly digest: string;
 }
@@ -113,6 +122,7 @@ async function checkLines(
 ): Promise<CheckedFile> {
   const inspection = new Inspection();
   const blobs: SessionEvent<"blob.stored">[] = [];
+  const states: SessionState[] = [];
   const digest = createHash("sha256");
   let header: ReturnType<typeof parseHeaderLine> | undefined;
   let session = "";
@@ -142,14 +152,17 @@ async function checkLines(
     onEvent(event);
     // Encrypted content is checked like redacted content.
     const checked = isPlain ? event : (decryptedEvent(event, undefined) ?? event);
-    if (verify) assertLawful(session, inspection.check(checked));
+    if (!verify) continue;
+    assertLawful(session, inspection.check(checked));
+    const { state } = inspection;
+    if (isDue(event, state, states.at(-1)?.position ?? 0)) states.push(state);
   }
   if (header === undefined) throw invalid(session, "it is empty");
   if (header.events !== events)
     throw invalid(session, `it has ${events} events, and its header says ${header.events}`);
   if (verify) assertLawful(session, inspection.end());
   const { fixture } = header;
-  const found = { session, events, hasEncrypted, blobs, digest: digest.digest("hex") };
+  const found = { session, events, hasEncrypted, blobs, states, digest: digest.digest("hex") };
   return { ...found, ...(fixture === undefined ? {} : { fixture }) };
 }
 
@@ -283,7 +296,8 @@ export async function appendImported(
   events: readonly SessionEvent[],
 ): Promise<Imported> {
   const hasEncrypted = events.some(isEncrypted);
-  const file = { session, events: events.length, hasEncrypted };
+  const { due: states } = await foldedStates(initialSessionState, hasEncrypted ? [] : events);
+  const file = { session, events: events.length, hasEncrypted, states };
   return await append(log, file, partsOf(events));
 }
 
@@ -293,7 +307,8 @@ async function append(
     session,
     events: count,
     hasEncrypted,
-  }: Pick<CheckedFile, "session" | "events" | "hasEncrypted">,
+    states,
+  }: Pick<CheckedFile, "session" | "events" | "hasEncrypted" | "states">,
   parts: Iterable<readonly SessionEvent[]> | AsyncIterable<readonly SessionEvent[]>,
 ): Promise<Imported> {
   const encrypted = asEncrypted(log);
@@ -316,14 +331,19 @@ async function append(
       { session, cause: error },
     );
   }
-  if (!hasEncrypted && count >= EVENTS_PER_SNAPSHOT) await saveSnapshots(log, session);
+  // States of encrypted content lack it.
+  if (!hasEncrypted) await saveSnapshots(log, session, states);
   return { session, events: count };
 }
 
 /** Saves the snapshots that a live session of this length would have. */
-async function saveSnapshots(log: EventLog, session: string): Promise<void> {
+async function saveSnapshots(
+  log: EventLog,
+  session: string,
+  states: readonly SessionState[],
+): Promise<void> {
   try {
-    await keepFolded(log, session, log.read(session));
+    await keepStates(log, session, states, nothingKept);
   } catch (cause) {
     // The import succeeded; opening the session saves the missing snapshots.
     const what = `A snapshot of session ${session} could not be stored; it is imported, and opens more slowly next time.`;

@@ -10,6 +10,7 @@ import {
   loadSessionSnapshot,
   nothingKept,
   saveSessionSnapshot,
+  storedPositions,
   type KeptState,
   type SnapshotStore,
   foldSession,
@@ -23,47 +24,68 @@ export interface StateCheckOptions {
   readonly last: number;
 }
 
+/** What the log has stored of a session. */
+interface StoredStates {
+  /** Positions of the snapshots, ascending. */
+  readonly positions: readonly number[];
+  /** Whether a snapshot behind the end of the log can be loaded. */
+  readonly hasLate: boolean;
+  readonly summary: Snapshot | undefined;
+}
+
+/**
+ * Holds the content of the session once: a loaded state has only what is new since the snapshot before
+ * it, and shares all else with the folded state, with which that was compared.
+ */
 export class StateCheck {
+  readonly #log: SnapshotStore;
   readonly #session: string;
   readonly #options: StateCheckOptions;
-  /** The snapshots that the log had before. */
-  readonly #stored: SessionState;
-  readonly #summary: Snapshot | undefined;
+  readonly #stored: StoredStates;
+  readonly #positions: ReadonlySet<number>;
+  /** The last snapshot of the log that was compared. */
+  #compared: KeptState = nothingKept;
   /** Snapshots of this check, in memory, and the state that is folded on from the newest of them. */
   readonly #store: SnapshotStore;
   #kept: KeptState = nothingKept;
   #resumed: SessionState = nothingKept.state;
 
   constructor(
-    log: Pick<EventLog, "readAt">,
+    log: SnapshotStore,
     session: string,
     options: StateCheckOptions,
-    stored: SessionState,
-    summary: Snapshot | undefined,
+    stored: StoredStates,
   ) {
-    this.#store = memoryStore(log);
+    this.#log = log;
     this.#session = session;
     this.#options = options;
     this.#stored = stored;
-    this.#summary = summary;
+    this.#positions = new Set(stored.positions);
+    this.#store = memoryStore(log);
   }
 
-  /** Compares stored and resumed states with the folded one after an event. */
-  async check(event: SessionEvent, folded: SessionState): Promise<readonly Finding[]> {
+  /** Compares stored and resumed states with the folded one after an event; undefined if none is due. */
+  check(event: SessionEvent, folded: SessionState): Promise<readonly Finding[]> | undefined {
     const { position } = event;
     const { every, last } = this.#options;
     this.#resumed = foldSession(this.#resumed, event).state;
+    const isSaved = position % every === 0 || position === last;
+    const isStored = this.#positions.has(position) || position === this.#stored.summary?.position;
+    return isSaved || isStored ? this.#compare(folded, isSaved) : undefined;
+  }
+
+  async #compare(folded: SessionState, isSaved: boolean): Promise<readonly Finding[]> {
+    const { position } = folded;
+    const { summary } = this.#stored;
     const findings: Finding[] = [];
     const report = (what: string): void => void findings.push({ position, rule: "states", what });
-    if (position === this.#stored.position) {
-      for (const part of differences(this.#stored, folded)) {
-        report(`the stored ${part} is not what the events say`);
-      }
+    for (const part of await this.#storedDifferences(folded)) {
+      report(`the stored ${part} is not what the events say`);
     }
-    if (position === this.#summary?.position && !isSummaryOf(this.#summary, folded)) {
+    if (position === summary?.position && !isSummaryOf(summary, folded)) {
       report("the stored entry of the list of sessions is not what the events say");
     }
-    if (position % every !== 0 && position !== last) return findings;
+    if (!isSaved) return findings;
     for (const part of differences(this.#resumed, folded)) {
       report(`the ${part} of a session that was kept and loaded is not the folded one`);
     }
@@ -74,7 +96,8 @@ export class StateCheck {
   /** Findings for snapshots of positions after the end of the log. */
   end(): readonly Finding[] {
     const { last } = this.#options;
-    const stored = [this.#stored.position, this.#summary?.position ?? 0];
+    const { positions, hasLate, summary } = this.#stored;
+    const stored = [hasLate ? (positions.at(-1) ?? 0) : 0, summary?.position ?? 0];
     const late = stored.filter((position) => position > last);
     return late.map((position) => ({
       position: last,
@@ -83,25 +106,39 @@ export class StateCheck {
     }));
   }
 
+  /** Names of the parts in which the log's snapshot of this position differs. */
+  async #storedDifferences(folded: SessionState): Promise<readonly string[]> {
+    const { position } = folded;
+    if (!this.#positions.has(position)) return [];
+    const loaded = await loadSessionSnapshot(this.#log, this.#session, position, this.#compared);
+    // A snapshot that cannot be loaded is not used.
+    if (loaded.state.position !== position) return [];
+    this.#compared = { state: folded, chunks: loaded.chunks };
+    return differences(loaded.state, folded);
+  }
+
   /** False if the snapshot does not load as the state of this position. */
   async #saveAndLoad(state: SessionState): Promise<boolean> {
-    this.#kept = await saveSessionSnapshot(this.#store, this.#session, state, this.#kept);
-    const loaded = await loadSessionSnapshot(this.#store, this.#session);
+    const before = this.#kept;
+    this.#kept = await saveSessionSnapshot(this.#store, this.#session, state, before);
+    const loaded = await loadSessionSnapshot(this.#store, this.#session, state.position, before);
     const isLoaded = loaded.state.position === state.position;
     this.#resumed = isLoaded ? loaded.state : state;
     return isLoaded;
   }
 }
 
-/** Loads the stored snapshots of a session. */
+/** Reads what the log has stored of a session. */
 export async function openStateCheck(
   log: EventLog,
   session: string,
   options: StateCheckOptions,
 ): Promise<StateCheck> {
-  const stored = await loadSessionSnapshot(log, session);
+  const positions = await storedPositions(log, session);
+  const isLate = (positions.at(-1) ?? 0) > options.last;
+  const hasLate = isLate && (await loadSessionSnapshot(log, session)).state.position > options.last;
   const summary = await log.loadSnapshot(session, sessionSummary.name);
-  return new StateCheck(log, session, options, stored.state, summary);
+  return new StateCheck(log, session, options, { positions, hasLate, summary });
 }
 
 /** A summary of another version is not used, so any content is accepted. */
@@ -120,7 +157,7 @@ function partsOf({ machine, ...folds }: SessionState): Readonly<Record<string, u
   return { ...folds, machine: { value: machine.value, context: machine.context } };
 }
 
-/** Stores snapshots in memory as JSON, as a log would, and reads events from the log. */
+/** Stores the newest snapshot in memory as JSON, as a log would, and reads events from the log. */
 function memoryStore(log: Pick<EventLog, "readAt">): SnapshotStore {
   const stored = new Map<
     string,
@@ -133,6 +170,8 @@ function memoryStore(log: Pick<EventLog, "readAt">): SnapshotStore {
     },
     async loadSnapshot(_session, projection) {
       const found = stored.get(projection);
+      // Each is read once; an earlier index is replaced by the next one.
+      stored.delete(projection);
       return found && { ...found.head, state: jsonSchema.parse(JSON.parse(found.json)) };
     },
   };

@@ -99,8 +99,10 @@ export async function verifySession(
     for await (const event of log.read(session, { to: last })) {
       add(inspection.check(event));
       if (event.position === (link?.position ?? 0) + 1) add(forkFindings(event, link));
-      add(await states.check(event, inspection.state));
-      add(await blobFindings(event, blobs));
+      const compared = states.check(event, inspection.state);
+      if (compared !== undefined) add(await compared);
+      if (event.type === "blob.stored" && blobs !== undefined)
+        add(await blobFindings(event, blobs));
       if (event.type === "step.started") prompts += 1;
     }
     add(inspection.end());
@@ -135,10 +137,9 @@ function forkFindings(event: SessionEvent, link: ForkPoint | undefined): readonl
 
 /** Checks that the blob of a `blob.stored` event exists with the stored bytes. */
 async function blobFindings(
-  { type, data, position }: SessionEvent,
-  blobs: BlobStore | undefined,
+  { data, position }: SessionEvent<"blob.stored">,
+  blobs: BlobStore,
 ): Promise<readonly Finding[]> {
-  if (type !== "blob.stored" || blobs === undefined) return [];
   const rule = "blobs";
   try {
     let bytes = 0;
