@@ -11,8 +11,14 @@ import {
 } from "../../../src/events/index.ts";
 import { importTwice } from "../../../src/archive/exchange/import-session.ts";
 import {
+  EVENTS_PER_SNAPSHOT,
+  loadSessionSnapshot,
+  storedPositions,
+} from "../../../src/state/index.ts";
+import {
   exportSession,
   forkSession,
+  importModelMessages,
   importSession,
   openMemoryLog,
   verifySession,
@@ -236,6 +242,27 @@ it("is read twice and handed on in parts, however long it is, by a log that take
     most.push(ahead);
   }
   expect(most[1]).toBe(most[0]);
+});
+
+it.each([
+  ["whose laws were checked has stored states on the way", true],
+  ["that was not checked has none, and gets them when it is opened", false],
+])("a long session %s", async (_name, verify) => {
+  await using log = await openMemoryLog();
+  const talk = Array.from({ length: 300 }, () => [
+    { role: "user", content: "And then?" } as const,
+    { role: "assistant", content: "More." } as const,
+  ]);
+  const { events } = await importModelMessages(log, talk.flat(), { as: "s" });
+  expect(events).toBeGreaterThan(EVENTS_PER_SNAPSHOT);
+  await using other = await openMemoryLog();
+  await importSession(other, await Array.fromAsync(exportSession(log, "s")), { verify });
+  for (const one of [log, ...(verify ? [other] : [])]) {
+    const stored = await loadSessionSnapshot(one, "s");
+    expect(stored.state.position).toBeGreaterThan(events - EVENTS_PER_SNAPSHOT - 50);
+  }
+  if (!verify) expect(await storedPositions(other, "s")).toEqual([]);
+  expect((await verifySession(other, "s")).problems).toEqual([]);
 });
 
 it("is refused where the file is another one when it is read again, and nothing is there", async () => {
