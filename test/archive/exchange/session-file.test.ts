@@ -261,7 +261,7 @@ it.each([
     const stored = await loadSessionSnapshot(one, "s");
     expect(stored.state.position).toBeGreaterThan(events - EVENTS_PER_SNAPSHOT - 50);
   }
-  if (!verify) expect(await storedPositions(other, "s")).toEqual([]);
+  expect((await storedPositions(other, "s")).length > 0).toBe(verify);
   expect((await verifySession(other, "s")).problems).toEqual([]);
 });
 
