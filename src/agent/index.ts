@@ -6,7 +6,6 @@ export {
   DEFAULT_MAX_ATTEMPTS,
   DEFAULT_TOOL_CONCURRENCY,
   type PreparedAgent,
-  type TimeLimits,
   type ToolPolicy,
   heldAgent,
   interruptedPolicy,
@@ -14,7 +13,7 @@ export {
   prepareAgent,
   stepLimit,
 } from "./agent.ts";
-export { type CallLimits, CallWatch } from "./call-limits.ts";
+export { CallWatch } from "./call-limits.ts";
 export {
   type CompactionChoice,
   type ContextOptions,

@@ -11,7 +11,6 @@ export {
 } from "./machine-fold.ts";
 export { type ChartTransition, chartStates, chartTransitions } from "./session-chart.ts";
 export { type CallState, type SessionContext, endReason, openCalls } from "./session-context.ts";
-export type { SessionMachine } from "./session-machine-type.ts";
 export { sessionMachine } from "./session-machine.ts";
 export {
   type StructuralEvent,

@@ -50,7 +50,7 @@ export {
   promptMessages,
 } from "./prompt.ts";
 export { bindingOf } from "./provider-bound.ts";
-export { type QueueState, type QueuedMessage, acceptedAt, queue } from "./queue.ts";
+export { type QueuedMessage, acceptedAt, queue } from "./queue.ts";
 export {
   type Gap,
   type ResultMark,
@@ -70,7 +70,7 @@ export {
   type TimelineSpan,
   stepTimelines,
 } from "./step-timeline.ts";
-export { type ToolCall, type ToolCallsState, toolCalls } from "./tool-calls.ts";
+export { type ToolCall, toolCalls } from "./tool-calls.ts";
 export {
   type Spending,
   type StepUsage,

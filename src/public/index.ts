@@ -2,18 +2,13 @@
 
 export type {
   Agent,
-  CallLimits,
   CompactionChoice,
   ContextOptions,
-  TimeLimits,
   TokenCounter,
   ToolPolicy,
   TurnContext,
 } from "../agent/index.ts";
 export {
-  type Imported,
-  type ImportedMessages,
-  type SessionFile,
   copyBlobs,
   exportFixture,
   exportSession,
@@ -22,7 +17,7 @@ export {
   importUIMessages,
   readSessionFile,
 } from "../archive/exchange/index.ts";
-export { type Redacted, forkSession, redactSession } from "../archive/index.ts";
+export { forkSession, redactSession } from "../archive/index.ts";
 export { trimLog } from "../archive/trim/index.ts";
 export {
   type LogVerification,
@@ -34,10 +29,8 @@ export {
   type CompactionPlan,
   type CompactionStrategy,
   type CompactionWhen,
-  type ModelCatalogue,
   type ModelLimits,
   type SessionCost,
-  type TokenEstimator,
   byImportance,
   type ScoredTurn,
   checkpoint,
@@ -56,49 +49,32 @@ export {
 export {
   type BlobStore,
   type EventLog,
-  type JsonValue,
-  type RecoveryPolicy,
   type SessionEvent,
   type TokenUsage,
   type TurnEndReason,
   TurnlogError,
   type TurnlogErrorCode,
   isRedacted,
-  readBlob,
 } from "../events/index.ts";
-export { type SessionMachine, sessionMachine } from "../machines/index.ts";
+export { sessionMachine } from "../machines/index.ts";
 export type { McpServers } from "../mcp/index.ts";
-export {
-  type AttachmentOptions,
-  type BlobOptions,
-  type UserInput,
-  collectBlobs,
-  deleteSession,
-  promptWithMedia,
-} from "../media/index.ts";
+export { type UserInput, collectBlobs, deleteSession, promptWithMedia } from "../media/index.ts";
 export { offlineModel } from "../models/index.ts";
-export type { HistoryItem, QueuedMessage, SessionSummary, ToolCall } from "../projections/index.ts";
+export type { HistoryItem, QueuedMessage, ToolCall } from "../projections/index.ts";
 export {
   type ApprovalAnswer,
   type CallAnswer,
   type CallAnswered,
-  type CancelOptions,
   type Cancelled,
   type CompactionPreview,
   type ContextFigures,
-  type Encryption,
   type ForkOptions,
-  type LoggedContext,
-  type RerunOptions,
   type Runtime,
   type RuntimeOptions,
-  type TestingOptions,
   type SendOptions,
   type Session,
   type Turn,
-  type TurnRest,
   type TurnResult,
-  type TurnStart,
   callIdentity,
   createRuntime,
   mirrorSession,
@@ -110,7 +86,6 @@ export {
   type ListedSession,
   type OutputRequest,
   type SessionDiff,
-  type SessionProblem,
   type SessionView,
   diffSession,
   listSessions,
@@ -124,12 +99,4 @@ export {
   folderKeys,
   memoryKeys,
 } from "../store/encryption/index.ts";
-export {
-  type Durability,
-  type OpenLogOptions,
-  type RepairReport,
-  type StoreLog,
-  openLog,
-  openMemoryLog,
-  repairLog,
-} from "../store/leveldb/index.ts";
+export { type StoreLog, openLog, openMemoryLog, repairLog } from "../store/leveldb/index.ts";

@@ -1,19 +1,11 @@
 /** The face of `projections`: what a log means. Pure folds, no I/O. */
 
 export {
-  type ApprovalsState,
-  type ContextView,
   type HistoryState,
   type Projection,
-  type PromptDiff,
-  type QueueState,
   type StepTimeline,
-  type ToolCallsState,
   type UsageState,
   approvals,
-  blobs,
-  calibration,
-  compactions,
   contextView,
   defineProjection,
   history,

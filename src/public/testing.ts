@@ -10,10 +10,7 @@ export {
   scriptedModel,
 } from "../models/index.ts";
 export {
-  type ContractRunner,
-  type PromptProblem,
   type ReplayOptions,
-  type ReplayResult,
   type SessionMatchers,
   blobStoreContract,
   eventLogContract,

@@ -10,21 +10,18 @@ export {
   providerCounter,
   readContext,
 } from "./prompt/index.ts";
-export type { Encryption, RuntimeOptions, TestingOptions } from "./runtime-options.ts";
+export type { RuntimeOptions } from "./runtime-options.ts";
 export type { Runtime } from "./runtime.ts";
 export { mirrorSession } from "./session-mirror.ts";
-export type { ForkOptions, RerunOptions, SendOptions, Session } from "./session.ts";
+export type { ForkOptions, SendOptions, Session } from "./session.ts";
 export {
   type ApprovalAnswer,
   type ApprovalRecorded,
   type CallAnswered,
-  type CancelOptions,
   type Cancelled,
   SessionActor,
   type Turn,
-  type TurnRest,
   type TurnResult,
-  type TurnStart,
 } from "./session/index.ts";
 export { withKnownPolicies } from "./tool-policies.ts";
 export { type CallAnswer, type CallIdentity, NOT_RUN, callIdentity } from "./tools/index.ts";

@@ -34,7 +34,6 @@ export {
 export { type SessionState, foldSession, initialSessionState } from "./session-state.ts";
 export {
   type ListedSession,
-  type SessionProblem,
   type SessionView,
   checkPosition,
   listSessions,

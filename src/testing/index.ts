@@ -1,7 +1,7 @@
 /** For tests of agents and of event logs: replay, contract suites, matchers. */
 
 export { blobStoreContract } from "./blob-store-contract.ts";
-export { type ContractRunner, eventLogContract } from "./event-log-contract.ts";
+export { eventLogContract } from "./event-log-contract.ts";
 export { keyStoreContract } from "./key-store-contract.ts";
 export {
   alone,
@@ -17,7 +17,7 @@ export {
 export { type PromptProblem, type PromptRule, promptProblems } from "./prompt-problems.ts";
 export { differenceText } from "./replay-difference.ts";
 export { replayTools } from "./replay-tools.ts";
-export { type ReplayOptions, type ReplayResult, type ReplayedAgent, replay } from "./replay.ts";
+export { type ReplayOptions, type ReplayedAgent, replay } from "./replay.ts";
 export { type SessionMatchers, sessionMatchers } from "./session-matchers.ts";
 export { sessionPaths } from "./session-walk.ts";
 export { walkSession } from "./walk-session.ts";

@@ -1,8 +1,10 @@
 /** Clock, ids and chance for runtimes whose logs must be the same each time. */
 
-import type { TestingOptions } from "../../src/public/index.ts";
+import type { RuntimeOptions } from "../../src/public/index.ts";
 
-export function deterministic(): Required<Pick<TestingOptions, "clock" | "newId" | "random">> {
+type Testing = NonNullable<RuntimeOptions["testing"]>;
+
+export function deterministic(): Required<Pick<Testing, "clock" | "newId" | "random">> {
   let now = Date.UTC(2026, 0, 1);
   let ids = 0;
   return {

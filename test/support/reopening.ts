@@ -3,12 +3,8 @@
  * what was wrong on the way. Used after real kills and at every position of recorded sessions.
  */
 
-import {
-  createRuntime,
-  type Agent,
-  type EventLog,
-  type RecoveryPolicy,
-} from "../../src/public/index.ts";
+import { createRuntime, type Agent, type EventLog } from "../../src/public/index.ts";
+import type { RecoveryPolicy } from "../../src/events/index.ts";
 import { callRecords } from "./call-problems.ts";
 import { clerk } from "./clerk.ts";
 import { lawProblems } from "./law-problems.ts";

@@ -8,7 +8,6 @@ import {
   type Runtime,
   type RuntimeOptions,
   type Session,
-  type TestingOptions,
 } from "../../src/public/index.ts";
 import { lawProblems } from "./law-problems.ts";
 import { storedEvents } from "./replay.ts";
@@ -30,7 +29,7 @@ export type OpenOptions = Partial<
     | "onWarning"
   >
 > &
-  Pick<TestingOptions, "clock" | "timer" | "newId" | "random"> & {
+  Pick<NonNullable<RuntimeOptions["testing"]>, "clock" | "timer" | "newId" | "random"> & {
     /** Default: a new one in memory. */
     readonly log?: EventLog;
   };
@@ -48,8 +47,10 @@ export interface OpenSession extends AsyncDisposable {
 
 /** Without the keys that have no value. */
 function given(options: {
-  readonly [Key in keyof TestingOptions]: TestingOptions[Key] | undefined;
-}): TestingOptions {
+  readonly [Key in keyof NonNullable<RuntimeOptions["testing"]>]:
+    | NonNullable<RuntimeOptions["testing"]>[Key]
+    | undefined;
+}): NonNullable<RuntimeOptions["testing"]> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 

@@ -4,7 +4,6 @@ export type { DroppedContent } from "./dropped-content.ts";
 export { copyBlobs, exportSession } from "./export-session.ts";
 export { type FixtureOptions, exportFixture } from "./fixture.ts";
 export {
-  type ImportedMessages,
   importModelMessages,
   importUIMessages,
   transcriptOfModelMessages,
@@ -13,7 +12,6 @@ export {
 export {
   type ImportSessionOptions,
   type Imported,
-  type SessionFile,
   appendFile,
   appendImported,
   checkSessionFile,

@@ -13,15 +13,8 @@ export type { CommandTarget } from "./commands.ts";
 export { SessionActor } from "./session-actor.ts";
 export { openChain } from "./session-chain.ts";
 export { type KeepingMoment, SnapshotWriter } from "./snapshot-writer.ts";
-export {
-  type TurnResult,
-  type TurnStart,
-  outcomeOf,
-  restOf,
-  startOf,
-  turnRemains,
-} from "./turn-outcome.ts";
+export { type TurnResult, outcomeOf, restOf, startOf, turnRemains } from "./turn-outcome.ts";
 export type { ContextFor } from "./running-turn.ts";
 export { HeldValues, type TurnValues } from "./turn-values.ts";
-export { type Turn, type TurnRest, createTurn } from "./turn.ts";
+export { type Turn, createTurn } from "./turn.ts";
 export { Watchers } from "./watchers.ts";

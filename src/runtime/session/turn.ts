@@ -12,7 +12,7 @@ import { withFullStop } from "../../shared/index.ts";
 import type { TurnOutcome, TurnResult, TurnStart } from "./turn-outcome.ts";
 
 /** How a turn rests: it has ended, waits for approvals or outputs, or its message is held. */
-export type TurnRest =
+type TurnRest =
   /** The turn has ended. */
   | { readonly kind: "ended"; readonly result: TurnResult }
   /**

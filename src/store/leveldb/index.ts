@@ -3,7 +3,7 @@
 export type { Backup, BackupOptions } from "./backup/index.ts";
 export { type Durability, storeReached } from "./files/index.ts";
 export { openMemoryLog } from "./open-memory.ts";
-export { type OpenLogOptions, openLog } from "./open-store.ts";
+export { openLog } from "./open-store.ts";
 export { type RepairReport, repairLog } from "./repair/index.ts";
 export { type WriteBatch, withChecksum, storeFailure } from "./rows/index.ts";
 export type { StoreLog } from "./store-log.ts";
