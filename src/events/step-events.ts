@@ -106,6 +106,8 @@ export interface StepFamily {
     readonly usage: TokenUsage;
     readonly response: ResponseMetadata;
     readonly providerMetadata?: ProviderMetadata;
+    /** Calls that the provider runs and whose results come in a later step: the turn goes on. */
+    readonly deferred?: readonly string[];
   };
   "step.failed": {
     readonly step: number;
@@ -198,6 +200,7 @@ export const stepSchemas: FamilySchemas<StepFamily> = {
       timestamp: z.number().exactOptional(),
     }),
     providerMetadata: providerMetadataSchema.exactOptional(),
+    deferred: z.array(z.string()).exactOptional(),
   }),
   "step.failed": z.looseObject({
     step,

@@ -150,14 +150,16 @@ const contextSchema = z
     finishReason: z
       .enum(["stop", "length", "content-filter", "tool-calls", "error", "other", "interrupted"])
       .optional(),
+    awaitsResults: z.literal(true).optional(),
     stopping: turnEndReasonSchema.optional(),
     lastStep: z.object({ reason: turnEndReasonSchema, begun: z.boolean() }).optional(),
     recoveries: z.int(),
     compactingFrom: z.enum(["idle", "boundary", "overflow"]),
   })
-  .transform(({ finishReason, stopping, lastStep, ...rest }): SessionContext => ({
+  .transform(({ finishReason, awaitsResults, stopping, lastStep, ...rest }): SessionContext => ({
     ...rest,
     finishReason,
+    awaitsResults,
     stopping,
     lastStep,
   }));

@@ -41,6 +41,8 @@ export interface SessionContext {
   readonly skipCalls: boolean;
   /** How the last step ended; undefined while it runs or if it was cut off. */
   readonly finishReason: FinishReason | undefined;
+  /** The provider gives results of the last step in a later one: the turn goes on. */
+  readonly awaitsResults: true | undefined;
   /** The turn ends for this reason as soon as nothing runs. */
   readonly stopping: TurnEndReason | undefined;
   /** The turn may have one more step without tools and then ends for this reason. */
@@ -62,6 +64,7 @@ export const initialContext: SessionContext = deepFreeze({
   calls: [],
   skipCalls: false,
   finishReason: undefined,
+  awaitsResults: undefined,
   stopping: undefined,
   lastStep: undefined,
   recoveries: 0,

@@ -86,6 +86,7 @@ export const sessionMachine: SessionMachine = setup({
         calls: [],
         skipCalls: false,
         finishReason: undefined,
+        awaitsResults: undefined,
         lastStep: context.lastStep && { ...context.lastStep, begun: true },
       };
     }),
@@ -97,13 +98,17 @@ export const sessionMachine: SessionMachine = setup({
     }),
     finishStep: assign(({ context, event }) => {
       assertEvent(event, "step.finished");
-      const { finishReason } = event.data;
-      if (!hasOpenCalls(context)) return { finishReason };
+      const { finishReason, deferred = [] } = event.data;
+      const isOver = finishReason === "error" || finishReason === "interrupted";
+      const awaitsResults: SessionContext["awaitsResults"] =
+        deferred.length > 0 && !isOver ? true : undefined;
+      const finished = { finishReason, awaitsResults };
+      if (!hasOpenCalls(context)) return finished;
       // The last step may only conclude: its calls are skipped.
-      if (context.lastStep !== undefined) return { finishReason, skipCalls: true };
-      if (allowsCalls(finishReason)) return { finishReason };
+      if (context.lastStep !== undefined) return { ...finished, skipCalls: true };
+      if (allowsCalls(finishReason)) return finished;
       const stopping = context.stopping ?? endReason({ ...context, finishReason });
-      return { finishReason, stopping, skipCalls: true };
+      return { ...finished, stopping, skipCalls: true };
     }),
     setCall: assign(({ context, event }) => {
       assertEvent(event, callEvents);
@@ -176,6 +181,7 @@ export const sessionMachine: SessionMachine = setup({
     hasNoOpenCalls: ({ context }) => !hasOpenCalls(context),
     wasCutOff: ({ context }) => context.finishReason === undefined,
     hasSteering: ({ context }) => hasSteering(context),
+    awaitsResults: ({ context }) => context.awaitsResults === true,
     cameFromIdle: ({ context }) => context.compactingFrom === "idle",
     cameFromOverflow: ({ context }) => context.compactingFrom === "overflow",
   },
@@ -281,6 +287,7 @@ export const sessionMachine: SessionMachine = setup({
             { guard: "hasLastStep", target: "deciding" },
             { guard: "wasCutOff", target: "deciding" },
             { guard: "hasSteering", target: "deciding" },
+            { guard: "awaitsResults", target: "deciding" },
             { target: "ending" },
           ],
         },

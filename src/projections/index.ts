@@ -19,6 +19,7 @@ export {
 export { compactions } from "./compactions.ts";
 export { type ContextView, contextView } from "./context-view.ts";
 export { coveredBy, itemRuns } from "./covered.ts";
+export { deferredCalls } from "./deferred-calls.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
 export {
   type ApprovalDecision,

@@ -16,7 +16,7 @@ export interface PromptProblem {
  * The rules:
  * - `begins-with-user`: the first message is a user message (Anthropic, Google).
  * - `ends-with-input`: the last message is a user or tool message; newer models refuse a reply at the end,
- *   which would be a prefill (Anthropic).
+ *   which would be a prefill (Anthropic). A reply may be last whose provider is to go on with it.
  * - `replies-apart`: no two assistant messages in a row; the SDK joins them for Anthropic, which refuses
  *   reasoning that does not come first. A message with the result of a call in the one before, where the
  *   provider paused, continues it.
@@ -66,7 +66,7 @@ export function promptProblems(messages: readonly ModelMessage[]): readonly Prom
       what: `the first message is the ${first.role}'s`,
     });
   }
-  if (last?.role === "assistant") {
+  if (last?.role === "assistant" && !isPaused(last)) {
     const message = messages.length - 1;
     problems.push({
       message,
@@ -75,6 +75,16 @@ export function promptProblems(messages: readonly ModelMessage[]): readonly Prom
     });
   }
   return problems;
+}
+
+/** Whether a reply has a call that the provider runs and has not answered. */
+function isPaused(reply: ModelMessage): boolean {
+  const open = new Set<string>();
+  for (const part of providerParts(reply)) {
+    if (part.type === "tool-call") open.add(part.toolCallId);
+    else open.delete(part.toolCallId);
+  }
+  return open.size > 0;
 }
 
 function messageProblems(checked: Checked): PromptProblem[] {

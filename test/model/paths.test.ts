@@ -9,7 +9,7 @@ import { oneOfEachKind, pathsThrough } from "./paths.ts";
 import type { Bounds } from "./possible-moves.ts";
 import { beginning } from "./situation.ts";
 import type { StageSettings } from "./stage.ts";
-import { foreignEvents, unheardEvents } from "./unrecorded.ts";
+import { foreignEvents, unheardEvents, untakenTransitions } from "./unrecorded.ts";
 import { walk } from "./walk.ts";
 
 /**
@@ -34,7 +34,7 @@ const settings: readonly (StageSettings & Bounds)[] = [
     toolConcurrency: 1,
     lastStep: false,
     stepSource: "stream-text",
-    kinds: ["plain", "guarded"],
+    kinds: ["plain", "guarded", "remote"],
     callsInStep: 2,
     waitingMessages: 1,
     always: false,
@@ -80,8 +80,9 @@ describe.each(settings)("With $toolConcurrency tools at a time, by $stepSource",
 });
 
 describe("All paths together", () => {
-  it("take every transition that the chart has", () => {
-    expect([...transitions].toSorted()).toEqual(everyTransition.toSorted());
+  it("take every transition that the chart has, but for those that are listed with a reason", () => {
+    const missing = everyTransition.filter((transition) => !transitions.has(transition));
+    expect(missing).toEqual(Object.keys(untakenTransitions));
   });
 
   it("say every event in every state that hears it, but for those that are listed with a reason", () => {

@@ -7,6 +7,7 @@
 import type { ModelMessage } from "ai";
 import { estimateSpent } from "../../context/index.ts";
 import {
+  byId,
   entriesOf,
   TurnlogError,
   type EventBody,
@@ -22,6 +23,7 @@ import {
   type TurnContext,
 } from "../../agent/index.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
+import { deferredCalls } from "../../projections/index.ts";
 import { emptyReply } from "./empty-reply.ts";
 import { toStoredError, type Timer } from "../../shared/index.ts";
 import { brokenStream, providerFailure, retryDelayMs } from "./provider-failure.ts";
@@ -151,7 +153,8 @@ function ending(
   const { attempt, stopping } = recorder.state.machine.context;
   const usage: TokenUsage =
     end?.usage ?? estimateSpent(recorder.state.usage, recorder.state.history);
-  if (error === undefined && end !== undefined) return [finished(step, end, usage)];
+  if (error === undefined && end !== undefined)
+    return [finished(step, end, usage, deferred(recorder, agent))];
   if (signal.aborted) {
     return [{ type: "step.interrupted", data: { step, reason: "cancelled", usage } }];
   }
@@ -172,7 +175,22 @@ function ending(
   ];
 }
 
-function finished(step: number, end: End, usage: TokenUsage): EventBody {
+/** The provider's calls whose results the next step may bring. */
+function deferred({ state }: SessionRecorder, { tools = {} }: Agent): readonly string[] {
+  const isDeferring = (name: string): boolean => {
+    const tool = byId(tools, name);
+    return tool?.type === "provider" && tool.supportsDeferredResults === true;
+  };
+  if (!Object.keys(tools).some(isDeferring)) return [];
+  return deferredCalls(state.history, state.view, isDeferring);
+}
+
+function finished(
+  step: number,
+  end: End,
+  usage: TokenUsage,
+  waiting: readonly string[],
+): EventBody {
   return {
     type: "step.finished",
     data: {
@@ -182,6 +200,7 @@ function finished(step: number, end: End, usage: TokenUsage): EventBody {
       response: end.response,
       ...(end.rawFinishReason === undefined ? {} : { rawFinishReason: end.rawFinishReason }),
       ...(end.providerMetadata === undefined ? {} : { providerMetadata: end.providerMetadata }),
+      ...(waiting.length === 0 ? {} : { deferred: waiting }),
     },
   };
 }

@@ -100,6 +100,7 @@ const contentFields: ContentFields = {
     usage: clear,
     response: clear,
     providerMetadata: out,
+    deferred: clear,
   },
   "step.failed": { step: clear, kind: clear, error, usage: clear },
   "step.interrupted": { step: clear, reason: clear, usage: clear },

@@ -1,0 +1,45 @@
+/**
+ * Provider calls whose results come in a later step: calls of tools with `supportsDeferredResults`, as
+ * Anthropic's `pause_turn` and programmatic calls leave them. The turn goes on while one waits. Pure.
+ */
+
+import type { ContextView } from "./context-view.ts";
+import type { HistoryState, StepItem } from "./history-item.ts";
+import { promptMessages } from "./prompt.ts";
+
+/** Empty replies in a row after which nothing more is expected of the provider. */
+const MOST_EMPTY_REPLIES = 3;
+
+/**
+ * The ids of the calls that wait, once the open step has finished. A call that the next prompt leaves
+ * out no longer waits: the provider would not find it.
+ * @param isDeferring - Whether a tool may give its result in a later step.
+ */
+export function deferredCalls(
+  { open, ...history }: HistoryState,
+  view: ContextView,
+  isDeferring: (toolName: string) => boolean,
+): readonly string[] {
+  if (open === undefined || isStuck(open, history.items)) return [];
+  const step: StepItem = { ...open, status: "finished" };
+  const waiting = new Set<string>();
+  for (const { role, content } of promptMessages({ ...history, open: step }, view)) {
+    if (role !== "assistant" || typeof content === "string") continue;
+    for (const part of content) {
+      if (part.type === "tool-result") waiting.delete(part.toolCallId);
+      else if (
+        part.type === "tool-call" &&
+        part.providerExecuted === true &&
+        isDeferring(part.toolName)
+      )
+        waiting.add(part.toolCallId);
+    }
+  }
+  return [...waiting];
+}
+
+/** Whether the provider has said nothing for some replies. The history leaves out steps without parts. */
+function isStuck({ step, parts }: StepItem, items: HistoryState["items"]): boolean {
+  const last = items.findLast((item) => item.kind === "step");
+  return parts.length === 0 && last !== undefined && step - last.step >= MOST_EMPTY_REPLIES;
+}
