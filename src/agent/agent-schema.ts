@@ -28,6 +28,7 @@ import {
 } from "../validation/index.ts";
 import type { Agent, TimeLimits, ToolPolicy } from "./agent.ts";
 import type { CompactionChoice, ContextOptions } from "./context-options.ts";
+import { lifecycleFields } from "./lifecycle-schema.ts";
 import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
 import { stopWhenSchema } from "./stop-conditions.ts";
 import { toolSchema } from "./tool-schema.ts";
@@ -132,6 +133,7 @@ const fields = {
   providerOptions: named(implementation({})),
   repairToolCall: code,
   ...contextFields,
+  ...lifecycleFields,
 };
 type KnownAgent = Omit<Agent, UnsupportedSetting>;
 

@@ -14,6 +14,7 @@ import {
 } from "../events/index.ts";
 import type { TurnContext } from "./turn-context.ts";
 import type { UnsupportedSetting } from "./sdk-settings.ts";
+import type { LifecycleSettings } from "../telemetry/index.ts";
 import type { CallLimits } from "./call-limits.ts";
 import type { StopWhen } from "./stop-conditions.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
@@ -25,7 +26,7 @@ import { withReader } from "./reader-tool.ts";
 type UnsupportedSettings = { readonly [Setting in UnsupportedSetting]?: never };
 
 /** The agent of a session: a model with instructions, tools and limits. */
-export interface Agent extends UnsupportedSettings, TurnContext {
+export interface Agent extends UnsupportedSettings, TurnContext, LifecycleSettings {
   readonly model: LanguageModel;
   readonly instructions?: string;
   readonly tools?: ToolSet;

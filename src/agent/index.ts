@@ -35,5 +35,13 @@ export {
   turnContextSchema,
 } from "./turn-context.ts";
 export { metCondition } from "./stop-conditions.ts";
-export type { PartType, RecordedPart, StepOutput, StepRequest, StepSource } from "./step-source.ts";
+export type {
+  CallFailure,
+  CallObserver,
+  PartType,
+  RecordedPart,
+  StepOutput,
+  StepRequest,
+  StepSource,
+} from "./step-source.ts";
 export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";

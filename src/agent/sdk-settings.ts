@@ -4,6 +4,7 @@
  */
 
 import type { LanguageModelCallOptions, ToolLoopAgentSettings, ToolSet } from "ai";
+import type { LifecycleSettings } from "../telemetry/index.ts";
 
 /** Settings with the SDK's name and meaning. */
 type Supported =
@@ -15,7 +16,8 @@ type Supported =
   | "runtimeContext"
   | "headers"
   | "providerOptions"
-  | "repairToolCall";
+  | "repairToolCall"
+  | keyof LifecycleSettings;
 
 /** Settings that are refused. */
 export type UnsupportedSetting = Exclude<keyof ToolLoopAgentSettings<never, ToolSet>, Supported>;
@@ -24,10 +26,6 @@ const callSetting = (name: keyof LanguageModelCallOptions): string =>
   `put it into \`settings\`: \`settings: { ${name}: … }\`.`;
 const closure =
   "let the tools' `execute` close over what they need; `callIdentity(options)` tells which session calls.";
-const callback =
-  "a session tells what happens by events: `for await (const event of turn)`, `session.events()` or `runtime.log.subscribeAll()`.";
-const telemetry =
-  "every step is an event with its usage and its times: follow `runtime.log.subscribeAll()`.";
 
 /** The hint in the refusal of each setting. */
 export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
@@ -46,8 +44,6 @@ export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
   id: "sessions have ids (`runtime.session(id)`), an agent has none. Leave it out.",
   allowSystemInMessages: "messages are user messages: put system text into `instructions`.",
   toolChoice: "the model chooses. Say in `instructions` when a tool is to be called.",
-  telemetry,
-  experimental_telemetry: telemetry,
   activeTools:
     "give the tools that the model may call as `tools`, or change them in a fork: `session.fork({ tools })`.",
   toolOrder: "tools are sent in the order in which `tools` has them.",
@@ -63,21 +59,6 @@ export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
   experimental_repairToolCall: "it is called `repairToolCall`.",
   experimental_refineToolInput:
     "let the tool's `inputSchema` transform the input, or its `execute`.",
-  onStart: callback,
-  experimental_onStart: callback,
-  onStepStart: callback,
-  experimental_onStepStart: callback,
-  onLanguageModelCallStart: callback,
-  onLanguageModelCallEnd: callback,
-  onToolExecutionStart: callback,
-  onToolExecutionEnd: callback,
-  onStepEnd: callback,
-  onStepError: callback,
-  onError: callback,
-  onAbort: callback,
-  onStepFinish: callback,
-  onEnd: callback,
-  onFinish: callback,
   experimental_download: "set `attachments.fetch` of the runtime.",
   include: "the log holds every part that a step was answered with.",
   _internal: "set `newId` of the runtime.",

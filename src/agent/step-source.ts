@@ -3,7 +3,13 @@
  * (default, less CPU) and `streamText` (telemetry and transforms).
  */
 
-import type { ModelMessage } from "ai";
+import type {
+  LanguageModelCallEndEvent,
+  LanguageModelCallStartEvent,
+  LanguageModelRequestMetadata,
+  ModelMessage,
+  Telemetry,
+} from "ai";
 import type {
   EventBody,
   EventType,
@@ -26,6 +32,30 @@ export interface StepRequest {
   readonly signal: AbortSignal;
   /** The context of the turn. Undefined outside a turn. */
   readonly context?: Required<TurnContext>;
+  /** Undefined if nothing observes the call. */
+  readonly observer?: CallObserver | undefined;
+}
+
+/** Observes a model call, for lifecycle callbacks and telemetry. */
+export interface CallObserver {
+  /** The AI SDK's id of the turn's operation. */
+  readonly callId: string;
+  readonly started: (event: LanguageModelCallStartEvent) => Promise<void>;
+  /** The model has answered; its parts may not all be read yet. */
+  readonly ended: (event: LanguageModelCallEndEvent) => Promise<void>;
+  /** Runs the call in the contexts of telemetry. */
+  readonly execute: NonNullable<Telemetry["executeLanguageModelCall"]>;
+  answered(response: {
+    readonly request?: LanguageModelRequestMetadata | undefined;
+    readonly headers?: Record<string, string> | undefined;
+  }): void;
+  failed(failure: CallFailure): void;
+}
+
+/** How a model call failed: before it answered, by an error in its stream, or by a stream that broke. */
+export interface CallFailure {
+  readonly kind: "call" | "chunk" | "stream";
+  readonly error: unknown;
 }
 
 /** The output of a model call: the head of its response, its parts, then its end. */

@@ -100,3 +100,4 @@ export {
   memoryKeys,
 } from "../store/encryption/index.ts";
 export { type StoreLog, openLog, openMemoryLog, repairLog } from "../store/leveldb/index.ts";
+export { eventIdentity, sessionAttributes } from "../telemetry/index.ts";

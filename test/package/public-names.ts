@@ -11,11 +11,11 @@ export const publicNames: Readonly<Record<string, string>> = {
   `,
   index: `
     byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession
-    diffSession dropMiddle dropOldest encryptedLog exportFixture exportSession folderBlobs
+    diffSession dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession folderBlobs
     folderKeys forkSession importModelMessages importSession importUIMessages isRedacted
     listSessions manual memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel
     openLog openMemoryLog overflow promptWithMedia providerCounter readContext
-    readSessionFile redactSession repairLog sessionCost sessionMachine slidingWindow
+    readSessionFile redactSession repairLog sessionAttributes sessionCost sessionMachine slidingWindow
     summarize threshold tokenizer tokens trimLog verifyLog verifySession viewSession Agent
     Approval ApprovalAnswer BlobStore CallAnswer CallAnswered Cancelled CompactionChoice
     CompactionPlan CompactionPreview CompactionStrategy CompactionWhen ContextFigures

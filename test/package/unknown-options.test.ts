@@ -141,6 +141,8 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["agent.max_steps", "maxSteps", () => run({ max_steps: 3 })],
   // @ts-expect-error -- unknown
+  ["agent.telemetry.enabled", "isEnabled", () => run({ telemetry: { enabled: false } })],
+  // @ts-expect-error -- unknown
   ["agent.timeLimits.firstTokenMS", "firstTokenMs", () => run({ timeLimits: { firstTokenMS: 3 } })],
   // @ts-expect-error -- unknown
   ["agent.loopGuard.steps", undefined, () => run({ loopGuard: { calls: 3, texts: 3, steps: 3 } })],
@@ -450,6 +452,7 @@ const covered: Readonly<Record<string, string>> = {
   StdioMcpServer: "mcp.files.arg",
   StoreOptions: "durabilty",
   SummarizeOptions: "options.maxToken",
+  TelemetryOptions: "agent.telemetry.enabled",
   TestingOptions: "testing.clocks",
   TimeLimits: "agent.timeLimits.firstTokenMS",
   TrimLogOptions: "options.keepStep",
@@ -468,10 +471,8 @@ describe("a setting of the AI SDK's `ToolLoopAgent`", () => {
       toolApproval: "`needsApproval`",
       temperature: "`settings`",
       maxRetries: "`maxAttempts`",
-      stopWhen: "`maxSteps`",
       prepareStep: "fork",
       output: "`inputSchema`",
-      onStepEnd: "`session.events()`",
     };
     for (const [name, advice] of Object.entries(unsupported)) {
       const agent = { model, tools: { echo }, [name]: () => ({ type: "denied" }) } as Agent;

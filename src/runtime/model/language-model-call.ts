@@ -17,6 +17,8 @@ export const languageModelCall: StepSource = { name: "language-model-call", call
 
 // One generator instead of several: every part passes through it.
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
+  const { observer } = request;
+  let hasAnswered = false;
   try {
     const { agent, signal } = request;
     const notifyTools = inputCallbacks(request);
@@ -31,10 +33,22 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
             // The repair function gets the whole prompt, not the shorter call's.
             repairToolCall: (broken) => repairToolCall({ ...broken, messages: whole.messages }),
           }),
+      ...(observer && {
+        callId: observer.callId,
+        onLanguageModelCallStart: observer.started,
+        onLanguageModelCallEnd: observer.ended,
+        executeLanguageModelCallInTelemetryContext: observer.execute,
+      }),
     });
-    const { stream, response: answer } = await unlessAborted(calling, signal, (late) => {
+    const {
+      stream,
+      request: sent,
+      response: answer,
+    } = await unlessAborted(calling, signal, (late) => {
       untilAborted(late.stream, signal)[Symbol.dispose]();
     });
+    hasAnswered = true;
+    observer?.answered({ request: sent, headers: answer?.headers });
     using parts = untilAborted(stream, signal);
     yield { kind: "head", contentType: answer?.headers?.["content-type"] };
     let response: ResponseMetadata = {};
@@ -62,6 +76,10 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
           // As `streamText` does: an empty delta is kept only for its metadata, such as a signature.
           if (part.text !== "" || part.providerMetadata !== undefined) yield recordedPart(part);
           break;
+        case "error":
+          observer?.failed({ kind: "chunk", error: part.error });
+          yield recordedPart(part);
+          break;
         default:
           yield recordedPart(part);
           if (notifyTools !== undefined) await unlessAborted(notifyTools(part), signal);
@@ -70,6 +88,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
   } catch (error) {
     // `streamText` reports it as a part, and both sources must record the same.
     if (request.signal.aborted) throw error;
+    observer?.failed({ kind: hasAnswered ? "stream" : "call", error });
     yield recordedPart({ type: "error", error });
   }
 }

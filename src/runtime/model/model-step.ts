@@ -17,8 +17,10 @@ import {
 import {
   DEFAULT_MAX_ATTEMPTS,
   type Agent,
+  type CallObserver,
   CallWatch,
   type StepOutput,
+  type StepRequest,
   type StepSource,
   type TurnContext,
 } from "../../agent/index.ts";
@@ -38,6 +40,10 @@ export interface ModelStep {
   readonly messages: readonly ModelMessage[];
   readonly context: () => Promise<Required<TurnContext>>;
   readonly signal: AbortSignal;
+  /** Called before the call; its callbacks may take their time. */
+  readonly observe?: (
+    setup: Required<Pick<StepRequest, "agent" | "messages" | "context" | "signal">>,
+  ) => Promise<CallObserver | undefined>;
   /** Called with the inputs of tool calls after their schemas were applied. */
   readonly onInput: (callId: string, input: unknown) => void;
   /** Whether a refused prompt may be sent again, shorter. */
@@ -80,7 +86,8 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let contentType: string | undefined;
   const context = await run.context();
   const messages = await blobs.expand(run.messages, signal);
-  const outputs = source.call({ agent, messages, signal, context });
+  const observer = await run.observe?.({ agent, messages, context, signal });
+  const outputs = source.call({ agent, messages, signal, context, observer });
   try {
     while (!signal.aborted) {
       let next: IteratorResult<StepOutput, void>;

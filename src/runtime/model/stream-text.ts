@@ -10,6 +10,7 @@ import {
   NoOutputGeneratedError,
   wrapLanguageModel,
   type LanguageModel,
+  type Telemetry,
   type ToolSet,
 } from "ai";
 import { ownCopy } from "../../events/index.ts";
@@ -17,12 +18,12 @@ import { callRequest } from "./call-request.ts";
 import { readableError } from "../../shared/index.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
-import type { StepOutput, StepRequest, StepSource } from "../../agent/index.ts";
+import type { CallObserver, StepOutput, StepRequest, StepSource } from "../../agent/index.ts";
 
 export const streamTextCall: StepSource = { name: "stream-text", call };
 
 async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, void> {
-  const { signal } = request;
+  const { signal, observer } = request;
   let contentType: string | undefined;
   let reported = false;
   try {
@@ -33,6 +34,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
   } catch (error) {
     // The SDK threw the error instead of streaming it, and both sources must record the same.
     if (signal.aborted || reported) throw error;
+    observer?.failed({ kind: "stream", error });
     yield recordedPart({ type: "error", error });
   }
   yield { kind: "head", contentType };
@@ -42,7 +44,8 @@ async function* streamed(
   request: StepRequest,
   onContentType: (contentType: string | undefined) => void,
 ): AsyncGenerator<StepOutput, void, void> {
-  const { agent, signal } = request;
+  const { agent, signal, observer } = request;
+  let hasAnswered = false;
   const model = observed(agent.model, onContentType);
   const { stream } = streamText({
     ...callRequest(request),
@@ -51,19 +54,33 @@ async function* streamed(
     stopWhen: isStepCount(1),
     maxRetries: 0,
     onError: () => {},
+    // The session tells of the whole turn: the SDK would tell of each step as an operation of its own.
+    telemetry: {
+      isEnabled: observer !== undefined,
+      integrations: observer ? bridge(observer) : [],
+    },
+    ...(observer && {
+      onLanguageModelCallStart: observer.started,
+      onLanguageModelCallEnd: observer.ended,
+      _internal: { generateCallId: () => observer.callId },
+    }),
     ...(agent.tools === undefined ? {} : { tools: withoutExecution(agent.tools) }),
   });
   for await (const part of stream) {
     switch (part.type) {
       case "start-step":
+        hasAnswered = true;
+        observer?.answered({ request: part.request });
         yield { kind: "part", part: stepStart(part.warnings) };
         break;
       case "error":
+        observer?.failed({ kind: hasAnswered ? "chunk" : "call", error: part.error });
         // The SDK's error for a stream without an end. `model-step.ts` reports it for both sources.
         if (!NoOutputGeneratedError.isInstance(part.error)) yield recordedPart(part);
         break;
       case "finish-step": {
         const usage = measuredUsage(part.usage);
+        observer?.answered({ headers: part.response.headers });
         // The SDK adds this end to a stream that broke off.
         const { finishReason, rawFinishReason } = part;
         if (finishReason === "other" && rawFinishReason === undefined && usage === undefined) break;
@@ -90,6 +107,11 @@ async function* streamed(
         yield recordedPart(part);
     }
   }
+}
+
+/** Lets the SDK run the call in the contexts of the session's telemetry. */
+function bridge(observer: CallObserver): Telemetry {
+  return { executeLanguageModelCall: observer.execute };
 }
 
 /** The same model, which reports the content type of each response before its stream ends. */

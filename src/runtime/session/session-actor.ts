@@ -134,6 +134,7 @@ export class SessionActor implements SessionRecorder {
     this.#writer.write(event);
     this.#state = state;
     for (const effect of effects) this.#due.push({ effect, event });
+    this.#effects.observe(event);
     this.#options.onRecorded(event);
     // The link precedes all events that effects record.
     if (chain?.take(event) === true) this.#link();

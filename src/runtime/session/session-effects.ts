@@ -13,15 +13,17 @@ import {
   type Agent,
   type PreparedAgent,
   type StepSource,
+  contextOf,
   isCallbackFailure,
   stepLimit,
 } from "../../agent/index.ts";
 import { withExpansion, type SessionBlobs } from "../../media/index.ts";
 import { type EstimatedPrompt, SessionPrompts } from "../prompt/index.ts";
 import { runModelStep } from "../model/index.ts";
-import { settlement } from "../../state/index.ts";
+import { type ReplayGate, settlement } from "../../state/index.ts";
 import { waited, type Timer, toStoredError } from "../../shared/index.ts";
 import { ToolRunner } from "../tools/index.ts";
+import { TurnLifecycle } from "../lifecycle/index.ts";
 import { refusal } from "./commands.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { StepBoundary } from "./step-boundary.ts";
@@ -35,6 +37,8 @@ export interface SessionEffectsOptions extends Omit<RunningTurnOptions, "agent">
   readonly clock: () => number;
   readonly timer: Timer;
   readonly random: () => number;
+  /** Given in a replay, which calls no callbacks. */
+  readonly replayGate: ReplayGate | undefined;
   /** Called with an error that can no longer be recorded as an event. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -48,6 +52,8 @@ export class SessionEffects implements Disposable {
   #prompts: SessionPrompts;
   readonly turn: RunningTurn;
   readonly #boundary: StepBoundary;
+  /** Undefined in a replay. */
+  readonly #lifecycle: TurnLifecycle | undefined;
   readonly #clock: TurnClock;
   /** Stops what runs for the current step: the model call, the back-off, the tools. */
   #stop = new AbortController();
@@ -64,6 +70,9 @@ export class SessionEffects implements Disposable {
     const agent = (): Agent => this.#prepared.agent;
     this.turn = new RunningTurn({ ...options, agent });
     this.#boundary = new StepBoundary({ ...options, agent, context: () => this.turn.context() });
+    if (options.replayGate === undefined) {
+      this.#lifecycle = new TurnLifecycle(options.recorder, agent);
+    }
     this.#clock = new TurnClock(prepared.agent, options);
     this.#prompts = this.#promptsOf(this.#prepared);
   }
@@ -88,7 +97,13 @@ export class SessionEffects implements Disposable {
 
   abort(why: Error): void {
     this[Symbol.dispose]();
+    this.#lifecycle?.fail(why);
     this.#stop.abort(why);
+  }
+
+  /** Called after each recorded event, before its effects. */
+  observe(event: SessionEvent): void {
+    this.#lifecycle?.observe(event);
   }
 
   [Symbol.dispose](): void {
@@ -182,7 +197,12 @@ export class SessionEffects implements Disposable {
   async #callModel(): Promise<void> {
     const fault = this.#fault;
     this.#fault = undefined;
-    if (fault !== undefined) return this.#recordFailed(fault);
+    if (fault !== undefined) {
+      const { agent } = this.#prepared;
+      const setup = { agent, messages: this.#messages, context: contextOf(agent) };
+      await this.#lifecycle?.begin({ ...setup, signal: this.#stop.signal });
+      return this.#recordFailed(fault);
+    }
     const { recorder, source, blobs, clock, timer, random } = this.#options;
     const inputs = this.#inputs;
     await runModelStep({
@@ -192,6 +212,7 @@ export class SessionEffects implements Disposable {
       blobs,
       messages: this.#messages,
       context: () => this.turn.context(),
+      observe: async (setup) => await this.#lifecycle?.beforeCall(setup),
       signal: this.#stop.signal,
       onInput: (callId, input) => inputs.set(callId, input),
       mayBeShorter: () => this.#prompts.mayBeShorter(),
@@ -233,6 +254,7 @@ export class SessionEffects implements Disposable {
       messages: this.#messages,
       inputs: this.#inputs,
       context: () => this.turn.context(),
+      observe: async (setup) => await this.#lifecycle?.beforeTool(setup),
       onFailure,
     });
     this.#tools.run();

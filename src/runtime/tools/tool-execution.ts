@@ -23,6 +23,7 @@ import {
 import type { Offloaded, SessionBlobs } from "../../media/index.ts";
 import type { CallPart } from "../../projections/index.ts";
 import type { CallIdentity } from "./call-identity.ts";
+import type { ToolObserver } from "./tool-observer.ts";
 import {
   defer,
   onAbort,
@@ -51,6 +52,11 @@ export interface ToolExecution {
   /** Milliseconds between the abort of a tool and its abandonment. */
   readonly graceMs: number;
   readonly timer: Timer;
+  /** Called before the tool runs; its callbacks may take their time. */
+  readonly observe?: (given: {
+    readonly toolContext: unknown;
+    readonly signal: AbortSignal;
+  }) => Promise<ToolObserver | undefined>;
   /** The tool continues when the returned promise resolves. */
   readonly onProgress: (output: unknown) => Promise<void> | undefined;
 }
@@ -79,11 +85,7 @@ export const NOT_RUN: string = "Cancelled before it was run: it had no effect.";
 export async function executeCall(run: ToolExecution): Promise<Execution> {
   const { signal, timeoutMs, graceMs, timer, call, identity } = run;
   const { callId, toolName } = call;
-  if (signal.aborted) {
-    // An attempt before a restart may have had an effect.
-    if (identity.attempt > 1) return { kind: "unknown", reason: "cancelled" };
-    return failed(new Error(NOT_RUN));
-  }
+  if (signal.aborted) return notRun(identity);
   const stop = new AbortController();
   const abandoned = Promise.withResolvers<Execution>();
   let grace: Disposable | undefined;
@@ -112,33 +114,49 @@ export async function executeCall(run: ToolExecution): Promise<Execution> {
   return await Promise.race([execute(run, stop.signal), abandoned.promise]);
 }
 
+/** The end of a call that was cancelled before its tool ran. */
+function notRun({ attempt }: CallIdentity): Execution {
+  // An attempt before a restart may have had an effect.
+  if (attempt > 1) return { kind: "unknown", reason: "cancelled" };
+  return failed(new Error(NOT_RUN));
+}
+
 async function execute(run: ToolExecution, signal: AbortSignal): Promise<Execution> {
   const { tool, call, identity, input, context, messages, onProgress } = run;
   if (tool.execute === undefined || !isExecutableTool(tool)) {
     return failed(new Error(`The tool ${call.toolName} cannot be run.`));
   }
+  let observer: ToolObserver | undefined;
   try {
     let output: unknown;
+    const toolContext = await context();
+    observer = await run.observe?.({ toolContext, signal });
+    if (observer !== undefined && signal.aborted) return notRun(identity);
     const own = {
       toolCallId: call.callId,
       abortSignal: signal,
       // The SDK types the context by the tool, which is not known here.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      context: (await context()) as never,
+      context: toolContext as never,
       turnlog: identity,
     };
     const options = withMessages(own, messages);
-    for await (const part of executeTool({ tool, input, options })) {
-      if (part.type !== "preliminary") {
-        output = part.output;
-        continue;
+    const runTool = async (): Promise<void> => {
+      for await (const part of executeTool({ tool, input, options })) {
+        if (part.type !== "preliminary") {
+          output = part.output;
+          continue;
+        }
+        const wait = onProgress(part.output);
+        if (wait !== undefined) await wait;
       }
-      const wait = onProgress(part.output);
-      if (wait !== undefined) await wait;
-    }
+    };
+    await (observer === undefined ? runTool() : observer.run(runTool));
+    observer?.answered({ kind: "succeeded", output });
     const json = toJson(output);
     return { kind: "succeeded", output: json, modelOutput: await modelOutput(run, output, json) };
   } catch (error) {
+    observer?.answered({ kind: "failed", error });
     return failed(error);
   }
 }

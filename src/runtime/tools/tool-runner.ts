@@ -23,6 +23,7 @@ import type { CallIdentity } from "./call-identity.ts";
 import { toJson, toStoredError, type Timer } from "../../shared/index.ts";
 import { CallParts, RunningCalls } from "./running-calls.ts";
 import { recordProgress, releaseWhenDurable } from "./tool-progress.ts";
+import type { ToolObserver, ToolSetup } from "./tool-observer.ts";
 import { type SessionRecorder, attemptsAt, effectIdOf, waitsForPerson } from "../../state/index.ts";
 import {
   executeCall,
@@ -47,6 +48,8 @@ export interface ToolRunnerOptions {
   readonly inputs: ReadonlyMap<string, unknown>;
   /** The context of the turn. */
   readonly context: () => Promise<Required<TurnContext>>;
+  /** Called before each run of a tool. */
+  readonly observe: (setup: ToolSetup) => Promise<ToolObserver | undefined>;
   /** Called with an error that cannot be recorded as an event. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -228,17 +231,27 @@ export class ToolRunner {
     await recorder.durable();
     const { toolPolicies = {}, toolTimeoutMs } = agent;
     const timeoutMs = byId(toolPolicies, call.toolName)?.timeoutMs ?? toolTimeoutMs;
+    const input = await this.#input(runnable);
     return await executeCall({
       tool,
       call,
       identity,
-      input: await this.#input(runnable),
+      input,
       context: async () => await toolContext(tool, call.toolName, await context()),
       messages,
       signal,
       graceMs,
       timer,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      observe: async (given) =>
+        await this.#options.observe({
+          agent,
+          call,
+          input,
+          messages,
+          context: await context(),
+          ...given,
+        }),
       onProgress: (output) => this.#progressed(call, toJson(output)),
     });
   }

@@ -1,0 +1,3 @@
+/** Lifecycle callbacks and telemetry of a live session. */
+
+export { TurnLifecycle } from "./turn-lifecycle.ts";

@@ -1,0 +1,212 @@
+/**
+ * One run of a turn, as the AI SDK's callbacks see a call of `agent.stream()`: from its first work in this
+ * process until the turn ends or waits for people. Makes the events; calls nobody. No clock, no I/O.
+ */
+
+import type {
+  GenerateTextEndEvent,
+  GenerateTextStartEvent,
+  GenerateTextStepStartEvent,
+  LanguageModelCallEndEvent,
+  LanguageModelUsage,
+  ModelMessage,
+  StepResult,
+  ToolSet,
+} from "ai";
+import type { Agent, CallFailure, TurnContext } from "../../agent/index.ts";
+import type { SessionEvent } from "../../events/index.ts";
+import { nameOf } from "../../agent/index.ts";
+import { itemMessages, type StepItem } from "../../projections/index.ts";
+import type { Approval } from "../../state/index.ts";
+import { askingMessages, withQuestions } from "./asked-content.ts";
+import { liveStep, noUsage, totalUsage } from "./live-step.ts";
+
+type Result = StepResult<ToolSet>;
+type ContentPart = Result["content"][number];
+
+/** A step that has begun. Its fields fill up while it runs. */
+export interface OpenStep {
+  readonly step: number;
+  readonly start: GenerateTextStepStartEvent;
+  /** Milliseconds of a monotonic clock. */
+  readonly startedAt: number;
+  readonly attempts: CallFailure[];
+  called?: LanguageModelCallEndEvent;
+  request?: Result["request"];
+  headers?: Record<string, string>;
+  warnings: Result["warnings"];
+  finished?: SessionEvent<"step.finished">["data"];
+  readonly outputs: ContentPart[];
+  readonly toolExecutionMs: Record<string, number>;
+}
+
+export interface OperationSetup {
+  readonly agent: Agent;
+  readonly messages: readonly ModelMessage[];
+  readonly context: Required<TurnContext>;
+}
+
+export class Operation {
+  readonly callId: string;
+  readonly start: GenerateTextStartEvent;
+  readonly steps: Result[] = [];
+  step: OpenStep | undefined;
+  #context: Required<TurnContext>;
+
+  constructor(callId: string, setup: OperationSetup) {
+    this.callId = callId;
+    this.#context = setup.context;
+    const { agent } = setup;
+    this.start = {
+      callId,
+      operationId: "ai.streamText",
+      ...nameOf(agent.model),
+      instructions: agent.instructions,
+      messages: [...setup.messages],
+      ...this.#tools(agent),
+      ...agent.settings,
+      maxRetries: (agent.maxAttempts ?? 3) - 1,
+      timeout: undefined,
+      headers: agent.headers,
+      providerOptions: agent.providerOptions,
+      output: undefined,
+      ...this.#contexts(),
+    };
+  }
+
+  /** Begins a step. Further attempts belong to the same step. */
+  beginStep(step: number, startedAt: number, setup: OperationSetup): OpenStep {
+    const { agent } = setup;
+    this.#context = setup.context;
+    this.step = {
+      step,
+      startedAt,
+      start: {
+        callId: this.callId,
+        ...nameOf(agent.model),
+        stepNumber: this.steps.length,
+        instructions: agent.instructions,
+        messages: [...setup.messages],
+        ...this.#tools(agent),
+        steps: [...this.steps],
+        providerOptions: agent.providerOptions,
+        output: undefined,
+        ...this.#contexts(),
+      },
+      attempts: [],
+      warnings: [],
+      outputs: [],
+      toolExecutionMs: {},
+    };
+    return this.step;
+  }
+
+  /** The result of the open step, which is then among the finished ones. */
+  finishStep(
+    open: OpenStep,
+    item: StepItem | undefined,
+    asked: readonly Approval[],
+    now: number,
+  ): Result {
+    const { start, called, finished, headers } = open;
+    const finishReason = finished?.finishReason ?? "error";
+    const result = liveStep({
+      callId: this.callId,
+      stepNumber: start.stepNumber,
+      model: { provider: start.provider, modelId: start.modelId },
+      runtimeContext: start.runtimeContext,
+      toolsContext: start.toolsContext,
+      content: [...withQuestions(called?.content ?? textsOf(item), asked), ...open.outputs],
+      finishReason,
+      rawFinishReason: finished?.rawFinishReason,
+      usage: called?.usage ?? noUsage,
+      performance: {
+        ...noPerformance,
+        ...called?.performance,
+        stepTimeMs: now - open.startedAt,
+        toolExecutionMs: open.toolExecutionMs,
+      },
+      warnings: open.warnings,
+      request: open.request ?? {},
+      response: {
+        id: finished?.response.id ?? called?.responseId ?? "",
+        modelId: finished?.response.modelId ?? start.modelId,
+        timestamp: new Date(finished?.response.timestamp ?? item?.time ?? 0),
+        ...(headers === undefined ? {} : { headers }),
+        messages: askingMessages(responseMessages(item), asked),
+      },
+      providerMetadata: called?.providerMetadata,
+    });
+    this.steps.push(result);
+    this.step = undefined;
+    return result;
+  }
+
+  /** Undefined if no step was finished. */
+  end(): GenerateTextEndEvent | undefined {
+    const { steps, callId } = this;
+    const finalStep = steps.at(-1);
+    if (finalStep === undefined) return undefined;
+    const { performance: _, ...last } = finalStep;
+    const usage: LanguageModelUsage = totalUsage(steps);
+    const all = <Value>(of: (step: Result) => readonly Value[] | undefined): Value[] =>
+      steps.flatMap((step) => of(step) ?? []);
+    return {
+      ...last,
+      callId,
+      usage,
+      // Deprecated, and still what many programs read.
+      // oxlint-disable-next-line typescript/no-deprecated
+      totalUsage: usage,
+      content: all((step) => step.content),
+      files: all((step) => step.files),
+      sources: all((step) => step.sources),
+      toolCalls: all((step) => step.toolCalls),
+      staticToolCalls: all((step) => step.staticToolCalls),
+      dynamicToolCalls: all((step) => step.dynamicToolCalls),
+      toolResults: all((step) => step.toolResults),
+      staticToolResults: all((step) => step.staticToolResults),
+      dynamicToolResults: all((step) => step.dynamicToolResults),
+      responseMessages: all((step) => step.response.messages),
+      warnings: all((step) => step.warnings),
+      steps: [...steps],
+      finalStep,
+    };
+  }
+
+  #tools(
+    agent: Agent,
+  ): Pick<GenerateTextStartEvent, "tools" | "toolChoice" | "activeTools" | "toolOrder"> {
+    return {
+      tools: agent.tools,
+      toolChoice: undefined,
+      activeTools: undefined,
+      toolOrder: undefined,
+    };
+  }
+
+  #contexts(): Pick<GenerateTextStartEvent, "runtimeContext" | "toolsContext"> {
+    return { ...this.#context };
+  }
+}
+
+const noPerformance = {
+  effectiveOutputTokensPerSecond: 0,
+  outputTokensPerSecond: undefined,
+  inputTokensPerSecond: undefined,
+  effectiveTotalTokensPerSecond: 0,
+  responseTimeMs: 0,
+  timeToFirstOutputMs: undefined,
+} as const;
+
+function responseMessages(item: StepItem | undefined): Result["response"]["messages"] {
+  const messages = item === undefined ? [] : itemMessages(item);
+  return messages.filter((message) => message.role === "assistant" || message.role === "tool");
+}
+
+/** What a failed call had said. */
+function textsOf(item: StepItem | undefined): readonly ContentPart[] {
+  return (item?.parts ?? []).flatMap((part): ContentPart[] =>
+    part.kind === "text" || part.kind === "reasoning" ? [{ type: part.kind, text: part.text }] : [],
+  );
+}

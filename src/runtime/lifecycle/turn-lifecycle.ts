@@ -1,0 +1,324 @@
+/**
+ * Calls an agent's lifecycle callbacks and telemetry while a session runs. Effects, not facts: each is
+ * called at most once, after its events are durable, and only for what this process runs. Starts are
+ * awaited by the work that they announce; ends are called one after the other beside it.
+ */
+
+import type { ModelMessage } from "ai";
+import type { Agent, CallObserver, TurnContext } from "../../agent/index.ts";
+import { byId, type SessionEvent } from "../../events/index.ts";
+import { unlessAborted } from "../../shared/index.ts";
+import { isAtRest, type SessionRecorder, waitingApprovals } from "../../state/index.ts";
+import {
+  dispatcherOf,
+  type Dispatcher,
+  type EventIdentity,
+  type LifecycleEvents,
+  type LifecycleName,
+} from "../../telemetry/index.ts";
+import type { ToolObserver, ToolSetup } from "../tools/index.ts";
+import { stepEnding } from "./ending.ts";
+import { Operation, type OpenStep } from "./operation.ts";
+import { invalidCall, ObservedTool, sdkCall } from "./observed-tool.ts";
+
+export interface StepSetup {
+  readonly agent: Agent;
+  readonly messages: readonly ModelMessage[];
+  readonly context: Required<TurnContext>;
+  readonly signal: AbortSignal;
+}
+
+interface Running {
+  readonly operation: Operation;
+  readonly dispatcher: Dispatcher;
+  /** Why the turn is about to end without a result. */
+  abort?: unknown;
+}
+
+export class TurnLifecycle {
+  readonly #recorder: SessionRecorder;
+  readonly #agent: () => Agent;
+  #running: Running | undefined;
+  #tools = new Map<string, ObservedTool>();
+  /** The ends that are being called. Never rejects. */
+  #ends: Promise<unknown> = Promise.resolve();
+
+  constructor(recorder: SessionRecorder, agent: () => Agent) {
+    this.#recorder = recorder;
+    this.#agent = agent;
+  }
+
+  /** Resolves when all callbacks that are due have answered. */
+  async settled(): Promise<void> {
+    await this.#ends;
+  }
+
+  /** Before a model call. Undefined if nothing listens or the call was aborted meanwhile. */
+  async beforeCall(setup: StepSetup): Promise<CallObserver | undefined> {
+    const running = await this.begin(setup);
+    if (running === undefined || setup.signal.aborted) return undefined;
+    const { operation } = running;
+    const { step } = this.#recorder.state.machine.context;
+    const known = operation.step?.step === step ? operation.step : undefined;
+    const open = known ?? operation.beginStep(step, performance.now(), setup);
+    if (known === undefined) await this.#announce("onStepStart", open.start, setup.signal);
+    return setup.signal.aborted ? undefined : this.#observer(running, open, setup);
+  }
+
+  /** Begins an operation, unless one runs. Undefined if nothing listens. */
+  async begin(setup: StepSetup): Promise<Running | undefined> {
+    const known = this.#running;
+    if (known !== undefined) return known;
+    const dispatcher = dispatcherOf(this.#agent(), () => this.#identity);
+    if (dispatcher === undefined) return undefined;
+    const { session, turn, position } = this.#identity;
+    const callId = `${session}~${turn}~${position}`;
+    const running = { dispatcher, operation: new Operation(callId, setup) };
+    this.#running = running;
+    await this.#announce("onStart", running.operation.start, setup.signal);
+    return running;
+  }
+
+  /** Before a tool runs. Undefined if nothing listens. */
+  async beforeTool(setup: ToolSetup): Promise<ToolObserver | undefined> {
+    const running = await this.begin(setup);
+    if (running === undefined) return undefined;
+    const { dispatcher, operation } = running;
+    const { call, agent, messages, toolContext, signal } = setup;
+    const observed = new ObservedTool({
+      dispatcher,
+      operation: operation.callId,
+      toolCall: sdkCall(setup, operation.step?.called?.content),
+      isDynamic: byId(agent.tools ?? {}, call.toolName)?.type === "dynamic",
+      messages,
+      toolContext,
+    });
+    this.#tools.set(call.callId, observed);
+    await this.#quietly(() => this.#ends, signal);
+    await this.#quietly(() => observed.started(), signal);
+    return observed;
+  }
+
+  /** Called after each recorded event. */
+  observe(event: SessionEvent): void {
+    const running = this.#running;
+    if (running === undefined || event.type.endsWith("-delta")) return;
+    const { operation } = running;
+    const { step: open } = operation;
+    switch (event.type) {
+      case "part.start-step":
+        // The provider's warnings, as the SDK passes them on.
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+        if (open !== undefined) open.warnings = event.data.warnings as OpenStep["warnings"];
+        return;
+      case "part.tool-error":
+        if (event.data.providerExecuted !== true) open?.outputs.push(invalidCall(event.data));
+        return;
+      case "step.finished":
+        if (open !== undefined) open.finished = event.data;
+        break;
+      case "tool.succeeded":
+      case "tool.failed":
+      case "tool.unknown":
+        this.#toolEnded(event.data.callId, open);
+        break;
+      default:
+    }
+    if (operation.step !== undefined && !this.#isStepOpen) this.#closeStep(running, event);
+    if (event.type === "turn.ended") this.#closeTurn(running, event);
+    else if (this.#isWaiting && operation.step !== undefined) {
+      this.#closeStep(running, event);
+      this.#end(running);
+    }
+  }
+
+  /** The session failed: nothing more is recorded, and nobody would close the spans. */
+  fail(error: unknown): void {
+    const running = this.#running;
+    if (running === undefined) return;
+    this.#running = undefined;
+    this.#later(async () => {
+      await this.#failed(running, error);
+    }, false);
+  }
+
+  get #identity(): EventIdentity {
+    const { session, state } = this.#recorder;
+    const { turn, step, stepsInTurn } = state.machine.context;
+    return { session, turn, step: stepsInTurn === 0 ? 0 : step, position: state.position };
+  }
+
+  /** Whether the step that began last still runs: its call, its next attempt or its tools. */
+  get #isStepOpen(): boolean {
+    const { machine } = this.#recorder.state;
+    return (
+      machine.matches({ streaming: "calling" }) ||
+      machine.matches({ streaming: "backingOff" }) ||
+      machine.matches({ streaming: "overflowed" }) ||
+      machine.matches("tools") ||
+      (machine.matches("compacting") && machine.context.compactingFrom === "overflow")
+    );
+  }
+
+  /** Whether the calls that are left wait for people. */
+  get #isWaiting(): boolean {
+    const { state } = this.#recorder;
+    return state.machine.matches("tools") && isAtRest(state);
+  }
+
+  #toolEnded(callId: string, open: OpenStep | undefined): void {
+    const observed = this.#tools.get(callId);
+    this.#tools.delete(callId);
+    if (observed === undefined) return;
+    open?.outputs.push(observed.output);
+    if (open !== undefined) open.toolExecutionMs[callId] = observed.toolExecutionMs;
+    this.#later(() => observed.ended());
+  }
+
+  #closeStep(running: Running, event: SessionEvent): void {
+    const { operation } = running;
+    const { step: open } = operation;
+    if (open === undefined) return;
+    const { session, state } = this.#recorder;
+    const { history } = state;
+    const item =
+      history.open?.step === open.step
+        ? history.open
+        : history.items.findLast((one) => one.kind === "step" && one.step === open.step);
+    const ending = stepEnding(open, event, state);
+    switch (ending.kind) {
+      case "finished": {
+        const step = item?.kind === "step" ? item : undefined;
+        const asked = waitingApprovals(session, state);
+        const result = operation.finishStep(open, step, asked, performance.now());
+        if (ending.error !== undefined) this.#tell(running, "onError", { error: ending.error });
+        this.#tell(running, "onStepEnd", result);
+        return;
+      }
+      case "failed": {
+        operation.step = undefined;
+        const { error, inStream } = ending;
+        // The SDK tells a later step's error first, and then ends with the steps before.
+        const isLater = operation.steps.length > 0 && !inStream;
+        if (isLater) this.#tell(running, "onError", { error });
+        this.#tell(running, "onStepError", { ...open.start, error });
+        if (isLater) return;
+        this.#running = undefined;
+        return this.#later(() => this.#failed(running, error, !inStream));
+      }
+      case "timed-out":
+        operation.step = undefined;
+        running.abort = ending.error;
+        return;
+      case "aborted":
+        operation.step = undefined;
+        if (!ending.goesOn) return;
+        const error = new DOMException("The turn's time is up.", "TimeoutError");
+        return this.#tell(running, "onStepError", { ...open.start, error });
+    }
+  }
+
+  #closeTurn(running: Running, event: SessionEvent<"turn.ended">): void {
+    if (this.#running === undefined) return;
+    const { reason, error } = event.data;
+    switch (reason) {
+      case "cancelled":
+      case "interrupted":
+        return this.#abort(running, new DOMException("The turn was stopped.", "AbortError"));
+      case "timed-out":
+        return this.#abort(running, new DOMException("The turn's time is up.", "TimeoutError"));
+      case "failed":
+        if (running.abort !== undefined) return this.#abort(running, running.abort);
+        if (running.operation.steps.length > 0) return this.#end(running);
+        // A function of the agent failed before the first call.
+        return this.fail(error);
+      default:
+        return this.#end(running);
+    }
+  }
+
+  #abort(running: Running, reason: unknown): void {
+    this.#running = undefined;
+    const { callId, steps } = running.operation;
+    this.#tell(running, "onAbort", { callId, steps: [...steps], reason });
+  }
+
+  #end(running: Running): void {
+    const event = running.operation.end();
+    if (event === undefined) return;
+    this.#running = undefined;
+    this.#tell(running, "onEnd", event);
+  }
+
+  async #failed(
+    { dispatcher, operation }: Running,
+    error: unknown,
+    tellsCallback = true,
+  ): Promise<void> {
+    await dispatcher.failed(operation.callId, error);
+    if (tellsCallback) await dispatcher.notify("onError", { error });
+  }
+
+  #tell<Name extends LifecycleName>(
+    { dispatcher }: Running,
+    name: Name,
+    event: LifecycleEvents[Name],
+  ): void {
+    this.#later(() => dispatcher.notify(name, event));
+  }
+
+  /** Calls ends in order. What a failed log never got is not told. */
+  #later(work: () => Promise<void>, waits = true): void {
+    const durable = waits ? this.#recorder.durable() : Promise.resolve();
+    const before = this.#ends;
+    this.#ends = durable.then(
+      () => before.then(work),
+      () => before,
+    );
+  }
+
+  /** Awaits the listeners of a start, but not longer than the work may run. */
+  async #announce<Name extends LifecycleName>(
+    name: Name,
+    event: LifecycleEvents[Name],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const running = this.#running;
+    await this.#quietly(() => this.#ends, signal);
+    await this.#quietly(() => running?.dispatcher.notify(name, event), signal);
+  }
+
+  async #quietly(work: () => Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    // The reason of an abort: the work that follows looks at the signal.
+    await unlessAborted(Promise.resolve(work()), signal).catch(() => {});
+  }
+
+  #observer({ dispatcher, operation }: Running, open: OpenStep, setup: StepSetup): CallObserver {
+    const { signal, messages } = setup;
+    const whole = [...messages];
+    return {
+      callId: operation.callId,
+      started: (event) =>
+        this.#quietly(
+          () => dispatcher.notify("onLanguageModelCallStart", { ...event, messages: whole }),
+          signal,
+        ),
+      ended: async (event) => {
+        open.called = event;
+        // Law 1: what the model said is durable before anybody is told of its end.
+        await this.#quietly(() => this.#recorder.durable(), signal);
+        await this.#quietly(() => dispatcher.notify("onLanguageModelCallEnd", event), signal);
+      },
+      execute: ({ execute, ...event }) =>
+        dispatcher.executeLanguageModelCall({ ...event, messages: whole, execute }),
+      answered: ({ request, headers }) => {
+        if (request !== undefined) open.request = request;
+        if (headers !== undefined) open.headers = headers;
+      },
+      failed: (failure) => {
+        open.attempts.push(failure);
+      },
+    };
+  }
+}

@@ -1,0 +1,262 @@
+// A turn gives the same spans as a run of `ToolLoopAgent`: one trace, with its steps, model calls and
+// tools nested rightly, and nothing where nothing is registered, and in replays.
+import {
+  registerTelemetry,
+  tool,
+  ToolLoopAgent,
+  type Telemetry,
+  type ToolLoopAgentSettings,
+  type ToolSet,
+} from "ai";
+import { trace } from "@opentelemetry/api";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { replay } from "../../src/testing/index.ts";
+import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import { eventIdentity, sessionAttributes, type Agent } from "../../src/public/index.ts";
+import { call, calling } from "../support/script.ts";
+import { openSession } from "../support/with-runtime.ts";
+import type { StepSourceName } from "./lifecycle-run.ts";
+import { spansInMemory, withActiveSpans, type SpanTree } from "./spans.ts";
+
+withActiveSpans();
+
+const sources: readonly StepSourceName[] = ["language-model-call", "stream-text"];
+
+const add = tool({
+  description: "Adds one.",
+  inputSchema: z.object({ x: z.number() }),
+  execute: ({ x }) => ({ sum: x + 1 }),
+});
+const broken = tool({
+  inputSchema: z.object({}),
+  execute: (): string => {
+    throw new Error("Broken.");
+  },
+});
+
+interface Case {
+  readonly script: readonly ScriptedStep[];
+  readonly settings?: Omit<Agent, "model">;
+  readonly fails?: boolean;
+  /** The model is told of a failed tool in other words, and the SDK drops the usage of a failed run. */
+  readonly otherUsage?: boolean;
+}
+
+const two: ScriptedStep = calling(call("add", "c1", { x: 1 }), call("add", "c2", { x: 2 }));
+const cases: Readonly<Record<string, Case>> = {
+  "a reply": { script: ["Hello."], settings: { instructions: "Be brief." } },
+  "two tools in a step": { script: [two, "Done."], settings: { tools: { add } } },
+  "a failing tool": {
+    script: [calling(call("broken", "c1")), "Done."],
+    settings: { tools: { broken } },
+    otherUsage: true,
+  },
+  "a refused call": { script: [{ failure: new Error("No.") }], fails: true },
+  "a later call that is refused": {
+    script: [two, { failure: new Error("No.") }],
+    settings: { tools: { add } },
+    fails: true,
+    otherUsage: true,
+  },
+  "an error in the stream": {
+    script: [calling({ type: "error", error: new Error("Chunk.") })],
+    fails: true,
+  },
+  "without inputs": {
+    script: [two, "Done."],
+    settings: { tools: { add }, instructions: "Be brief.", telemetry: { recordInputs: false } },
+  },
+  "without outputs": {
+    script: [two, "Done."],
+    settings: { tools: { add }, telemetry: { recordOutputs: false } },
+  },
+  "with a function id": {
+    script: ["Hello."],
+    settings: { telemetry: { functionId: "support" } },
+  },
+  "with a part of the contexts": {
+    script: ["Hello."],
+    settings: {
+      runtimeContext: { user: "u", secret: "s" },
+      telemetry: { includeRuntimeContext: { user: true } },
+    },
+  },
+  "a telemetry that is off": { script: ["Hello."], settings: { telemetry: { isEnabled: false } } },
+};
+
+afterEach(() => {
+  globalThis.AI_SDK_TELEMETRY_INTEGRATIONS = undefined;
+});
+
+async function sdkSpans(one: Case): Promise<readonly SpanTree[]> {
+  const { integration, trees } = spansInMemory({ runtimeContext: true, toolChoice: false });
+  globalThis.AI_SDK_TELEMETRY_INTEGRATIONS = undefined;
+  registerTelemetry(integration);
+  const settings: unknown = {
+    ...one.settings,
+    model: scriptedModel(one.script),
+    onError: () => {},
+  };
+  const agent = new ToolLoopAgent(settings as ToolLoopAgentSettings<never, ToolSet>);
+  const { stream } = await agent.stream({ prompt: "Go." });
+  try {
+    for await (const _ of stream);
+  } catch {
+    // The spans tell of it.
+  }
+  return trees();
+}
+
+async function turnlogSpans(one: Case, stepSource: StepSourceName): Promise<readonly SpanTree[]> {
+  const { integration, trees } = spansInMemory({ runtimeContext: true });
+  globalThis.AI_SDK_TELEMETRY_INTEGRATIONS = undefined;
+  registerTelemetry(integration);
+  const agent = {
+    ...one.settings,
+    context: { cut: false },
+    model: scriptedModel(one.script),
+  } as const;
+  const { runtime, session } = await openSession(agent, { stepSource });
+  const { result } = await session.send("Go.");
+  const failed = await result.then(
+    () => false,
+    () => true,
+  );
+  expect(failed).toBe(one.fails === true);
+  await runtime.close();
+  return trees();
+}
+
+describe.each(sources)("%s", (source) => {
+  it.each(Object.entries(cases))("%s: the same spans", async (_, one) => {
+    const sdk = await sdkSpans(one);
+    const comparable = (tree: SpanTree): SpanTree => comparableTree(tree, one.otherUsage === true);
+    expect((await turnlogSpans(one, source)).map(comparable)).toEqual(sdk.map(comparable));
+    expect(sdk).toHaveLength(one.settings?.telemetry?.isEnabled === false ? 0 : 1);
+  });
+
+  it("a tool runs in its span, so that spans of its own nest", async () => {
+    const { integration, trees, tracer } = spansInMemory();
+    registerTelemetry(integration);
+    const query = tool({
+      inputSchema: z.object({}),
+      execute: async () => {
+        await Promise.resolve();
+        tracer.startSpan("query", {}).end();
+        return trace.getActiveSpan() === undefined ? "outside" : "inside";
+      },
+    });
+    const model = scriptedModel([calling(call("query", "c1")), "Done."]);
+    await using open = await openSession({ model, tools: { query } }, { stepSource: source });
+    await (
+      await open.session.send("Go.")
+    ).result;
+    await open.runtime.close();
+    const [step] = trees()[0]?.children ?? [];
+    expect(step?.children.map(({ name }) => name)).toEqual(["chat scripted", "execute_tool query"]);
+    expect(step?.children[1]?.children.map(({ name }) => name)).toEqual(["query"]);
+  });
+});
+
+it("spans have the session, the turn, the step and the position", async () => {
+  const { integration, trees } = spansInMemory({ enrichSpan: sessionAttributes });
+  registerTelemetry(integration);
+  const agent = { model: scriptedModel([two, "Done."]), tools: { add } };
+  await using open = await openSession(agent);
+  await (
+    await open.session.send("Go.")
+  ).result;
+  await open.runtime.close();
+  const [root] = trees();
+  expect(root?.attributes).toMatchObject({
+    "gen_ai.conversation.id": "s",
+    "turnlog.turn": 1,
+  });
+  expect(root?.children.map(({ attributes }) => attributes["turnlog.step"])).toEqual([1, 2]);
+  expect(root?.children[0]?.children.map(({ attributes }) => attributes["turnlog.turn"])).toEqual([
+    1, 1, 1,
+  ]);
+});
+
+it("each turn is a trace of its own", async () => {
+  const { integration, traceIds } = spansInMemory();
+  registerTelemetry(integration);
+  await using open = await openSession({ model: scriptedModel(["One.", "Two."]) });
+  for (const text of ["Go.", "On."]) await (await open.session.send(text)).result;
+  await open.runtime.close();
+  expect(traceIds().size).toBe(2);
+});
+
+it("the agent's own integrations take the place of the registered ones", async () => {
+  const registered = spansInMemory();
+  const own = spansInMemory();
+  registerTelemetry(registered.integration);
+  const telemetry = { integrations: own.integration };
+  await using open = await openSession({ model: scriptedModel(["Hello."]), telemetry });
+  await (
+    await open.session.send("Go.")
+  ).result;
+  await open.runtime.close();
+  expect([registered.trees().length, own.trees().length]).toEqual([0, 1]);
+});
+
+it("a replay gives no spans and calls no callbacks", async () => {
+  const script: readonly ScriptedStep[] = [two, "Done."];
+  const open = await openSession({ model: scriptedModel(script), tools: { add } });
+  await (
+    await open.session.send("Go.")
+  ).result;
+  const events = await open.events();
+  await open.runtime.close();
+  const { integration, trees } = spansInMemory();
+  registerTelemetry(integration);
+  const heard: string[] = [];
+  const agent: Agent = {
+    model: scriptedModel([]),
+    tools: { add },
+    onStart: () => void heard.push("onStart"),
+    onEnd: () => void heard.push("onEnd"),
+  };
+  expect(await replay(events, agent)).toEqual({ events: events.length });
+  expect(trees()).toEqual([]);
+  expect(heard).toEqual([]);
+});
+
+it("integrations hear of the session, and nothing of the contexts that they were not given", async () => {
+  const heard: unknown[] = [];
+  const integration: Telemetry = { onStart: (event) => void heard.push(event) };
+  const agent: Agent = {
+    model: scriptedModel(["Hello."]),
+    runtimeContext: { secret: "s" },
+    telemetry: { integrations: [integration] },
+  };
+  await using open = await openSession(agent);
+  await (
+    await open.session.send("Go.")
+  ).result;
+  await open.runtime.close();
+  expect(heard.map(eventIdentity)).toMatchObject([{ session: "s", turn: 1, step: 1 }]);
+  expect(JSON.stringify(heard)).not.toContain("secret");
+});
+
+/** Without the session in the runtime context, which `ToolLoopAgent` does not know. */
+function comparableTree(
+  { name, status, attributes, children }: SpanTree,
+  otherUsage: boolean,
+): SpanTree {
+  const ignored = otherUsage ? /context\.turnlog\.|gen_ai\.usage\./ : /context\.turnlog\./;
+  return {
+    name,
+    status,
+    attributes: Object.fromEntries(
+      Object.entries(attributes)
+        .filter(([key]) => !ignored.test(key))
+        .map(([key, value]) => [
+          key,
+          typeof value === "string" ? value.replaceAll("Error: Broken.", "Broken.") : value,
+        ]),
+    ),
+    children: children.map((child) => comparableTree(child, otherUsage)),
+  };
+}
