@@ -1,7 +1,7 @@
 /** Lifecycle callbacks and telemetry, as the AI SDK has them. */
 
 export { type Dispatcher, dispatcherOf } from "./dispatcher.ts";
-export { eventIdentity, sessionAttributes } from "./event-identity.ts";
+export { type EventIdentity, eventIdentity, sessionAttributes } from "./event-identity.ts";
 export {
   type LifecycleEvents,
   type LifecycleName,

@@ -9,7 +9,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     boundaries boundary box branch budget by bytes cache callbacks cancel cancellation cells change
     chart chat check checks choice cli client column compactor conditions config connection content
     context conversation copy cost count counter counting counts covered crc32c create data
-    database decrypted default delete deletion did diff difference differences dir disjoint
+    database decrypted default deferred delete deletion did diff difference differences dir disjoint
     download draft drawing drop dropped empty encrypted encrypting encryption end ending endings
     endpoints environment erasure erasures error errors estimator exchange execution expansion
     export external failure failures fault fetch fields figure figures file files finder fitting
@@ -18,7 +18,7 @@ export const plainWords: ReadonlySet<string> = new Set(
     interrupted item json keep kept keyboard known language last later learned level leveldb
     lifetime likely limits line lines list listed log look loose main mark marks matchers mean
     memory mending mentioned message messages middle mistyped model models module name named names
-    notices number offloaded old oldest open opened opening option optional options order output
+    notices number observed offloaded old oldest open opened opening option optional options order output
     own ownership pacer pacing package page panel paths pattern pending phrases picture pinned
     plain plan point policies preview private problems processes program progress provider public
     published question quota randomness read readable reader reading record recorded redacted
