@@ -1,20 +1,39 @@
-/** One configuration for every test: unit, contract, properties, crash, corpus and package. */
+/**
+ * One configuration for every test: unit, contract, properties, crash, corpus and package.
+ *
+ * Files share a process on each core, which loads the sources once: half of the time that a file of its
+ * own process takes is spent on that. `clean-process.ts` fails a file that leaves something behind.
+ * What replaces modules of Node has a process for each file, in folders named `alone`.
+ */
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { patience } from "./test/support/runs.ts";
+
+const alone = ["test/**/alone/*.test.ts"];
 
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    // A process for each file: native LevelDB, signals and the working folder are a process's own.
     pool: "forks",
-    isolate: true,
     // On every core: by itself vitest leaves one to whoever watches.
     maxWorkers: "100%",
     setupFiles: ["./test/support/seed.ts"],
     // Child processes and real databases on a loaded machine: a hang is found, slowness is not punished.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: patience,
+    hookTimeout: patience,
     // The summary closes the output wherever it runs: vitest would choose another reporter by itself.
     reporters: ["default"],
+    projects: [
+      { extends: true, test: { name: "alone", include: alone, isolate: true } },
+      {
+        extends: true,
+        test: {
+          name: "shared",
+          include: ["test/**/*.test.ts"],
+          exclude: alone,
+          isolate: false,
+          setupFiles: ["./test/support/clean-process.ts"],
+        },
+      },
+    ],
   },
 });
 

@@ -47,7 +47,7 @@ beforeAll(async () => {
   await writeFile(join(folder.path, "chat.json"), JSON.stringify(chat));
   const agent = `export const agent = { model: "offline", instructions: ${JSON.stringify(NAME)} };\n`;
   await writeFile(join(folder.path, "agent.mjs"), agent);
-}, 30_000);
+});
 
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();

@@ -62,7 +62,7 @@ beforeAll(async () => {
   ]);
   await turn.result;
   last = (await session.view()).position;
-}, 30_000);
+});
 
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();

@@ -6,6 +6,7 @@ import { encryptedLog, folderKeys } from "../../src/store/encryption/index.ts";
 import type { EventLog } from "../../src/events/index.ts";
 import { openLog } from "../../src/store/leveldb/index.ts";
 import { numbered } from "../../src/testing/index.ts";
+import { patience } from "../support/runs.ts";
 import { jsonLines, run, start } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -24,7 +25,7 @@ const places = (stdout: string): readonly string[] =>
 
 /** Whoever follows a store has it while it reads. */
 const opened = (dir: string): Promise<EventLog> =>
-  vi.waitFor(() => openLog({ dir }), { timeout: 20_000 });
+  vi.waitFor(() => openLog({ dir }), { timeout: patience });
 
 async function write(dir: string, sessions: readonly string[]): Promise<void> {
   await using log = await opened(dir);

@@ -46,4 +46,4 @@ it("appends, repairs, restores and erases nothing", async () => {
   }
   expect(await fingerprint(folder.at("in/.turnlog"))).toEqual(owned);
   await log.close();
-}, 120_000);
+});

@@ -73,7 +73,6 @@ describe.concurrent.each(kinds)(
           kills.set(verdict.doing, (kills.get(verdict.doing) ?? 0) + 1);
         }
       },
-      600_000,
     );
   },
 );

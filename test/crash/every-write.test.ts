@@ -24,7 +24,7 @@ import {
 } from "../../src/public/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { cleanEnvironment, main } from "../cli/command-line.ts";
-import { long } from "../support/runs.ts";
+import { long, patience } from "../support/runs.ts";
 
 const doomedWrites = fileURLToPath(new URL("doomed-writes.ts", import.meta.url));
 const forkChild = fileURLToPath(new URL("fork-child.ts", import.meta.url));
@@ -71,7 +71,7 @@ beforeAll(async () => {
   }
   const large = await base("large", 12, step(40, 500));
   await large.close();
-}, 60_000);
+});
 
 afterAll(() => rm(root, { recursive: true, force: true }));
 
@@ -150,8 +150,6 @@ async function before(from: "small" | "large"): Promise<readonly SessionEvent[]>
   await using log = await openLog({ dir });
   return await read(log, "s");
 }
-
-const patience = 240_000;
 
 /** Right after a write is as a rule right before the next one. */
 const ends = long ? hows : (["kill-before", "fail"] as const);

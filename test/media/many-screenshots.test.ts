@@ -80,7 +80,7 @@ it("200 screenshots are kept once each, the log stays small, and the prompt cost
   expect(tokens).toBe(inline.tokens);
   const inlineBytes = inline.events.reduce((sum, event) => sum + JSON.stringify(event).length, 0);
   expect(inlineBytes - bytes).toBeGreaterThan(4 * content);
-}, 60_000);
+});
 
 interface Request {
   readonly pictures: number;
@@ -120,36 +120,32 @@ it.each<readonly [string, Watching, Omit<Request, "newest">]>([
     { context: { media: { pictures: 40, requestBytes: 400_000 } } },
     { pictures: 40, characters: 500_000 },
   ],
-])(
-  "200 screenshots stay within what a request may have: of %s",
-  async (_, how, most) => {
-    const log = await openMemoryLog();
-    const requests: Request[] = [];
-    const onRequest = (prompt: LanguageModelV4Prompt): void => {
-      requests.push(requestOf(prompt));
-    };
-    const { events } = await watched({ log }, { ...how, onRequest });
-    expect(requests).toHaveLength((2 * SHOTS) / 8 + 1);
-    for (const [index, { pictures, characters, newest }] of requests.entries()) {
-      expect({
-        index,
-        pictures: pictures <= most.pictures,
-        fits: characters <= most.characters,
-      }).toEqual({ index, pictures: true, fits: true });
-      // What was looked at last is shown.
-      const last = png({ ...(how.size ?? { width: 90, height: 60 }), seed: 4 * index - 1 });
-      expect(newest === (index === 0 ? undefined : last.toString("base64"))).toBe(true);
-    }
-    // Not at every step: the cache is to have something of it.
-    const omitted = events.filter(({ type }) => type === "context.media-omitted");
-    expect(omitted.length).toBeGreaterThan(0);
-    expect(omitted.length).toBeLessThan(requests.length / 2);
-    const blobs = await Array.fromAsync(log.blobs.list());
-    expect(blobs.length).toBe(SHOTS);
-    expect((await verifySession(log, "s")).problems).toEqual([]);
-  },
-  120_000,
-);
+])("200 screenshots stay within what a request may have: of %s", async (_, how, most) => {
+  const log = await openMemoryLog();
+  const requests: Request[] = [];
+  const onRequest = (prompt: LanguageModelV4Prompt): void => {
+    requests.push(requestOf(prompt));
+  };
+  const { events } = await watched({ log }, { ...how, onRequest });
+  expect(requests).toHaveLength((2 * SHOTS) / 8 + 1);
+  for (const [index, { pictures, characters, newest }] of requests.entries()) {
+    expect({
+      index,
+      pictures: pictures <= most.pictures,
+      fits: characters <= most.characters,
+    }).toEqual({ index, pictures: true, fits: true });
+    // What was looked at last is shown.
+    const last = png({ ...(how.size ?? { width: 90, height: 60 }), seed: 4 * index - 1 });
+    expect(newest === (index === 0 ? undefined : last.toString("base64"))).toBe(true);
+  }
+  // Not at every step: the cache is to have something of it.
+  const omitted = events.filter(({ type }) => type === "context.media-omitted");
+  expect(omitted.length).toBeGreaterThan(0);
+  expect(omitted.length).toBeLessThan(requests.length / 2);
+  const blobs = await Array.fromAsync(log.blobs.list());
+  expect(blobs.length).toBe(SHOTS);
+  expect((await verifySession(log, "s")).problems).toEqual([]);
+});
 
 /** Of Claude: a token for 750 pixels, and for some four characters. */
 function billed(prompt: LanguageModelV4Prompt, pixels: number): number {
@@ -196,7 +192,7 @@ it("200 screenshots stay within the window, by what each request is billed, summ
   expect((SHOTS * screen.width * screen.height) / 750).toBe(400_000);
   expect((await Array.fromAsync(log.blobs.list())).length).toBe(SHOTS);
   expect((await verifySession(log, "s")).problems).toEqual([]);
-}, 120_000);
+});
 
 it("happens again as it was recorded, what is left out included", async () => {
   const how: Watching = { context: { media: { pictures: 30 } } };

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import type { Known } from "./command.ts";
 import { anyCommand } from "./commands.ts";
 import { goOnToTheEnd } from "./finale.ts";
+import { long, patience } from "../support/runs.ts";
 import { time } from "./held-time.ts";
 import { beginning } from "./situation.ts";
 import { Stage } from "./stage.ts";
 import { worlds } from "./worlds.ts";
 
-const long = process.env["TURNLOG_LONG"] !== undefined;
 const numRuns = long ? 2000 : 60;
 const seeds = long ? [1, 2, 3, 4, Date.now()] : [1, 2, 3];
 
@@ -20,7 +20,7 @@ afterAll(() => time.release());
 describe.each(worlds)("With $toolConcurrency tools at a time, by $stepSource", (world) => {
   it.each(seeds)(
     "whatever is done and wherever it dies, a session goes as the machine says (seed %i)",
-    { timeout: long ? 3_600_000 : 120_000 },
+    { timeout: patience },
     async (seed) => {
       const sequences = fc.commands([anyCommand], { maxCommands: 120, size: "max" });
       await fc.assert(

@@ -104,7 +104,7 @@ beforeAll(async () => {
   }
   await writeFile(join(consumer, "package.json"), JSON.stringify({ type: "module" }));
   // Builds, packs and installs: a loaded machine is not a failure.
-}, 240_000);
+});
 
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });

@@ -15,6 +15,7 @@ import { spending, usage } from "../../src/projections/index.ts";
 import { stateAt } from "../../src/state/index.ts";
 import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
 import { wrapLog } from "../../src/testing/index.ts";
+import { patience } from "../support/runs.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { spoil } from "../support/spoil.ts";
 import { openSession, type OpenSession } from "../support/with-runtime.ts";
@@ -382,7 +383,7 @@ describe("a view", () => {
     gates[1].open();
     await vi.waitFor(() => {
       expect(slow.held.length).toBeGreaterThan(1);
-    });
+    }, patience);
     slow.held[0]?.resolve();
     const { position } = await asked[0];
     expect(position).toBe(await inner.revision(session.id));

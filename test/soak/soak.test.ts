@@ -10,7 +10,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { openLog, openMemoryLog, type EventLog } from "../../src/public/index.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { storedEvents } from "../support/replay.ts";
-import { long } from "../support/runs.ts";
+import { long, patience } from "../support/runs.ts";
 import { runCrowd } from "./crowd.ts";
 
 const [sessions, steps] = long ? [1000, 20] : [60, 10];
@@ -40,5 +40,5 @@ it.each(stores)(
       expect({ session, problems: lawProblems(events) }).toEqual({ session, problems: [] });
     }
   },
-  long ? 1_800_000 : 120_000,
+  patience,
 );

@@ -111,7 +111,7 @@ describe("the bytes of a deleted session", () => {
     await take(reading);
     expect(await log.delete("gone")).toMatchObject({ erased: false });
     await reading.return?.();
-    await vi.waitFor(async () => expect(await traces(dir, /planted/)).toEqual([]), 20_000);
+    await vi.waitFor(async () => expect(await traces(dir, /planted/)).toEqual([]), timeout);
     await log.close();
   });
 });

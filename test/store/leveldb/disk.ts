@@ -23,11 +23,7 @@ import {
 } from "../../../src/events/index.ts";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 
-/** `npm run test:long` does more of everything that is random. */
-export const long: boolean = Boolean(process.env["TURNLOG_LONG"]);
-
-/** Milliseconds; only a test that hangs comes near it. */
-export const timeout: number = long ? 3_600_000 : 120_000;
+export { long, patience as timeout } from "../../support/runs.ts";
 
 /** A folder that is deleted after the test. */
 export async function temporaryFolder(): Promise<string> {

@@ -17,7 +17,7 @@ import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import { isElsewhere } from "../../../src/store/leveldb/ownership/machine.ts";
 import { numbered } from "../../../src/testing/index.ts";
-import { fingerprint, openRefusal, temporaryFolder } from "./disk.ts";
+import { fingerprint, openRefusal, temporaryFolder, timeout } from "./disk.ts";
 import { startChild } from "./process.ts";
 
 const script = new URL("opening-worker.ts", import.meta.url);
@@ -297,7 +297,7 @@ it("keeps no process alive", async () => {
       "-e",
       `import { openLog } from ${JSON.stringify(new URL("../../../src/public/index.ts", import.meta.url))}; await openLog({ dir: ${JSON.stringify(dir)} });`,
     ],
-    { timeout: 30_000 },
+    { timeout },
   );
   expect(status).toBe(0);
 });

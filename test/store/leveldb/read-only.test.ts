@@ -65,7 +65,7 @@ it("leaves a store that a process was killed in as it is, at whatever step, and 
     await using log = await openLog({ dir: trial });
     expect(await log.revision("s"), step).toBe(read);
   }
-}, 60_000);
+});
 
 it("tells damage and mends none of it", async () => {
   const dir = await temporaryFolder();
@@ -78,7 +78,7 @@ it("tells damage and mends none of it", async () => {
     await expect(openLog({ dir, readOnly: true })).rejects.toMatchObject({ code: "LOG_DAMAGED" });
     expect(await fingerprint(dir)).toEqual(before);
   }
-}, 60_000);
+});
 
 it("refuses all that would change the store, and makes none", async () => {
   const root = await temporaryFolder();

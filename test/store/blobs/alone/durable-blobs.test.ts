@@ -4,15 +4,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { folderBlobs } from "../../../src/store/blobs/folder-blobs.ts";
-import { openMemoryLog } from "../../../src/public/index.ts";
-import { wrapLog } from "../../../src/testing/index.ts";
-import { mediaTurn } from "../../support/media-turn.ts";
-import { png } from "../../support/media.ts";
-import { blobContent } from "./blob-content.ts";
+import { folderBlobs } from "../../../../src/store/blobs/folder-blobs.ts";
+import { openMemoryLog } from "../../../../src/public/index.ts";
+import { wrapLog } from "../../../../src/testing/index.ts";
+import { mediaTurn } from "../../../support/media-turn.ts";
+import { png } from "../../../support/media.ts";
+import { blobContent } from "../blob-content.ts";
 
 const { power } = await vi.hoisted(async () => {
-  const { PowerCut } = await import("./power-cut.ts");
+  const { PowerCut } = await import("../power-cut.ts");
   return { power: new PowerCut() };
 });
 

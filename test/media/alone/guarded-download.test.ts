@@ -7,9 +7,9 @@ import { createServer, type RequestListener } from "node:http";
 import { networkInterfaces } from "node:os";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
-import { guardedDownload } from "../../src/media/guarded-download.ts";
-import { scriptedModel } from "../../src/models/index.ts";
-import { openSession } from "../support/with-runtime.ts";
+import { guardedDownload } from "../../../src/media/guarded-download.ts";
+import { scriptedModel } from "../../../src/models/index.ts";
+import { openSession } from "../../support/with-runtime.ts";
 
 type Answered = (error: Error | null, addresses: LookupAddress[]) => void;
 

@@ -3,13 +3,13 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs
 import type * as files from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { encryptedLog } from "../../../src/store/encryption/encrypting-log.ts";
-import { folderKeys } from "../../../src/store/encryption/folder-keys.ts";
-import { openLog } from "../../../src/store/leveldb/open-store.ts";
-import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
-import { numbered, numberedUpTo } from "../../../src/testing/index.ts";
-import { long, randomFrom, temporaryFolder, timeout } from "./disk.ts";
-import { StrictFolder } from "./strict-folder.ts";
+import { encryptedLog } from "../../../../src/store/encryption/encrypting-log.ts";
+import { folderKeys } from "../../../../src/store/encryption/folder-keys.ts";
+import { openLog } from "../../../../src/store/leveldb/open-store.ts";
+import { repairLog } from "../../../../src/store/leveldb/repair/repair-log.ts";
+import { numbered, numberedUpTo } from "../../../../src/testing/index.ts";
+import { long, randomFrom, temporaryFolder, timeout } from "../disk.ts";
+import { StrictFolder } from "../strict-folder.ts";
 
 /** Called before and after each sync of a folder. */
 let onSync: (path: string, isDone: boolean) => void = () => {};
