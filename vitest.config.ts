@@ -5,6 +5,8 @@
  * own process takes is spent on that. `clean-process.ts` fails a file that leaves something behind.
  * What replaces modules of Node has a process for each file, in folders named `alone`.
  */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { patience } from "./test/support/runs.ts";
 
@@ -13,6 +15,8 @@ const alone = ["test/**/alone/*.test.ts"];
 const config: ViteUserConfig = defineConfig({
   test: {
     pool: "forks",
+    // Processes that tests start need not compile the sources again.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "turnlog-compile-cache") },
     // On every core: by itself vitest leaves one to whoever watches.
     maxWorkers: "100%",
     setupFiles: ["./test/support/seed.ts"],

@@ -105,9 +105,9 @@ describe.each(fixtureNames)("the recording %s", (name) => {
     const folded = replay(events);
     const fold = (state: SessionState, more: readonly SessionEvent[]): SessionState =>
       more.reduce((before, event) => foldSession(before, event).state, state);
+    await using log = await openMemoryLog();
+    await log.append(SESSION, "none", events, { origin: "recorded" });
     for (const { position } of events) {
-      await using log = await openMemoryLog();
-      await log.append(SESSION, "none", events, { origin: "recorded" });
       await saveSessionSnapshot(log, SESSION, stateAt(folded, position), nothingKept);
       const { state } = await loadSessionSnapshot(log, SESSION);
       expect(state.position).toBe(position);

@@ -24,7 +24,7 @@ import { replay as replayAgent } from "../../src/testing/index.ts";
 import { fixtureNames, readFixture } from "../laws/session-fixture.ts";
 import { lawProblems } from "../support/law-problems.ts";
 import { replay, storedEvents } from "../support/replay.ts";
-import { patience } from "../support/runs.ts";
+import { patience, runs } from "../support/runs.ts";
 import { call, calling, saying } from "../support/script.ts";
 import { openSession } from "../support/with-runtime.ts";
 import { echo } from "./tools.ts";
@@ -350,7 +350,7 @@ describe("a session of which anything at all is redacted", () => {
             await log.close();
           },
         ),
-        { numRuns: 4 },
+        runs(2),
       );
     },
     patience,

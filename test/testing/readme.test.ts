@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, symlink, writeFile } from "node:fs/promises";
+import { readFile, symlink } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { createRuntime, exportFixture, type Agent } from "../../src/public/index.ts";
@@ -67,54 +67,33 @@ async function vitest(cwd: string): Promise<{ readonly code: unknown; readonly t
   return { code, text };
 }
 
-it(
-  "the README's test passes for the agent that was recorded, and says what another does",
-  { timeout: patience },
-  async () => {
-    const test = await shownTest("README.md", "the agent does what it did");
-    expect(
-      test
-        .trim()
-        .split("\n")
-        .filter((line) => line !== "").length,
-    ).toBeLessThanOrEqual(10);
-    await using folder = await temporaryFolder({
-      "talk.test.ts": test,
-      "agent.ts": agentModule("You ship releases."),
-      "talk.jsonl": await talk(),
-      "vitest.config.ts": config,
-      "package.json": '{ "type": "module" }\n',
-    });
-    await symlink(`${root}node_modules`, folder.at("node_modules"));
-    const same = await vitest(folder.path);
-    expect(same.text).toContain("1 passed");
-    expect(same.code).toBe(0);
-    await writeFile(folder.at("agent.ts"), agentModule("You never ship."));
-    const other = await vitest(folder.path);
-    expect(other.code).toBe(1);
-    expect(other.text).toContain("the agent does what it did");
-    expect(other.text).toContain("session.created");
-  },
-);
-
-it(
-  "the walk that docs/testing.md shows passes for an agent that asks, and not for one that does not",
-  { timeout: patience },
-  async () => {
-    await using folder = await temporaryFolder({
-      "walk.test.ts": await shownTest("docs/testing.md", "the agent asks before it books"),
-      "agent.ts": bookingAgent("book"),
-      "vitest.config.ts": config,
-      "package.json": '{ "type": "module" }\n',
-    });
-    await symlink(`${root}node_modules`, folder.at("node_modules"));
-    expect(await vitest(folder.path)).toMatchObject({ code: 0 });
-    await writeFile(folder.at("agent.ts"), bookingAgent("weather"));
-    const other = await vitest(folder.path);
-    expect(other.code).toBe(1);
-    expect(other.text).toContain("tool.approval-requested came where tool.started was due");
-  },
-);
+it("the README's test and the walk of docs/testing.md pass for the agents that they are for, and say what others do", async () => {
+  const test = await shownTest("README.md", "the agent does what it did");
+  const lines = test.split("\n").filter((line) => line !== "");
+  expect(lines.length).toBeLessThanOrEqual(10);
+  const walk = await shownTest("docs/testing.md", "the agent asks before it books");
+  await using folder = await temporaryFolder({
+    "talk/talk.test.ts": test,
+    "talk/agent.ts": agentModule("You ship releases."),
+    "talk.jsonl": await talk(),
+    "walk/walk.test.ts": walk,
+    "walk/agent.ts": bookingAgent("book"),
+    "vitest.config.ts": config,
+    "package.json": '{ "type": "module" }\n',
+  });
+  await symlink(`${root}node_modules`, folder.at("node_modules"));
+  const same = await vitest(folder.path);
+  expect(same.text).toContain("2 passed");
+  expect(same.code).toBe(0);
+  await folder.write("talk/agent.ts", agentModule("You never ship."));
+  await folder.write("walk/agent.ts", bookingAgent("weather"));
+  const { code, text } = await vitest(folder.path);
+  expect(code).toBe(1);
+  expect(text).toContain("2 failed");
+  expect(text).toContain("the agent does what it did");
+  expect(text).toContain("session.created");
+  expect(text).toContain("tool.approval-requested came where tool.started was due");
+});
 
 function bookingAgent(asking: string): string {
   return `import { tool } from "ai";

@@ -15,7 +15,7 @@ import { fixtureNames, readFixture } from "../../laws/session-fixture.ts";
 import { long, patience } from "../../support/runs.ts";
 
 /** All of them with `TURNLOG_LONG`. */
-const trials = long ? 500 : 60;
+const trials = long ? 500 : 30;
 
 let template: string;
 let truth: string;

@@ -18,6 +18,7 @@ import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
 import type { StoreLog } from "../../../src/store/leveldb/store-log.ts";
 import { mend } from "../../../src/store/leveldb/repair/mending.ts";
 import { surveyStore } from "../../../src/store/leveldb/repair/survey.ts";
+import { runs } from "../../support/runs.ts";
 import { history } from "../../../src/projections/index.ts";
 import { alone, fails, forked, numbered } from "../../../src/testing/index.ts";
 import { long, temporaryFolder, timeout } from "./disk.ts";
@@ -190,7 +191,7 @@ describe("a fork of a session that was trimmed", () => {
           await soundRows(rows);
         },
       ),
-      { numRuns: 25 },
+      runs(8),
     );
   });
 });
@@ -320,7 +321,7 @@ describe("a trimming that is interrupted", () => {
     "is gone on with after a kill at any moment; what was acknowledged is in no file",
     async () => {
       const root = await temporaryFolder();
-      const kills = long ? 60 : 5;
+      const kills = long ? 60 : 3;
       for (let kill = 0; kill < kills; kill++) {
         const dir = join(root, String(kill));
         const child = startChild(["thin", dir]);
