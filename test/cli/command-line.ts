@@ -1,8 +1,9 @@
-/** Runs the command line as its users do: a process of its own in a folder, with a clean environment. */
+/** Runs the command line in a folder, with a clean environment: in a process of its own, as its users do, or in this one. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { runInProcess } from "./in-process.ts";
 
 export const main: string = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -79,9 +80,17 @@ export function start(args: readonly string[], options: RunOptions): Running {
   };
 }
 
-/** Runs it to its end. */
-export async function run(args: readonly string[], options: RunOptions): Promise<Ended> {
+/** Runs it to its end, in a process of its own: for what a process is, its streams, its start and its end. */
+export async function runProcess(args: readonly string[], options: RunOptions): Promise<Ended> {
   return await start(args, options).ended;
+}
+
+/** Runs it to its end, in this process: for what a command does. */
+export async function run(
+  args: readonly string[],
+  { env = {}, ...options }: Omit<RunOptions, "node">,
+): Promise<Ended> {
+  return await runInProcess(args, { ...options, env: cleanEnvironment(env) });
 }
 
 /** The values of JSON lines. Fails on anything else. */

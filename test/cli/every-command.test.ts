@@ -15,7 +15,7 @@ import {
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { call } from "../support/script.ts";
-import { jsonLines, run as runProcess } from "./command-line.ts";
+import { jsonLines, runProcess } from "./command-line.ts";
 import { HOSTILE, NAME, obeyed } from "./hostile-words.ts";
 import { recordedOutput } from "./recorded-output.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
@@ -179,7 +179,7 @@ describe.each(Object.entries(uses))("%s", (name, ways) => {
   const [first] = ways;
   if (first === undefined) return;
   it("gives a pipe nothing to obey, and JSON that is as safe", async () => {
-    assertSafe(await written(name, first, {}), first);
+    assertSafe(await written(name, { ...first, isProcess: true }, {}), first);
     const json = await written(name, first, { options: ["--json"] });
     assertSafe(json, first);
     expect(name === "help" || jsonLines(json.data).length >= 0).toBe(true);

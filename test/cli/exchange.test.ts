@@ -16,7 +16,7 @@ import { scriptedModel } from "../../src/models/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
 import { png } from "../support/media.ts";
 import { long, patience } from "../support/runs.ts";
-import { jsonLines, run, start } from "./command-line.ts";
+import { jsonLines, run, runProcess, start } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
 async function folderWith(session: string, events: readonly NewEvent[]): Promise<TemporaryFolder> {
@@ -179,7 +179,7 @@ describe("import -", () => {
     const { stdout: input } = await run(["export", "one"], { cwd: from.path });
     await using to = await temporaryFolder();
     const at = { cwd: to.path, input: `\uFEFF${input}` };
-    expect(await run(["import", "-"], at)).toMatchObject({ code: 0, stdout: "" });
+    expect(await runProcess(["import", "-"], at)).toMatchObject({ code: 0, stdout: "" });
     expect((await run(["export", "one"], { cwd: to.path })).stdout).toBe(input);
     expect(await run(["verify"], { cwd: to.path })).toMatchObject({ code: 0 });
 

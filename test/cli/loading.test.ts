@@ -1,7 +1,7 @@
 /** What each command loads: looking at a store must not wait for SDKs, and help for nothing at all. */
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { run, sessionOf } from "./command-line.ts";
+import { runProcess, sessionOf } from "./command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Writes the packages that were loaded to stderr when the process ends. */
@@ -23,7 +23,7 @@ async function loadedBy(
   cwd: string,
   hook: string,
 ): Promise<readonly string[]> {
-  const { stderr } = await run(args, { cwd, node: ["--import", pathToFileURL(hook).href] });
+  const { stderr } = await runProcess(args, { cwd, node: ["--import", pathToFileURL(hook).href] });
   const list = /^loaded:(.*)$/m.exec(stderr)?.[1];
   if (list === undefined) throw new Error(`Nothing was told: ${stderr}`);
   return list.split(",");
@@ -33,7 +33,7 @@ describe("what a command loads", () => {
   it("is no more than it needs", async () => {
     await using folder = await temporaryFolder({ "spy.mjs": spy });
     const hook = folder.at("spy.mjs");
-    const session = sessionOf(await run(["list all files"], { cwd: folder.path }));
+    const session = sessionOf(await runProcess(["list all files"], { cwd: folder.path }));
 
     expect(await loadedBy(["--help"], folder.path, hook)).toEqual(["commander"]);
     expect(await loadedBy(["--version"], folder.path, hook)).toEqual(["commander"]);

@@ -7,7 +7,7 @@ import { createReadStream } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openLog } from "../../src/public/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
-import { run, start } from "./command-line.ts";
+import { run, runProcess, start } from "./command-line.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
 async function folderWithSession(): Promise<TemporaryFolder> {
@@ -76,7 +76,7 @@ describe.skipIf(process.platform === "win32")("a file that is named to be writte
     // As /dev/stdout is one, which nothing that is broken shall get hold of.
     await folder.link("stdout", "/proc/self/fd/1");
     for (const name of ["stdout", "/dev/fd/1"]) {
-      const { code, stdout } = await run(["export", "one", "--out", name], at);
+      const { code, stdout } = await runProcess(["export", "one", "--out", name], at);
       expect({ code, stdout }).toEqual({ code: 0, stdout: exported });
     }
     expect(await readlink(folder.at("stdout"))).toBe("/proc/self/fd/1");

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { eventSchemas } from "../../src/events/index.ts";
-import { jsonLines, run, sessionOf } from "./command-line.ts";
+import { jsonLines, run, runProcess, sessionOf } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -20,7 +20,7 @@ const escapes = /\u001B/;
 describe("one turn without a terminal", () => {
   it("answers on stdout from what the folder really holds, and exits 0", async () => {
     await using folder = await temporaryFolder(files);
-    const first = await run([question], { cwd: folder.path });
+    const first = await runProcess([question], { cwd: folder.path });
     expect(first).toMatchObject({ code: 0, signal: null });
     expect(first.stdout).toContain("src/a.ts");
     expect(first.stdout).toContain("b.md");
@@ -60,21 +60,21 @@ describe("one turn without a terminal", () => {
 
   it("reads the message from a pipe when none is given", async () => {
     await using folder = await temporaryFolder(files);
-    const { code, stdout } = await run([], { cwd: folder.path, input: `${question}\n` });
+    const { code, stdout } = await runProcess([], { cwd: folder.path, input: `${question}\n` });
     expect(code).toBe(0);
     expect(stdout).toContain("b.md");
   });
 
   it("does not wait for a pipe when a message is given", async () => {
     await using folder = await temporaryFolder(files);
-    const { stdout } = await run([question], { cwd: folder.path, input: "list all files" });
+    const { stdout } = await runProcess([question], { cwd: folder.path, input: "list all files" });
     expect(stdout).not.toContain("c.txt");
   });
 
   it("writes no escape sequences where no terminal reads, nor with NO_COLOR", async () => {
     await using folder = await temporaryFolder(files);
     for (const env of [{}, { NO_COLOR: "1" }, { NO_COLOR: "1", FORCE_COLOR: "1" }]) {
-      const { stdout, stderr } = await run([question], { cwd: folder.path, env });
+      const { stdout, stderr } = await runProcess([question], { cwd: folder.path, env });
       expect(stdout + stderr).not.toMatch(escapes);
     }
   });

@@ -4,7 +4,7 @@ import { beforeAll, afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createRuntime, type Runtime } from "../../src/runtime/index.ts";
 import { offlineModel } from "../../src/models/index.ts";
-import { jsonLines, run, sessionOf, type Ended } from "./command-line.ts";
+import { jsonLines, run, runProcess, sessionOf, type Ended } from "./command-line.ts";
 import { readEvents } from "./events.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
@@ -239,7 +239,7 @@ describe("what cannot be shown", () => {
     await using runtime: Runtime = await createRuntime({ dir, agent: { model: offlineModel() } });
     await runtime.session("one");
     for (const args of [["sessions"], ["show", "one"], ["list all files"], ["repair"]]) {
-      const ended = await run(args, { cwd: busy.path });
+      const ended = await runProcess(args, { cwd: busy.path });
       expect(ended).toMatchObject({ code: 1, stdout: "" });
       expect(ended.stderr).toMatch(new RegExp(`process ${process.pid} .*\\[LOG_LOCKED\\]`));
     }

@@ -10,7 +10,7 @@ import type { Channel } from "../../src/cli/output/output.ts";
 import type { SessionEvent } from "../../src/events/index.ts";
 import { stepTimelines } from "../../src/projections/index.ts";
 import { readFixture } from "../laws/session-fixture.ts";
-import { jsonLines, run, type Ended } from "./command-line.ts";
+import { jsonLines, run, runProcess, type Ended } from "./command-line.ts";
 import { recordedOutput } from "./recorded-output.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
 
@@ -87,12 +87,10 @@ describe("show --view timeline", () => {
       expect(line).not.toBe(stripVTControlCharacters(line));
     }
     const env = { NO_COLOR: "1", FORCE_COLOR: "1" };
-    const plain = await run(["show", "parallel", "--view", "timeline"], { cwd: folder.path, env });
+    const timeline = ["show", "parallel", "--view", "timeline"];
+    const plain = await runProcess(timeline, { cwd: folder.path, env });
     expect(plain.stdout).toBe(stripVTControlCharacters(plain.stdout));
-    const forced = await run(["show", "parallel", "--view", "timeline"], {
-      cwd: folder.path,
-      env: { FORCE_COLOR: "1" },
-    });
+    const forced = await runProcess(timeline, { cwd: folder.path, env: { FORCE_COLOR: "1" } });
     expect(stripVTControlCharacters(forced.stdout)).toBe(plain.stdout);
     expect(forced.stdout).not.toBe(plain.stdout);
   });

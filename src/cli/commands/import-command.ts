@@ -41,7 +41,7 @@ export async function importFrom(
   { data, progress }: Output,
 ): Promise<void> {
   const options = optionsSchema.parse(given);
-  const source = await readSource(file);
+  await using source = await readSource(file);
   const { session, bring, instructions, dropped } = await read(source, options);
   const { dir, takeOver } = options;
   const keys = keysIn(options.keys, dir);

@@ -8,7 +8,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Spool } from "../../archive/exchange/index.ts";
 
-export interface ReadSource {
+export interface ReadSource extends AsyncDisposable {
   /** The name for messages. */
   readonly name: string;
   /** The lines, without a byte order mark. */
@@ -16,18 +16,28 @@ export interface ReadSource {
 }
 
 export async function readSource(file: string): Promise<ReadSource> {
-  if (file === "-") return { name: "stdin", lines: spooled(process.stdin.setEncoding("utf8")) };
+  if (file === "-") return spooled("stdin", process.stdin.setEncoding("utf8"));
   const path = resolve(file);
   const read = (): AsyncIterable<string> => createReadStream(path, "utf8");
-  if ((await stat(path)).isFile()) return { name: path, lines: () => textLines(unmarked(read())) };
-  return { name: path, lines: spooled(read()) };
+  if (!(await stat(path)).isFile()) return spooled(path, read());
+  return {
+    name: path,
+    lines: () => textLines(unmarked(read())),
+    [Symbol.asyncDispose]: async () => {},
+  };
 }
 
-function spooled(pieces: AsyncIterable<string>): () => AsyncIterable<string> {
+function spooled(name: string, pieces: AsyncIterable<string>): ReadSource {
   let spool: Promise<Spool> | undefined;
-  return async function* () {
-    spool ??= Spool.open();
-    yield* (await spool).through(textLines(unmarked(pieces)));
+  return {
+    name,
+    async *lines() {
+      spool ??= Spool.open();
+      yield* (await spool).through(textLines(unmarked(pieces)));
+    },
+    async [Symbol.asyncDispose]() {
+      await (await spool)?.[Symbol.asyncDispose]();
+    },
   };
 }
 

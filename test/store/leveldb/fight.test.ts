@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { openLog } from "../../../src/store/leveldb/open-store.ts";
 import { repairLog } from "../../../src/store/leveldb/repair/repair-log.ts";
-import { run, type Ended } from "../../cli/command-line.ts";
+import { runProcess, type Ended } from "../../cli/command-line.ts";
 import { long, randomFrom, temporaryFolder, timeout } from "./disk.ts";
 import { startChild, type Child } from "./process.ts";
 
@@ -45,7 +45,7 @@ it(
         const chosen = random() < 0.7 ? first : Math.floor(random() * writers.length);
         for (let turns = Math.floor(random() * 400); turns > 0; turns--)
           await new Promise((resolve) => setImmediate(resolve));
-        if (kill % 5 === 0) looks.push(run(["sessions", "--dir", dir], { cwd: witness }));
+        if (kill % 5 === 0) looks.push(runProcess(["sessions", "--dir", dir], { cwd: witness }));
         await writers[chosen]?.kill();
         writers[chosen] = begin("write");
       }

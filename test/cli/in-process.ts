@@ -1,0 +1,58 @@
+/** Runs a command in the process of the test: the sources are loaded once, and not for each command. */
+import { PassThrough } from "node:stream";
+import type { Ended, RunOptions } from "./command-line.ts";
+import { recordedOutput } from "./recorded-output.ts";
+
+/** The folder, the environment and the input are the process's own: one command at a time. */
+let last: Promise<unknown> = Promise.resolve();
+
+export async function runInProcess(
+  args: readonly string[],
+  options: Pick<RunOptions, "cwd" | "input"> & { readonly env: NodeJS.ProcessEnv },
+): Promise<Ended> {
+  const ended = last.then(() => runAlone(args, options));
+  last = ended.catch(() => {});
+  return await ended;
+}
+
+async function runAlone(
+  args: readonly string[],
+  { cwd, env, input = "" }: Parameters<typeof runInProcess>[1],
+): Promise<Ended> {
+  const { run } = await import("../../src/cli/program.ts");
+  const output = recordedOutput(false, true);
+  const [outside, environment] = [process.cwd(), process.env];
+  const stdin = Object.getOwnPropertyDescriptor(process, "stdin");
+  // Commander writes to them by itself.
+  const restore = [
+    intercept(process.stdout, (text) => (output.written.data += text)),
+    intercept(process.stderr, (text) => (output.written.progress += text)),
+  ];
+  process.chdir(cwd);
+  process.env = env;
+  Object.defineProperty(process, "stdin", {
+    value: new PassThrough().end(input),
+    configurable: true,
+  });
+  try {
+    const code = await run(args, output);
+    return { code, signal: null, stdout: output.written.data, stderr: output.written.progress };
+  } finally {
+    for (const one of restore) one();
+    process.chdir(outside);
+    process.env = environment;
+    if (stdin !== undefined) Object.defineProperty(process, "stdin", stdin);
+  }
+}
+
+/** Takes what is written to a stream, until it is called off. */
+function intercept(stream: NodeJS.WriteStream, take: (text: string) => void): () => void {
+  const { write } = stream;
+  stream.write = (chunk: string | Uint8Array): boolean => {
+    take(chunk.toString());
+    return true;
+  };
+  return () => {
+    stream.write = write;
+  };
+}
