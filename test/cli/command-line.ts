@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { runInProcess } from "./in-process.ts";
+import { runInProcess, type InProcessOptions } from "./in-process.ts";
 
 export const main: string = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 
@@ -88,7 +88,7 @@ export async function runProcess(args: readonly string[], options: RunOptions): 
 /** Runs it to its end, in this process: for what a command does. */
 export async function run(
   args: readonly string[],
-  { env = {}, ...options }: Omit<RunOptions, "node">,
+  { env = {}, ...options }: Omit<RunOptions, "node"> & Pick<InProcessOptions, "output">,
 ): Promise<Ended> {
   return await runInProcess(args, { ...options, env: cleanEnvironment(env) });
 }

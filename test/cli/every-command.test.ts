@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { tool } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { commandLine, run } from "../../src/cli/program.ts";
+import { commandLine } from "../../src/cli/program.ts";
 import {
   createRuntime,
   exportSession,
@@ -15,7 +15,7 @@ import {
 } from "../../src/public/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { call } from "../support/script.ts";
-import { jsonLines, runProcess } from "./command-line.ts";
+import { jsonLines, run, runProcess } from "./command-line.ts";
 import { HOSTILE, NAME, obeyed } from "./hostile-words.ts";
 import { recordedOutput } from "./recorded-output.ts";
 import { temporaryFolder, type TemporaryFolder } from "./temporary-folder.ts";
@@ -91,8 +91,6 @@ interface Use {
   readonly store?: "plain" | "encrypted";
   /** It prints what a model said, which may have lines of its own. */
   readonly hasTexts?: boolean;
-  /** It talks with a model, and may have no settings but its own. */
-  readonly isProcess?: boolean;
 }
 
 const use = (...words: readonly string[]): Use => ({ words });
@@ -100,8 +98,8 @@ const unknown = `x${NAME}`;
 
 /** By the name of the command: one that is not here makes the first test fail. */
 const uses: Readonly<Record<string, readonly Use[]>> = {
-  chat: [{ ...use("--session", "s", NAME), isProcess: true, hasTexts: true }],
-  rerun: [{ ...use("s"), isProcess: true, hasTexts: true }, use(unknown)],
+  chat: [{ ...use("--session", "s", NAME), hasTexts: true }],
+  rerun: [{ ...use("s"), hasTexts: true }, use(unknown)],
   fork: [use("s", "--position", "4"), use("s", "--as", unknown), use(unknown)],
   sessions: [use()],
   show: [
@@ -136,7 +134,7 @@ const uses: Readonly<Record<string, readonly Use[]>> = {
   backup: [use(`./backup${HOSTILE}`), use("./plain")],
   gc: [use()],
   repair: [use()],
-  help: [{ ...use("show"), isProcess: true }, use(unknown)],
+  help: [use("show"), use(unknown)],
 };
 
 it("every command is used here", () => {
@@ -148,8 +146,9 @@ it("every command is used here", () => {
 /** Runs a command on a copy of the store, and says what it wrote. */
 async function written(
   name: string,
-  { words, store = "plain", isProcess }: Use,
-  { isTerminal = false, options = [] }: { isTerminal?: boolean; options?: readonly string[] },
+  { words, store = "plain" }: Use,
+  reader: "process" | "pipe" | "terminal",
+  options: readonly string[] = [],
 ): Promise<{ readonly data: string; readonly progress: string }> {
   const cwd = join(folder.path, String((copies += 1)));
   for (const file of [store, "keys", "s.jsonl", "chat.json", "agent.mjs"])
@@ -157,30 +156,28 @@ async function written(
   const keys = store === "encrypted" ? ["--keys", join(cwd, "keys")] : [];
   const paths = words.map((word) => (word.startsWith("./") ? join(cwd, word) : word));
   const args = ["--dir", join(cwd, store), ...keys, ...options, name, ...paths];
-  if (isProcess === true) {
-    const { stdout, stderr } = await runProcess(args, { cwd });
-    return { data: stdout, progress: stderr };
-  }
-  const output = recordedOutput(isTerminal, !isTerminal);
-  await run(args, output);
-  return output.written;
+  const { stdout, stderr } =
+    reader === "process"
+      ? await runProcess(args, { cwd })
+      : await run(args, { cwd, output: recordedOutput(reader === "terminal", reader === "pipe") });
+  return { data: stdout, progress: stderr };
 }
 
-/** Our own looks, which the looks of the session are not. */
+/** Our own looks, which the looks of the session are not, and how we take back that we wait. */
 // oxlint-disable-next-line no-control-regex
-const looks = /\u001B\[(?:0|1|2|22|3[1-6]|39)m/g;
+const looks = /\u001B\[(?:0|1|2|22|3[1-6]|39)m|(?<=^\S+ …)\r\u001B\[2K/gm;
 
 describe.each(Object.entries(uses))("%s", (name, ways) => {
   const named = ways.map((way) => [JSON.stringify(way.words.join(" ")).slice(0, 40), way] as const);
   it.each(named)("gives a terminal nothing to obey: %s", async (_words, way) => {
-    assertSafe(await written(name, way, { isTerminal: true }), way);
+    assertSafe(await written(name, way, "terminal"), way);
   });
 
   const [first] = ways;
   if (first === undefined) return;
   it("gives a pipe nothing to obey, and JSON that is as safe", async () => {
-    assertSafe(await written(name, { ...first, isProcess: true }, {}), first);
-    const json = await written(name, first, { options: ["--json"] });
+    assertSafe(await written(name, first, "process"), first);
+    const json = await written(name, first, "pipe", ["--json"]);
     assertSafe(json, first);
     expect(name === "help" || jsonLines(json.data).length >= 0).toBe(true);
   });

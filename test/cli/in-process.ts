@@ -1,15 +1,30 @@
 /** Runs a command in the process of the test: the sources are loaded once, and not for each command. */
 import { PassThrough } from "node:stream";
-import type { Ended, RunOptions } from "./command-line.ts";
-import { recordedOutput } from "./recorded-output.ts";
+import { recordedOutput, type RecordedOutput } from "./recorded-output.ts";
+
+export interface InProcessOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** What comes through the pipe; without it stdin is empty. */
+  readonly input?: string;
+  /** Default: pipes. */
+  readonly output?: RecordedOutput | undefined;
+}
+
+interface EndedInProcess {
+  readonly code: number;
+  readonly signal: null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 /** The folder, the environment and the input are the process's own: one command at a time. */
 let last: Promise<unknown> = Promise.resolve();
 
 export async function runInProcess(
   args: readonly string[],
-  options: Pick<RunOptions, "cwd" | "input"> & { readonly env: NodeJS.ProcessEnv },
-): Promise<Ended> {
+  options: InProcessOptions,
+): Promise<EndedInProcess> {
   const ended = last.then(() => runAlone(args, options));
   last = ended.catch(() => {});
   return await ended;
@@ -17,10 +32,9 @@ export async function runInProcess(
 
 async function runAlone(
   args: readonly string[],
-  { cwd, env, input = "" }: Parameters<typeof runInProcess>[1],
-): Promise<Ended> {
+  { cwd, env, input = "", output = recordedOutput(false, true) }: InProcessOptions,
+): Promise<EndedInProcess> {
   const { run } = await import("../../src/cli/program.ts");
-  const output = recordedOutput(false, true);
   const [outside, environment] = [process.cwd(), process.env];
   const stdin = Object.getOwnPropertyDescriptor(process, "stdin");
   // Commander writes to them by itself.
@@ -47,7 +61,7 @@ async function runAlone(
 
 /** Takes what is written to a stream, until it is called off. */
 function intercept(stream: NodeJS.WriteStream, take: (text: string) => void): () => void {
-  const { write } = stream;
+  const write = stream.write.bind(stream);
   stream.write = (chunk: string | Uint8Array): boolean => {
     take(chunk.toString());
     return true;
