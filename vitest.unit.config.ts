@@ -9,8 +9,6 @@ const config: ViteUserConfig = mergeConfig(
   all,
   defineConfig({
     test: {
-      // Files share a process, so that each worker loads the sources once.
-      isolate: false,
       exclude: [
         "test/{bench,cli,contract,corpus,crash,mcp,media,model,package,soak,stores}/**",
         "test/archive/verify/**",

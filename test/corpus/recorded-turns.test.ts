@@ -1,5 +1,6 @@
-// Every recorded stream run as a turn, through both step sources: what is recorded is what `streamText`
-// yields for the same bytes, and the next request says back to the provider what the SDK's own loop would.
+// Every recorded stream run as a turn, through one of the two step sources (with `TURNLOG_LONG`, both): what
+// is recorded is what `streamText` yields for the same bytes, and the next request says back to the provider
+// what the SDK's own loop would.
 import { isStepCount, streamText, type ModelMessage } from "ai";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -7,6 +8,7 @@ import { openMemoryLog } from "../../src/store/leveldb/index.ts";
 import { TurnlogError, type SessionEvent } from "../../src/events/index.ts";
 import { viewSession } from "../../src/state/index.ts";
 import { promptProblems } from "../../src/testing/index.ts";
+import { long, sampled } from "../support/runs.ts";
 import { comparableParts } from "./comparable-parts.ts";
 import { describeWithCorpus } from "./corpus-suite.ts";
 import { expectedParts, wireMessages } from "./expected-parts.ts";
@@ -52,8 +54,8 @@ const deviations: Readonly<Record<string, Deviation>> = {
 const severalResponses = ["programmatic-tool-calling", "tool-search"];
 
 describeWithCorpus("a recorded stream, run as a turn", () => {
-  for (const source of sources) {
-    for (const row of wireRows(undefined, ["ok", "errors"])) {
+  for (const [index, row] of wireRows(undefined, ["ok", "errors"]).entries()) {
+    for (const source of sources.filter((_, place) => long || place === index % 2)) {
       it(`keeps what streamText yields: ${row.file} (${source})`, async () => {
         await using server = await serveWire(row, { seed: 7 });
         const { events, error } = await recordedTurn(row, server, source);
@@ -81,9 +83,11 @@ describeWithCorpus("a recorded stream, run as a turn", () => {
     }
   }
 
-  for (const row of wireRows(undefined, ["ok"])) {
-    if (row.finish !== "tool-calls" || severalResponses.some((name) => row.file.includes(name)))
-      continue;
+  const asking = wireRows(undefined, ["ok"]).filter(
+    ({ finish, file }) =>
+      finish === "tool-calls" && !severalResponses.some((name) => file.includes(name)),
+  );
+  for (const row of sampled(asking, 2)) {
     it(`asks again as the SDK's own loop does: ${row.file}`, async () => {
       await using ours = await serveWire(row, { seed: 3 });
       await recordedTurn(row, ours, "language-model-call", storeNothing);

@@ -11,10 +11,12 @@ import {
 import { replay } from "../../src/testing/index.ts";
 import { scriptedModel } from "../../src/models/index.ts";
 import { png } from "../support/media.ts";
+import { long } from "../support/runs.ts";
 import { call, calling } from "../support/script.ts";
 import { openSession, type OpenOptions } from "../support/with-runtime.ts";
 
-const SHOTS = 200;
+/** More than any provider takes in one request. */
+const SHOTS = long ? 200 : 120;
 
 interface Watching {
   /** Who looks. */
@@ -64,7 +66,7 @@ async function watched(options: OpenOptions, how: Watching = {}) {
   return { events: await open.events(), tokens, agent };
 }
 
-it("200 screenshots are kept once each, the log stays small, and the prompt costs what it did", async () => {
+it(`${SHOTS} screenshots are kept once each, the log stays small, and the prompt costs what it did`, async () => {
   const log = await openMemoryLog();
   const { events, tokens } = await watched({ log });
   const blobs = await Array.fromAsync(log.blobs.list());
@@ -120,7 +122,7 @@ it.each<readonly [string, Watching, Omit<Request, "newest">]>([
     { context: { media: { pictures: 40, requestBytes: 400_000 } } },
     { pictures: 40, characters: 500_000 },
   ],
-])("200 screenshots stay within what a request may have: of %s", async (_, how, most) => {
+])(`${SHOTS} screenshots stay within what a request may have: of %s`, async (_, how, most) => {
   const log = await openMemoryLog();
   const requests: Request[] = [];
   const onRequest = (prompt: LanguageModelV4Prompt): void => {
@@ -154,7 +156,7 @@ function billed(prompt: LanguageModelV4Prompt, pixels: number): number {
   return Math.ceil((pictures * pixels) / 750 + words.length / 4);
 }
 
-it("200 screenshots stay within the window, by what each request is billed, summaries included", async () => {
+it(`${SHOTS} screenshots stay within the window, by what each request is billed, summaries included`, async () => {
   const screen = { width: 1500, height: 1000 };
   const blank = png(screen);
   let taken = 0;
@@ -187,9 +189,9 @@ it("200 screenshots stay within the window, by what each request is billed, summ
   );
   const { text } = await (await open.session.send("watch")).result;
   expect(text).toBe("Seen all.");
-  // Without any care for tokens they would come to twice that.
+  // Without any care for tokens they would come to more than that.
   expect(Math.max(...bills)).toBeLessThanOrEqual(200_000);
-  expect((SHOTS * screen.width * screen.height) / 750).toBe(400_000);
+  expect((SHOTS * screen.width * screen.height) / 750).toBeGreaterThan(200_000);
   expect((await Array.fromAsync(log.blobs.list())).length).toBe(SHOTS);
   expect((await verifySession(log, "s")).problems).toEqual([]);
 });
