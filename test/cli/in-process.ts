@@ -61,12 +61,13 @@ async function runAlone(
 
 /** Takes what is written to a stream, until it is called off. */
 function intercept(stream: NodeJS.WriteStream, take: (text: string) => void): () => void {
-  const write = stream.write.bind(stream);
+  const write = Object.getOwnPropertyDescriptor(stream, "write");
   stream.write = (chunk: string | Uint8Array): boolean => {
     take(chunk.toString());
     return true;
   };
   return () => {
-    stream.write = write;
+    if (write === undefined) Reflect.deleteProperty(stream, "write");
+    else Object.defineProperty(stream, "write", write);
   };
 }

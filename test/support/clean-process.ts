@@ -1,22 +1,20 @@
 /** Runs around every test file of those that share a process: what one leaves behind, the next would find. */
 
-import { afterAll, expect, vi } from "vitest";
+import { afterAll, vi } from "vitest";
 
 function shared(): Readonly<Record<string, unknown>> {
+  const { env, stdin, stdout, stderr } = process;
   return {
-    folder: process.cwd(),
-    environment: { ...process.env },
-    stdin: process.stdin,
-    stdout: process.stdout.write,
-    stderr: process.stderr.write,
-    emitWarning: process.emitWarning,
-    hasFakeTimers: vi.isFakeTimers(),
+    "the folder": process.cwd(),
+    "the environment": JSON.stringify(env),
+    stdin,
+    "a stream": Object.hasOwn(stdout, "write") || Object.hasOwn(stderr, "write"),
+    "fake timers": vi.isFakeTimers(),
     Date,
     fetch,
     setTimeout,
     setInterval,
     setImmediate,
-    queueMicrotask,
   };
 }
 
@@ -24,12 +22,6 @@ const before = shared();
 afterAll(() => {
   vi.restoreAllMocks();
   const after = shared();
-  const left = Object.keys(before).filter((name) => !same(before[name], after[name]));
-  expect(left, "a test file left the process other than it found it").toEqual([]);
+  const left = Object.keys(before).filter((name) => before[name] !== after[name]);
+  if (left.length > 0) throw new Error(`This file leaves behind: ${left.join(", ")}.`);
 });
-
-function same(one: unknown, other: unknown): boolean {
-  return (
-    one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other))
-  );
-}
