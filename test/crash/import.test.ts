@@ -72,7 +72,7 @@ it.each(["plain", "encrypted"])(
     expect(found.killed).toBeGreaterThan(kills / 2);
     expect(found.absent).toBeGreaterThan(0);
   },
-  long ? 1_800_000 : 120_000,
+  long ? 1_800_000 : 300_000,
 );
 
 /** The lines of a session that comes in {@link PARTS} parts; a long one has stored states on the way. */
@@ -81,7 +81,7 @@ async function longSession(): Promise<readonly string[]> {
   const turns = long ? 310 : 13;
   const talk = Array.from({ length: turns }, (_, index) => [
     { role: "user", content: `Question ${index}?` } as const,
-    { role: "assistant", content: "word ".repeat(440_000 / turns) } as const,
+    { role: "assistant", content: "word ".repeat(572_000 / turns) } as const,
   ]);
   await importModelMessages(log, talk.flat(), { as: "s" });
   return await Array.fromAsync(exportSession(log, "s"));

@@ -1,6 +1,6 @@
 /** What goes to the log, in which order and together with what; and what becomes of it when an append is refused. */
 
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import type { Appended, EventBody, EventLog, SessionEvent } from "../../src/events/index.ts";
 import { SessionWriter } from "../../src/runtime/session/session-writer.ts";
 
@@ -90,4 +90,31 @@ it("lets a stream go on until the log is hundreds of events behind, and then wai
   appends.at(-1)?.answer.resolve(taken);
   await waiting;
   expect(writer.isDone).toBe(true);
+});
+
+it("gives the event loop a turn after some hundred parts, also while the log keeps up", async () => {
+  const { writer, write, appends } = opened();
+  for (let count = 1; count <= 512; count++) {
+    write(end);
+    appends.at(-1)?.answer.resolve(taken);
+    // The answer comes to the writer in the next microtask, or the one behind it.
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(writer.isDone).toBe(true);
+    const wait = writer.pace();
+    expect(wait === undefined, `after ${count}`).toBe(count % 256 !== 0);
+    await wait;
+  }
+});
+
+it("keeps nothing of an append that the log has answered", async () => {
+  const { writer, write, appends } = opened();
+  write(end, end, end);
+  for (const { answer } of appends) answer.resolve(taken);
+  await writer.durable();
+  const waiting = vi.spyOn(Promise, "allSettled");
+  await writer.settled();
+  const [[pending] = []] = waiting.mock.calls;
+  expect([...(pending ?? [writer])]).toEqual([]);
+  waiting.mockRestore();
 });
