@@ -84,11 +84,7 @@ export class Redaction {
   }
 
   #secretsIn(text: string, place: Place): readonly Replaced[] {
-    const found: Found[] = encodedTexts(text).flatMap(({ from, to, text: inner }) => {
-      const redacted = this.text(inner);
-      const by = Buffer.from(redacted).toString("base64");
-      return redacted === inner ? [] : [{ range: [from, to], by, rule: undefined }];
-    });
+    const found: Found[] = [];
     const unescaped = withoutEscapes(text);
     for (const rule of this.#options.rules) {
       if (place.isId === true && rule === likelySecrets) continue;
@@ -96,6 +92,11 @@ export class Redaction {
       if (unescaped !== text) ranges.push(...rule.find(unescaped));
       for (const range of ranges)
         found.push({ range: besideEscapes(text, range), by: SECRET, rule: rule.name });
+    }
+    for (const { from, to, text: inner } of encodedTexts(text)) {
+      const redacted = this.text(inner);
+      const by = Buffer.from(redacted).toString("base64");
+      if (redacted !== inner) found.push({ range: [from, to], by, rule: undefined });
     }
     for (const { index, 0: word } of this.#repeated === undefined
       ? []

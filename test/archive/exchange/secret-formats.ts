@@ -135,4 +135,20 @@ export const developedFormats: readonly SecretFormat[] = [
   ["environment of a container", `- name: API_TOKEN\n  value: "«${WORD}{20}»"`],
   ["a token that nobody listed", "Use «acme_[A-Za-z0-9]{40}» for it."],
   ["a random word", "Here it is: «[A-Za-z0-9]{40}»"],
+  [
+    "Amazon MWS",
+    "I used «amzn\\.mws\\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}» today.",
+  ],
+  ["Braintree", "I used «access_token\\$production\\$[a-z0-9]{16}\\$[0-9a-f]{32}» today."],
+  ["PASETO", "I used «v2\\.local\\.[A-Za-z0-9_-]{120}» today."],
+  [
+    "a digest's response",
+    'Authorization: Digest username="u", nonce="n", response="«[0-9a-f]{32}»"',
+  ],
+  ["a client's second argument", 'const client = algoliasearch("APPID12345", "«[0-9a-f]{32}»");'],
+  ["a PIN with its purpose", "The PIN for the safe is «[0-9]{5}»."],
+  ["SNMP community", "snmpwalk -v2c -c «[a-z0-9]{9}» 10.0.0.1"],
+  ["MQTT", "mosquitto_pub -u me -P «[A-Za-z0-9]{8}» -t a -m b"],
+  ["SMB", "smbclient //host/share -U me%«[A-Za-z0-9]{10}»"],
+  ["7z", "7z a -p«[A-Za-z0-9]{10}» a.7z folder"],
 ];

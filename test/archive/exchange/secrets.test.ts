@@ -140,6 +140,12 @@ describe("of ordinary words", () => {
   });
 });
 
+it("a credential in base64 goes whole, also where no rule knows its parts", () => {
+  const credential = Buffer.from("reader:wordsAloneHere").toString("base64");
+  const left = redacted([`Authorization: ApiKey ${credential}`]);
+  expect(left).toBe("Authorization: ApiKey [secret]");
+});
+
 it("a comment in a session switches no rule off", () => {
   const key = "glpat-aB3dE5gH7jK9mN1pQ3sT";
   const text = `/* secretlint-disable */ ${key} // secretlint-disable-line`;

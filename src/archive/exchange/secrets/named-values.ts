@@ -218,7 +218,7 @@ function sameShapeAfter(text: string, [from, to]: Range): readonly Range[] {
 export const spelledOut: readonly SecretRule[] = [
   patternRule("authorization", [
     /\b(?:[Bb]earer|BEARER|[Bb]asic|BASIC|[Dd]igest|[Nn]egotiate|SSWS|Bot|GenieKey|ApiKey|Api-Token|PRIVATE-TOKEN:?)[ \t]+(?=[^\s"']{0,200}[\dA-Z+/=])(?<secret>[\w.~+/-]{12,}=*)/,
-    /\b(?:Credential|Signature|response|nonce|cnonce)=["']?(?<secret>[\w+/=-]{16,})/,
+    /\b(?:Credential|Signature|response|nonce|cnonce)=[ ]{0,8}["']?(?<secret>[\w+/=-]{16,})/,
   ]),
   patternRule("url-passwords", [
     /(?<=[a-z][\w+.-]{0,20}):\/\/(?<secret>[^\s/?#"'<>`:@\\]{0,200}(?:\\{1,8}[^\s/?#"'<>`:@\\]{1,60})?:(?!\$\{?\w+\}?@)[^\s/"'<>`@\\]{1,400})@(?=[\w.[])/i,
@@ -245,12 +245,20 @@ export const spelledOut: readonly SecretRule[] = [
     /\b(?:mysql\w{0,8}|mariadb)\b[^\n]{0,200}?\s-p(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"'-][^\s"']{3,})/,
     /\b(?:mongo|mongosh|redis-cli|ldapsearch|smbclient)\b[^\n]{0,200}?\s-[paw]\s?(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"'-][^\s"']{3,})/,
     /\bdocker\s+login\b[^\n]{0,200}?\s-p[ =]?(?<secret>[^\s"']{4,})/,
+    // Programs that take a password after one letter.
+    /\b(?:mosquitto_\w+|ipmitool|zip|unzip)\b[^\n]{0,200}?\s-P\s?(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"'-][^\s"']{3,})/,
+    /\b7z[ar]?\b[^\n]{0,200}?\s-p(?<secret>"[^"\n]+"|'[^'\n]+'|[^\s"']{4,})/,
+    /\b(?:smbclient|rpcclient|smbget|net)\b[^\n]{0,200}?\s-U\s?["']?[\w.\\@-]{1,60}%(?<secret>[^\s"']{4,})/,
+    /\blftp\b[^\n]{0,200}?\s-u\s?["']?[\w.@-]{1,60},(?<secret>[^\s"']{4,})/,
+    /\bsnmp\w+\b[^\n]{0,200}?\s-c\s?["']?(?!public\b|private\b)(?<secret>[^\s"'-][^\s"']{3,})/,
+    // `The PIN for the safe is 4711`: words between a name and its verb.
+    /\b(?:PIN|pass(?:word|code|phrase|wort)|Kennwort)\s(?:for|of|to|on|f[uü]r|von|zu[mr]?)\s[^\n.:;=]{1,60}?\s(?:is|was|ist|war|lautet)\s{1,4}["'`]?(?<secret>(?=[^\s"'`]{0,60}\d)[^\s"'`]{4,60}?)(?=[.,;:!?]?(?:[\s"'`\\]|$))/i,
     /\bsnmp\w+\b[^\n]{0,200}?\s-A\s?["']?(?<secret>[^\s"'-][^\s"']{5,})/,
     /\bsnmp\w+\b[^\n]{0,200}?\s-X\s?["']?(?<secret>[^\s"'-][^\s"']{5,})/,
     /\bjdbc:oracle:\w{1,10}:[^\s/@]{1,60}\/(?<secret>[^\s/@]{4,100})@/i,
     /\bBUNDLE_\w{1,60}?__\w{1,60}["']?\s{0,3}[:=]\s{0,3}["']?(?<secret>[^\s"']{8,})/,
     /\bdefine\(\s{0,3}'\w{0,40}(?:KEY|SALT)'\s{0,20},\s{0,20}'(?<secret>.{16,200})'\s{0,3}\)/,
-    /(?:search|client|sdk|api|auth|login|connect|init|config)\w{0,30}\(\s{0,3}["'][^"'\n]{1,60}["']\s{0,3},\s{0,3}["'](?<secret>[\da-f]{24,})["']/i,
+    /(?:search|client|sdk|api|auth|login|connect|init|config)\w{0,30}\(\s{0,8}["'][^"'\n]{1,60}["']\s{0,3},\s{0,8}["'](?<secret>[\da-f]{24,})[ ]{0,8}["']/i,
     /\bhtpasswd\s+-\w{0,6}b\w{0,6}\s+\S{1,200}\s+\S{1,100}\s+(?<secret>\S+)/,
     /\b(?:IDENTIFIED\s+(?:WITH\s+\w+\s+)?BY|(?:WITH\s+)?(?:ENCRYPTED\s+)?PASSWORD)\s+['"](?<secret>[^'"\n]+)['"]/i,
     /\bConvertTo-SecureString\s+(?:-String\s+)?["'](?<secret>[^"'\n]+)["']/i,

@@ -154,6 +154,11 @@ export const tokenShapes: SecretRule = patternRule("provider-keys", [
   /(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{20,}/,
   /(?<![\w+/]|sha512-)[\w+/]{86}==(?![\w=])/,
   /(?<![\w+/-])[\w+/-]{30,}(?:AzFu|AzSe|AzCa|AzIo|ACDb|APIM|AZDO|\+A(?:St|MC|Eh|Rm|Ba|Cs|SB))[\w+/=]{4,}/,
+  // Prefixes with dots, dollars and colons, which other words have too.
+  /\bamzn\.mws\.[\da-f]{8}-[\da-f-]{20,}/,
+  /\baccess_token\$\w+\$[\da-z]{8,}\$[\da-f]{16,}/,
+  /(?<![\w.])v\d\.(?:local|public)\.[\w-]{40,}(?:\.[\w-]{4,})?/,
+  /(?<![\w-])AAAA[\w-]{7}:[\w-]{100,}/,
   // Slack, Discord, Telegram, and webhook addresses.
   /(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[\w/-]{16,}/i,
   /(?<=discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/)[\w/-]{16,}/i,
