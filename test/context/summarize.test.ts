@@ -11,7 +11,7 @@ import type {
   SummaryRequest,
 } from "../../src/context/compaction-strategy.ts";
 import type { SummaryRung } from "../../src/events/index.ts";
-import { HEADINGS } from "../../src/context/summary-form.ts";
+import { HEADINGS, replyProblem } from "../../src/context/summary-form.ts";
 import { summaryOf } from "../support/summarisers.ts";
 import { gpt, Session } from "./session.ts";
 
@@ -137,6 +137,12 @@ describe("a reply", () => {
     expect(read(reply(summaryOf(Array<string>(30).fill("the same line"))))).toEqual({
       problem: "repeating",
     });
+  });
+
+  it("may be longer than asked by half: an estimate of its tokens may be too high by so much", () => {
+    const good = reply(summaryOf(["FACT-1"]));
+    expect(replyProblem(good, 150, 100)).toBeUndefined();
+    expect(replyProblem(good, 151, 100)).toBe("too-long");
   });
 
   it("that lacks a heading, has them in another order or leaves one empty is never taken", () => {
