@@ -1,7 +1,7 @@
 /**
  * The port for large content: each blob is stored once, under the SHA-256 of its bytes. Called by the
  * runtime (`put` before the event that refers to it, `get` for a prompt), backup, export and verify.
- * An implementation knows no sessions: `collect` is told which blobs are used.
+ * An implementation knows no sessions: `collect` gets the list of used blobs.
  */
 
 /** Bytes, as a whole or as a stream. */

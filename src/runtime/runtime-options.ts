@@ -40,7 +40,7 @@ export interface Encryption {
 interface RunOptions {
   readonly agent: Agent;
   /**
-   * Large and binary content lies beside the log, once, and events refer to it. With `false` all of it
+   * Large and binary content is stored beside the log, once, and events refer to it. With `false` all of it
    * stays in the events, as base64; what a session has beside its log already is read all the same.
    */
   readonly blobs?: BlobOptions | false;
@@ -76,10 +76,10 @@ interface RunOptions {
   readonly contextFor?: ContextFor;
   /** Milliseconds after which an idle session is let go of. Default 60,000. */
   readonly idleAfterMs?: number;
-  /** Milliseconds that a tool is given to end after it was told to stop. Default 1,000. */
+  /** Milliseconds that a tool has to end after its abort signal. Default 1,000. */
   readonly graceMs?: number;
   /**
-   * Told of trouble that loses nothing, such as a snapshot that could not be stored or an MCP server
+   * Called with errors that lose nothing, such as a snapshot that could not be stored or an MCP server
    * that could not be started. Default: a process warning.
    */
   readonly onWarning?: (error: TurnlogError) => void;

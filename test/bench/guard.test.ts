@@ -19,7 +19,7 @@ it("finds nothing in ratios as they are", () => {
   expect(verdicts(good).map(({ name }) => name)).toEqual(Object.keys(limits));
 });
 
-it("sees each ratio that is beyond its limit twice, on whichever side that lies", () => {
+it("reports each ratio that is beyond its limit twice, on either side", () => {
   for (const [name, { bound, value }] of Object.entries(limits)) {
     const bad = { ...good, [name]: bound === "at most" ? value * 1.01 : value * 0.99 };
     expect(slips(bad, bad).map((verdict) => verdict.name)).toEqual([name]);

@@ -127,7 +127,7 @@ describe("a chat that travels", () => {
     expect((await chat.session.view()).position).toBe(end);
   });
 
-  it("is refused with words while a turn runs, where the name is taken, and where it is none", async () => {
+  it("is refused while a turn runs, for a taken name and for an invalid one", async () => {
     const speaking = gate();
     await using chat = await stage(["One.", saying("Two ", speaking)]);
     await talk(chat, "first", "One\\.");

@@ -238,7 +238,7 @@ describe("a chat", () => {
     await chat.ended;
   });
 
-  it("steers with Tab while a question stands", async () => {
+  it("steers with Tab while a question waits", async () => {
     const script = [{ parts: [call("c1", "ask")] }, "done"];
     await using chat = await chatStage(agentOf(script).agent);
     chat.type(`go${ENTER}`);

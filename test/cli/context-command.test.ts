@@ -105,7 +105,7 @@ describe("context", () => {
     expect(stdout).toMatch(/^last estimate: step 2, [\d,]+ for the [\d,]+ that were billed/m);
   });
 
-  it("tells the window by the model that is named in the log, whoever ran it", async () => {
+  it("shows the window of the model that the log names", async () => {
     const { stdout } = await look("context", "tale");
     expect(stdout).toMatch(/^~[\d,]+ tokens for \S+:gpt-4: [\d.]+ % of 4,096 \(window 8,192\)/m);
     expect(stdout).toMatch(/^ {2}i instructions and tools +[\d,]+ +[\d.]+ %$/m);

@@ -52,7 +52,7 @@ describe("a draft", () => {
     );
   });
 
-  it("shows the end of what is typed, and that something stands before it", () => {
+  it("shows the end of a long input, and a mark for the hidden beginning", () => {
     expect(draftRow({ before: "one two three", after: "" }, 8)).toEqual({
       text: "… three",
       column: 7,

@@ -278,7 +278,7 @@ describe("export --fixture", () => {
     expect(await run(["verify", "fixture"], { cwd: from.path })).toMatchObject({ code: 0 });
   });
 
-  it("is used wrongly with a pattern that is none, or for an export that is no fixture", async () => {
+  it("refuses an invalid pattern, and options that do not go together", async () => {
     await using from = await folderWith("one", await readFixture("parallel"));
     for (const [args, said] of [
       [["one", "--fixture", "--redact", "("], /\( is no regular expression/],

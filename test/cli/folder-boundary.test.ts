@@ -70,7 +70,7 @@ describe("the boundary", () => {
     expect(await readdir(outside.path)).toEqual(["secret.txt"]);
   });
 
-  it("never shows what lies behind a link that leads out while walking, and says what it passed over", async () => {
+  it("never follows a link out of the folder while walking, and lists the links that it skipped", async () => {
     await using ways = await waysOut();
     const { tools } = ways;
     const passedOver = [
@@ -183,7 +183,7 @@ describe("a path that changes while it is opened", () => {
     expect(await handle.readFile("utf8")).toBe("inside");
   });
 
-  it("never yields nor harms what lies outside, however often a folder and a link change places meanwhile", async () => {
+  it("never reads or changes a file outside, however often a folder and a link change places", async () => {
     await using outside = await temporaryFolder({ "a.txt": "secret", "hidden.txt": "s" });
     await using folder = await temporaryFolder({ "sub/a.txt": "inside" });
     await folder.link("link", outside.path);

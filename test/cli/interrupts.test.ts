@@ -55,7 +55,7 @@ describe("Ctrl-C", () => {
     await during;
   });
 
-  it("counts once when it is handed on a second time by whoever started us", async () => {
+  it("counts once when the parent process passes it on a second time", async () => {
     const { signals, interrupts, left, pass } = stage();
     let cancelled = 0;
     const during = interrupts.during(

@@ -60,7 +60,7 @@ describe("replay", () => {
     expect(await running.ended).toMatchObject({ code: 130, signal: null });
   });
 
-  it("refuses a pace that is none", async () => {
+  it("refuses an invalid pace", async () => {
     for (const pace of ["0", "-1", "fast"]) {
       expect(await replay("recorded", "--pace", pace)).toMatchObject({ code: 2, stdout: "" });
     }

@@ -99,7 +99,7 @@ describe("the estimate", () => {
     expect(made.since?.removed).toBe(5010 - made.tokens);
   });
 
-  it("counts a result that was pruned before it was ever sent as what stands in its place", () => {
+  it("counts a result that was pruned before it was sent as its placeholder", () => {
     const session = new Session();
     session.ask("Go.");
     session.work(prose);

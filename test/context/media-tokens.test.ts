@@ -59,7 +59,7 @@ describe("an image", () => {
     );
   });
 
-  it("that cannot be read, or lies elsewhere, costs what a usual one does and never its base64", () => {
+  it("that cannot be read, or is only an address, costs a usual image and never its base64", () => {
     for (const data of ["AAAA", "A".repeat(1_000_000), "https://example.com/a.png"]) {
       const counted = mediaTokens(data, "image/png", claude) ?? 0;
       expect(counted).toBeGreaterThan(500);

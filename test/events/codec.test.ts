@@ -246,7 +246,7 @@ describe("a row that is not what was written", () => {
     }
   });
 
-  it("is found wherever it was cut, and when it stands in another place", () => {
+  it("is found wherever it was cut, and when it is in another place", () => {
     for (let length = 0; length < stored.length; length++) {
       expect(codeOf(() => codec.decode(stored.slice(0, length), place))).toBe("LOG_DAMAGED");
     }

@@ -43,7 +43,7 @@ describe("of an answer with parts that are broken", () => {
       [text, words(/^\[The image is not shown here/)],
     ],
     [
-      "an image whose base64 has lines, or the alphabet of addresses, or stands in an address",
+      "an image whose base64 has lines, or the alphabet of addresses, or is in an address",
       [
         { type: "image", mimeType: "image/png", data: `${png.slice(0, 76)}\n${png.slice(76)}\n` },
         { type: "image", mimeType: "", data: png.replaceAll("+", "-").replaceAll("/", "_") },

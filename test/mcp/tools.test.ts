@@ -106,7 +106,7 @@ describe("a result of many kinds", () => {
 });
 
 describe("names", () => {
-  it("are of a kind that every provider takes, and each stands for one tool", async () => {
+  it("are valid for every provider, and each names one tool", async () => {
     await using folder = await temporaryFolder();
     const mcp: McpServers = {
       "my server": ownServer(folder, "twice"),

@@ -65,7 +65,7 @@ async function looked(tools: ToolSet, options: OpenOptions = {}) {
 }
 
 describe("a file that is sent", () => {
-  it("lies beside the log once, however often it is sent, and is shown as it was sent", async () => {
+  it("is stored once, however often it is sent, and is shown as it was sent", async () => {
     const log = await openMemoryLog();
     const model = scriptedModel(["One.", "Two.", "Three."]);
     await using open = await openSession({ model }, { log });
@@ -446,7 +446,7 @@ describe("a tool's answer", () => {
     expect(shown).toEqual({ type: "json", value: { text } });
   });
 
-  it("that is more than may be kept has been given all the same: a note stands for the rest", async () => {
+  it("above the limit of a blob is replaced by a note in the result", async () => {
     const { events, succeeded } = await looked(shows({ a: base64, b: 1 }), {
       blobs: { maxBytes: 5000 },
     });
@@ -577,7 +577,7 @@ describe("an answer that is a failure", () => {
 });
 
 describe("where sessions are encrypted", () => {
-  it("media stay in their events, so that nothing of them lies beside the log", async () => {
+  it("media stay in their events, and no blob is stored", async () => {
     const log = await openMemoryLog();
     const keys = memoryKeys();
     const model = scriptedModel(["Seen.", "Gone."]);

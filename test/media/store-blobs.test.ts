@@ -236,7 +236,7 @@ describe("an exported session", () => {
 
 describe("an import", () => {
   it.each(["in the store", "in the file", "beside the file"])(
-    "keeps blobs that lie %s from whoever deletes and collects before it has its events",
+    "keeps blobs %s while others delete and collect before its events are written",
     async (where) => {
       await using store = await withTwo();
       const { log: from } = store;

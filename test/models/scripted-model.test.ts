@@ -129,7 +129,7 @@ describe("scriptedModel", () => {
     ).rejects.toBe(error);
   });
 
-  it("breaks the stream where the script says so, after all that stands before", async () => {
+  it("breaks the stream where the script says so, after all earlier parts", async () => {
     const lost = new Error("connection lost");
     const { stream } = await scriptedModel([
       {

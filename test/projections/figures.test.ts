@@ -155,7 +155,7 @@ describe("the summary", () => {
     expect(summary).toMatchObject({ status: "running", turns: 2, messages: 2 });
   });
 
-  it("says how the session stands: running, idle with how the last turn ended, closed", () => {
+  it("says whether the session is running, idle with how the last turn ended, closed", () => {
     const turn = [...asked("Go."), stepStarted(1), ...said("Done."), stepFinished(1)];
     expect(stateOf(...turn).summary).toMatchObject({
       status: "running",

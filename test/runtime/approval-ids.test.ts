@@ -147,7 +147,7 @@ describe("an answer", () => {
     expect((await session.view()).position).toBe(position);
   });
 
-  it("to an id that there is not is refused with those that wait; a call id is none", async () => {
+  it("to an unknown id or a call id is refused, and the error names the waiting ids", async () => {
     await using open = await paying(5);
     const { session } = open;
     expect((await refused(session.approve("call_0"))).message).toContain("None waits here");

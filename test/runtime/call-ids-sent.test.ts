@@ -264,7 +264,7 @@ const turn = record({
   steps: array(uniqueArray(constantFrom(...ids), { minLength: 1, maxLength: 3 }), { maxLength: 3 }),
 });
 
-describe("whoever runs a session", () => {
+describe("the model of a session", () => {
   it("is sent prompts in which no id is there twice, each in letters that it takes, each call before its result, as they were before", async () => {
     await assert(
       asyncProperty(

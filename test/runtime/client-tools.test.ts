@@ -216,7 +216,7 @@ describe("a call of a tool without execute", () => {
     }
   });
 
-  it("waits in a fork under an id of its own, and one answer is none to the other", async () => {
+  it("waits in a fork under a new id, and an answer in one does not count in the other", async () => {
     const tools: ToolSet = { locate };
     const model = scriptedModel([calling(call("locate", "1")), "There.", "There."]);
     await using open = await openSession({ model, tools });

@@ -16,7 +16,7 @@ function started(events: readonly SessionEvent[]): readonly SessionEvent<"step.s
 const limits = { billing: { contextWindow: 20_000, maxOutputTokens: 4000 } };
 
 describe("the estimate of a step's prompt", () => {
-  it("is a guess before the first bill, and stands on the bill from then on", async () => {
+  it("is a guess before the first bill, and follows from the bill from then on", async () => {
     const model = billingModel([calling(call("echo", "1", { value: words })), "One.", "Two."]);
     await using open = await openSession({ model, tools: { echo } });
     await (

@@ -97,7 +97,7 @@ describe("the figures of forks", () => {
     expect(sessionCost(usage, known, 2).total.dollars).toBe(second);
   });
 
-  it("anchor the size of the next prompt in the last bill, whoever paid it", async () => {
+  it("base the size of the next prompt on the last bill, also one of the parent", async () => {
     const model = billingModel(["One.", "Two."]);
     await using open = await openSession({ model });
     await ask(open.session, "One?");

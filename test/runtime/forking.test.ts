@@ -141,7 +141,7 @@ describe("the way back before the last turn", () => {
     expect(await forkPoint(open.log, "s", position, true)).toEqual({ position: 1, waiting: [] });
   });
 
-  it("is the same wherever in the turn one stands, from its first event on", async () => {
+  it("is the same from every position of the turn", async () => {
     await using open = await openSession({ model: scriptedModel(["One.", "Two."]) });
     await ask(open.session, "First?");
     const { position } = await open.session.view();

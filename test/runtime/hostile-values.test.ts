@@ -196,7 +196,7 @@ describe.each(Object.entries(hostileValues))("%s", (_, make) => {
     expect(events.some(({ type }) => type === "context.compaction-rejected")).toBe(true);
   });
 
-  it("thrown by whoever is warned changes nothing", async () => {
+  it("thrown by `onWarning` changes nothing", async () => {
     const log = wrapLog(await openMemoryLog(), {
       saveSnapshot: () => Promise.reject(new Error("No room for snapshots.")),
     });

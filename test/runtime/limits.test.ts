@@ -261,7 +261,7 @@ describe("a limit beyond what one timer of the system counts", () => {
     expect(await turn.result).toMatchObject({ finishReason: "timed-out" });
   });
 
-  it("is none when it is Infinity: of turns, calls, tools, and of idleness", async () => {
+  it("is switched off by Infinity: for turns, calls, tools and idle sessions", async () => {
     const none = Number.POSITIVE_INFINITY;
     const { slow, entered, leave } = slowTool();
     const model = scriptedModel([calling(call("slow", "1")), "Done."]);

@@ -124,7 +124,7 @@ describe("a session with a long result", () => {
     expect(await open.types()).not.toContain("context.cut");
   });
 
-  it("is refused where a share of the prompt is none", async () => {
+  it("refuses a share of the prompt that is not between 0 and 1", async () => {
     for (const share of [0, -1, 1.5, Number.NaN]) {
       const agent = agentOf(reader("x"), { cut: { share } });
       await expect(createRuntime({ memory: true, agent })).rejects.toMatchObject({
@@ -133,7 +133,7 @@ describe("a session with a long result", () => {
     }
   });
 
-  it("tells a model that asks for a result that there is none", async () => {
+  it("answers a model that asks for a missing result", async () => {
     const model = reader(calling(call(READER, "r", { call: "7.1" })), "Then not.");
     await using open = await openSession(agentOf(model));
     await turn(open);

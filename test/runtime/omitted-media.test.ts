@@ -75,7 +75,7 @@ describe("media that are left out", () => {
     expect(shown(await promptOf(open))).toBeLessThanOrEqual(8);
   });
 
-  it("stay left out for whoever opens the session later, with other limits too", async () => {
+  it("stay left out when the session is opened later, with other limits too", async () => {
     const agent = { model: looking(), context: media };
     await using open = await openSession(agent);
     await show(open, 9);
@@ -98,7 +98,7 @@ describe("media that are left out", () => {
     }
   });
 
-  it("make room after a request that the provider has refused as too large, whoever knew its limit", async () => {
+  it("are left out after the provider refused a request as too large, also without a known limit", async () => {
     const model = looking(100_000);
     await using open = await openSession({ model, context: { compact: false } });
     expect(await show(open, 8)).toBe("Seen.");

@@ -73,7 +73,7 @@ const script: Steps = [
 ];
 
 describe("an encrypted session", () => {
-  it("is the same to whoever runs and reads it, and says nothing in the log below", async () => {
+  it("reads the same live and from the log, and the stored log has nothing of it", async () => {
     const { log, stored } = await open();
     await using one = await openSession(agentOf(...script), { log, hashChain: true });
     await (

@@ -101,7 +101,7 @@ describe("a session with files that lie with a provider", () => {
     expect((await verifySession(log, "s")).problems).toEqual([]);
   });
 
-  it("is exported and imported exactly, and shown to whoever is named", async () => {
+  it("is exported and imported exactly, and sent to the named providers", async () => {
     await using log = await openMemoryLog();
     const events = await session(log);
     const lines = await Array.fromAsync(exportSession(log, "s"));

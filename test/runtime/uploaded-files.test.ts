@@ -23,7 +23,7 @@ import {
 import { openSession } from "../support/with-runtime.ts";
 import { nothing } from "./tools.ts";
 
-describe("a message with a file that lies with a provider", () => {
+describe("a message with a file that was uploaded to a provider", () => {
   it.each<[string, UserInput, object]>([
     ["under the SDK's tag", [ask, named], named],
     ["bare, as it is uploaded", [ask, { ...picture, data: here }], picture],
@@ -67,7 +67,7 @@ describe("a message with a file that lies with a provider", () => {
     expect(await open.types()).toEqual(["session.created"]);
   });
 
-  it("is no content: nothing lies beside the log for it, and nothing is collected", async () => {
+  it("stores no blob, and no blob is collected", async () => {
     const store = memoryBlobs();
     const model = gpt();
     const blobs = { store, inlineBytes: 0 };
@@ -83,7 +83,7 @@ describe("a message with a file that lies with a provider", () => {
 });
 
 describe("a model of another provider", () => {
-  it("is told by a note what lies where, and who has it finds it again", async () => {
+  it("gets a note with the file and its provider, and the provider that has it finds it again", async () => {
     await using log = await openMemoryLog();
     const [first, other, back] = [gpt(), claude(), gpt()];
     const events = await turnsOf(
@@ -102,7 +102,7 @@ describe("a model of another provider", () => {
     expect(queued(events)).toEqual([ask, named]);
   });
 
-  it("is shown what lies with its provider too", async () => {
+  it("gets the files of its own provider too", async () => {
     await using log = await openMemoryLog();
     const [first, other] = [gpt(), claude()];
     const merged = { ...picture, data: both };

@@ -214,7 +214,7 @@ const ofCompactions: readonly (readonly [
     (broken) => strategy({ plan: broken.of(plan) }),
   ],
   [
-    "a plan that is none",
+    "a malformed plan",
     "context.compact.how.plan",
     (broken) => strategy({ plan: broken.of(plan, wrong({ covers: null })) }),
   ],

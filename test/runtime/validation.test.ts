@@ -254,22 +254,19 @@ describe("a session", () => {
 it.each([
   ["clock", { testing: { clock: () => Number.NaN } }],
   ["newId", { testing: { newId: () => 5 } }],
-])(
-  "a %s that answers what is none is refused, and nothing of it is written",
-  async (name, wrong) => {
-    const log = await openMemoryLog();
-    const options = { log, agent: { model }, ...wrong } as unknown as RuntimeOptions;
-    const runtime = await createRuntime(options);
-    const refused: unknown = await (async () => {
-      const session = await runtime.session(name === "newId" ? undefined : "s");
-      await session.send("Go.");
-    })().catch((error: unknown) => error);
-    expect(String(refused)).toContain(name);
-    await runtime.close();
-    expect(await Array.fromAsync(log.list())).toEqual([]);
-    await log.close();
-  },
-);
+])("a wrong answer of a %s is refused, and nothing of it is written", async (name, wrong) => {
+  const log = await openMemoryLog();
+  const options = { log, agent: { model }, ...wrong } as unknown as RuntimeOptions;
+  const runtime = await createRuntime(options);
+  const refused: unknown = await (async () => {
+    const session = await runtime.session(name === "newId" ? undefined : "s");
+    await session.send("Go.");
+  })().catch((error: unknown) => error);
+  expect(String(refused)).toContain(name);
+  await runtime.close();
+  expect(await Array.fromAsync(log.list())).toEqual([]);
+  await log.close();
+});
 
 it("an agent's function that answers nonsense fails the turn before the log has what cannot be read", async () => {
   const log = await openMemoryLog();

@@ -152,7 +152,7 @@ describe("a session that has failed", () => {
     vi.useRealTimers();
   });
 
-  it("is run by one at a time again, whoever asks for it in whatever moment", async () => {
+  it("has one live actor at a time, whichever calls overlap", async () => {
     for (let moment = 0; moment < 40; moment++) {
       await using log = await openMemoryLog();
       let isFirst = true;

@@ -72,7 +72,7 @@ async function continueTurn(
 
 /**
  * Continues a turn of an earlier process whose calls wait for answers: asks for them and shows the rest.
- * @returns why the turn ended; undefined if the process is told to end before
+ * @returns why the turn ended; undefined if the process is asked to end before
  */
 export async function finishTurn(
   session: Session,

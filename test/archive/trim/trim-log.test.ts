@@ -151,7 +151,7 @@ describe("a session that a runtime has", () => {
     await sound(runtime);
   });
 
-  it("waits for whoever wakes it up meanwhile, and takes what is said then", async () => {
+  it("waits for a session that is activated meanwhile, and includes its new events", async () => {
     await using runtime = await createRuntime({ memory: true, agent: thinker() });
     const session = await runtime.session("s");
     await ask(session, 2);

@@ -52,7 +52,7 @@ it("leaves nothing of a key that was replaced or erased, in a draft that a dead 
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("is refused where it lies in the store itself, before anything is made there", async () => {
+it("is refused inside the store's folder, before anything is written there", async () => {
   const folder = join(root, "inside");
   const [dir, agent] = [join(folder, "store"), { model: scriptedModel([]) }];
   const runtime = (keys: KeyStore) => createRuntime({ dir, agent, encryption: { keys } });

@@ -38,7 +38,7 @@ it("loses the keys of exactly those positions that are taken away, in whatever o
   );
 });
 
-it("keeps nothing from which a key that was taken away follows: no node that is left lies above it", () => {
+it("keeps nothing from which a removed key follows: no remaining node is above it", () => {
   fc.assert(
     fc.property(seed, fc.array(range, { minLength: 1, maxLength: 6 }), (root, ranges) => {
       let left = PuncturableKey.of(root);

@@ -132,7 +132,7 @@ describe("a backup that is interrupted", () => {
     await log.backup(join(dir, "..", "store-copy"));
   });
 
-  it("is refused by opening and by repair, as it lies there at any moment of the copying", async () => {
+  it("is refused by opening and by repair at any moment of the copying", async () => {
     const root = await temporaryFolder();
     await using log = await openLog({ dir: join(root, "from"), durability: "os" });
     await log.append("s", "none", numberedUpTo(6000, 1, alone));

@@ -97,7 +97,7 @@ describe("the bytes of a deleted session", () => {
     }
   });
 
-  it("go without another call when whoever was reading has ended", async () => {
+  it("go without another call when the last reader has ended", async () => {
     const dir = await temporaryFolder();
     const log = await openLog({ dir, durability: "os" });
     await log.append(
@@ -151,7 +151,7 @@ describe("a deletion that is interrupted", () => {
     timeout,
   );
 
-  it("takes what its forks shared out of the order of all sessions, and leaves it to whoever reads a fork", async () => {
+  it("takes the events that its forks share out of the global order, and leaves them to the forks", async () => {
     const { log } = await openFaultyLog();
     await log.append("p", "none", numberedUpTo(20));
     await log.fork("f", [forked("p", 7), numbered(1)]);

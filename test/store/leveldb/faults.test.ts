@@ -99,7 +99,7 @@ it("shows subscribers nothing of a batch that failed", async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-it("goes on after an append that could not find out where its session stands", async () => {
+it("goes on after an append that could not read the revision of its session", async () => {
   const { log, database } = await openFaultyLog();
   await log.append("other", "none", [numbered(1)]);
   database.fail("scan", levelError("Input/output error"));

@@ -114,7 +114,7 @@ async function work(log: StoreLog): Promise<void> {
 
 describe("index rows that are behind", () => {
   it(
-    "are known to whoever finds what a kill at any write left",
+    "are complete for a process that opens the store after a kill at any write",
     async () => {
       const killed: Rows[] = [];
       const before: { take?: () => Promise<void> } = {};
@@ -309,7 +309,7 @@ function rowAt(revision: number): string {
 }
 
 describe("a killed store", () => {
-  it("has its index rows put right by whoever opens it, and by nobody else", async () => {
+  it("has its index rows corrected by the process that opens it to write, and only by that", async () => {
     const dir = await killedStore();
     await change(dir, async (rows) => {
       expect(await rows.get(sessionKey("s"))).toBe(rowAt(20));

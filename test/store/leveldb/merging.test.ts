@@ -73,7 +73,7 @@ async function agreeLater({ rows }: FaultyLog, truth: Truth, from: number): Prom
 }
 
 it(
-  "is read as it was appended, from anywhere and in both directions, whoever else was writing",
+  "is read as it was appended, from anywhere and in both directions, while other sessions write",
   async () => {
     const arbitrary = fc.array(appended, { minLength: 1, maxLength: 200, size: "max" });
     await fc.assert(

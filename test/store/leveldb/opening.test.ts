@@ -166,7 +166,7 @@ describe("a store that lost files", () => {
     expect(error.message).toContain("turnlog repair");
   });
 
-  it("is refused when its whole log is gone, and when an older copy stands in its place", async () => {
+  it("is refused when its whole log is gone, and when an older copy replaces it", async () => {
     const dir = await temporaryFolder();
     await smallStore(dir);
     await copyStore(join(dir, "log"), join(dir, "older"));

@@ -121,7 +121,7 @@ it("leaves nothing where its source fails, and goes on as if it had never begun"
   }
 });
 
-it("leaves nothing where its process dies, to whoever opens, reads or repairs the store", async () => {
+it("leaves nothing that opening, reading or repair finds when its process dies", async () => {
   const dir = await temporaryFolder();
   const died: string[] = [];
   await using log = await withOne(await openLog({ dir: join(dir, "living"), durability: "os" }));

@@ -120,7 +120,7 @@ function open(dir: string): readonly string[] {
   return ["", ...entries].filter((name) => (statSync(join(dir, name)).mode & 0o077) !== 0);
 }
 
-describe.skipIf(process.platform === "win32")("what lies on the disk", () => {
+describe.skipIf(process.platform === "win32")("the files of a new store", () => {
   it("is for its owner alone: stores, backups, blobs, keys, and what repair keeps", async () => {
     const before = process.umask(0o022);
     try {
