@@ -64,7 +64,6 @@ export interface SummaryRequest {
   readonly tokens: number;
   /** The most tokens of the reply. */
   readonly maxTokens: number;
-  /** The summary for the prompt, or the problem of the reply. */
   read(reply: SummaryReply): { readonly summary: string } | { readonly problem: SummaryProblem };
 }
 

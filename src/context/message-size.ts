@@ -51,7 +51,6 @@ export interface Meter {
 
 const meters = new WeakMap<TokenEstimator, Map<string, Meter>>();
 
-/** The meter of a model and an estimator. */
 export function meter(estimator: TokenEstimator, model: ModelName): Meter {
   const known = meters.get(estimator) ?? new Map<string, Meter>();
   meters.set(estimator, known);
@@ -180,7 +179,6 @@ function fileContent(data: unknown): FileContent {
   return "url" in data ? fileContent(data.url) : { value: "", text: false };
 }
 
-/** The text of a text file. */
 function fileText({ value, text }: FileContent): string {
   if (text || /^https?:/i.test(value)) return value;
   const base64 = value.startsWith("data:") ? value.slice(value.indexOf(",") + 1) : value;

@@ -186,7 +186,6 @@ function mediaLostSince(
   });
 }
 
-/** The size of the messages that are not among `there`. */
 function changedSize(
   messages: readonly ModelMessage[] = [],
   there: readonly ModelMessage[] = [],

@@ -160,7 +160,6 @@ function resultsOf({ items }: ShownUnit, view: ContextView, meter: Meter): reado
   });
 }
 
-/** The size of a unit without tool results. */
 function sizeWithoutResults({ items }: ShownUnit, meter: Meter): MessageSize {
   const messages = items.flatMap((item) => itemMessages(item));
   return sizeOf(

@@ -182,7 +182,6 @@ export interface ResultShare {
   readonly step: number;
 }
 
-/** The limits of results, from the messages' budget. */
 export function resultShare(
   { messageTokens = USUAL_TOKENS }: Pick<PlanBudget, "messageTokens">,
   { share = SHARE }: CutOptions = {},

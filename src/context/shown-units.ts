@@ -60,7 +60,6 @@ function plainUnits(items: readonly HistoryItem[]): readonly ShownUnit[] {
   return units;
 }
 
-/** Ids of the provider's calls, or of its results. */
 function providerIds(
   unit: ShownUnit,
   kind: "provider-call" | "provider-result",
@@ -104,7 +103,6 @@ function merged(earlier: readonly ShownUnit[], last: ShownUnit): ShownUnit {
   return { ...first, to: last.to, items };
 }
 
-/** The number of messages of a unit in the prompt. */
 export function messageCount(unit: ShownUnit): number {
   if (unit.summary !== undefined) return unit.summary === "" ? 0 : 1;
   return unit.items.reduce((sum, item) => sum + itemMessages(item).length, 0);

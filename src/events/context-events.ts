@@ -56,7 +56,6 @@ export interface OmittedMedia {
 
 /** A prompt whose tokens a counter was asked for, mostly the provider. */
 interface CountedPrompt {
-  /** The name of the counter. */
   readonly counter: string;
   readonly model: ModelName;
   /** Our own estimate. */

@@ -54,7 +54,6 @@ export class HashChain {
       .digest("hex");
   }
 
-  /** Takes the next event of the session. */
   take(event: SessionEvent): void {
     const digest = digestIn(event);
     if (digest === undefined) this.#open += 1;

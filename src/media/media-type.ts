@@ -40,7 +40,6 @@ export function isTextType(mediaType: string): boolean {
   );
 }
 
-/** The media type of content with an optional declared type. */
 export async function mediaTypeOf(content: Uint8Array, declared = ""): Promise<string> {
   const name = plainName(declared);
   if (isProse(content, name)) return name;

@@ -22,7 +22,6 @@ export interface OpenedBlobs {
   readonly recorded?: RecordedBlobs | undefined;
 }
 
-/** The blob store of a log, if it has one. */
 export function blobsOf(
   log: EventLog & { readonly blobs?: BlobStore | undefined },
 ): BlobStore | undefined {

@@ -59,7 +59,6 @@ function linesOf(conversation: string, prefix: string): readonly string[] {
     .map((line) => point(line.slice(prefix.length)));
 }
 
-/** The paths in the calls of the conversation. */
 function paths(conversation: string): readonly string[] {
   const named = [...conversation.matchAll(/^CALL of .*?"(?:path|file)":"([^"]+)"/gm)];
   return named.map(([, path]) => point(path ?? ""));

@@ -29,7 +29,6 @@ export interface Notes {
   found: readonly string[];
 }
 
-/** Asks for one call. */
 export function* callTool(
   thought: string,
   ask: Ask,

@@ -25,7 +25,6 @@ interface CallKey {
   readonly callId: string;
 }
 
-/** An event that changes the outcome of a call. */
 type Ending = Pick<SessionEvent, "position" | "time"> & { readonly data: CallKey };
 
 /** Sets the outcome of a call. An open question about it lapses. */

@@ -17,7 +17,6 @@ import type { CallPart, HistoryItem, HistoryPart, StepItem, UserItem } from "./h
 
 /** A file in an item that is not text. */
 export interface Medium {
-  /** The part with the file. */
   readonly part: object;
   readonly mediaType: string;
   /** Base64, a URL or a reference; the names of an uploaded file. */

@@ -40,9 +40,7 @@ export interface ToolCall {
 export interface ToolCallsState {
   /** The running step. */
   readonly step: number;
-  /** Calls that have not ended. */
   readonly open: readonly ToolCall[];
-  /** Calls that have ended, in the order of their ends. */
   readonly ended: readonly ToolCall[];
 }
 

@@ -9,7 +9,6 @@ import { sendableParts, stepMessages } from "./prompt-step.ts";
 import { isCompaction, type Shown } from "./shown-item.ts";
 
 interface StepCalls {
-  /** Calls without a result in their step. */
   readonly open: readonly string[];
   /** Results of calls of earlier steps. */
   readonly given: readonly string[];

@@ -44,7 +44,6 @@ export interface UsageState {
   readonly inherited?: InheritedUsage;
   /** The turn that runs; 0 between turns. */
   readonly turn: number;
-  /** The running step. */
   readonly running?: RunningStep;
 }
 

@@ -5,7 +5,6 @@ import type { SessionState } from "./session-state.ts";
 
 export interface SessionRecorder {
   readonly session: string;
-  /** The state after all recorded events. */
   readonly state: SessionState;
   /** Numbers the event, folds it, moves the machine, and passes it to the writer. */
   record(body: EventBody): void;

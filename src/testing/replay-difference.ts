@@ -143,7 +143,6 @@ function excerpt(value: unknown): string {
   return text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text;
 }
 
-/** A step with the recorded prompt. */
 export function withPrompt(made: SessionEvent, recorded: SessionEvent | undefined): SessionEvent {
   if (made.type !== "step.started" || recorded?.type !== "step.started") return made;
   const { promptDigest } = recorded.data;

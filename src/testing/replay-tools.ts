@@ -10,7 +10,6 @@ import {
 import { NOT_RUN } from "../runtime/index.ts";
 import { atOnce, recordedError, type ReplayPace } from "../models/index.ts";
 
-/** The recorded run of a tool. */
 export interface RecordedRun {
   readonly started: SessionEvent<"tool.started">;
   readonly progress: SessionEvent<"tool.progressed">[];

@@ -141,7 +141,6 @@ function essence({ machine, sent, replies, call }: WalkSituation): string {
 const noUsage = { basis: "measured", inputTokens: 0, outputTokens: 0 } as const;
 const model = { provider: "turnlog", modelId: "walk" } as const;
 
-/** The id of the call in a reply. */
 export function walkCallId(replies: number): string {
   return `call-${replies}`;
 }

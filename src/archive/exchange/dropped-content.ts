@@ -7,7 +7,6 @@ import { saysSomething } from "../../media/index.ts";
 export interface DroppedContent {
   /** The index of the message in the list. */
   readonly message: number;
-  /** The id of the message, if it has one. */
   readonly id?: string;
   /**
    * A field of the message (`id`, `metadata`, `providerOptions`) or of one of its parts (`filename`), the

@@ -62,7 +62,6 @@ function providerIds(value: JsonValue | undefined, field = ""): readonly NamedId
   return Object.entries(value).flatMap(([name, inner]) => providerIds(inner, name));
 }
 
-/** The name of every fixture's session. */
 export const FIXTURE = "fixture";
 
 /** Names for the sessions in a fixture, since names of sessions often contain names of users. */

@@ -62,7 +62,6 @@ interface Provided {
   readonly value: JsonValue;
 }
 
-/** The result of a tool that the provider runs. */
 function valueOf(output: Extract<ReplyPart, { readonly type: "tool-result" }>["output"]): Provided {
   switch (output.type) {
     case "text":

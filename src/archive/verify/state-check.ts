@@ -147,7 +147,6 @@ function isSummaryOf({ version, state }: Snapshot, { summary }: SessionState): b
   return isDeepStrictEqual(sessionSummary.schema.safeParse(state).data, summary);
 }
 
-/** Names of the parts in which two states differ. */
 function differences(one: SessionState, other: SessionState): readonly string[] {
   const [parts, others] = [partsOf(one), partsOf(other)];
   return Object.keys(parts).filter((name) => !isDeepStrictEqual(parts[name], others[name]));

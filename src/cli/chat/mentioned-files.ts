@@ -48,7 +48,6 @@ export function mentionOf(source: string): string {
   return isPlain ? `@${source}` : `@"${source.replaceAll('"', '\\"')}"`;
 }
 
-/** Whether the source is an http address. */
 export function isAddress(source: string): boolean {
   return /^https?:\/\/./i.test(source);
 }

@@ -59,7 +59,6 @@ export class TurnWriter {
     await Promise.all(this.#endBlock());
   }
 
-  /** Writes a note on a line between the model's blocks. */
   async note(line: string, style: Style = "dim"): Promise<void> {
     const writes = this.#endBlock();
     this.#hasWritten = true;

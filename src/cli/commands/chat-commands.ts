@@ -59,7 +59,6 @@ export function addChatCommands(
     });
 }
 
-/** The options of the agent. */
 function agentOptions(command: Command): Command {
   return command
     .option(

@@ -15,7 +15,6 @@ export function step(text: string): number {
   return counted(text, "Steps are counted from 1.");
 }
 
-/** A count of at least 1. */
 export function atLeastOne(text: string): number {
   return counted(text, "It is not a whole number above 0.");
 }

@@ -13,7 +13,6 @@ export type Style = Parameters<typeof styleText>[0];
 
 /** One of the two streams. */
 export interface Channel {
-  /** Whether the stream is a terminal. */
   readonly isTerminal: boolean;
   /** Whether another process reads the stream. It may show it on a terminal. */
   readonly isPipe: boolean;

@@ -54,7 +54,6 @@ async function targetOf(path: string): Promise<string | undefined> {
   }
 }
 
-/** The descriptor number of a path like /dev/fd/1. */
 function descriptor(path: string): number | undefined {
   const [, number] = /^(?:\/dev|\/proc\/[^/]+)\/fd\/(\d+)$/.exec(path) ?? [];
   return number === undefined ? undefined : Number(number);

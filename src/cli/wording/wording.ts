@@ -60,7 +60,6 @@ export function tokens(usage: TokenUsage): string {
   return `${input}, ${output}`;
 }
 
-/** The text on one line, cut at a length. */
 export function excerpt(text: string, length: number): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   if (line.length <= length) return line;
@@ -97,7 +96,6 @@ export function contentText(content: StoredUserContent): string {
     .join("\n");
 }
 
-/** A file by its name or media type, with its place if it is stored elsewhere. */
 export function fileText(part: StoredFile): string {
   const name = part.filename ?? part.mediaType;
   const elsewhere = uploadedFile(part);

@@ -20,7 +20,6 @@ export interface CallAnswered {
   readonly request: OutputRequest;
 }
 
-/** The event of an answer. */
 type Answering = EventBody<"tool.succeeded" | "tool.failed">;
 
 /**

@@ -7,7 +7,6 @@ import { byId, TurnlogError, type Delivery, type EventBody } from "../../events/
 import type { QueuedMessage } from "../../projections/index.ts";
 import { isIdle, type SessionRecorder } from "../../state/index.ts";
 
-/** What a command reads of a session. */
 export type CommandTarget = Pick<SessionRecorder, "session" | "state">;
 
 type Events = readonly EventBody[];

@@ -21,7 +21,6 @@ export type CallAnswer =
   | { readonly output: unknown; readonly error?: never }
   | { readonly error: string; readonly output?: never };
 
-/** The event of an answer. */
 type Answering = EventBody<"tool.succeeded" | "tool.failed">;
 
 /** The session in which a call is answered. */

@@ -5,7 +5,6 @@
 
 import type { HeldBlob } from "../../events/index.ts";
 
-/** A collection, and the blobs that it must not remove. */
 export interface BlobCollection extends Disposable {
   /** Runs a removal, unless the blob is held. A later put of the blob waits for it. */
   remove(sha256: string, removal: () => Promise<void>): Promise<boolean>;

@@ -42,7 +42,6 @@ import {
 import { withForm, EventEncryption } from "./encrypted-event.ts";
 import { decryptedSnapshot, encryptedSnapshot, keyNameOf } from "./encrypted-snapshot.ts";
 
-/** The encrypted log, if this log is one. */
 export function asEncrypted(log: EventLog): EncryptedLog | undefined {
   return log instanceof EncryptingLog ? log : undefined;
 }

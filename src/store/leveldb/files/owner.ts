@@ -73,7 +73,6 @@ export function assertReachable({ dir, owner }: StorePaths): void {
   }
 }
 
-/** The error for a store that is owned, with the owner that answered. */
 export function lockedError(
   { dir, owner: file }: StorePaths,
   { owner, cause }: { readonly owner?: Greeting | undefined; readonly cause?: unknown },
