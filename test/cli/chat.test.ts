@@ -157,7 +157,7 @@ describe("a chat", () => {
     await chat.until(/^> wait$[^]*^done$/m);
   });
 
-  it("takes the waiting messages back when it is told to cancel all", async () => {
+  it("withdraws the waiting messages when everything is cancelled", async () => {
     const speaking = gate();
     const script = [{ parts: [{ type: "text", deltas: ["one ", speaking] }] }] as const;
     await using chat = await chatStage(agentOf(script).agent);
@@ -260,7 +260,7 @@ describe("a chat", () => {
     expect(chat.screen().match(/^error: /gm)).toHaveLength(1);
   });
 
-  it("ends at /quit with the turn cancelled, what was said told, and no panel left", async () => {
+  it("ends at /quit with the turn cancelled, its text shown, and no panel left", async () => {
     const speaking = gate();
     const script = [{ parts: [{ type: "text", deltas: ["one ", speaking] }] }] as const;
     await using chat = await chatStage(agentOf(script).agent);

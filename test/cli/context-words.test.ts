@@ -125,11 +125,11 @@ const told: readonly (readonly [EventBody, string])[] = [
 ];
 
 describe("what became of a prompt", () => {
-  it.each(told)("%j is told in a sentence", (body, sentence) => {
+  it.each(told)("%j becomes a sentence", (body, sentence) => {
     expect(contextWords(event(body))).toBe(sentence);
   });
 
-  it("is told of every event of its family, and of no other", () => {
+  it("exists for every event of its family, and for no other", () => {
     const family = Object.keys(eventSchemas).filter((type) => type.startsWith("context."));
     expect(new Set(told.map(([{ type }]) => type))).toEqual(new Set(family));
     expect(contextWords(event(started))).toBeUndefined();
@@ -155,7 +155,7 @@ describe("what became of a prompt", () => {
     expect(notices.rest()).toEqual([]);
   });
 
-  it("a pruning of which no more is known is told at the end of the turn", () => {
+  it("a pruning without details is shown at the end of the turn", () => {
     const notices = new ContextNotices();
     notices.take(event(pruned));
     const words = "Left out 1 old tool result: ~2,000 tokens less.";

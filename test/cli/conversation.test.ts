@@ -257,7 +257,7 @@ describe.skipIf(!hasTerminals)("a conversation in a terminal (`script` of util-l
     expect((await second.ended).code).toBe(0);
   });
 
-  it("refuses a question that was left open where nobody can be asked", async () => {
+  it("refuses an open question without a terminal", async () => {
     await using folder = await temporaryFolder();
     const args = ["--session", "one", "--allow-write"];
     const first = startInTerminal(args, { cwd: folder.path });

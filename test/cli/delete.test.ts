@@ -77,7 +77,7 @@ it("keeps a session whose turn waits for an approval, unless --cancel gives up t
   expect((await run(["sessions", "--json"], { cwd })).stdout).toBe("");
 });
 
-it("deletes a session that a dead process left in the middle of a turn: nobody runs it", async () => {
+it("deletes a session that a dead process left in the middle of a turn", async () => {
   await using folder = await temporaryFolder({ "a.ts": "zod\n" });
   const cwd = folder.path;
   const args = ["--session", "cut", "--offline-delay-ms", "50", "which files mention zod?"];

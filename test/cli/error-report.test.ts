@@ -19,7 +19,7 @@ describe("an error at the terminal", () => {
     expect(await told(new UsageError("Say what."))).toEqual([2, "error: Say what.\n"]);
   });
 
-  it("of a kind that nobody foresaw says how to find out more", async () => {
+  it("of an unexpected kind says how to find out more", async () => {
     const [code, text] = await told(new TypeError("x is not a function"));
     expect(code).toBe(1);
     expect(text).toMatch(/^error: x is not a function\n.*--debug.*\n$/);

@@ -106,7 +106,7 @@ describe("messages of the AI SDK", () => {
   ];
   const from = ["import", "messages.json", "--from", "model-messages"];
 
-  it("are imported as a session, and their system message is told", async () => {
+  it("are imported as a session, and their system message is shown", async () => {
     await using folder = await temporaryFolder({ "messages.json": JSON.stringify(messages) });
     const ended = await run([...from, "--as", "talk"], { cwd: folder.path });
     expect(ended).toMatchObject({ code: 0, stdout: "" });
@@ -119,7 +119,7 @@ describe("messages of the AI SDK", () => {
     expect(await run(["verify"], { cwd: folder.path })).toMatchObject({ code: 0 });
   });
 
-  it("of a chat are told with what was left out", async () => {
+  it("of a chat are imported, with a list of what was left out", async () => {
     const chat = [
       {
         id: "u1",
@@ -260,7 +260,7 @@ describe("an import that is killed", () => {
 });
 
 describe("export --fixture", () => {
-  it("writes a file without secrets that can be imported, and takes out what it is told to", async () => {
+  it("writes a file without secrets that can be imported, and removes the given patterns", async () => {
     const [created, queued, ...rest] = await readFixture("tools");
     if (created === undefined || queued?.type !== "message.queued") throw new Error("Too short.");
     const content = "Plan a journey to Ulm for Ada. token: 0123456789abcdef";

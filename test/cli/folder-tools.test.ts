@@ -213,7 +213,7 @@ describe("search_files", () => {
     });
   });
 
-  it("minds capitals unless told not to, and takes a text for a text", async () => {
+  it("distinguishes capitals unless asked not to, and searches a text literally", async () => {
     await using folder = await temporaryFolder({ "a.txt": "Beta (x+)\nbeta\n" });
     const { search_files } = folderTools(folder.path);
     const lines = async (input: unknown) =>
@@ -311,7 +311,7 @@ describe("write_file", () => {
     expect((await readdir(folder.at("deep/er"))).length).toBe(8);
   });
 
-  it("refuses folders that hold other programs' state, and those it is told to keep out of", async () => {
+  it("refuses folders that hold other programs' state, and the excluded folders", async () => {
     await using folder = await temporaryFolder({ "log/CURRENT": "1", ".git/config": "1" });
     await folder.link("alias", folder.at(".git"));
     const { write_file } = folderTools(folder.path, { allowWrite: true, keepOut: ["log"] });

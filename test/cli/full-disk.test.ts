@@ -14,7 +14,7 @@ const main = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const limited = 'trap "" XFSZ; ulimit -f 60; exec "$0" "$@"';
 
 it.skipIf(process.platform === "win32")(
-  "a full disk ends the turn with a typed error and exit 1; what was told before is in the log",
+  "a full disk ends the turn with a typed error and exit 1; what was shown before is in the log",
   async () => {
     await using folder = await temporaryFolder({
       "long.txt": "some words on a line\n".repeat(1900),

@@ -39,7 +39,7 @@ function terminalWithTee(piped: Partial<Channel> = { isPipe: true }): Terminal {
 }
 
 describe("a turn on a screen of which stdout is a pipe to another process", () => {
-  it("ends its lines before anything else is told, also where nobody waits in between", async () => {
+  it("ends its lines before other output is written, also without a wait in between", async () => {
     const terminal = terminalWithTee();
     const writer = new TurnWriter(interleaved(terminal.output, terminal.passOn));
     await writer.note("→ count");

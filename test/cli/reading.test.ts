@@ -96,7 +96,7 @@ describe("show", () => {
     expect((await show("--view", "history")).stdout).toBe(stdout);
   });
 
-  it("shows every event on a line of its own", async () => {
+  it("shows every event on one line", async () => {
     const { stdout } = await show("--view", "events");
     const lines = stdout.trimEnd().split("\n");
     const events = readEvents(await showJson("--view", "events"));

@@ -55,7 +55,7 @@ describe("the table", () => {
     updatedAt: 0,
   }));
 
-  it("gives a long name a line of its own in a terminal, whole, and pads no other row to it", () => {
+  it("gives a long name a separate line in a terminal, whole, and pads no other row to it", () => {
     const [short, name, facts] = sessionTable(rows, recordedOutput(true).data);
     expect(short).toMatch(/^short {2}\d{4}-/);
     expect(name).toBe(long);

@@ -108,7 +108,7 @@ describe("show --view timeline", () => {
 });
 
 describe("a long value", () => {
-  it("is told with its size, and whole with --full", async () => {
+  it("is shown with its size, and whole with --full", async () => {
     const cut = await show("pruning", "--position", "15", "--view", "prompt");
     expect(cut.stdout).toContain("… [");
     expect(cut.stdout).toMatch(/… \[\d+ characters in all\]/);

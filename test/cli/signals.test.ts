@@ -32,7 +32,7 @@ describe("Ctrl-C during a turn", () => {
     expect(await ending(folder)).toBe("cancelled");
   });
 
-  it("with --json the cancelled turn is told to its end", async () => {
+  it("with --json the cancelled turn is written to its end", async () => {
     await using folder = await temporaryFolder({ "a.ts": "zod\n" });
     const running = startSlowly(folder, "--json");
     await running.until("stdout", /part\.reasoning-delta/);

@@ -62,7 +62,7 @@ const call = (toolCallId: string, toolName: string, input: object) =>
   ({ type: "tool-call", toolCallId, toolName, input }) as const;
 
 describe("a turn on a screen", () => {
-  it("shows reasoning, text and calls in their order, each on lines of its own", async () => {
+  it("shows reasoning, text and calls in their order, each on separate lines", async () => {
     const { both } = await tell(
       [
         {
@@ -196,7 +196,7 @@ describe("what does not go straight", () => {
     );
   });
 
-  it("does not call a tool failed whose outcome nobody saw", async () => {
+  it("does not show an unknown outcome as a failure", async () => {
     const { progress } = await tell([{ parts: [call("c1", "hang", {})] }], {
       cancelAt: "tool.started",
     });

@@ -50,7 +50,7 @@ describe("a tool call on one line", () => {
 });
 
 describe("what a user sent", () => {
-  it("is told with its files by their names, and where those lie that are not here", () => {
+  it("is shown with its files by name, and with the provider of uploaded ones", () => {
     const reference = { openai: "file-1", anthropic: "file_2" };
     const file = { type: "file" as const, mediaType: "image/png", data: "aGk=" };
     const uploaded = { ...file, data: { type: "reference" as const, reference } };

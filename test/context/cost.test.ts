@@ -36,7 +36,7 @@ function dollars(turn?: number): readonly (number | undefined)[] {
   return [steps, retries, compactions, total, inherited].map((cost) => cost?.dollars);
 }
 
-it("a fork costs what it has spent itself, retries and summaries too; what others had spent is told apart", () => {
+it("a fork costs what it has spent itself, retries and summaries too; the cost of the shared part is a separate figure", () => {
   expect(dollars()).toEqual([2, 100, 200, 302, 31]);
 });
 
@@ -45,7 +45,7 @@ it("a turn of a fork costs its own calls, and inherits nothing", () => {
   expect(dollars(1)).toEqual([0, 0, 0, 0, undefined]);
 });
 
-it("calls that nobody knows a price of are counted, and a sum with an estimate in it is one", () => {
+it("calls without a known price are counted, and a sum with an estimate in it is one", () => {
   const unknown = { catalogue: { limits: () => undefined, cost: () => undefined } };
   expect(sessionCost(fork, unknown).total).toEqual({ dollars: 0, basis: "measured", unpriced: 3 });
   const [, own] = fork.steps;

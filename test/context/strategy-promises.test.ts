@@ -96,7 +96,7 @@ describe("dropMiddle", () => {
     expect(found?.to).toBeLessThan(talk(14).position);
   });
 
-  it("keeps as much of both ends as it is told to, at the least the first message", () => {
+  it("keeps as much of both ends as its options say, at the least the first message", () => {
     const session = talk(10);
     const first = covers(session, { headTokens: 0, tailTokens: 250 }, 4000);
     expect(first?.from).toBeLessThan(talk(1).position);

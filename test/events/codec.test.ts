@@ -193,7 +193,7 @@ describe("versions", () => {
     });
   });
 
-  it("writes an event of an old version as it was stored, and reads it again from a row of its own", () => {
+  it("writes an event of an old version as it was stored, and reads it again from that row", () => {
     const old = row(["message.queued", 1, 1, { id: "m", text: "x", delivery: "steer" }, "id"]);
     const event = codec.decode(old, place);
     expect(event).toMatchObject({ id: "id", data: { content: "x" } });

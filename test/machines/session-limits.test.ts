@@ -43,7 +43,7 @@ describe("A turn that is to stop after its tools", () => {
     );
   });
 
-  it("looks at its calls again, for nobody is asked about them any more", () => {
+  it("looks at its calls again, since no approval is asked for any more", () => {
     expect(given(twoCalls).when(cancelAfterTools)).toMatchObject(reached("tools", "runTools"));
   });
 
@@ -107,7 +107,7 @@ describe("A turn that has come to a limit", () => {
     expect(only.when()).toMatchObject(reached(boundary));
   });
 
-  it("waits for the tools that were told to stop before that step", () => {
+  it("waits for the tools that were asked to stop before that step", () => {
     const told = given(twoCalls, toolStarted("a")).when(limitReached("time", true), skipped("b"));
     expect(told).toMatchObject(reached("tools", "abort", "runTools"));
     const left = given(twoCalls, toolStarted("a"), limitReached("time", true), skipped("b"));

@@ -31,7 +31,7 @@ async function cancelled(
 const unknown = { type: "tool.unknown", data: { reason: "cancelled" } };
 
 describe("a cancelled call", () => {
-  it("is told to a server of an earlier version, and its request is closed when its time is up", async () => {
+  it("is sent to a server of an earlier version, and its request is closed when its time is up", async () => {
     await using server = await ownHttpServer({ version: "2025-11-25", as: "json" });
     const isClosed = (): boolean => server.noted.includes("closed");
     expect(await cancelled(server, 50, isClosed)).toMatchObject(unknown);

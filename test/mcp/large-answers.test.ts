@@ -52,7 +52,7 @@ describe("lines", () => {
     expect(read).toEqual([64 * MEBI, 3]);
   });
 
-  it("that are too long are dropped and told once, and those behind them are read", () => {
+  it("that are too long are dropped and reported once, and later ones are read", () => {
     const read: string[] = [];
     const lines = new Lines({
       longest: 6,

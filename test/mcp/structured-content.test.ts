@@ -107,7 +107,7 @@ it("is the same where a replay reads it again, with content beside the log", asy
   expect(await replay(events, agent)).toEqual({ events: events.length });
 });
 
-it("is told of a failure as of a success, once", async () => {
+it("reaches the model once, after a failure as after a success", async () => {
   const structuredContent = { code: 42, retryAfter: 17 };
   const json = JSON.stringify(structuredContent);
   const failed = { isError: true, structuredContent };

@@ -41,7 +41,7 @@ async function configurations(open: OpenSession): Promise<number> {
 }
 
 describe("a failed result", () => {
-  it("is recorded as a failure whose content is kept, and the model is told so", async () => {
+  it("is recorded as a failure whose content is kept, and the model gets it as an error", async () => {
     await using folder = await temporaryFolder();
     const model = scriptedModel([
       calling(

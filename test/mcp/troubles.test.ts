@@ -114,7 +114,7 @@ describe("a server that hangs", () => {
     await until(() => !isAlive(first ?? 0));
   });
 
-  it("is told of a cancel, and the call's outcome is unknown", async () => {
+  it("gets the cancellation, and the call's outcome is unknown", async () => {
     await using folder = await temporaryFolder();
     await using open = await withServer(ownServer(folder), [[call("own__wait", "1")]]);
     const running = await open.session.send("Go.");

@@ -134,7 +134,7 @@ describe("a picture above the limits of a model", () => {
     expect(await sent(content, { ...known, fault })).toContain(`it is broken: ${fault}`);
   });
 
-  it("is named where nobody makes smaller copies", async () => {
+  it("is named when no smaller copies can be made", async () => {
     const { content, ...known } = noise(2400, 2000);
     const note = await sent(content, known, () => Promise.resolve(undefined));
     expect(note).toMatch(

@@ -185,7 +185,7 @@ describe("a file that is sent", () => {
     expect(dataOf(await open.events(), "blob.stored").length).toBe(1);
   });
 
-  it("is still what it was called before when nobody says what it is", async () => {
+  it("keeps its earlier type when a later part has none", async () => {
     const sound = Buffer.alloc(20_000, 0x93);
     const model = scriptedModel(["Ah.", "Again."]);
     await using open = await openSession({ model });
@@ -454,7 +454,7 @@ describe("a tool's answer", () => {
     expect(JSON.stringify(succeeded?.output)).toMatch(/^\{"a":"\[.*left out.*\]","b":1\}$/);
   });
 
-  it("stays in the event when blobs cannot be stored, which is told", async () => {
+  it("stays in the event when blobs cannot be stored, with a warning", async () => {
     const told: string[] = [];
     const store: BlobStore = {
       ...memoryBlobs(),

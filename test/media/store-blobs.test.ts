@@ -111,7 +111,7 @@ describe("the blobs of a store", () => {
     expect((await digestsIn(log.blobs)).size).toBe(3);
   });
 
-  it("are in a backup with the events of the same moment, which is a store of its own", async () => {
+  it("are in a backup with the events of the same moment, which opens as a store", async () => {
     await using store = await withTwo();
     const { log, runtime } = store;
     const to = join(root, `${folders++}`);
@@ -130,7 +130,7 @@ describe("the blobs of a store", () => {
     expect((await digestsIn(copy.blobs)).size).toBe(backup.blobs);
   });
 
-  it("that are missing or altered are found, told by a backup, and no obstacle to one", async () => {
+  it("that are missing or altered are found and reported by a backup, which goes on", async () => {
     await using store = await withTwo();
     const { dir, log } = store;
     await rm(pathOf(dir, 0));

@@ -289,7 +289,7 @@ describe("a call of the offline model", () => {
     ]);
   });
 
-  it("calls no tool when told not to, and no other than the one it is told to use", async () => {
+  it("obeys toolChoice: no tool with none, and only the named one", async () => {
     const none = await partsOf({
       prompt: [user("list files")],
       tools,

@@ -90,12 +90,12 @@ describe("the figures of a call", () => {
       { basis: "measured", outputTokens: 291, textTokens: 1, reasoningTokens: 290 },
     ],
     [
-      "a gateway drops the total by which xAI's figures could be told apart",
+      "a gateway drops the total that distinguishes xAI's figures",
       told([12, 1, 11, undefined], [1, 0, 290]),
       { basis: "estimated", outputTokens: 291, textTokens: 1, reasoningTokens: 290 },
     ],
     [
-      "a stream breaks before the input is told",
+      "a stream breaks before the input is reported",
       told([undefined, undefined, undefined, undefined], [5, undefined, undefined]),
       { basis: "estimated", inputTokens: 0, outputTokens: 5 },
     ],

@@ -11,7 +11,7 @@ function partsOf(...bodies: readonly EventBody[]): readonly unknown[] {
   return stateOf(...asked("Go."), stepStarted(1), ...bodies).history.open?.parts ?? [];
 }
 
-it("a call keeps all that is told of it, and has nothing that is not told", () => {
+it("a call has the fields of its events and no others", () => {
   const call = { toolCallId: "a", toolName: "work" };
   const told = {
     ...call,

@@ -79,7 +79,7 @@ describe("a message of a prompt", () => {
     expect(told(answered)).toEqual(["removed 2 user: continued", "added 2 user: new"]);
   });
 
-  it("is a note to conclude, which stays once it is told and goes when nobody was told it", () => {
+  it("is a note to conclude, which stays once it was sent and goes if it was not", () => {
     const late: EventBody = {
       type: "turn.limit-reached",
       data: { turn: 1, limit: "time", lastStep: true },

@@ -48,7 +48,7 @@ function besideOurs(): Session {
   return session;
 }
 
-it("is sent back as it is while nobody has spoken since", () => {
+it("is sent back as it is while no message came since", () => {
   const session = paused();
   session.end();
   expect(outline(session)).toEqual(["user", "assistant one =one two"]);
@@ -182,7 +182,7 @@ it("is left out when its result is no longer shown: compacted away, redacted, or
   expect(problems(fork)).toEqual([]);
 });
 
-it("is told from a later call with its id", () => {
+it("is not confused with a later call with its id", () => {
   const session = besideOurs();
   session.start();
   session.ownCall("two");

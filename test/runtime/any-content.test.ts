@@ -183,7 +183,7 @@ describe("whatever a tool gives the model", () => {
     patience,
   );
 
-  it("is told as an error that names the field, and the output is kept", async () => {
+  it("becomes an error that names the field, and the output is kept", async () => {
     // As in the README of a popular tool: `text` is missing in what the tool answers.
     const odd = tool({
       inputSchema,

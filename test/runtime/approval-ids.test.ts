@@ -99,7 +99,7 @@ describe("an answer", () => {
     expect(open.paid).toEqual([1]);
   });
 
-  it("is recorded once, from however many requests at once, and also told so later", async () => {
+  it("is recorded once, however many requests come at once, and a later one learns that it was repeated", async () => {
     await using open = await paying(5);
     const { session } = open;
     const { approvalId } = await askedOnce(session);
@@ -289,7 +289,7 @@ describe("an approval", () => {
     await session.cancel();
   });
 
-  it("has an id of its own in an import under another name", async () => {
+  it("has another id in an import under another name", async () => {
     await using open = await paying(1);
     const { approvalId } = await askedOnce(open.session);
     const lines = await Array.fromAsync(exportSession(open.log, "s"));

@@ -60,7 +60,7 @@ describe("a call that needs approval", () => {
     ]);
   });
 
-  it("leaves the session at rest when nothing else is to be done, which is told with the calls that wait", async () => {
+  it("leaves the session at rest when nothing else is to be done, which names the calls that wait", async () => {
     const leave = Promise.withResolvers<string>();
     const { tools } = payment(({ amount }) => amount > 100);
     const slow = tool({ inputSchema: z.object({}), execute: () => leave.promise });
@@ -87,7 +87,7 @@ describe("a call that needs approval", () => {
     expect(ended.state.value).toEqual({ idle: "waiting" });
   });
 
-  it("is told by a function of its input; one that says no runs at once", async () => {
+  it("is decided by a function of its input; a call for which it returns false runs at once", async () => {
     const { paid, tools } = payment(({ amount }) => amount > 100);
     await using open = await openSession({ model: script(), tools });
     const turn = await open.session.send("Pay.");
@@ -127,7 +127,7 @@ describe("a call that needs approval", () => {
     expect(JSON.stringify(model.calls[1]?.prompt).match(/the bank is closed/g)).toHaveLength(2);
   });
 
-  it("is skipped when the turn is cancelled, and nobody can allow it afterwards", async () => {
+  it("is skipped when the turn is cancelled, and a later approval is refused", async () => {
     const { paid, tools } = payment(true);
     await using open = await openSession({ model: script(), tools });
     const turn = await open.session.send("Pay.");

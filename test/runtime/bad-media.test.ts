@@ -84,7 +84,7 @@ it.each(broken)(
   },
 );
 
-it("what a tool answers is told the same way, and data URLs are sent as what they hold", async () => {
+it("a tool's answer gets the same note, and data URLs are sent as their content", async () => {
   const picture = png({ width: 2, height: 2 }).toString("base64");
   const shown = { type: "data" as const };
   const tools = {

@@ -54,7 +54,7 @@ describe("a call of a tool without execute", () => {
     ]);
   });
 
-  it("takes an error instead, which the model is told", async () => {
+  it("takes an error instead, which the model gets", async () => {
     const model = asking("1");
     await using open = await openSession({ model, tools: { locate } });
     const turn = await open.session.send("Where am I?");
@@ -166,7 +166,7 @@ describe("a call of a tool without execute", () => {
     expect(told(model)).toMatch(/Ulm.*here/);
   });
 
-  it("is skipped when its turn is cancelled or out of time, and the model is told that nobody answered", async () => {
+  it("is skipped when its turn is cancelled or out of time, and the model reads that no answer came", async () => {
     const model = scriptedModel([calling(call("locate", "1")), "Good."]);
     await using open = await openSession({ model, tools: { locate } });
     const { session } = open;

@@ -124,7 +124,7 @@ describe("compaction", () => {
     expect(Math.min(...grown)).toBeGreaterThanOrEqual(1.05);
   });
 
-  it("is told in the tokens of session.context(), before and behind it, by one scale", async () => {
+  it("is recorded in the tokens of session.context(), before and after it, by one scale", async () => {
     // The provider counts a third more than we do, and has told so.
     const look = (index: number) => call("echo", `${index}`, { value: `${index} ${long}` });
     const model = scriptedModel(({ prompt, tools }, index) => {

@@ -192,7 +192,7 @@ describe("a counter", () => {
     },
   );
 
-  it("that never answers is waited for as long as it may take, and told to stop", async () => {
+  it("that never answers is awaited until its time limit, and aborted", async () => {
     const clerk = counter(() => new Promise(() => {}), 5000);
     const waits: number[] = [];
     const timer: Timer = (milliseconds, due, wait) => {

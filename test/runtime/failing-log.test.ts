@@ -144,7 +144,7 @@ describe("a log that refuses one append", () => {
   });
 });
 
-it("a snapshot that cannot be stored is told of and loses nothing", async () => {
+it("a snapshot that cannot be stored is reported and loses nothing", async () => {
   await using log = await openMemoryLog();
   const warnings: TurnlogError[] = [];
   const refusing = wrapLog(log, { saveSnapshot: () => Promise.reject(full) });

@@ -109,7 +109,7 @@ describe.each([
     }
   });
 
-  it.each(texts)("is told every word of a file of $mediaType, also of a tool's", async (kind) => {
+  it.each(texts)("gets every word of a file of $mediaType, also of a tool's", async (kind) => {
     const [, second = ""] = await posted(client, [kind], {});
     const words = Buffer.from(kind.content);
     const forms = [JSON.stringify(words.toString()).slice(1, -1), words.toString("base64")];

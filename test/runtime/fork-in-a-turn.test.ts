@@ -99,7 +99,7 @@ describe("a fork in the middle of a turn", () => {
       expect(lawProblems(await storedEvents(open.log, id))).toEqual([]);
   });
 
-  it("gives calls of its own effect ids of its own, though their step and id are those of the other session", async () => {
+  it("gives its calls other effect ids than calls with the same step and id of the other session", async () => {
     const calls: string[] = [];
     const pay = tool({
       inputSchema: z.object({}),

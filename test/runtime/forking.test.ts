@@ -40,7 +40,7 @@ describe("a fork at the end", () => {
     expect(lawProblems(await storedEvents(open.log, "f"))).toEqual([]);
   });
 
-  it("holds live, at each position of its own, the state that a fold of its log gives", async () => {
+  it("holds live, at each own position, the state that a fold of its log gives", async () => {
     using watched = watchLiveStates();
     const model = scriptedModel(["One.", saying("a", "b", "c"), "Three."]);
     await using open = await openSession({ model });

@@ -276,7 +276,7 @@ describe("what users' code is lent", () => {
     expect(await memory(open)).toEqual(before);
   });
 
-  it("a call that a dead process left is run again on an input of its own", async () => {
+  it("a call that a dead process left is run again on its own copy of the input", async () => {
     await using first = await seen();
     const events = await first.events();
     const cut = events.slice(0, events.findIndex(({ type }) => type === "tool.started") + 1);

@@ -77,7 +77,7 @@ describe.each(Object.entries(hostileValues))("%s", (_, make) => {
     ...more,
   });
 
-  it("of a tool ends its call, and the model is told of it", async () => {
+  it("of a tool ends its call, and the model gets the error", async () => {
     const execute = (): string => "done";
     const thrown = (): never => rethrown(make);
     // As a caller without types does it.
@@ -145,7 +145,7 @@ describe.each(Object.entries(hostileValues))("%s", (_, make) => {
     expect(ends.slice(1)).toEqual(["stop", "stop"]);
   });
 
-  it("thrown by a tool that is told of its input is a failed turn", async () => {
+  it("thrown by a tool's input callback fails at most its turn", async () => {
     const odd = tool({
       inputSchema,
       execute: () => "done",

@@ -103,7 +103,7 @@ describe("a turn whose time is up", () => {
   const deaf = tool({ inputSchema: nothing, execute: () => new Promise<string>(() => {}) });
   const granting = { timeLimits: { turnMs: MINUTE, lastStep: true }, tools: { deaf } };
 
-  it("is granted one step to conclude in, of which the model is told and in which no tool runs", async () => {
+  it("is granted one step to conclude in, with a note to the model and without tools", async () => {
     const model = scriptedModel([
       calling(call("deaf", "1")),
       calling({ type: "text", deltas: ["In short: no."] }, call("deaf", "2")),
@@ -197,7 +197,7 @@ describe("a turn that goes in circles", () => {
     expect(model.calls).toHaveLength(3);
   });
 
-  it("goes on when the calls differ, or when nobody guards it", async () => {
+  it("goes on when the calls differ, or without a guard", async () => {
     const different = calling(call("echo", "2", { value: "something else" }));
     const script = [same("1"), different, same("3"), "Done."];
     const limits = { calls: 2, texts: 2 };

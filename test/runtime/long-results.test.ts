@@ -126,7 +126,7 @@ describe("a result of 400 KB in a window of 8,000 tokens", () => {
     expect(Math.max(...model.taken)).toBeLessThan(WINDOW);
   });
 
-  it("is cut once more where nobody knew the window, and the provider refuses and tells it", async () => {
+  it("is cut once more when the window was unknown and the provider's refusal names it", async () => {
     const model = reader("Read.");
     await using open = await openSession({ model, tools, context: { compact: false } });
     await turn(open);

@@ -22,7 +22,7 @@ async function inFolder(work: (dir: string) => Promise<void>): Promise<void> {
   }
 }
 
-it("lets go of the store when a tool's schema cannot be told to a model", async () => {
+it("closes the store when a tool's schema has no JSON form", async () => {
   await inFolder(async (dir) => {
     const store = join(dir, "store");
     const failed = createRuntime({ dir: store, agent: agent({ tools: { unspeakable } }) });

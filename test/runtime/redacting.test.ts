@@ -112,7 +112,7 @@ describe("an encrypted session", () => {
     await expect(runtime.session("s")).rejects.toMatchObject(missing);
   });
 
-  it("is told from one whose key is another's, in whatever order keys were mixed up", async () => {
+  it("differs from one with the key of another session, however keys were mixed up", async () => {
     const { log, stored, keys } = await open();
     await using one = await openSession(agentOf(...script), { log });
     await (

@@ -141,7 +141,7 @@ describe.each(["language-model-call", "stream-text"] as const)("By way of %s", (
     },
   );
 
-  it("a stream that a model opens after it was told to stop is closed", async () => {
+  it("a stream that a model opens after its abort is closed", async () => {
     using things = openedThings();
     const late = Promise.withResolvers<void>();
     const scripted = scriptedModel(["Before.", "Too late."]);

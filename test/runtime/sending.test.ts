@@ -81,7 +81,7 @@ describe("a message sent while a turn runs", () => {
     await expect(open.session.withdraw("m2")).rejects.toMatchObject({ code: "COMMAND_REFUSED" });
   });
 
-  it("waits on behind a cancelled turn until it is told to go on", async () => {
+  it("waits after a cancelled turn until the session is resumed", async () => {
     const hold = gate();
     const model = scriptedModel([saying("One ", hold), "Now you."]);
     await using open = await openSession({ model });

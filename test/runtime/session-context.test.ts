@@ -64,7 +64,7 @@ describe("the context of a session in a log", () => {
     }
   });
 
-  it("has instructions and tools in one sum where nobody has the agent, and the same total", async () => {
+  it("has instructions and tools in one sum without the agent, and the same total", async () => {
     await using open = await told(agentOf());
     const { tokens, breakdown } = await open.session.context();
     const found = await readContext(open.log, open.session.id, { catalogue });
@@ -97,7 +97,7 @@ describe("the context of a session in a log", () => {
     expect(found.breakdown.instructions / sum).toBeLessThan(1.3);
   });
 
-  it("counts what no step has told yet as nothing, and says so", async () => {
+  it("counts instructions and tools as nothing before the first step, and says so", async () => {
     await using open = await openSession(agentOf());
     const found = await readContext(open.log, open.session.id, { catalogue });
     expect(found).toMatchObject({ position: 1, standing: "unknown", tokens: 0 });

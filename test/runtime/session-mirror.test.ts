@@ -3,7 +3,7 @@ import { waitFor } from "xstate";
 import { createRuntime, mirrorSession } from "../../src/public/index.ts";
 import { gate, scriptedModel } from "../../src/models/index.ts";
 
-it("shows a session to an actor system as one of its own: commands in, machine states out", async () => {
+it("shows a session to an actor system as one of its actors: commands in, machine states out", async () => {
   const hold = gate();
   const model = scriptedModel([
     { parts: [{ type: "text", deltas: ["One ", hold, "moment."] }] },

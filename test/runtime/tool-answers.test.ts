@@ -49,7 +49,7 @@ describe("what a tool answers", () => {
     expect(open.told).toEqual([modelOutput]);
   });
 
-  it("is kept whole, however large it is, and told by its beginning and its end", async () => {
+  it("is kept whole, however large it is, and shown by its beginning and its end", async () => {
     const large = "0123456789abcdef".repeat(50 * 2 ** 16);
     const odd = tool({ inputSchema: nothing, execute: () => large });
     await using open = await turnWith({ odd }, call("odd", "1"));
@@ -62,7 +62,7 @@ describe("what a tool answers", () => {
     expect(JSON.stringify(told).length).toBeLessThan(200_000);
   });
 
-  it("is told to the model as `toModelOutput` has it, and kept whole in the log", async () => {
+  it("reaches the model as `toModelOutput` makes it, and kept whole in the log", async () => {
     const picture = tool({
       inputSchema: nothing,
       execute: () => ({ pixels: [1, 2, 3] }),

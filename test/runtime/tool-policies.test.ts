@@ -58,7 +58,7 @@ describe("a call that was running when its process died, in a turn that goes on"
     expect(JSON.stringify(model.calls[0]?.prompt)).toContain("paid");
   });
 
-  it("is reported as unknown by default, and the model is told to check before it repeats it", async () => {
+  it("is reported as unknown by default, and the model is asked to check before it repeats it", async () => {
     const calls: CallIdentity[] = [];
     const { open, model } = await killedWhilePaying({}, calls);
     await using _ = open;
@@ -120,7 +120,7 @@ it("a turn that dies again and again is not gone on with for ever", async () => 
   expect((await open.session.view()).summary.lastEnd).toBe("interrupted");
 });
 
-it("a tool with a limit of its own never runs more often than that at once", async () => {
+it("a tool with its own limit never runs more often than that at once", async () => {
   let running = 0;
   let most = 0;
   const counted = tool({
@@ -212,7 +212,7 @@ describe("an answer for good", () => {
     expect(await replay(events, agent)).toEqual({ events: events.length });
   });
 
-  it("refuses later calls without asking when it was a refusal, and the model is told why", async () => {
+  it("refuses later calls without asking when it was a refusal, and the model gets the reason", async () => {
     ran.length = 0;
     const model = scriptedModel([calling(asks("a")), calling(asks("b")), "I give up."]);
     await using open = await openSession({

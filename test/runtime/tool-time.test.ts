@@ -11,7 +11,7 @@ import { containing, echo, endOf, nothing } from "./tools.ts";
 describe("a tool whose time is up", () => {
   const slow = { inputSchema: nothing };
 
-  it("is told to stop, and has failed when it does", async () => {
+  it("is asked to stop, and has failed when it does", async () => {
     const obedient = tool({
       ...slow,
       execute: async (_, { abortSignal }) => {
@@ -36,7 +36,7 @@ describe("a tool whose time is up", () => {
     });
   });
 
-  it("is left behind when it does not listen: its outcome is unknown, and the model is told so", async () => {
+  it("is abandoned when it does not stop: its outcome is unknown, and the model reads that", async () => {
     const late = gate();
     const deaf = tool({
       ...slow,

@@ -99,7 +99,7 @@ describe("`turn.untilRest`", () => {
   });
 });
 
-it("a promise of a turn that nobody awaits ends no process", () => {
+it("a promise of a turn without a handler ends no process", () => {
   const program = `
     import { createRuntime } from "./src/public/index.ts";
     import { scriptedModel } from "./src/public/testing.ts";

@@ -98,7 +98,7 @@ describe("a message that is too long", () => {
     expect(prompt).toContain("2 messages are not shown here");
   });
 
-  it("is told by its beginning where a later turn repeats what was asked", async () => {
+  it("is named by its beginning when a later turn repeats the question", async () => {
     const model = billingModel((_, index) => `Answer ${index}: ${long(300)}`, { window: WINDOW });
     const compact = { when: overflow(), how: checkpoint({ documents: ["PLAN.md"] }) };
     await using open = await openSession(agentOf(model, compact));

@@ -241,7 +241,7 @@ describe("a session that has failed", () => {
   });
 });
 
-it("who waits for a message is told that it has no turn, where its session is closed", async () => {
+it("waiting for a message of a closed session fails, since it has no turn", async () => {
   await using runtime = await createRuntime({ memory: true, agent: { model: talking() } });
   const session = await runtime.session("s");
   await session.send("One.");

@@ -132,7 +132,7 @@ describe.each(sources)("by way of %s", (stepSource) => {
     patience,
   );
 
-  it("a reason to finish that nobody knows is `other`, with its own words beside it", async () => {
+  it("an unknown reason to finish is `other`, with its own words beside it", async () => {
     const model = wildModel([start, finish({ unified: "bored", raw: undefined })], "v4");
     await using open = await openSession({ model }, { stepSource });
     const turn = await open.session.send("Go.");
@@ -143,7 +143,7 @@ describe.each(sources)("by way of %s", (stepSource) => {
 });
 
 // `streamText` refuses such a part by itself, and the turn fails of it.
-it("a part of a type that nobody knows is kept as it came, and the turn goes on", async () => {
+it("a part of an unknown type is kept as it came, and the turn goes on", async () => {
   const part = { type: "smell", of: ["roses"] };
   const said = [
     start,

@@ -53,7 +53,7 @@ describe("an agent that is another one", () => {
     expect(await said(await recorded(), agentOf(change))).toBe(words);
   });
 
-  it("is told by what is known of a recording that has one digest for all", async () => {
+  it("is found by the one digest of an old recording", async () => {
     const events = (await readFixture("tools")).map((event) => {
       if (event.type !== "session.created") return event;
       const { parts: _, ...agent } = event.data.agent;

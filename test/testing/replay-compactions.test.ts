@@ -31,7 +31,7 @@ it.each([
   expect(difference && differenceText(difference)).toBeUndefined();
 });
 
-it("one whose model told of an error within its reply is billed for it again", async () => {
+it("one whose model reported an error within its reply is billed for it again", async () => {
   const agent: Agent = {
     model: scriptedModel(["One. ".repeat(200), "Two. ".repeat(200)]),
     context: {

@@ -29,7 +29,7 @@ async function replayed({ log }: OpenSession, id: string, agent: ReplayedAgent):
   return "the same";
 }
 
-it("a fork of a fork happens again, each with calls and effect ids of its own", async () => {
+it("a fork of a fork happens again, each with its own calls and effect ids", async () => {
   const step = calling(call("look", "1"));
   const agent: Agent = {
     model: scriptedModel([step, "One.", step, "Two.", step, "Three."]),

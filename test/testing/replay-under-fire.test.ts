@@ -161,7 +161,7 @@ it("a turn that was cancelled before its model was asked takes no answer from th
   await expectReplay(events, agent);
 });
 
-it("an attempt that called a tool, told of an error and went on is given up with its call again", async () => {
+it("an attempt that called a tool, reported an error and went on is given up with its call again", async () => {
   const agent: Agent = {
     model: scriptedModel([
       calling(call("quick", "1"), { type: "error", error: { type: "overloaded_error" } }),

@@ -84,7 +84,7 @@ describe("a recording in which something else follows from the same", () => {
     }
   });
 
-  it("is told from it where the session goes on and the recording does not", async () => {
+  it("differs where the session goes on and the recording does not", async () => {
     const events = await readFixture("tools");
     const { difference } = await replay(events.slice(0, -1), toolAgent());
     expect(difference).toMatchObject({

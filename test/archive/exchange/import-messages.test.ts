@@ -131,7 +131,7 @@ describe("imported messages", () => {
     expect(view.prompt).toEqual(talk);
   });
 
-  it("have an unknown outcome for a call without a result, and a note before words that nobody asked for", async () => {
+  it("have an unknown outcome for a call without a result, and a note before a reply without a question", async () => {
     const { view } = await imported(talk.slice(1, 2));
     expect(view.toolCalls.map(({ status }) => status)).toEqual(["unknown", "unknown"]);
     const [note, reply] = view.prompt;
@@ -140,7 +140,7 @@ describe("imported messages", () => {
     expect(JSON.stringify(view.prompt.at(-1))).toContain("Check before you repeat it.");
   });
 
-  it("keep the answers to approvals, and skip what nobody answered", async () => {
+  it("keep the answers to approvals, and skip unanswered calls", async () => {
     const call = (id: string) =>
       ({ type: "tool-call", toolCallId: id, toolName: "pay", input: {} }) as const;
     const request = (id: string) =>
@@ -319,7 +319,7 @@ describe("imported messages", () => {
     ["is a result of another call", [asked, { role: "assistant", content: "Hm." }, talk[2]]],
     ["is a call id twice in one reply", [asked, talk[1], talk[1]]],
     [
-      "is a file that nobody has",
+      "is a file that does not exist",
       [
         {
           role: "user",

@@ -177,7 +177,7 @@ describe("an import", () => {
     expect(error).toMatchObject(expected);
   });
 
-  it("takes a session that breaks a law when it is told to", async () => {
+  it("imports a session that breaks a law with `verify: false`", async () => {
     const events = (await readFixture("tools")).slice(0, 3);
     const twice = [...events, ...events.slice(1)];
     const lines = await linesOf(twice);

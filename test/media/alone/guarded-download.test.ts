@@ -102,7 +102,7 @@ describe("a name", () => {
     },
   );
 
-  it("that nobody knows is a failure", async () => {
+  it("of an unknown host is a failure", async () => {
     const found = await guardedDownload(new URL("http://nobody.invalid/a"), {});
     expect(words(found)).toMatch(/nobody\.invalid/);
   });

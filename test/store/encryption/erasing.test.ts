@@ -124,7 +124,7 @@ describe("a process that dies at any of its writes", () => {
   });
 
   it(
-    "killed at any moment: what it was told is gone for good is gone, and the rest can be read",
+    "killed at any moment: what it had erased is gone, and the rest can be read",
     async () => {
       const root = await temporaryFolder();
       for (let kill = 0; kill < 4; kill++) {

@@ -45,7 +45,7 @@ const changes: Readonly<Record<string, (log: StoreLog) => Promise<unknown>>> = {
   "a deletion": (log) => log.delete("s", { forks: "copy" }),
 };
 
-it("syncs all that it is told to, before it says that it is there", async () => {
+it("syncs every change before it resolves", async () => {
   const dir = await temporaryFolder();
   await using log = await openLog({ dir });
   await log.append("s", "none", numberedUpTo(3));

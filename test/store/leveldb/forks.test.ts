@@ -79,7 +79,7 @@ it(
   patience,
 );
 
-it("reads through three thousand forks of forks, each with one event of its own", async () => {
+it("reads through three thousand forks of forks, each with one own event", async () => {
   await using log = await openMemoryLog();
   await log.append("s-0", "none", [numbered(1)]);
   for (let depth = 1; depth <= 3000; depth++)

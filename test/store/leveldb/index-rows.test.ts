@@ -367,7 +367,7 @@ describe("a killed store", () => {
       /s:20.*end at 25.*says 19/,
     ],
     [
-      "its index row counts what nobody wrote",
+      "its index row counts events that do not exist",
       sessionKey("s"),
       rowAt(26),
       /s:26.*end at 25.*says 26/,

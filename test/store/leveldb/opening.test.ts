@@ -24,7 +24,7 @@ async function smallStore(dir: string): Promise<void> {
 }
 
 describe("a store that is in use", () => {
-  it("is refused to a second process, which is told whose it is, and the owner notices nothing", async () => {
+  it("is refused to a second process, whose error names the owner, and the owner notices nothing", async () => {
     const dir = await temporaryFolder();
     await using log = await openLog({ dir });
     await log.append("s", "none", [numbered(1)]);

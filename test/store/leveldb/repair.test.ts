@@ -236,7 +236,7 @@ it("says that there is nothing to repair where there is no log", async () => {
   expect(await fingerprint(dir)).toEqual({});
 });
 
-it("tells of events that are gone with all that told of them", async () => {
+it("reports lost events also when their records are lost", async () => {
   const dir = await temporaryFolder();
   await store(dir);
   const log = join(dir, "log");

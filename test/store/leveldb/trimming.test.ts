@@ -145,7 +145,7 @@ describe("a session that was trimmed", () => {
     expect(would).toEqual({ ...done, revision: events.length, erased: false });
   });
 
-  it("is told whole to who follows it live", async () => {
+  it("reaches live subscribers whole", async () => {
     const { log } = await openFaultyLog();
     const live = log.subscribe("s")[Symbol.asyncIterator]();
     const before = await filled(log, "s", talk("s", 2));

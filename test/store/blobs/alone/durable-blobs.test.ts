@@ -53,7 +53,7 @@ describe("a blob that was put outlives a power cut", () => {
     await Promise.all(putting);
   });
 
-  it("also where it was there already, and nobody had synced it", async () => {
+  it("also if it existed already without a sync", async () => {
     const dir = join(root, "again");
     using left = await folderBlobs(dir, { sync: false }).put(blobContent(1));
     expect(power.spares(pathOf(dir, left.sha256))).toBe(false);
