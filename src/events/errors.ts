@@ -80,3 +80,8 @@ export class TurnlogError extends Error {
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.some((code) => code === error.code);
 }
+
+/** A rejected promise, for a method that answers with a promise and must not throw before it. */
+export async function rejected(error: unknown): Promise<never> {
+  throw error;
+}

@@ -108,7 +108,7 @@ export {
   cutCallSchema,
   omittedMediaSchema,
 } from "./context-events.ts";
-export { TurnlogError, type TurnlogErrorCode, hasCode } from "./errors.ts";
+export { TurnlogError, type TurnlogErrorCode, hasCode, rejected } from "./errors.ts";
 export {
   type UploadedFile,
   type FileReference,

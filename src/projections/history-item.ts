@@ -103,7 +103,13 @@ export type CallOutcome =
   | { readonly status: "refused"; readonly reason?: string }
   | { readonly status: "awaiting-output" }
   | { readonly status: "running"; readonly progress?: JsonValue }
-  | { readonly status: "succeeded"; readonly output: JsonValue; readonly modelOutput?: ModelOutput }
+  | {
+      readonly status: "succeeded";
+      /** The position of the event with the result. */
+      readonly position: number;
+      readonly output: JsonValue;
+      readonly modelOutput?: ModelOutput;
+    }
   | {
       readonly status: "failed";
       readonly error: StoredError;

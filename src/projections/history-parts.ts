@@ -248,23 +248,12 @@ function change(
   return change(withBlockStart(step, kind, data), kind, data, to);
 }
 
-const positions = new WeakMap<CallOutcome, number>();
-
-/** The outcome of a call that succeeded. Its position is kept for {@link resultPosition}. */
 export function succeeded({
   position,
-  data,
+  data: { output, modelOutput },
 }: Pick<SessionEvent<"tool.succeeded">, "position" | "data">): CallOutcome {
-  const { output, modelOutput } = data;
-  const outcome: CallOutcome =
-    modelOutput === undefined
-      ? { status: "succeeded", output }
-      : { status: "succeeded", output, modelOutput: sendableOutput(modelOutput) };
-  positions.set(outcome, position);
-  return outcome;
-}
-
-/** The position of the `tool.succeeded` of an outcome; undefined if the outcome has another source. */
-export function resultPosition(outcome: CallOutcome): number | undefined {
-  return positions.get(outcome);
+  const outcome = { status: "succeeded", position, output } as const;
+  return modelOutput === undefined
+    ? outcome
+    : { ...outcome, modelOutput: sendableOutput(modelOutput) };
 }

@@ -95,7 +95,7 @@ function endOf(data: SessionEvent<"step.finished">["data"], time: number): StepE
 /** Folds the conversation: messages, steps with their parts and calls, ends of turns. */
 export const history: Projection<HistoryState> = defineProjection<HistoryState>({
   name: "history",
-  version: 6,
+  version: 7,
   follows: "branch",
   schema: historySchema,
   initial,

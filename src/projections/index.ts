@@ -60,7 +60,7 @@ export {
   partsPair,
   resultText,
 } from "./shown-result.ts";
-export { resultPosition, succeeded } from "./history-parts.ts";
+export { succeeded } from "./history-parts.ts";
 export { type ProjectedState, sessionProjections } from "./session-projections.ts";
 export { type SessionSummary, sessionSummary } from "./session-summary.ts";
 export { PRUNED_PLACEHOLDER, callName, cutItem, shownItem, sightedItem } from "./shown-item.ts";

@@ -5,12 +5,7 @@
  */
 
 import { TurnlogError, type EventLog, type SessionEvent } from "../events/index.ts";
-import {
-  resultPosition,
-  succeeded,
-  type HistoryItem,
-  type HistoryPart,
-} from "../projections/index.ts";
+import { succeeded, type HistoryItem, type HistoryPart } from "../projections/index.ts";
 
 /** Characters of JSON. Reading the row of a shorter result costs more than it saves. */
 const LONG = 512;
@@ -52,12 +47,12 @@ export function withoutResults(items: readonly HistoryItem[]): {
   return { items: stored, results };
 }
 
-/** The position of a call's result, if it is long and known. */
+/** The position of a call's result, if it is long. */
 function longResultOf(part: HistoryPart): number | undefined {
   if (part.kind !== "call" || part.outcome.status !== "succeeded") return undefined;
-  const { output, modelOutput = null } = part.outcome;
+  const { position, output, modelOutput = null } = part.outcome;
   const isLong = sizeOf(output, LONG) + sizeOf(modelOutput, LONG) > LONG;
-  return isLong ? resultPosition(part.outcome) : undefined;
+  return isLong ? position : undefined;
 }
 
 /** The approximate length of a value's JSON; stops beyond a limit. */

@@ -16,6 +16,7 @@ import {
   type ExpectedRevision,
   type ForkEvents,
   type ForkPoint,
+  rejected,
 } from "../../events/index.ts";
 import type { KeyRing } from "./key-ring.ts";
 import { withForm, type EventEncryption } from "./encrypted-event.ts";
@@ -242,8 +243,4 @@ function notJson(
     `An event of type ${type} cannot be stored in ${session}: its data is not JSON. Convert it before it is appended.`,
     { session, position, cause },
   );
-}
-
-async function rejected(error: unknown): Promise<never> {
-  throw error;
 }

@@ -25,6 +25,7 @@ import {
   type Snapshot,
   readableEvents,
   parseSessionId,
+  rejected,
 } from "../../events/index.ts";
 import { AppendLines } from "./append-lines.ts";
 import type { EncryptedLog, EncryptedLogOptions, Erasure, LogWithBlobs } from "./encrypted-log.ts";
@@ -305,8 +306,4 @@ class EncryptingLog implements EncryptedLog {
     if (this.#closed === undefined) return;
     throw new TurnlogError("LOG_CLOSED", "The log was closed. Open it again to go on.");
   }
-}
-
-async function rejected(error: unknown): Promise<never> {
-  throw error;
 }

@@ -31,6 +31,7 @@ import {
   type SessionEntry,
   type Snapshot,
   parseSessionId,
+  rejected,
 } from "../../events/index.ts";
 import { Appender, Committer } from "./write/index.ts";
 import { assertOutside, backupStore, type Backup, type BackupOptions } from "./backup/index.ts";
@@ -340,8 +341,4 @@ export class LevelLog implements StoreLog {
     this.#heads.clear();
     this.#following.forget();
   }
-}
-
-async function rejected(error: unknown): Promise<never> {
-  throw error;
 }
