@@ -27,10 +27,9 @@ import {
 import { play, SESSION } from "./stage.ts";
 
 /**
- * What nothing in this release records, or only a provider that runs tools of others; long results,
- * media and blobs, whose sessions are tested by themselves (long-result-sessions.test.ts); forks, of
- * which each has its own session; the links of a hash chain and redactions, which a session has by an
- * option; and what is said of dropping, which nobody does who runs one.
+ * Events that no recording has: those of providers that run other tools; of long results, media and
+ * blobs (long-result-sessions.test.ts); of forks, hash chains and redactions; of trimming; and of tools
+ * that a client runs (client-tools.test.ts).
  */
 const unrecorded: readonly string[] = [
   "blob.stored",
@@ -42,6 +41,7 @@ const unrecorded: readonly string[] = [
   "session.forked",
   "session.redacted",
   "session.thinned",
+  "tool.output-requested",
 ];
 
 describe.each(fixtureNames)("the session %s, played", (name) => {
