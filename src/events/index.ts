@@ -133,6 +133,7 @@ export {
   type McpOffer,
   type ModelName,
   type OfferedTool,
+  type MessageEdit,
   type PositionRange,
   type RecoveryPolicy,
   type SessionFamily,

@@ -81,6 +81,12 @@ export interface ForkPoint {
   readonly position: number;
 }
 
+/** The ids of a replaced message and of the message that replaces it. */
+export interface MessageEdit {
+  readonly replaces: string;
+  readonly by: string;
+}
+
 /** A range of positions, both ends included. */
 export interface PositionRange {
   readonly from: number;
@@ -115,6 +121,24 @@ export interface SessionFamily {
   "session.chained": { readonly digest: string };
   /** The content at these positions is gone for good: its keys are erased after this event. */
   "session.redacted": { readonly ranges: readonly PositionRange[]; readonly reason?: string };
+  /**
+   * The head moves to an earlier boundary between turns. Events after it leave the active branch and stay
+   * in the log. Without `branch`, a new branch begins with this event.
+   */
+  "session.rewound": {
+    /** The last position of the active branch before this event. */
+    readonly to: number;
+    /** The branch that continues; `to` is its head. */
+    readonly branch?: number;
+    /** Delivered messages of the branch that is left; they wait again. */
+    readonly again?: readonly string[];
+    /** A message that the next `message.queued` replaces. */
+    readonly edit?: MessageEdit;
+    /** The caller's key of a regeneration. */
+    readonly key?: string;
+    /** A text for the model about the branch that is left. */
+    readonly note?: string;
+  };
   /** A standing answer about a tool ends: its next call that needs approval is asked about. */
   "session.approval-forgotten": { readonly toolName: string };
   "session.closed": { readonly reason?: string; readonly digest?: string };
@@ -195,6 +219,14 @@ export const sessionSchemas: FamilySchemas<SessionFamily> = {
     shown: z.literal(true).exactOptional(),
   }),
   "session.chained": z.looseObject({ digest: digestSchema }),
+  "session.rewound": z.looseObject({
+    to: z.int().positive(),
+    branch: z.int().positive().exactOptional(),
+    again: z.array(z.string()).exactOptional(),
+    edit: z.looseObject({ replaces: z.string(), by: z.string() }).exactOptional(),
+    key: z.string().exactOptional(),
+    note: z.string().exactOptional(),
+  }),
   "session.approval-forgotten": z.looseObject({ toolName: z.string() }),
   "session.redacted": z.looseObject({
     ranges: z.array(positionRangeSchema),

@@ -152,6 +152,14 @@ export const sessionMachine: SessionMachine = setup({
       return { held: event.data.policy === "stop" };
     }),
     release: assign({ held: false }),
+    // An edit waits for the message that replaces the former one.
+    rewind: assign(({ context, event }) => {
+      assertEvent(event, "session.rewound");
+      const { again = [], edit } = event.data;
+      const waiting = again.map((id) => ({ id, delivery: "follow-up" as const }));
+      const held = edit !== undefined || (context.held && again.length === 0);
+      return { queue: [...waiting, ...context.queue], held };
+    }),
     finishTurn: assign(({ event }) => {
       assertEvent(event, "turn.ended");
       const { reason } = event.data;
@@ -206,7 +214,10 @@ export const sessionMachine: SessionMachine = setup({
         "session.closed": "closed",
       },
       states: {
-        waiting: { always: { guard: "turnIsDue", target: "starting" } },
+        waiting: {
+          always: { guard: "turnIsDue", target: "starting" },
+          on: { "session.rewound": { actions: "rewind" } },
+        },
         starting: { entry: "startTurn" },
       },
     },

@@ -6,6 +6,7 @@ import type { SessionEvent } from "../events/index.ts";
 export const structuralTypes = [
   "session.recovered",
   "session.resumed",
+  "session.rewound",
   "session.closed",
   "message.queued",
   "message.delivered",

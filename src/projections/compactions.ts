@@ -30,7 +30,7 @@ function stepEnded(state: CompactionsState): CompactionsState {
 }
 
 /** A new bill replaces the scale; for another agent it does not hold. */
-function withoutScale({ scale: _, ...state }: CompactionsState): CompactionsState {
+export function withoutScale({ scale: _, ...state }: CompactionsState): CompactionsState {
   return state;
 }
 

@@ -66,7 +66,15 @@ function forAgent(
   position: number,
   agent: AgentDescription | undefined,
 ): ContextView {
-  const binding = agent === undefined ? view.binding : bindingOf(agent.model);
+  return withBinding(view, position, agent === undefined ? view.binding : bindingOf(agent.model));
+}
+
+/** The view at a position from which on the agent's model has this binding. */
+export function withBinding(
+  view: ContextView,
+  position: number,
+  binding: string | undefined,
+): ContextView {
   if (binding === undefined || binding === view.binding) return view;
   const isOther = !isAllBound(view.bindings, binding) || !isAllBound(view.bindings, view.binding);
   return { ...view, binding, ...(isOther ? { changed: position } : {}) };

@@ -3,6 +3,16 @@
 export { type ApprovalsState, standingAnswer, approvals } from "./approvals.ts";
 export { type BlobsState, type KnownBlob, blobs } from "./blobs.ts";
 export {
+  type Branch,
+  type BranchesState,
+  activeSpans,
+  branches,
+  branchAt,
+  headOf,
+  isWithin,
+  spansUpTo,
+} from "./branches.ts";
+export {
   type BranchPoint,
   type Retraction,
   lastMessage,
@@ -16,8 +26,8 @@ export {
   calibrationFactor,
   modelKey,
 } from "./calibration.ts";
-export { compactions } from "./compactions.ts";
-export { type ContextView, contextView } from "./context-view.ts";
+export { compactions, withoutScale } from "./compactions.ts";
+export { type ContextView, contextView, withBinding } from "./context-view.ts";
 export { coveredBy, itemRuns } from "./covered.ts";
 export { deferredCalls } from "./deferred-calls.ts";
 export { disjointUsage } from "./disjoint-usage.ts";
@@ -37,7 +47,12 @@ export {
 export { history } from "./history.ts";
 export { type LearnedLimits, learnedLimits, isTooLarge, overflowOf } from "./learned-limits.ts";
 export { type Projection, defineProjection } from "./projection.ts";
-export { type PromptCount, type PromptCounts, promptCounts } from "./prompt-counts.ts";
+export {
+  type PromptCount,
+  type PromptCounts,
+  promptCounts,
+  withoutCount,
+} from "./prompt-counts.ts";
 export { type PromptChange, type PromptDiff, promptDiff } from "./prompt-diff.ts";
 export { promptDigest } from "./prompt-digest.ts";
 export {

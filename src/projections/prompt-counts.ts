@@ -31,7 +31,7 @@ function ended(state: PromptCounts): PromptCounts {
 }
 
 /** A count includes instructions and tools, so it does not hold for another agent. */
-function otherAgent({ last: _, ...rest }: PromptCounts): PromptCounts {
+export function withoutCount({ last: _, ...rest }: PromptCounts): PromptCounts {
   return rest;
 }
 
@@ -69,8 +69,8 @@ export const promptCounts: Projection<PromptCounts> = defineProjection<PromptCou
       last: { position, model, tokens, turn, step },
     }),
     "context.count-failed": (state) => ({ ...state, asked: true }),
-    "session.configured": otherAgent,
+    "session.configured": withoutCount,
     "session.forked": (state, { data: { agent } }) =>
-      agent === undefined ? state : otherAgent(state),
+      agent === undefined ? state : withoutCount(state),
   },
 });

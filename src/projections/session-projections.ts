@@ -5,6 +5,7 @@
 
 import { approvals, type ApprovalsState } from "./approvals.ts";
 import { blobs, type BlobsState } from "./blobs.ts";
+import { branches, type BranchesState } from "./branches.ts";
 import { calibration, type CalibrationState } from "./calibration.ts";
 import { compactions, type CompactionsState } from "./compactions.ts";
 import { contextView, type ContextView } from "./context-view.ts";
@@ -32,6 +33,7 @@ export interface ProjectedState {
   readonly counts: PromptCounts;
   readonly summary: SessionSummary;
   readonly blobs: BlobsState;
+  readonly branches: BranchesState;
 }
 
 /** The order is part of the version of stored snapshots. */
@@ -50,4 +52,5 @@ export const sessionProjections: {
   counts: promptCounts,
   summary: sessionSummary,
   blobs,
+  branches,
 };

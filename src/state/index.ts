@@ -22,6 +22,7 @@ export {
 export { type Approval, approvalOfId, waitingApprovals } from "./session-approvals.ts";
 export { stepResults } from "./step-result.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
+export { canRewind } from "./rewound.ts";
 export type { Ending, ReplayGate, SessionRecorder } from "./session-recorder.ts";
 export {
   type KeptState,

@@ -8,8 +8,10 @@ import { z } from "zod";
 import { jsonSchema, type EventLog, type JsonValue } from "../events/index.ts";
 import { machineStateSchema, resolveMachineState } from "../machines/index.ts";
 import {
+  activeSpans,
   approvals,
   blobs,
+  branches,
   calibration,
   compactions,
   contextView,
@@ -30,6 +32,13 @@ import {
   withResults,
   type NamedResult,
 } from "./external-results.ts";
+import { itemsOn } from "./boundaries.ts";
+import {
+  readBoundaries,
+  storedBoundaries,
+  storedBoundarySchema,
+  type StoredBoundary,
+} from "./stored-boundaries.ts";
 import { initialSessionState, type SessionState } from "./session-state.ts";
 
 /** A stored state, and the positions of the chunks of its lists. */
@@ -44,7 +53,7 @@ export type SnapshotStore = Pick<EventLog, "saveSnapshot" | "loadSnapshot" | "re
 
 export const nothingKept: KeptState = { state: initialSessionState, chunks: [] };
 
-const version = 4;
+const version = 5;
 /** Changes with the projections and their versions: then old snapshots do not fit. */
 const shape = Object.values(sessionProjections)
   .map(({ name, version: own }) => `${name}@${own}`)
@@ -67,7 +76,11 @@ const stateSchema = z.object({
   counts: promptCounts.schema,
   summary: sessionSummary.schema,
   blobs: blobs.schema,
+  branches: branches.schema,
+  boundaries: z.object({ from: z.int().nonnegative() }),
 });
+
+const boundariesSchema = z.array(storedBoundarySchema);
 
 const indexSchema = z.object({
   shape: z.literal(shape),
@@ -75,6 +88,7 @@ const indexSchema = z.object({
 });
 
 type Lists = {
+  /** Of all branches. */
   readonly items: SessionState["history"]["items"];
   readonly steps: SessionState["usage"]["steps"];
   readonly ended: SessionState["toolCalls"]["ended"];
@@ -85,8 +99,9 @@ interface Chunk extends Lists {
   readonly after: number;
   /** The long results that the items lack. */
   readonly results: readonly NamedResult[];
+  readonly boundaries: readonly unknown[];
   /** The state without its lists. The schema checks both together. */
-  readonly rest: Readonly<Record<"history" | "usage" | "toolCalls", object>>;
+  readonly rest: Readonly<Record<"history" | "usage" | "toolCalls" | "boundaries", object>>;
 }
 
 /**
@@ -96,13 +111,13 @@ interface Chunk extends Lists {
  */
 function isChunk(value: unknown): value is Chunk {
   if (!isObject(value)) return false;
-  const { after, items, results, steps, ended, rest } = value;
+  const { after, items, results, steps, ended, boundaries, rest } = value;
   return (
     Number.isSafeInteger(after) &&
-    [items, steps, ended].every(Array.isArray) &&
+    [items, steps, ended, boundaries].every(Array.isArray) &&
     areNamedResults(results) &&
     isObject(rest) &&
-    [rest["history"], rest["usage"], rest["toolCalls"]].every(isObject)
+    ["history", "usage", "toolCalls", "boundaries"].every((name) => isObject(rest[name]))
   );
 }
 
@@ -123,7 +138,9 @@ export async function saveSessionSnapshot(
   const { position } = state;
   const { chunks } = continues(kept.state, state) ? kept : nothingKept;
   const from = chunks.length === 0 ? initialSessionState : kept.state;
-  const gainedItems = state.history.items.slice(from.history.items.length);
+  const gainedItems = state.boundaries.items.slice(from.boundaries.items.length);
+  const { passed } = from.boundaries;
+  const gained = state.boundaries.passed.slice(passed.length);
   const { items, results } = withoutResults(gainedItems);
   const chunk: { readonly [Field in keyof Chunk]: unknown } = {
     after: chunks.at(-1) ?? 0,
@@ -131,6 +148,7 @@ export async function saveSessionSnapshot(
     results,
     steps: state.usage.steps.slice(from.usage.steps.length),
     ended: state.toolCalls.ended.slice(from.toolCalls.ended.length),
+    boundaries: storedBoundaries(gained, passed.at(-1)),
     rest: withoutLists(state),
   };
   const next = { state, chunks: [...chunks, position] };
@@ -148,19 +166,23 @@ export async function saveSessionSnapshot(
 
 function withoutLists(state: SessionState): JsonValue {
   const { value, context } = state.machine;
-  const { position: _, history, usage, toolCalls, ...whole } = state;
+  const { position: _, history, usage, toolCalls, boundaries, ...whole } = state;
   return toJson({
     ...whole,
     machine: { value, context },
     history: { ...history, items: [] },
     usage: { ...usage, steps: [] },
     toolCalls: { ...toolCalls, ended: [] },
+    boundaries: { from: boundaries.from },
   });
 }
 
-/** Whether the later state has all items of the earlier one unchanged. The other lists only grow. */
-function continues(earlier: SessionState, later: SessionState): boolean {
-  return earlier.history.items.every((item, index) => item === later.history.items[index]);
+/** Whether the later state has all items and boundaries of the earlier one. The other lists only grow. */
+function continues({ boundaries: earlier }: SessionState, { boundaries }: SessionState): boolean {
+  return (
+    earlier.items.every((item, index) => item === boundaries.items[index]) &&
+    earlier.passed.every((one, index) => one === boundaries.passed[index])
+  );
 }
 
 /** The chunks of the stored states of a session, or of the one that it branched off. */
@@ -219,22 +241,30 @@ export async function loadSessionSnapshot(
   if (!newest.success) return nothingKept;
   const { machine, ...projections } = newest.data;
   const { history, usage, toolCalls } = projections;
-  const { items, steps, ended } = listsOf(before.state);
+  const { boundaries } = before.state;
+  const { items: earlier, steps, ended } = listsOf(before.state);
+  const items = [...earlier, ...loaded.flatMap((one) => one.items)];
+  const passed = readBoundaries(
+    boundaries.passed,
+    loaded.flatMap((one) => one.boundaries),
+  );
+  if (passed === undefined) return nothingKept;
   return {
     state: {
       position,
       machine: resolveMachineState(machine),
       ...projections,
-      history: { ...history, items: [...items, ...loaded.flatMap((one) => one.items)] },
+      history: { ...history, items: itemsOn(items, activeSpans(projections.branches)) },
       usage: { ...usage, steps: [...steps, ...loaded.flatMap((one) => one.steps)] },
       toolCalls: { ...toolCalls, ended: [...ended, ...loaded.flatMap((one) => one.ended)] },
+      boundaries: { items, passed, from: projections.boundaries.from },
     },
     chunks,
   };
 }
 
-function listsOf({ history, usage, toolCalls }: SessionState): Lists {
-  return { items: history.items, steps: usage.steps, ended: toolCalls.ended };
+function listsOf({ boundaries, usage, toolCalls }: SessionState): Lists {
+  return { items: boundaries.items, steps: usage.steps, ended: toolCalls.ended };
 }
 
 function withLists({ rest, items, steps, ended }: Chunk): object {
@@ -247,6 +277,7 @@ function withLists({ rest, items, steps, ended }: Chunk): object {
 }
 
 interface LoadedChunk extends Lists {
+  readonly boundaries: readonly StoredBoundary[];
   readonly chunk: Chunk;
 }
 
@@ -269,7 +300,10 @@ async function loadChunks(
   const whole = await withResults(log, session, stored);
   return stored.flatMap((chunk, index) => {
     const items = whole[index];
-    return items === undefined ? [] : [{ items, steps: chunk.steps, ended: chunk.ended, chunk }];
+    const { steps, ended } = chunk;
+    const boundaries = boundariesSchema.safeParse(chunk.boundaries, uncompiled);
+    if (items === undefined || !boundaries.success) return [];
+    return [{ items, steps, ended, boundaries: boundaries.data, chunk }];
   });
 }
 

@@ -8,9 +8,12 @@ import {
   type Effect,
   type MachineStep,
 } from "../machines/index.ts";
+import { initialBoundaries, withBoundary, type BoundariesState } from "./boundaries.ts";
+import { rewindTarget, rewoundBoundaries } from "./rewound.ts";
 import {
   approvals,
   blobs,
+  branches,
   calibration,
   compactions,
   contextView,
@@ -28,6 +31,7 @@ export interface SessionState extends ProjectedState {
   /** The position of the last folded event; 0 for a session without events. */
   readonly position: number;
   readonly machine: MachineStep["snapshot"];
+  readonly boundaries: BoundariesState;
 }
 
 export const initialSessionState: SessionState = {
@@ -45,6 +49,8 @@ export const initialSessionState: SessionState = {
   counts: promptCounts.initial,
   summary: sessionSummary.initial,
   blobs: blobs.initial,
+  branches: branches.initial,
+  boundaries: initialBoundaries,
 };
 
 const none: readonly Effect[] = [];
@@ -74,24 +80,52 @@ export function foldSession(
     const grown = history.fold(state.history, event);
     return { state: { ...state, position: event.position, history: grown }, effects: none };
   }
+  if (event.type === "session.rewound") return rewound(state, event);
   const { snapshot, effects } = machineFold(state.machine, event);
-  return {
-    state: {
-      position: event.position,
-      machine: snapshot,
-      history: history.fold(state.history, event),
-      view: contextView.fold(state.view, event),
-      usage: usage.fold(state.usage, event),
-      toolCalls: toolCalls.fold(state.toolCalls, event),
-      queue: queue.fold(state.queue, event),
-      approvals: approvals.fold(state.approvals, event),
-      calibration: calibration.fold(state.calibration, event),
-      compactions: compactions.fold(state.compactions, event),
-      learnedLimits: learnedLimits.fold(state.learnedLimits, event),
-      counts: promptCounts.fold(state.counts, event),
-      summary: sessionSummary.fold(state.summary, event),
-      blobs: blobs.fold(state.blobs, event),
-    },
-    effects,
+  const next = {
+    position: event.position,
+    machine: snapshot,
+    history: history.fold(state.history, event),
+    view: contextView.fold(state.view, event),
+    calibration: calibration.fold(state.calibration, event),
+    compactions: compactions.fold(state.compactions, event),
+    counts: promptCounts.fold(state.counts, event),
+    ...foldedByLog(state, event),
   };
+  const boundaries = withBoundary(state.boundaries, state, next, event);
+  return { state: { ...next, boundaries }, effects };
+}
+
+type Folded = ReturnType<typeof foldSession>;
+type BranchPart = "history" | "view" | "calibration" | "compactions" | "counts";
+
+/** The projections that follow the log. */
+function foldedByLog(state: ProjectedState, event: SessionEvent): Omit<ProjectedState, BranchPart> {
+  return {
+    usage: usage.fold(state.usage, event),
+    toolCalls: toolCalls.fold(state.toolCalls, event),
+    queue: queue.fold(state.queue, event),
+    approvals: approvals.fold(state.approvals, event),
+    learnedLimits: learnedLimits.fold(state.learnedLimits, event),
+    summary: sessionSummary.fold(state.summary, event),
+    blobs: blobs.fold(state.blobs, event),
+    branches: branches.fold(state.branches, event),
+  };
+}
+
+/** The state after a rewind. One that names no boundary changes nothing; `verify` reports it. */
+function rewound(state: SessionState, event: SessionEvent<"session.rewound">): Folded {
+  const target = rewindTarget(state, event);
+  if (target === undefined) return { state: { ...state, position: event.position }, effects: none };
+  const { snapshot, effects } = machineFold(state.machine, event);
+  const folded = foldedByLog(state, event);
+  const next = {
+    position: event.position,
+    machine: snapshot,
+    ...folded,
+    ...target.states,
+    queue: { ...folded.queue, waiting: [...target.again, ...folded.queue.waiting] },
+  };
+  const boundaries = rewoundBoundaries(state.boundaries, state, next, event);
+  return { state: { ...next, boundaries }, effects };
 }

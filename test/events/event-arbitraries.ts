@@ -167,6 +167,17 @@ export const eventData: { readonly [Type in KnownType]: Arbitrary<EventMap[Type]
   "session.redacted": fc.record({
     ranges: fc.array(fc.record({ from: position, to: position }), { maxLength: 2 }),
   }),
+  "session.rewound": fc.record(
+    {
+      to: position,
+      branch: position,
+      again: fc.array(text, { maxLength: 3 }),
+      edit: fc.record({ replaces: text, by: text }),
+      key: text,
+      note: text,
+    },
+    { requiredKeys: ["to"] },
+  ),
   "session.approval-forgotten": fc.record({ toolName: text }),
   "session.closed": reason,
   "message.queued": fc.record({

@@ -129,6 +129,17 @@ const anyData: AnyData = {
   "session.redacted": fc.record({
     ranges: fc.array(fc.record({ from: few, to: few }), { maxLength: 2 }),
   }),
+  "session.rewound": fc.record(
+    {
+      to: fc.integer({ min: 1, max: 20 }),
+      branch: few,
+      again: ids,
+      edit: fc.record({ replaces: messageId, by: messageId }),
+      key: fc.constant("k1"),
+      note: text,
+    },
+    { requiredKeys: ["to"] },
+  ),
   "session.approval-forgotten": fc.record({ toolName }),
   "session.closed": reason,
   "message.queued": fc.record({

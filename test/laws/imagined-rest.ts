@@ -1,6 +1,7 @@
 /** What may be recorded of a session while no turn runs, besides a new message and a compaction. Pure. */
 
 import type { EventBody } from "../../src/events/index.ts";
+import { headOf } from "../../src/projections/index.ts";
 import type { SessionState } from "../../src/state/index.ts";
 import type { Choices } from "./choices.ts";
 
@@ -39,5 +40,30 @@ export function restEvents(state: SessionState, choices: Choices): readonly Even
   if (changes.length > 0) {
     events.push({ type: "context.restored", data: { position: choices.pick(changes) } });
   }
-  return events;
+  return [...events, ...rewinds(state, choices)];
+}
+
+/** A rewind to some boundary, and a return to the head of some branch. */
+function rewinds(state: SessionState, choices: Choices): readonly EventBody[] {
+  const { boundaries, branches, history, position } = state;
+  if (boundaries.from === 0) return [];
+  const places = [...boundaries.passed, { from: position, to: position }];
+  const place = choices.pick(places);
+  const to = choices.pick([place.from, place.to]);
+  const users = history.items.flatMap((item) =>
+    item.kind === "user" && item.position > to ? [item.id] : [],
+  );
+  const again = choices.chance(2) ? [...new Set(users)].slice(0, 2) : [];
+  const told = {
+    ...(choices.chance(3) ? { note: "[The former reply was taken back.]" } : {}),
+    ...(again.length === 0 ? {} : { again }),
+  };
+  const { id } = choices.pick(branches.all);
+  const head = headOf(branches, id, position);
+  return [
+    { type: "session.rewound", data: { to, ...told } },
+    ...(head === position
+      ? []
+      : [{ type: "session.rewound", data: { to: head, branch: id } } as const]),
+  ];
 }

@@ -187,6 +187,8 @@ function bodyOf(move: Move, situation: Situation, world: World): EventBody<Struc
       return { type: move.type, data: { inFlight: { kind: "nothing" }, policy: move.policy } };
     case "session.resumed":
       return { type: move.type, data: {} };
+    case "session.rewound":
+      return { type: move.type, data: { to: 1 } };
     case "session.closed":
       return { type: move.type, data: {} };
   }

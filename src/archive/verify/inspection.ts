@@ -2,6 +2,7 @@
 
 import { HashChain, type ChainEnd, type SessionEvent } from "../../events/index.ts";
 import { foldSession, initialSessionState, type SessionState } from "../../state/index.ts";
+import { branchCheck } from "./branch-check.ts";
 import { callCheck } from "./call-check.ts";
 import { chainCheck } from "./chain-check.ts";
 import type { Check, LogRule } from "./check.ts";
@@ -35,6 +36,7 @@ export class Inspection {
   constructor(noted?: ChainEnd) {
     this.#checks = [
       orderCheck(),
+      branchCheck(),
       messageCheck(),
       callCheck(),
       figureCheck(),

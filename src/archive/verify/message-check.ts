@@ -1,13 +1,18 @@
-/** Law 5: a message is accepted once, and then delivered once, withdrawn once, or still waiting. */
+/**
+ * Law 5: a message is accepted once, and then delivered once, withdrawn once, or still waiting. A rewind
+ * that runs a message again makes it wait again.
+ */
 
 import type { SessionEvent } from "../../events/index.ts";
-import type { SessionState } from "../../state/index.ts";
+import { canRewind, type SessionState } from "../../state/index.ts";
 import { noFaults, type Check } from "./check.ts";
 
 type Status = "waiting" | "delivered" | "withdrawn";
 
 export function messageCheck(): Check {
   const statuses = new Map<string, Status>();
+  /** How often each message was delivered: once in each branch that runs it. */
+  const deliveries = new Map<string, number>();
 
   function changeStatus(ids: readonly string[], status: Status): readonly string[] {
     return ids.flatMap((id) => {
@@ -22,7 +27,7 @@ export function messageCheck(): Check {
   return {
     rule: "messages",
 
-    onEvent(event: SessionEvent) {
+    onEvent(event: SessionEvent, before: SessionState) {
       switch (event.type) {
         case "message.queued": {
           const { id } = event.data;
@@ -31,25 +36,35 @@ export function messageCheck(): Check {
           return isKnown ? [`${id} is accepted twice`] : noFaults;
         }
         case "message.delivered":
+          for (const id of event.data.ids) deliveries.set(id, (deliveries.get(id) ?? 0) + 1);
           return changeStatus(event.data.ids, "delivered");
         case "message.withdrawn":
           return changeStatus(event.data.ids, "withdrawn");
+        case "session.rewound":
+          if (!canRewind(before, event)) return noFaults;
+          for (const id of event.data.again ?? []) statuses.set(id, "waiting");
+          return noFaults;
         default:
           return noFaults;
       }
     },
 
-    onEnd({ queue, history }: SessionState) {
-      const idsOf = (status: Status): readonly string[] =>
-        [...statuses].flatMap(([id, current]) => (current === status ? [id] : []));
-      const shown = queue.waiting.map(({ id }) => id).join();
-      const waiting = idsOf("waiting").join();
-      const delivered = history.items.flatMap((item) => (item.kind === "user" ? [item.id] : []));
+    onEnd({ queue, boundaries }: SessionState) {
+      const shown = queue.waiting
+        .map(({ id }) => id)
+        .toSorted()
+        .join();
+      const waits = [...statuses].flatMap(([id, current]) => (current === "waiting" ? [id] : []));
+      const waiting = waits.toSorted().join();
+      const delivered = boundaries.items.flatMap((item) => (item.kind === "user" ? [item.id] : []));
+      const told = [...deliveries].flatMap(([id, times]) =>
+        Array.from({ length: times }, () => id),
+      );
       return [
         ...(shown === waiting ? [] : [`the queue shows ${shown}, and ${waiting} wait`]),
-        ...(delivered.toSorted().join() === idsOf("delivered").toSorted().join()
+        ...(delivered.toSorted().join() === told.toSorted().join()
           ? []
-          : ["the history does not show the delivered messages, each once"]),
+          : ["the history does not show each message as often as it was delivered"]),
       ];
     },
   };

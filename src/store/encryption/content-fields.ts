@@ -64,6 +64,14 @@ const contentFields: ContentFields = {
   "session.thinned": { drop: clear, spans: clear, shown: clear },
   "session.chained": { digest: clear },
   "session.redacted": { ranges: clear, reason: out },
+  "session.rewound": {
+    to: clear,
+    branch: clear,
+    again: clear,
+    edit: clear,
+    key: clear,
+    note: out,
+  },
   "session.approval-forgotten": { toolName: clear },
   "session.closed": { reason: out, digest: clear },
 

@@ -1,0 +1,145 @@
+/**
+ * What a rewind needs of the past: the states at the boundaries between turns, and the finished items of
+ * all branches. The session's state has them, so that its fold needs no I/O. Boundaries share what did
+ * not change, and an item is the same object in every branch. Pure.
+ */
+
+import type { PositionRange, SessionEvent } from "../events/index.ts";
+import type { HistoryItem, ProjectedState } from "../projections/index.ts";
+import type { MachineStep } from "../machines/index.ts";
+
+/** The states that follow the branch, without the history. */
+export type BranchStates = Pick<ProjectedState, "view" | "calibration" | "compactions" | "counts">;
+
+/** A range of positions at rest between two turns, over which no state of the branch changed. */
+export interface Boundary extends BranchStates {
+  readonly from: number;
+  readonly to: number;
+  /** The last turn of the branch; 0 before the first. */
+  readonly turn: number;
+  /** The digest of the agent; absent before it is known. */
+  readonly agent?: string;
+}
+
+export interface BoundariesState {
+  /** Finished items of all branches, oldest first: those of the history until the first rewind. */
+  readonly items: readonly HistoryItem[];
+  /** Boundaries that were left, oldest first. */
+  readonly passed: readonly Boundary[];
+  /** The first position of the boundary at which the session is; 0 if it is at none. */
+  readonly from: number;
+}
+
+export const initialBoundaries: BoundariesState = { items: [], passed: [], from: 0 };
+
+/** The parts of a session's state that boundaries are made of. */
+export interface BoundaryStates extends ProjectedState {
+  readonly position: number;
+  readonly machine: MachineStep["snapshot"];
+}
+
+/** Whether the session is between two turns, and nothing runs or is about to. */
+export function isAtBoundary({ machine: { value }, history }: BoundaryStates): boolean {
+  return (
+    typeof value === "object" &&
+    "idle" in value &&
+    value.idle === "waiting" &&
+    history.open === undefined &&
+    history.note === undefined
+  );
+}
+
+/** The boundary at which the session is; undefined during a turn. */
+export function currentBoundary(
+  state: BoundaryStates,
+  { from }: BoundariesState,
+): Boundary | undefined {
+  if (from === 0) return undefined;
+  const { position: to, history, view, calibration, compactions, counts, summary } = state;
+  const { agentDigest: agent } = summary;
+  const states = { turn: history.turn, view, calibration, compactions, counts };
+  return { from, to, ...states, ...(agent === undefined ? {} : { agent }) };
+}
+
+/** The boundaries after an event. */
+export function withBoundary(
+  state: BoundariesState,
+  before: BoundaryStates,
+  after: BoundaryStates,
+  { type, position }: SessionEvent,
+): BoundariesState {
+  const items = grown(state.items, before.history.items, after.history.items);
+  const isSame = isAtBoundary(after) && state.from !== 0 && !hasChanged(before, after);
+  const from = isSame ? state.from : isAtBoundary(after) ? position : 0;
+  const left = isSame ? undefined : currentBoundary(before, state);
+  const passed = left === undefined ? state.passed : [...state.passed, left];
+  // The bills before a trim include what it removed.
+  if (type === "session.thinned" && after.view.changed === position)
+    return { items, passed: passed.map((one) => changedAt(one, position)), from };
+  return items === state.items && passed === state.passed && from === state.from
+    ? state
+    : { items, passed, from };
+}
+
+function changedAt(boundary: Boundary, changed: number): Boundary {
+  return { ...boundary, view: { ...boundary.view, changed } };
+}
+
+function hasChanged(before: BoundaryStates, after: BoundaryStates): boolean {
+  return (
+    before.view !== after.view ||
+    before.calibration !== after.calibration ||
+    before.compactions !== after.compactions ||
+    before.counts !== after.counts ||
+    before.summary.agentDigest !== after.summary.agentDigest ||
+    before.history.items !== after.history.items ||
+    before.history.turn !== after.history.turn
+  );
+}
+
+/** All items, when those of the active branch have changed. */
+function grown(
+  all: readonly HistoryItem[],
+  before: readonly HistoryItem[],
+  after: readonly HistoryItem[],
+): readonly HistoryItem[] {
+  if (before === after) return all;
+  if (all === before) return after;
+  if (after.length > before.length) return [...all, ...after.slice(before.length)];
+  const changes = new Map(
+    before.flatMap((item, index) => {
+      const now = after[index];
+      return now === undefined || now === item ? [] : [[item, now] as const];
+    }),
+  );
+  return all.map((item) => changes.get(item) ?? item);
+}
+
+/** The boundary that a position belongs to; undefined if a turn ran there. */
+export function boundaryAt(
+  state: BoundaryStates & { readonly boundaries: BoundariesState },
+  position: number,
+): Boundary | undefined {
+  const current = currentBoundary(state, state.boundaries);
+  if (current !== undefined && position >= current.from) {
+    return position <= current.to ? current : undefined;
+  }
+  const { passed } = state.boundaries;
+  const found = passed.findLast(({ from }) => from <= position);
+  return found !== undefined && position <= found.to ? found : undefined;
+}
+
+/** The items at the positions of a branch. Both lists are in the order of the log. */
+export function itemsOn(
+  items: readonly HistoryItem[],
+  spans: readonly PositionRange[],
+): readonly HistoryItem[] {
+  const [first] = spans;
+  // One range to the end: no branch was left.
+  if (spans.length === 1 && first?.to === Infinity) return items;
+  let index = 0;
+  return items.filter((item) => {
+    while ((spans[index]?.to ?? Infinity) < item.position) index += 1;
+    return (spans[index]?.from ?? Infinity) <= item.position;
+  });
+}

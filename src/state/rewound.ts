@@ -1,0 +1,112 @@
+/** The state after `session.rewound`: the branch's states at a boundary, the log's states as they are. Pure. */
+
+import { withEntry, type SessionEvent } from "../events/index.ts";
+import {
+  acceptedAt,
+  branchAt,
+  headOf,
+  spansUpTo,
+  withBinding,
+  withoutCount,
+  withoutScale,
+  type HistoryItem,
+  type HistoryState,
+  type QueuedMessage,
+  type UserItem,
+} from "../projections/index.ts";
+import {
+  boundaryAt,
+  currentBoundary,
+  isAtBoundary,
+  itemsOn,
+  type BoundariesState,
+  type Boundary,
+  type BoundaryStates,
+  type BranchStates,
+} from "./boundaries.ts";
+
+type Rewound = SessionEvent<"session.rewound">;
+type State = BoundaryStates & { readonly boundaries: BoundariesState };
+
+interface RewindTarget {
+  readonly states: BranchStates & { readonly history: HistoryState };
+  /** The messages that wait again. */
+  readonly again: readonly QueuedMessage[];
+}
+
+/** What a rewind brings back; undefined if the event names no boundary, branch or message of the session. */
+export function rewindTarget(state: State, event: Rewound): RewindTarget | undefined {
+  const { to, branch, again: ids = [] } = event.data;
+  const boundary = boundaryAt(state, to);
+  if (boundary === undefined || !isAtBoundary(state)) return undefined;
+  if (branch !== undefined && !isHead(state, branch, to)) return undefined;
+  const again = ids.flatMap((id) => deliveredMessage(state, id) ?? []);
+  if (again.length !== ids.length) return undefined;
+  return { states: statesAt(state, boundary, event, again), again: queued(state, again) };
+}
+
+/** Whether a rewind names a boundary, a branch and messages of the session. */
+export function canRewind(state: State, event: Rewound): boolean {
+  return rewindTarget(state, event) !== undefined;
+}
+
+function isHead({ branches, position }: State, branch: number, to: number): boolean {
+  return branchAt(branches, to) === branch && headOf(branches, branch, position) === to;
+}
+
+/** A delivered message of the active branch. */
+function deliveredMessage({ history }: State, id: string): UserItem | undefined {
+  const found = history.items.findLast((item) => item.kind === "user" && item.id === id);
+  return found?.kind === "user" ? found : undefined;
+}
+
+function queued({ queue }: State, messages: readonly UserItem[]): readonly QueuedMessage[] {
+  return messages.map(({ id, content, at }) => ({
+    id,
+    content,
+    delivery: "follow-up",
+    position: acceptedAt(queue, id) ?? 1,
+    at,
+  }));
+}
+
+function statesAt(
+  state: State,
+  { turn, view, calibration, compactions, counts, agent }: Boundary,
+  { position, data, time }: Rewound,
+  again: readonly UserItem[],
+): RewindTarget["states"] {
+  const { to, note } = data;
+  const items = itemsOn(state.boundaries.items, spansUpTo(state.branches, to));
+  const told: readonly HistoryItem[] =
+    note === undefined ? [] : [{ kind: "note", text: note, turn, position, at: time }];
+  const waiting = again.reduce(
+    (entries, { id, content }) => withEntry(entries, id, { content, delivery: "follow-up" }),
+    state.history.waiting,
+  );
+  const isSameAgent = agent === state.summary.agentDigest;
+  return {
+    history: { items: told.length === 0 ? items : [...items, ...told], waiting, turn },
+    // What was known of the prompt holds for the agent of that time.
+    view: withBinding(view, position, state.view.binding),
+    calibration,
+    compactions: isSameAgent ? compactions : withoutScale(compactions),
+    counts: isSameAgent ? counts : withoutCount(counts),
+  };
+}
+
+/** The boundaries after a rewind: the one that is left has passed. */
+export function rewoundBoundaries(
+  state: BoundariesState,
+  before: BoundaryStates,
+  after: BoundaryStates,
+  { position, data: { note } }: Rewound,
+): BoundariesState {
+  const left = currentBoundary(before, state);
+  const told = note === undefined ? [] : after.history.items.slice(-1);
+  return {
+    items: told.length === 0 ? state.items : [...state.items, ...told],
+    passed: left === undefined ? state.passed : [...state.passed, left],
+    from: isAtBoundary(after) ? position : 0,
+  };
+}
