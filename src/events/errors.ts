@@ -10,6 +10,7 @@ export type TurnlogErrorCode =
   | "APPROVAL_ANSWERED"
   | "CALL_ANSWERED"
   | "MESSAGE_CONFLICT"
+  | "STALE"
   | "SESSION_NOT_FOUND"
   | "SESSION_CLOSED"
   | "SESSION_DELETED"

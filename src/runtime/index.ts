@@ -22,6 +22,7 @@ export {
   SessionActor,
   type Turn,
   type TurnResult,
+  type Rewound,
 } from "./session/index.ts";
 export { withKnownPolicies } from "./tool-policies.ts";
 export { type CallAnswer, type CallIdentity, NOT_RUN, callIdentity } from "./tools/index.ts";

@@ -13,9 +13,11 @@ import {
 } from "../events/index.ts";
 import { acceptedAt } from "../projections/index.ts";
 import {
+  assertBasedOn,
   cancel,
   commands,
   createTurn,
+  lastRun,
   outcomeOf,
   restOf,
   startOf,
@@ -45,6 +47,7 @@ import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.
 import type { LiveSessions } from "./live-sessions.ts";
 import type { ForkOptions, Session } from "./session.ts";
 import { sessionAnswers } from "./session-answers.ts";
+import { sessionRewinds } from "./session-rewinds.ts";
 import { assertSameMessage } from "./repeated-message.ts";
 
 /** What the runtime provides for its handles. */
@@ -123,15 +126,23 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     return turnOf(messageId, position, queued);
   }
 
+  const { edit, ...session } = sessionRewinds({ id, log, live, openActor, turnOf });
+
   return {
     id,
 
-    async send(given, { id: messageId = host.newId(), delivery, ...values } = {}) {
+    ...session,
+
+    async send(
+      given,
+      { id: messageId = host.newId(), delivery, replaces, basedOn, ...values } = {},
+    ) {
       const input = heldInput(id, given);
       const known = acceptedAt((await live.actor(id)).state.queue, messageId);
       if (known !== undefined) return await sendAgain(input, messageId, delivery, values);
       const received = await receiveInput(id, input, host.attachments);
       let actor = await openActor("accept messages");
+      assertBasedOn(actor, basedOn);
       const offloading = actor.blobs.input(received);
       using offloaded = offloading && (await offloading);
       const checking = actor.turn.assertValid(values);
@@ -140,6 +151,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       if (offloaded !== undefined || checking !== undefined)
         actor = await openActor("accept messages");
       const { content = received, stored = [] } = offloaded ?? {};
+      if (replaces !== undefined) actor = await edit(replaces, messageId);
       const queued = !actor.isIdle;
       // The same id may have been sent while files were read.
       if (acceptedAt(actor.state.queue, messageId) !== undefined)
@@ -158,7 +170,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       const position = acceptedAt(actor.state.queue, messageId);
       if (position !== undefined) {
         const queued = commands.waitingMessage(actor, messageId) !== undefined;
-        return turnOf(messageId, position, queued);
+        return turnOf(messageId, Math.max(position, lastRun(actor.state, messageId)), queued);
       }
       throw new TurnlogError(
         "INVALID_INPUT",

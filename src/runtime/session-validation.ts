@@ -21,7 +21,14 @@ import type { ApprovalAnswer, CancelOptions } from "./session/index.ts";
 import type { PreviewOptions } from "./prompt/index.ts";
 import type { RedactOptions } from "../archive/index.ts";
 import type { OpenSessionOptions } from "./runtime.ts";
-import type { ForkOptions, RerunOptions, SendOptions, Session } from "./session.ts";
+import type {
+  ForkOptions,
+  MoveOptions,
+  RegenerateOptions,
+  RerunOptions,
+  SendOptions,
+  Session,
+} from "./session.ts";
 import { strategySchema, turnContextSchema } from "../agent/index.ts";
 
 type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
@@ -30,7 +37,26 @@ type ContextAt = NonNullable<Parameters<Session["context"]>[0]>;
 const anything = z.unknown();
 const delivery = oneOf("steer", "follow-up");
 const signal = implementation({ addEventListener: code }, { aborted: flag });
-const sendSchema = optionsOf<SendOptions>({ id: name, delivery, context: turnContextSchema }, {});
+/** The decider reads the fields. */
+const basedOn = thing("an object with `turn` or `messageId`", isSeen);
+const sendSchema = optionsOf<SendOptions>(
+  { id: name, delivery, replaces: name, basedOn, context: turnContextSchema },
+  {},
+);
+const moveSchema = optionsOf<MoveOptions>({ tell: flag, basedOn }, {});
+type RewindFields = MoveOptions & {
+  readonly to?: number;
+  readonly beforeTurn?: number;
+  readonly beforeMessage?: string;
+};
+const rewindSchema = optionsOf<RewindFields>(
+  { to: position, beforeTurn: position, beforeMessage: name, tell: flag, basedOn },
+  {},
+).and(thing("an object with one of `to`, `beforeTurn` and `beforeMessage`", hasOnePlace));
+const regenerateSchema = optionsOf<RegenerateOptions>(
+  { messageId: name, idempotencyKey: name, basedOn },
+  {},
+);
 const cancelSchema = optionsOf<CancelOptions>(
   { mode: oneOf("now", "after-tools"), reason: text, withdraw: flag },
   {},
@@ -92,6 +118,18 @@ function isTarget(value: unknown): boolean {
     : rangeSchema.safeParse(value).success;
 }
 
+const turnSeen = z.strictObject({ turn: z.int().nonnegative() });
+const messageSeen = z.strictObject({ messageId: z.string().min(1) });
+
+function isSeen(value: unknown): boolean {
+  return turnSeen.safeParse(value).success || messageSeen.safeParse(value).success;
+}
+
+function hasOnePlace(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return ["to", "beforeTurn", "beforeMessage"].filter((place) => place in value).length === 1;
+}
+
 /** By position in the call; undefined if the command checks the argument itself. */
 type Signature = readonly (Parameter | undefined)[];
 
@@ -124,6 +162,9 @@ const commands: ReadonlyMap<unknown, Signature> = new Map<keyof Session, Signatu
   ["reschedule", [required("messageId", name), required("delivery", delivery)]],
   ["compact", [optional("strategy", strategySchema)]],
   ["restore", [optional("position", position)]],
+  ["rewind", [required("options", rewindSchema)]],
+  ["checkout", [required("branch", position), optional("options", moveSchema)]],
+  ["regenerate", [optional("options", regenerateSchema)]],
   ["preview", [optional("options", previewSchema)]],
   ["context", [optional("options", atSchema)]],
   ["at", [required("position", position)]],

@@ -8,13 +8,16 @@ import type {
   CallAnswered,
   Cancelled,
   CancelOptions,
+  RewindPlace,
+  Rewound,
+  Seen,
   Turn,
   TurnValues,
 } from "./session/index.ts";
 import type { CallAnswer } from "./tools/index.ts";
 import type { ContextFigures, CompactionPreview, PreviewOptions } from "./prompt/index.ts";
 import type { AgentChanges } from "./agent-registry.ts";
-import type { RerunPlace, SessionDiff, SessionView } from "../state/index.ts";
+import type { RerunPlace, SessionBranch, SessionDiff, SessionView } from "../state/index.ts";
 import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.ts";
 import type { UserInput } from "../media/index.ts";
 
@@ -29,6 +32,35 @@ export interface SendOptions extends TurnValues {
   readonly id?: string;
   /** During a turn: deliver at the next step boundary (`steer`) or after the turn (`follow-up`, default). */
   readonly delivery?: Delivery;
+  /**
+   * Edits: the id of a delivered message of the active branch. The session is rewound to before its turn,
+   * and this message is sent instead; other messages that began the turn are run again. The former
+   * messages and replies stay on their branch.
+   */
+  readonly replaces?: string;
+  /** The last turn or message that the sender saw. Refused (`STALE`) if another one came since. */
+  readonly basedOn?: Seen;
+}
+
+/** How the head of a session moves. */
+export interface MoveOptions {
+  /** Tell the model, in the next prompt, which effects of the branch that is left remain. Default: false. */
+  readonly tell?: boolean;
+  /** The last turn or message that the caller saw. Refused (`STALE`) if another one came since. */
+  readonly basedOn?: Seen;
+}
+
+/** Options of {@link Session.rewind}: one of `to`, `beforeTurn` and `beforeMessage`. */
+export type RewindOptions = RewindPlace & MoveOptions;
+
+/** Options of {@link Session.regenerate}. */
+export interface RegenerateOptions {
+  /** A message of the turn to run again. Default: the last turn of the active branch. */
+  readonly messageId?: string;
+  /** The same key again returns the turn of the first call. Default: join a regeneration that runs. */
+  readonly idempotencyKey?: string;
+  /** The last turn or message that the caller saw. Refused (`STALE`) if another one came since. */
+  readonly basedOn?: Seen;
 }
 
 /** Options of {@link Session.fork}: its position and its agent. */
@@ -67,7 +99,8 @@ export interface Session {
   readonly id: string;
   /**
    * Accepts a message: it is durable when this resolves. Starts a turn, or queues the message behind the running one.
-   * @throws TurnlogError `INVALID_INPUT`, `MESSAGE_CONFLICT`, `SESSION_CLOSED`, `SESSION_FAILED`
+   * @throws TurnlogError `INVALID_INPUT`, `MESSAGE_CONFLICT`, `STALE`, `COMMAND_REFUSED` (no such message to
+   * replace), `SESSION_CLOSED`, `SESSION_FAILED`
    */
   send(input: UserInput, options?: SendOptions): Promise<Turn>;
   /**
@@ -134,6 +167,34 @@ export interface Session {
    * @throws TurnlogError `COMMAND_REFUSED`
    */
   restore(position?: number): Promise<void>;
+  /**
+   * Goes back to a position between two turns: later events leave the active branch and stay in the log.
+   * A running turn is cancelled first. History and next prompt are then those of that position. Turn and
+   * step numbers go on. Effects in the world are not undone: the answer lists them.
+   * @throws TurnlogError `COMMAND_REFUSED` if the place is within a turn or not on the active branch,
+   * `STALE`, `SESSION_CLOSED`
+   *
+   * @example
+   * ```ts
+   * const { effects } = await session.rewind({ beforeTurn: 3, tell: true });
+   * for (const { toolName, status } of effects) console.log(toolName, status);
+   * ```
+   */
+  rewind(options: RewindOptions): Promise<Rewound>;
+  /**
+   * Makes another branch the active one, as it was when it was left. `branches` lists them. Does nothing
+   * on the active branch. @throws TurnlogError `COMMAND_REFUSED`, `STALE`, `SESSION_CLOSED`
+   */
+  checkout(branch: number, options?: MoveOptions): Promise<Rewound>;
+  /** The branches of the session, oldest first. Each rewind begins one. */
+  branches(): Promise<readonly SessionBranch[]>;
+  /**
+   * Runs a turn of the active branch again, for another reply: its messages are delivered anew, on a new
+   * branch. Later turns leave the active branch. A running turn is cancelled first, unless it is such a
+   * regeneration: that one is joined.
+   * @throws TurnlogError `COMMAND_REFUSED` without such a turn, `STALE`, `SESSION_CLOSED`
+   */
+  regenerate(options?: RegenerateOptions): Promise<Turn>;
   /**
    * The prompt that a compaction would leave, now or at a position. Writes nothing.
    * @throws TurnlogError `INVALID_INPUT` if the position does not exist

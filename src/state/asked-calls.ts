@@ -3,9 +3,10 @@
 import type { StepItem } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
 
-/** The steps of a session, newest first. */
-export function* stepsNewestFirst({ history }: SessionState): Generator<StepItem> {
-  const { items, open } = history;
+/** The steps of all branches of a session, newest first. */
+export function* stepsNewestFirst({ history, boundaries }: SessionState): Generator<StepItem> {
+  const { open } = history;
+  const { items } = boundaries;
   if (open !== undefined) yield open;
   for (let index = items.length - 1; index >= 0; index--) {
     const item = items[index];

@@ -61,12 +61,12 @@ function deliveredMessage({ history }: State, id: string): UserItem | undefined 
 }
 
 function queued({ queue }: State, messages: readonly UserItem[]): readonly QueuedMessage[] {
-  return messages.map(({ id, content, at }) => ({
+  return messages.map(({ id, content, time }) => ({
     id,
     content,
     delivery: "follow-up",
     position: acceptedAt(queue, id) ?? 1,
-    at,
+    time,
   }));
 }
 
@@ -79,7 +79,7 @@ function statesAt(
   const { to, note } = data;
   const items = itemsOn(state.boundaries.items, spansUpTo(state.branches, to));
   const told: readonly HistoryItem[] =
-    note === undefined ? [] : [{ kind: "note", text: note, turn, position, at: time }];
+    note === undefined ? [] : [{ kind: "note", text: note, turn, position, time }];
   const waiting = again.reduce(
     (entries, { id, content }) => withEntry(entries, id, { content, delivery: "follow-up" }),
     state.history.waiting,

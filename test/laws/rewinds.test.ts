@@ -122,11 +122,12 @@ describe("a session that the runtime may record, rewound at any time", () => {
     await fc.assert(
       fc.asyncProperty(imagined, fc.array(fc.nat(), { maxLength: 4 }), async (events, cuts) => {
         const replayed = replay(events);
-        const places = [...new Set(cuts.map((cut) => 1 + (cut % events.length)))];
+        const cut = cuts.map((at) => 1 + (at % events.length));
+        const places = [...new Set([...cut, events.length])].toSorted((a, b) => a - b);
         await using log = await openMemoryLog();
         await log.append("one", "none", events, { origin: "recorded" });
         let kept = nothingKept;
-        for (const position of [...places.toSorted((a, b) => a - b), events.length]) {
+        for (const position of places) {
           kept = await saveSessionSnapshot(log, "one", stateAt(replayed, position), kept);
           const { state } = await loadSessionSnapshot(log, "one");
           expect(state.position).toBe(position);

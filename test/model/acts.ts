@@ -43,6 +43,8 @@ export function provoke(stage: Stage, move: Move, manner: Manner = {}): void {
     }
     case "session.resumed":
       return stage.ask("resume", session.resume());
+    case "session.rewound":
+      return stage.ask("rewind", session.rewind({ to: 1 }));
     case "session.closed":
       return stage.ask("close", session.close());
     case "turn.cancel-requested":

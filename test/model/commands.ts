@@ -129,6 +129,7 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: moveCommand("session.resumed") },
   { weight: 3, arbitrary: moveCommand("turn.cancel-requested") },
   { weight: 1, arbitrary: moveCommand("context.compaction-started") },
+  { weight: 2, arbitrary: moveCommand("session.rewound") },
   { weight: 2, arbitrary: crash },
   { weight: 2, arbitrary: crashSoon },
   { weight: 1, arbitrary: closeAndReopen },

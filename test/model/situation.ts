@@ -64,6 +64,8 @@ export function after(situation: Situation, event: SessionEvent): Situation {
       return { ...moved, accepted: situation.accepted + 1 };
     case "message.delivered":
       return { ...moved, bulky: true };
+    case "session.rewound":
+      return { ...moved, bulky: false };
     case "context.overflowed":
       return { ...moved, overflow: "refused" };
     case "context.compaction-started":

@@ -20,8 +20,8 @@ export const publicNames: Readonly<Record<string, string>> = {
     Approval ApprovalAnswer BlobStore CallAnswer CallAnswered Cancelled CompactionChoice
     CompactionPlan CompactionPreview CompactionStrategy CompactionWhen ContextFigures
     ContextOptions EncryptedLog EventLog ForkOptions HistoryItem KeyStore ListedSession
-    LogVerification McpServers ModelLimits OutputRequest QueuedMessage Runtime RuntimeOptions
-    ScoredTurn SendOptions Session SessionCost SessionDiff SessionEvent SessionVerification
+    LogVerification McpServers ModelLimits OutputRequest QueuedMessage Rewound Runtime RuntimeOptions
+    ScoredTurn SendOptions Session SessionBranch SessionCost SessionDiff SessionEvent SessionVerification
     SessionView StoreLog TokenCounter TokenUsage ToolCall ToolPolicy Turn TurnContext
     TurnEndReason TurnResult TurnlogError TurnlogErrorCode UserInput
   `,

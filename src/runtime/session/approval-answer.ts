@@ -4,7 +4,7 @@
  */
 
 import { TurnlogError, type EventBody } from "../../events/index.ts";
-import type { ApprovalDecision } from "../../projections/index.ts";
+import { activeSpans, isWithin, type ApprovalDecision } from "../../projections/index.ts";
 import { approvalOfId, waitingApprovals, type Approval } from "../../state/index.ts";
 import { refusal, type CommandTarget } from "./commands.ts";
 
@@ -112,6 +112,10 @@ function notWaiting(
   const why =
     found === undefined
       ? `it has no approval ${JSON.stringify(approvalId)}. An approval is answered by its \`approvalId\`, which \`view().approvals\` has`
-      : `the call of approval ${approvalId} (${found.toolName}) no longer waits, since it ended before an answer`;
+      : `the call of approval ${approvalId} (${found.toolName}) no longer waits, since ${isLeft(state, found) ? "its branch was left by a rewind" : "it ended before an answer"}`;
   return `${why}. ${others}`;
+}
+
+function isLeft({ branches }: CommandTarget["state"], { position }: Approval): boolean {
+  return !isWithin(activeSpans(branches), position);
 }

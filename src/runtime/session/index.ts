@@ -10,6 +10,21 @@ export { answerCall, callToAnswer, type CallAnswered } from "./call-answer.ts";
 export { type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
 export * as commands from "./commands.ts";
 export type { CommandTarget } from "./commands.ts";
+export {
+  type Head,
+  type RemainingEffect,
+  type RewindDecision,
+  type RewindPlace,
+  type Rewound,
+  type Seen,
+  assertBasedOn,
+  checkout,
+  lastMessageId,
+  lastRun,
+  replaceMessage,
+  rewind,
+  runAgain,
+} from "./rewinding.ts";
 export { SessionActor } from "./session-actor.ts";
 export { openChain } from "./session-chain.ts";
 export { type KeepingMoment, SnapshotWriter } from "./snapshot-writer.ts";

@@ -11,7 +11,6 @@ import {
   waitingMessage,
   turnUsage,
   type HistoryItem,
-  type HistoryState,
   type StepItem,
   type ToolCall,
   type TurnEndItem,
@@ -47,17 +46,17 @@ export type TurnOutcome =
 export function outcomeOf(messageId: string): (state: SessionState) => TurnOutcome | undefined {
   let turn: number | undefined;
   return (state) => {
-    const { history, queue, usage } = state;
+    const { history, boundaries, queue, usage } = state;
     const isClosed = state.machine.matches("closed");
     // A closed session delivers nothing.
     if (!isClosed && waitingMessage(history, messageId) !== undefined) return undefined;
     const accepted = acceptedAt(queue, messageId);
     if (accepted === undefined) return undefined;
-    turn ??= turnOf(history, messageId, accepted);
+    turn ??= turnOf(boundaries, messageId, accepted);
     if (turn === undefined) return { kind: "withdrawn" };
-    const end = endOf(history, turn);
+    const end = endOf(boundaries, turn);
     if (end === undefined) return undefined;
-    const text = lastText(history, turn);
+    const text = lastText(boundaries, turn);
     const result = { turn, text, finishReason: end.reason, usage: turnUsage(usage, turn) };
     return deepFreeze(
       end.error === undefined
@@ -80,10 +79,12 @@ export function startOf(
 ): (state: SessionState) => TurnStart | "withdrawn" | undefined {
   const outcomeIn = outcomeOf(messageId);
   return (state) => {
-    const { history } = state;
+    const { history, boundaries } = state;
     const isClosed = state.machine.matches("closed");
     if (!isClosed && waitingMessage(history, messageId) !== undefined) return undefined;
-    const message = history.items.findLast((item) => item.kind === "user" && item.id === messageId);
+    const message = boundaries.items.findLast(
+      (item) => item.kind === "user" && item.id === messageId,
+    );
     if (message !== undefined) return { position: message.position, turn: message.turn };
     return outcomeIn(state)?.kind === "withdrawn" ? "withdrawn" : undefined;
   };
@@ -115,8 +116,11 @@ export function restOf(
   };
 }
 
-/** The turn that delivered a message, which was accepted at a position. */
-function turnOf({ items }: HistoryState, id: string, accepted: number): number | undefined {
+/** Finished items of all branches: a turn that a rewind left has its outcome still. */
+type Items = SessionState["boundaries"];
+
+/** The turn that delivered a message last, which was accepted at a position. */
+function turnOf({ items }: Items, id: string, accepted: number): number | undefined {
   for (let index = items.length - 1; index >= 0; index--) {
     const item = items[index];
     if (item === undefined || item.position < accepted) return undefined;
@@ -126,34 +130,34 @@ function turnOf({ items }: HistoryState, id: string, accepted: number): number |
 }
 
 /** The end of a turn is its last item. */
-function endOf({ items }: HistoryState, turn: number): TurnEndItem | undefined {
+function endOf({ items }: Items, turn: number): TurnEndItem | undefined {
   const last = items[lastIndexOf(items, turn)];
   return last?.kind === "turn-end" ? last : undefined;
 }
 
 /** The index of the last item of a turn, or -1. */
 function lastIndexOf(items: readonly HistoryItem[], turn: number): number {
-  const last = items.findLastIndex((item) => item.turn <= turn);
+  const last = items.findLastIndex((item) => item.turn <= turn && item.kind !== "note");
   return items[last]?.turn === turn ? last : -1;
 }
 
 export function turnRemains(
-  { history, toolCalls }: SessionState,
+  { boundaries, toolCalls }: SessionState,
   turn: number | undefined,
 ): {
   readonly ended: TurnEndReason | undefined;
   readonly kept: { readonly text: string; readonly calls: readonly ToolCall[] };
 } {
   if (turn === undefined) return { ended: undefined, kept: { text: "", calls: [] } };
-  const last = lastStep(history, turn);
+  const last = lastStep(boundaries, turn);
   const calls = toolCalls.ended.filter((call) => call.step === last?.step);
   return deepFreeze({
-    ended: endOf(history, turn)?.reason,
-    kept: { text: lastText(history, turn), calls },
+    ended: endOf(boundaries, turn)?.reason,
+    kept: { text: lastText(boundaries, turn), calls },
   });
 }
 
-function lastStep({ items }: HistoryState, turn: number): StepItem | undefined {
+function lastStep({ items }: Items, turn: number): StepItem | undefined {
   for (let index = lastIndexOf(items, turn); index >= 0; index--) {
     const item = items[index];
     if (item?.turn !== turn) return undefined;
@@ -162,7 +166,7 @@ function lastStep({ items }: HistoryState, turn: number): StepItem | undefined {
   return undefined;
 }
 
-function lastText(history: HistoryState, turn: number): string {
-  const { parts = [] } = lastStep(history, turn) ?? {};
+function lastText(items: Items, turn: number): string {
+  const { parts = [] } = lastStep(items, turn) ?? {};
   return parts.map((part) => (part.kind === "text" ? part.text : "")).join("");
 }

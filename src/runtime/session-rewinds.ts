@@ -1,0 +1,146 @@
+/**
+ * The commands of a session that move its head: `rewind`, `checkout`, `regenerate`, and the edit of a
+ * message. A running turn is cancelled first, and a compaction stopped; the rewind itself is one event.
+ */
+
+import type { EventLog } from "../events/index.ts";
+import {
+  assertBasedOn,
+  cancel,
+  checkout,
+  commands,
+  lastMessageId,
+  replaceMessage,
+  rewind,
+  runAgain,
+  type CommandTarget,
+  type RewindDecision,
+  type Rewound,
+  type SessionActor,
+  type Turn,
+} from "./session/index.ts";
+import { isAtBoundary, sessionBranches, type SessionState } from "../state/index.ts";
+import type { LiveSessions } from "./live-sessions.ts";
+import type { Session } from "./session.ts";
+
+/** What the handle provides. */
+export interface RewindHost {
+  readonly id: string;
+  readonly log: EventLog;
+  readonly live: LiveSessions;
+  /** The live actor of a session that is not closed. */
+  readonly openActor: (command: string) => Promise<SessionActor>;
+  /** The turn that a message has next. */
+  readonly turnOf: (messageId: string, from: number, queued: boolean) => Turn;
+}
+
+type Rewinds = Pick<Session, "rewind" | "checkout" | "branches" | "regenerate"> & {
+  /** Rewinds for an edit. Returns the actor on which the new message is to be recorded at once. */
+  readonly edit: (replaces: string, by: string) => Promise<SessionActor>;
+};
+
+export function sessionRewinds({ id, live, openActor, turnOf }: RewindHost): Rewinds {
+  /** The actor between two turns. Nothing may be awaited between this and `record`. */
+  async function restingActor(command: string): Promise<SessionActor> {
+    for (;;) {
+      const actor = await openActor(command);
+      if (isAtBoundary(actor.state)) return actor;
+      for (const body of cancel(actor.state, { reason: `the session is told to ${command}` })
+        .events)
+        actor.record(body);
+      await live.watch(id, ({ state }) => isAtBoundary(state) || isClosed(state) || undefined);
+    }
+  }
+
+  async function move(
+    command: string,
+    check: (target: CommandTarget) => void,
+    decide: (target: CommandTarget) => RewindDecision,
+  ): Promise<Rewound> {
+    const before = await openActor(command);
+    check(before);
+    const actor = await restingActor(command);
+    const { event, rewound } = decide(actor);
+    if (event !== undefined) actor.record(event);
+    await actor.durable();
+    return rewound;
+  }
+
+  return {
+    rewind: ({ tell, basedOn, ...place }) =>
+      move(
+        "rewind",
+        (target) => {
+          assertBasedOn(target, basedOn);
+        },
+        (target) => rewind(target, place, { tell }),
+      ),
+
+    checkout: (branch, { tell, basedOn } = {}) =>
+      move(
+        "checkout",
+        (target) => {
+          assertBasedOn(target, basedOn);
+        },
+        (target) => checkout(target, branch, { tell }),
+      ),
+
+    async branches() {
+      const actor = await live.actor(id);
+      const { state } = actor;
+      await actor.durable();
+      return sessionBranches(state);
+    },
+
+    async regenerate({ messageId, idempotencyKey, basedOn } = {}) {
+      const actor = await openActor("regenerate");
+      const { state } = actor;
+      const known = joined(state, messageId, idempotencyKey);
+      if (known !== undefined) {
+        await actor.durable();
+        return turnOf(known.message, known.from, false);
+      }
+      assertBasedOn(actor, basedOn);
+      const message = messageId ?? lastMessageId(state);
+      if (message === undefined) throw commands.refusal(actor, "regenerate", "it has no turn yet");
+      const { position } = await move(
+        "regenerate",
+        () => {},
+        (target) => runAgain(target, message, idempotencyKey),
+      );
+      return turnOf(message, position, false);
+    },
+
+    async edit(replaces, by) {
+      const actor = await restingActor("edit");
+      const { all, switches } = actor.state.branches;
+      const active = all.find((branch) => branch.id === switches.at(-1)?.branch);
+      // The process died after the rewind, and before the message.
+      if (active?.edit?.by === by && actor.state.boundaries.from === active.id) return actor;
+      const { event } = replaceMessage(actor, replaces, by);
+      if (event !== undefined) actor.record(event);
+      return actor;
+    },
+  };
+}
+
+function isClosed({ machine }: SessionState): boolean {
+  return machine.matches("closed");
+}
+
+/** A regeneration that was asked for before: by the same key, or the one that runs now. */
+function joined(
+  { branches: { all, switches }, boundaries }: SessionState,
+  messageId: string | undefined,
+  key: string | undefined,
+): { readonly message: string; readonly from: number } | undefined {
+  const isActive = (id: number): boolean => switches.at(-1)?.branch === id;
+  const runs = (id: number): boolean =>
+    isActive(id) && boundaries.from === 0 && !boundaries.passed.some(({ from }) => from >= id);
+  for (const { id, again = [], key: used } of all.toReversed()) {
+    const message = messageId ?? again.at(-1);
+    if (message === undefined || !again.includes(message)) continue;
+    if (key === undefined ? runs(id) : used === key) return { message, from: id };
+  }
+  return undefined;
+}

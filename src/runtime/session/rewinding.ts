@@ -1,0 +1,308 @@
+/** Rewinding as a decider: the events of `rewind`, `checkout`, an edit and a regeneration, or a refusal. Pure. */
+
+import { TurnlogError, type EventBody, type TokenUsage } from "../../events/index.ts";
+import {
+  activeSpans,
+  addUsage,
+  headOf,
+  isWithin,
+  noUsage,
+  ownBeside,
+  ownSteps,
+  spansUpTo,
+  type HistoryItem,
+  type UserItem,
+} from "../../projections/index.ts";
+import { boundaryAt, type SessionState } from "../../state/index.ts";
+import { refusal, type CommandTarget } from "./commands.ts";
+
+/** Where `Session.rewind` goes: a position between two turns, or the last one before a turn or a message. */
+export type RewindPlace =
+  | { readonly to: number }
+  | { readonly beforeTurn: number }
+  | { readonly beforeMessage: string };
+
+/** A call of the branch that was left, whose effect in the world remains. */
+export interface RemainingEffect {
+  readonly turn: number;
+  readonly step: number;
+  readonly callId: string;
+  readonly toolName: string;
+  /** `unknown`: the call was started, and nobody knows how it ended. */
+  readonly status: "succeeded" | "unknown";
+}
+
+/** The outcome of a rewind. */
+export interface Rewound {
+  /** The active branch. */
+  readonly branch: number;
+  /** The position of `session.rewound`; of the last event if nothing had to be left. */
+  readonly position: number;
+  /** The position that the history and the prompt are those of. */
+  readonly to: number;
+  /** The turns that left the active branch. */
+  readonly turns: readonly number[];
+  /** What their calls did and a rewind does not undo, oldest first. */
+  readonly effects: readonly RemainingEffect[];
+  /** What those turns cost. It stays in the session's total. */
+  readonly usage: TokenUsage;
+}
+
+/** A decided rewind. Without an event if the session is there already. */
+export interface RewindDecision {
+  readonly rewound: Rewound;
+  readonly event?: EventBody<"session.rewound">;
+}
+
+export interface RewindManner {
+  /** Tell the model about the remaining effects in the next prompt. Default: false. */
+  readonly tell?: boolean | undefined;
+}
+
+/** Decides on `rewind`. @throws TurnlogError `COMMAND_REFUSED` */
+export function rewind(
+  target: CommandTarget,
+  place: RewindPlace,
+  manner: RewindManner,
+): RewindDecision {
+  return rewindTo(target, positionOf(target, place), manner, {});
+}
+
+/** Decides on `checkout`. @throws TurnlogError `COMMAND_REFUSED` */
+export function checkout(
+  target: CommandTarget,
+  branch: number,
+  manner: RewindManner,
+): RewindDecision {
+  const { branches, position } = target.state;
+  if (!branches.all.some(({ id }) => id === branch)) {
+    const known = branches.all.map(({ id }) => id).join(", ");
+    throw refusal(target, "checkout", `it has no branch ${branch}. Its branches: ${known}`);
+  }
+  if (branches.switches.at(-1)?.branch === branch) return nothingLeft(target.state, position);
+  return rewindTo(target, headOf(branches, branch, position), manner, { branch });
+}
+
+/** Decides on an edit: rewinds before the turn that a message began; its other messages wait again. */
+export function replaceMessage(
+  target: CommandTarget,
+  messageId: string,
+  newId: string,
+): RewindDecision {
+  const message = deliveredMessage(target, messageId, "edit");
+  const others = messagesOf(target.state, message.turn).filter((id) => id !== messageId);
+  return rewindTo(
+    target,
+    beforeMessage(target, message, "edit"),
+    {},
+    {
+      ...(others.length === 0 ? {} : { again: others }),
+      edit: { replaces: messageId, by: newId },
+    },
+  );
+}
+
+/** Decides on a regeneration: the messages of a turn wait again before it. */
+export function runAgain(
+  target: CommandTarget,
+  messageId: string,
+  key: string | undefined,
+): RewindDecision {
+  const { turn } = deliveredMessage(target, messageId, "regenerate");
+  return rewindTo(
+    target,
+    beforeTurn(target, turn, "regenerate"),
+    {},
+    {
+      again: messagesOf(target.state, turn),
+      ...(key === undefined ? {} : { key }),
+    },
+  );
+}
+
+/** The message whose turn is the last one of the active branch. */
+export function lastMessageId({ history }: SessionState): string | undefined {
+  const last = history.items.findLast((item) => item.kind === "user");
+  return last?.kind === "user" ? last.id : undefined;
+}
+
+/** The position of the rewind that ran a message again last; 0 if none did. */
+export function lastRun({ branches }: SessionState, messageId: string): number {
+  return branches.all.findLast(({ again }) => again?.includes(messageId) === true)?.id ?? 0;
+}
+
+type Details = Omit<EventBody<"session.rewound">["data"], "to" | "note">;
+
+function rewindTo(
+  target: CommandTarget,
+  to: number,
+  { tell = false }: RewindManner,
+  details: Details,
+): RewindDecision {
+  const { state } = target;
+  const boundary = boundaryAt(state, to);
+  if (boundary === undefined) throw refusal(target, "rewind", notBoundary(target, to));
+  const isHere = boundary.from === state.boundaries.from;
+  if (isHere && details.again === undefined && details.edit === undefined)
+    return nothingLeft(state, to);
+  const left = leftItems(state, to);
+  const effects = left.flatMap(effectsOf);
+  const note = tell && effects.length > 0 ? { note: noteOn(effects) } : {};
+  const data = { to, ...details, ...note };
+  const position = state.position + 1;
+  return {
+    event: { type: "session.rewound", data },
+    rewound: {
+      branch: details.branch ?? position,
+      position,
+      to,
+      turns: [...new Set(left.map(({ turn }) => turn))],
+      effects,
+      usage: usageOf(state, left),
+    },
+  };
+}
+
+function nothingLeft({ branches, position }: SessionState, to: number): RewindDecision {
+  const branch = branches.switches.at(-1)?.branch ?? 1;
+  return { rewound: { branch, position, to, turns: [], effects: [], usage: noUsage } };
+}
+
+function positionOf(target: CommandTarget, place: RewindPlace): number {
+  if ("to" in place) return place.to;
+  if ("beforeTurn" in place) return beforeTurn(target, place.beforeTurn, "rewind");
+  const message = deliveredMessage(target, place.beforeMessage, "rewind");
+  return beforeMessage(target, message, "rewind");
+}
+
+/** The last position at rest before a turn of the active branch. */
+function beforeTurn(target: CommandTarget, turn: number, command: string): number {
+  const { boundaries, branches, history } = target.state;
+  if (!history.items.some((item) => item.turn === turn)) {
+    const where = boundaries.items.some((item) => item.turn === turn)
+      ? `turn ${turn} is not on the active branch. Check its branch out first: \`branches()\` lists them`
+      : `it has no turn ${turn}`;
+    throw refusal(target, command, where);
+  }
+  const spans = activeSpans(branches);
+  const before = boundaries.passed.findLast((one) => one.turn < turn && isWithin(spans, one.to));
+  if (before !== undefined) return before.to;
+  throw refusal(target, command, `nothing precedes turn ${turn}`);
+}
+
+/** The position before the turn that a message began. */
+function beforeMessage(
+  target: CommandTarget,
+  { id, turn, position }: UserItem,
+  command: string,
+): number {
+  const { items } = target.state.history;
+  const wasSteered = items.some(
+    (item) => item.kind === "step" && item.turn === turn && item.position < position,
+  );
+  if (!wasSteered) return beforeTurn(target, turn, command);
+  const why = `message ${id} came in the middle of turn ${turn}, and a session is rewound between turns only. Use \`beforeTurn: ${turn}\`, or send another message`;
+  throw refusal(target, command, why);
+}
+
+function deliveredMessage(target: CommandTarget, id: string, command: string): UserItem {
+  const { history, boundaries, queue } = target.state;
+  const isIt = (item: HistoryItem): item is UserItem => item.kind === "user" && item.id === id;
+  const found = history.items.findLast(isIt);
+  if (found !== undefined) return found;
+  const why = queue.waiting.some((message) => message.id === id)
+    ? `message ${id} still waits: withdraw it, and send another one`
+    : boundaries.items.some(isIt)
+      ? `message ${id} is not on the active branch. Check its branch out first: \`branches()\` lists them`
+      : `it never delivered a message ${id}`;
+  throw refusal(target, command, why);
+}
+
+/** The messages of a turn, each once. */
+function messagesOf({ history }: SessionState, turn: number): readonly string[] {
+  const ids = history.items.flatMap((item) =>
+    item.kind === "user" && item.turn === turn ? [item.id] : [],
+  );
+  return [...new Set(ids)];
+}
+
+/** Finished items of the active branch that a rewind leaves. */
+function leftItems({ history, branches }: SessionState, to: number): readonly HistoryItem[] {
+  const spans = spansUpTo(branches, to);
+  return history.items.filter(
+    ({ position, kind }) => kind !== "note" && !isWithin(spans, position),
+  );
+}
+
+function effectsOf(item: HistoryItem): readonly RemainingEffect[] {
+  if (item.kind !== "step") return [];
+  const { turn, step, parts } = item;
+  return parts.flatMap((part) => {
+    if (part.kind !== "call") return [];
+    const { callId, toolName, outcome } = part;
+    const { status } = outcome;
+    return status === "succeeded" || status === "unknown"
+      ? [{ turn, step, callId, toolName, status }]
+      : [];
+  });
+}
+
+function usageOf({ usage }: SessionState, left: readonly HistoryItem[]): TokenUsage {
+  const turns = new Set(left.map(({ turn }) => turn));
+  return [...ownSteps(usage), ...ownBeside(usage)]
+    .filter(({ turn }) => turns.has(turn))
+    .reduce((sum, one) => addUsage(sum, one.usage), noUsage);
+}
+
+function noteOn(effects: readonly RemainingEffect[]): string {
+  const words = effects.map(({ toolName, status }) =>
+    status === "succeeded" ? `- ${toolName} (succeeded)` : `- ${toolName} (its outcome is unknown)`,
+  );
+  return `[The user took back what came after this point. These tool calls had run before, and their effects remain:\n${words.join("\n")}]`;
+}
+
+/** Why a position is no place to rewind to, and the nearest ones that are. */
+function notBoundary({ state }: CommandTarget, to: number): string {
+  const { passed } = state.boundaries;
+  if (to > state.position) return `its last position is ${state.position}`;
+  const before = passed.findLast((one) => one.to < to)?.to;
+  const behind = passed.find((one) => one.from > to)?.from;
+  const near = [before, behind].filter((one) => one !== undefined).join(" and ");
+  return `a turn or a compaction ran at position ${to}, and a session is rewound between turns only. The nearest positions: ${near}`;
+}
+
+/** The last turn and message that a caller saw. */
+export type Seen = { readonly turn: number } | { readonly messageId: string };
+
+/** The head of the active branch. */
+export interface Head {
+  readonly branch: number;
+  /** The last turn of the branch; 0 before the first. */
+  readonly turn: number;
+  /** The last message of the branch, delivered or waiting. */
+  readonly messageId: string | undefined;
+  readonly position: number;
+}
+
+export function headNow(state: SessionState): Head {
+  const { branches, history, queue, position } = state;
+  const messageId = queue.waiting.at(-1)?.id ?? lastMessageId(state);
+  return { branch: branches.switches.at(-1)?.branch ?? 1, turn: history.turn, messageId, position };
+}
+
+/** @throws TurnlogError `STALE` if another message, turn or rewind came since */
+export function assertBasedOn({ session, state }: CommandTarget, seen: Seen | undefined): void {
+  if (seen === undefined) return;
+  const head = headNow(state);
+  const isCurrent =
+    "turn" in seen
+      ? seen.turn === head.turn && state.queue.waiting.length === 0
+      : seen.messageId === head.messageId;
+  if (isCurrent) return;
+  const was = "turn" in seen ? `turn ${seen.turn}` : `message ${seen.messageId}`;
+  throw new TurnlogError(
+    "STALE",
+    `Session ${session} has moved on since ${was}: its head is turn ${head.turn}, message ${head.messageId ?? "none"}, on branch ${head.branch}. Show the session again, and repeat the command if it is still wanted. Nothing was recorded.`,
+    { session, position: state.position, details: { head } },
+  );
+}
