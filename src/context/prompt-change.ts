@@ -71,14 +71,26 @@ export function promptChange(states: States, measure: Meter): PromptChange | und
 }
 
 function billAnchor({ history, usage }: States, measure: Meter): Anchor | undefined {
-  const billed = usage.steps.findLast(
-    (step) => step.usage.basis === "measured" && step.usage.inputTokens > 0,
-  );
+  const billed = lastBilled(history, usage);
   if (billed === undefined || modelKey(billed.model) !== modelKey(measure.model)) return undefined;
   const item = stepItem(history, billed.step);
   if (item?.status !== "finished") return undefined;
   const { position, turn, step } = item;
   return { position, turn, step, input: billed.usage.inputTokens, billed: { usage: billed, item } };
+}
+
+/** The last billed step of the active branch: a rewind leaves later ones. */
+function lastBilled({ items, open }: HistoryState, { steps }: UsageState): StepUsage | undefined {
+  let index = items.length - 1;
+  return steps.findLast(({ step, usage }) => {
+    if (usage.basis !== "measured" || usage.inputTokens === 0) return false;
+    if (open?.step === step) return true;
+    for (; index >= 0; index--) {
+      const item = items[index];
+      if (item?.kind === "step" && item.step <= step) return item.step === step;
+    }
+    return false;
+  });
 }
 
 function countAnchor({ counted }: States, measure: Meter): Anchor | undefined {
