@@ -60,8 +60,7 @@ export function sessionRewinds({ id, live, openActor, turnOf }: RewindHost): Rew
     const before = await openActor(command);
     check(before);
     const actor = await restingActor(command);
-    const { event, rewound } = decide(actor);
-    if (event !== undefined) actor.record(event);
+    const rewound = moveHead(actor, decide);
     await actor.durable();
     return rewound;
   }
@@ -117,11 +116,31 @@ export function sessionRewinds({ id, live, openActor, turnOf }: RewindHost): Rew
       const active = all.find((branch) => branch.id === switches.at(-1)?.branch);
       // The process died after the rewind, and before the message.
       if (active?.edit?.by === by && actor.state.boundaries.from === active.id) return actor;
-      const { event } = replaceMessage(actor, replaces, by);
-      if (event !== undefined) actor.record(event);
+      moveHead(actor, (target) => replaceMessage(target, replaces, by));
       return actor;
     },
   };
+}
+
+/** Records a rewind, if the session is not there already. */
+function moveHead(actor: SessionActor, decide: (target: CommandTarget) => RewindDecision): Rewound {
+  const here = decide(actor);
+  if (here.event === undefined) return here.rewound;
+  // A message that waits again belongs to the branch that is left.
+  const ids = repeatedMessages(actor.state);
+  const reason = "its branch was left";
+  if (ids.length > 0) actor.record({ type: "message.withdrawn", data: { ids, reason } });
+  const { event, rewound } = decide(actor);
+  if (event !== undefined) actor.record(event);
+  return rewound;
+}
+
+/** The waiting messages that were delivered before, on some branch. */
+function repeatedMessages({ queue, boundaries }: SessionState): readonly string[] {
+  const waiting = queue.waiting.map(({ id }) => id);
+  return waiting.filter((id) =>
+    boundaries.items.some((item) => item.kind === "user" && item.id === id),
+  );
 }
 
 function isClosed({ machine }: SessionState): boolean {

@@ -40,9 +40,15 @@ export function rewindTarget(state: State, event: Rewound): RewindTarget | undef
   const boundary = boundaryAt(state, to);
   if (boundary === undefined || !isAtBoundary(state)) return undefined;
   if (branch !== undefined && !isHead(state, branch, to)) return undefined;
-  const again = ids.flatMap((id) => deliveredMessage(state, id) ?? []);
+  const items = itemsOn(state.boundaries.items, spansUpTo(state.branches, to));
+  const again = ids.flatMap((id) => deliveredMessage(state.history, id) ?? []);
   if (again.length !== ids.length) return undefined;
-  return { states: statesAt(state, boundary, event, again), again: queued(state, again) };
+  // A message that the target has already would be delivered twice in one branch.
+  const waiting = [...ids, ...state.queue.waiting.map(({ id }) => id)];
+  const isTwice = (id: string, index: number): boolean =>
+    waiting.indexOf(id) !== index || deliveredMessage({ items }, id) !== undefined;
+  if (waiting.some(isTwice)) return undefined;
+  return { states: statesAt(state, boundary, event, items, again), again: queued(state, again) };
 }
 
 /** Whether a rewind names a boundary, a branch and messages of the session. */
@@ -54,9 +60,11 @@ function isHead({ branches, position }: State, branch: number, to: number): bool
   return branchAt(branches, to) === branch && headOf(branches, branch, position) === to;
 }
 
-/** A delivered message of the active branch. */
-function deliveredMessage({ history }: State, id: string): UserItem | undefined {
-  const found = history.items.findLast((item) => item.kind === "user" && item.id === id);
+function deliveredMessage(
+  { items }: Pick<HistoryState, "items">,
+  id: string,
+): UserItem | undefined {
+  const found = items.findLast((item) => item.kind === "user" && item.id === id);
   return found?.kind === "user" ? found : undefined;
 }
 
@@ -74,10 +82,10 @@ function statesAt(
   state: State,
   { turn, view, calibration, compactions, counts, agent }: Boundary,
   { position, data, time }: Rewound,
+  items: readonly HistoryItem[],
   again: readonly UserItem[],
 ): RewindTarget["states"] {
-  const { to, note } = data;
-  const items = itemsOn(state.boundaries.items, spansUpTo(state.branches, to));
+  const { note } = data;
   const told: readonly HistoryItem[] =
     note === undefined ? [] : [{ kind: "note", text: note, turn, position, time }];
   const waiting = again.reduce(

@@ -1,7 +1,7 @@
 /** What may be recorded of a session while no turn runs, besides a new message and a compaction. Pure. */
 
 import type { EventBody } from "../../src/events/index.ts";
-import { headOf } from "../../src/projections/index.ts";
+import { headOf, isWithin, spansUpTo } from "../../src/projections/index.ts";
 import type { SessionState } from "../../src/state/index.ts";
 import type { Choices } from "./choices.ts";
 
@@ -50,10 +50,20 @@ function rewinds(state: SessionState, choices: Choices): readonly EventBody[] {
   const places = [...boundaries.passed, { from: position, to: position }];
   const place = choices.pick(places);
   const to = choices.pick([place.from, place.to]);
-  const users = history.items.flatMap((item) =>
-    item.kind === "user" && item.position > to ? [item.id] : [],
+  const spans = spansUpTo(branches, to);
+  const kept = new Set(
+    boundaries.items.flatMap((item) =>
+      item.kind === "user" && isWithin(spans, item.position) ? [item.id] : [],
+    ),
   );
-  const again = choices.chance(2) ? [...new Set(users)].slice(0, 2) : [];
+  const users = history.items.flatMap((item) => (item.kind === "user" ? [item.id] : []));
+  const left = [...new Set(users)].filter((id) => !kept.has(id));
+  const waiting = state.queue.waiting.map(({ id }) => id);
+  const delivered = boundaries.items.flatMap((item) => (item.kind === "user" ? [item.id] : []));
+  const repeated = waiting.filter((id) => delivered.includes(id));
+  // A message that waits again belongs to the branch that is left.
+  if (repeated.length > 0) return [{ type: "message.withdrawn", data: { ids: repeated } }];
+  const again = choices.chance(2) ? left.slice(0, 2) : [];
   const told = {
     ...(choices.chance(3) ? { note: "[The former reply was taken back.]" } : {}),
     ...(again.length === 0 ? {} : { again }),
