@@ -8,7 +8,7 @@ import type { MessageEdit, PositionRange } from "../events/index.ts";
 import { defineProjection, type Projection } from "./projection.ts";
 
 /** A branch: the events of its parent up to `forkedAt`, and its own. */
-export interface Branch {
+interface Branch {
   /** The position of its first event; it never changes. */
   readonly id: number;
   /** Absent for the first branch. */

@@ -2,16 +2,7 @@
 
 export { type ApprovalsState, standingAnswer, approvals } from "./approvals.ts";
 export { type BlobsState, type KnownBlob, blobs } from "./blobs.ts";
-export {
-  type Branch,
-  type BranchesState,
-  activeSpans,
-  branches,
-  branchAt,
-  headOf,
-  isWithin,
-  spansUpTo,
-} from "./branches.ts";
+export { activeSpans, branches, branchAt, headOf, isWithin, spansUpTo } from "./branches.ts";
 export {
   type BranchPoint,
   type Retraction,

@@ -22,7 +22,7 @@ export {
 export { type Approval, approvalOfId, waitingApprovals } from "./session-approvals.ts";
 export { stepResults } from "./step-result.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
-export { type Boundary, boundaryAt, isAtBoundary } from "./boundaries.ts";
+export { boundaryAt, isAtBoundary } from "./boundaries.ts";
 export { canRewind } from "./rewound.ts";
 export { type SessionBranch, sessionBranches } from "./session-branches.ts";
 export type { Ending, ReplayGate, SessionRecorder } from "./session-recorder.ts";

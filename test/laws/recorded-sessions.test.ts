@@ -40,6 +40,7 @@ const unrecorded: readonly string[] = [
   "session.chained",
   "session.forked",
   "session.redacted",
+  "session.rewound",
   "session.thinned",
   "tool.output-requested",
 ];

@@ -169,7 +169,7 @@ describe.each(fixtureNames)("the recorded session %s", (name) => {
     const body = (to: number): EventBody => ({ type: "session.rewound", data: { to } });
     const more = [places[0] ?? 1, places.at(-1) ?? 1].map(body);
     const twice = more.map((one, index): SessionEvent => {
-      return { position: last.position + 1 + index, time: 0, ...one } as SessionEvent;
+      return { position: last.position + 1 + index, time: 0, ...one };
     });
     expectRewinds([...events, ...twice], 4);
     expect(lawProblems([...events, ...twice], { cutOff: true })).toEqual([]);

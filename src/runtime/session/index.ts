@@ -11,8 +11,6 @@ export { type CancelOptions, type Cancelled, cancel } from "./cancellation.ts";
 export * as commands from "./commands.ts";
 export type { CommandTarget } from "./commands.ts";
 export {
-  type Head,
-  type RemainingEffect,
   type RewindDecision,
   type RewindPlace,
   type Rewound,

@@ -23,7 +23,7 @@ export type RewindPlace =
   | { readonly beforeMessage: string };
 
 /** A call of the branch that was left, whose effect in the world remains. */
-export interface RemainingEffect {
+interface RemainingEffect {
   readonly turn: number;
   readonly step: number;
   readonly callId: string;
@@ -275,7 +275,7 @@ function notBoundary({ state }: CommandTarget, to: number): string {
 export type Seen = { readonly turn: number } | { readonly messageId: string };
 
 /** The head of the active branch. */
-export interface Head {
+interface Head {
   readonly branch: number;
   /** The last turn of the branch; 0 before the first. */
   readonly turn: number;
@@ -284,7 +284,7 @@ export interface Head {
   readonly position: number;
 }
 
-export function headNow(state: SessionState): Head {
+function headNow(state: SessionState): Head {
   const { branches, history, queue, position } = state;
   const messageId = queue.waiting.at(-1)?.id ?? lastMessageId(state);
   return { branch: branches.switches.at(-1)?.branch ?? 1, turn: history.turn, messageId, position };
