@@ -17,8 +17,8 @@ export interface ProjectionDefinition<State extends object> {
   /** Raise it when the state or its meaning changes: snapshots of other versions are ignored. */
   readonly version: number;
   /**
-   * `branch`: its state belongs to the active branch; `log`: it covers all events. Only declared until
-   * sessions can be rewound.
+   * `branch`: its state belongs to the active branch, and a rewind brings back an earlier one. `log`: it
+   * covers all events.
    */
   readonly follows: "branch" | "log";
   /** Parses a stored snapshot. */

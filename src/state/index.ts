@@ -23,7 +23,7 @@ export { type Approval, approvalOfId, waitingApprovals } from "./session-approva
 export { stepResults } from "./step-result.ts";
 export { type SessionDiff, diffSession } from "./session-diff.ts";
 export { boundaryAt, isAtBoundary } from "./boundaries.ts";
-export { canRewind } from "./rewound.ts";
+export { canRewind } from "./rewind-state.ts";
 export { type SessionBranch, sessionBranches } from "./session-branches.ts";
 export type { Ending, ReplayGate, SessionRecorder } from "./session-recorder.ts";
 export {

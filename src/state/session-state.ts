@@ -9,7 +9,7 @@ import {
   type MachineStep,
 } from "../machines/index.ts";
 import { initialBoundaries, withBoundary, type BoundariesState } from "./boundaries.ts";
-import { rewindTarget, rewoundBoundaries } from "./rewound.ts";
+import { rewindTarget, rewoundBoundaries } from "./rewind-state.ts";
 import {
   approvals,
   blobs,

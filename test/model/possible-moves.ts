@@ -213,8 +213,8 @@ function freeMoves(situation: Situation, world: World, bounds: Bounds): readonly
     return [
       ...messages,
       ...(held && queue.length > 0 ? ([{ type: "session.resumed" }] as const) : []),
-      // Before the first turn there is nothing to leave.
-      ...(machine.context.turn > 0 ? ([{ type: "session.rewound" }] as const) : []),
+      // Without a delivery since, there is nothing to leave.
+      ...(situation.bulky ? ([{ type: "session.rewound" }] as const) : []),
       { type: "context.compaction-started" },
       { type: "session.closed" },
     ];

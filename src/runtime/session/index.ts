@@ -22,7 +22,7 @@ export {
   replaceMessage,
   rewind,
   runAgain,
-} from "./rewinding.ts";
+} from "./rewind.ts";
 export { SessionActor } from "./session-actor.ts";
 export { openChain } from "./session-chain.ts";
 export { type KeepingMoment, SnapshotWriter } from "./snapshot-writer.ts";
