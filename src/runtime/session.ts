@@ -51,7 +51,7 @@ export interface MoveOptions {
 }
 
 /** Options of {@link Session.rewind}: one of `to`, `beforeTurn` and `beforeMessage`. */
-export type RewindOptions = RewindPlace & MoveOptions;
+type RewindOptions = RewindPlace & MoveOptions;
 
 /** Options of {@link Session.regenerate}. */
 export interface RegenerateOptions {
