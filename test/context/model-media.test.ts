@@ -55,6 +55,23 @@ describe("what a model takes", () => {
   });
 });
 
+it("is what the providers' documents say: pictures and pages, and megabytes of a request", () => {
+  const figures = (provider: string, modelId: string): readonly unknown[] => {
+    const { pictures, pages, requestCharacters = 0 } = limitsOf({ provider, modelId });
+    // Fields and escapes, which are not counted, take a twentieth.
+    return [pictures, pages, requestCharacters / 2 ** 20 / 0.95].map(
+      (figure) => figure && Math.round(figure * 1000) / 1000,
+    );
+  };
+  expect(figures("anthropic", "claude-opus-5")).toEqual([600, 600, 32]);
+  expect(figures("amazon-bedrock", "anthropic.claude-opus-5")).toEqual([600, 600, 20]);
+  expect(figures("vertex.anthropic", "claude-haiku-4-5")).toEqual([100, 100, 30]);
+  expect(figures("openai", "gpt-5")).toEqual([500, undefined, 50]);
+  expect(figures("openai", "gpt-4o-audio-preview")).toEqual([undefined, undefined, 50]);
+  expect(figures("google.generative-ai", "gemini-3-flash")).toEqual([3600, 1000, 100]);
+  expect(figures("google.vertex", "gemini-3-flash")).toEqual([3600, 1000, 20]);
+});
+
 describe("a file that is too large", () => {
   it("is to be scaled to what the model looks at, where it is a picture with too many bytes as base64", () => {
     const limits = limitsOf(claude);
