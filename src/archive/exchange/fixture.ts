@@ -18,7 +18,7 @@ import {
 import { promptDigest, promptMessages } from "../../projections/index.ts";
 import { foldSession, initialSessionState, checkPosition } from "../../state/index.ts";
 import { FIXTURE, fixtureNames, fixtureSessions } from "./fixture-names.ts";
-import { readSessionFile } from "./import-session.ts";
+import { readSessionFile } from "./file-reader.ts";
 import { redactedValue, Redaction } from "./redaction.ts";
 
 /** What a fixture leaves out in addition to secrets and home folders. */

@@ -11,7 +11,7 @@ import {
   keptIds,
   type DroppedContent,
 } from "./dropped-content.ts";
-import { appendImported, type Imported } from "./import-session.ts";
+import { appendImported, type Imported } from "./import-append.ts";
 import { faultWords, schemaErrorText } from "./schema-error-text.ts";
 import { transcribe, type MessageTranscript } from "./transcribe.ts";
 import { readableError } from "../../shared/index.ts";

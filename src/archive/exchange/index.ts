@@ -9,14 +9,7 @@ export {
   transcriptOfModelMessages,
   transcriptOfUIMessages,
 } from "./import-messages.ts";
-export {
-  type ImportSessionOptions,
-  type Imported,
-  appendFile,
-  appendImported,
-  checkSessionFile,
-  importSession,
-  importTwice,
-  readSessionFile,
-} from "./import-session.ts";
+export { checkSessionFile, readSessionFile } from "./file-reader.ts";
+export { type Imported, appendFile, appendImported } from "./import-append.ts";
+export { type ImportSessionOptions, importSession, importTwice } from "./import-session.ts";
 export { Spool } from "./spool.ts";

@@ -1,0 +1,180 @@
+/** Reads and checks the lines of an exported session, once with its events and once in parts. */
+
+import { createHash } from "node:crypto";
+import { check, code, flag, name, optionsOf } from "../../validation/index.ts";
+import { isEncrypted, decryptedEvent } from "../../store/encryption/index.ts";
+import {
+  isBlobLine,
+  parseBlobLine,
+  parseEventLine,
+  parseHeaderLine,
+  parseSessionId,
+  TurnlogError,
+  type FileBlob,
+  type FixtureNote,
+  type SessionEvent,
+} from "../../events/index.ts";
+import { isDue, type SessionState } from "../../state/index.ts";
+import { Inspection } from "../verify/index.ts";
+
+/** Options for reading a session file. */
+export interface ImportOptions {
+  /** The name of the imported session. Default: its name in the file. */
+  readonly as?: string;
+  /** Refuse a session that breaks a law, or that lacks blobs. Default: true. */
+  readonly verify?: boolean;
+  /** Called for each blob in the file, after its digest was checked. */
+  readonly onBlob?: (blob: FileBlob) => Promise<void>;
+}
+
+/** A checked session file with its events. */
+export interface SessionFile {
+  readonly session: string;
+  readonly events: readonly SessionEvent[];
+  /** Present if the file is a fixture. */
+  readonly fixture?: FixtureNote;
+}
+
+/** A checked session file without its events, to be read again. */
+export interface CheckedFile extends Omit<SessionFile, "events"> {
+  readonly events: number;
+  readonly hasEncrypted: boolean;
+  readonly blobs: readonly SessionEvent<"blob.stored">[];
+  /** States on the way to store as snapshots; none if the laws were not checked. */
+  readonly states: readonly SessionState[];
+  /** Digest of the lines of its events, to detect a change between the two readings. */
+  readonly digest: string;
+}
+
+export type Lines = Iterable<string> | AsyncIterable<string>;
+
+/** Limits of one part: events, and approximate characters. */
+const EVENTS_PER_PART = 512;
+const PART_SIZE = 512 * 1024;
+
+const readSchema = optionsOf<ImportOptions>({ as: name, verify: flag, onBlob: code }, {});
+/**
+ * Reads all lines of an exported session and checks header, sequence, schemas, the number of events,
+ * and the laws (see {@link verifySession}).
+ * @throws TurnlogError `INVALID_INPUT`, `EVENT_INVALID`, `EVENT_TOO_NEW`, with the position
+ */
+export async function readSessionFile(
+  lines: Lines,
+  options: ImportOptions = {},
+): Promise<SessionFile> {
+  check(readSchema, options, "readSessionFile", { name: "options" });
+  const events: SessionEvent[] = [];
+  const { session, fixture } = await checkLines(lines, options, (event) => events.push(event));
+  return { session, events, ...(fixture === undefined ? {} : { fixture }) };
+}
+
+/** Checks a file as {@link readSessionFile} does, without keeping its events in memory. */
+export async function checkSessionFile(
+  lines: Lines,
+  options: ImportOptions = {},
+): Promise<CheckedFile> {
+  return await checkLines(lines, options, () => {});
+}
+
+async function checkLines(
+  lines: Lines,
+  { as, verify = true, onBlob }: ImportOptions,
+  onEvent: (event: SessionEvent) => void,
+): Promise<CheckedFile> {
+  const inspection = new Inspection();
+  const blobs: SessionEvent<"blob.stored">[] = [];
+  const states: SessionState[] = [];
+  const digest = createHash("sha256");
+  let header: ReturnType<typeof parseHeaderLine> | undefined;
+  let session = "";
+  let events = 0;
+  let hasEncrypted = false;
+  for await (const line of lines) {
+    if (line.trim() === "") continue;
+    if (header !== undefined && isBlobLine(line)) {
+      const blob = parseBlobLine(line);
+      if (onBlob !== undefined) await onBlob(blob);
+      continue;
+    }
+    if (header === undefined) {
+      header = parseHeaderLine(line);
+      session = parseSessionId(as ?? header.session);
+      continue;
+    }
+    const event = parseEventLine(line, { session, position: events + 1 });
+    digest.update(line);
+    const isPlain = !isEncrypted(event);
+    // The key belongs to the name of the session.
+    if (!isPlain && session !== header.session)
+      throw invalid(session, `it is encrypted and must keep its name, ${header.session}`);
+    events++;
+    hasEncrypted ||= !isPlain;
+    if (event.type === "blob.stored") blobs.push(event);
+    onEvent(event);
+    // Encrypted content is checked like redacted content.
+    const checked = isPlain ? event : (decryptedEvent(event, undefined) ?? event);
+    if (!verify) continue;
+    assertLawful(session, inspection.check(checked));
+    const { state } = inspection;
+    if (isDue(event, state, states.at(-1)?.position ?? 0)) states.push(state);
+  }
+  if (header === undefined) throw invalid(session, "it is empty");
+  if (header.events !== events)
+    throw invalid(session, `it has ${events} events, and its header says ${header.events}`);
+  if (verify) assertLawful(session, inspection.end());
+  const { fixture } = header;
+  const found = { session, events, hasEncrypted, blobs, states, digest: digest.digest("hex") };
+  return { ...found, ...(fixture === undefined ? {} : { fixture }) };
+}
+
+/** The events of a checked file in parts. @throws TurnlogError `INVALID_INPUT` if the file changed since */
+export async function* eventsAgain(
+  { session, events, digest }: CheckedFile,
+  lines: Lines,
+): AsyncGenerator<readonly SessionEvent[]> {
+  const again = createHash("sha256");
+  let part: SessionEvent[] = [];
+  let size = 0;
+  let position = 0;
+  let isHeader = true;
+  for await (const line of lines) {
+    if (line.trim() === "") continue;
+    const isEvent = !isHeader && !isBlobLine(line);
+    isHeader = false;
+    if (!isEvent) continue;
+    again.update(line);
+    part.push(parseEventLine(line, { session, position: ++position }));
+    size += line.length;
+    if (part.length < EVENTS_PER_PART && size < PART_SIZE) continue;
+    yield part;
+    part = [];
+    size = 0;
+  }
+  if (position !== events || again.digest("hex") !== digest)
+    throw invalid(session, "it was changed while it was read. Import it again");
+  if (part.length > 0) yield part;
+}
+
+/** The events of a session in parts, as many in each as {@link eventsAgain} takes at most. */
+export function* partsOf(events: readonly SessionEvent[]): Generator<readonly SessionEvent[]> {
+  for (let from = 0; from < events.length; from += EVENTS_PER_PART)
+    yield events.slice(from, from + EVENTS_PER_PART);
+}
+
+function assertLawful(session: string, findings: ReturnType<Inspection["end"]>): void {
+  // Prompts replace content that they cannot contain, so the session can continue.
+  const finding = findings.find(({ rule }) => rule !== "contents");
+  if (finding === undefined) return;
+  const { position, rule, what } = finding;
+  throw new TurnlogError(
+    "EVENT_INVALID",
+    `The file breaks a law at ${position} (${rule}): ${what}. Nothing was imported. To import it anyway, skip the check of the laws (\`verify: false\`, \`--no-verify\`).`,
+    { session, position },
+  );
+}
+
+/** The error of a file that is not imported. */
+export function invalid(session: string, why: string): TurnlogError {
+  const what = `The file cannot be imported: ${why}. Nothing was imported.`;
+  return new TurnlogError("INVALID_INPUT", what, session === "" ? {} : { session });
+}

@@ -1,0 +1,109 @@
+/** Appends the events of a checked session file, in parts that become visible together. */
+
+import { asEncrypted, isEncrypted, type EncryptedLog } from "../../store/encryption/index.ts";
+import { appendParts, TurnlogError, type EventLog, type SessionEvent } from "../../events/index.ts";
+import {
+  foldedStates,
+  initialSessionState,
+  keepStates,
+  nothingKept,
+  type SessionState,
+} from "../../state/index.ts";
+import { relinkedFor } from "./relinked.ts";
+import { eventsAgain, partsOf, type CheckedFile, type Lines } from "./file-reader.ts";
+
+/** Result of an import. */
+export interface Imported {
+  readonly session: string;
+  readonly events: number;
+}
+
+/** Appends a checked file by reading its lines again. @throws TurnlogError as {@link importSession} */
+export async function appendFile(
+  log: EventLog,
+  file: CheckedFile,
+  lines: Lines,
+): Promise<Imported> {
+  return await append(log, file, eventsAgain(file, lines));
+}
+
+/** Appends a new session from its events. */
+export async function appendImported(
+  log: EventLog,
+  session: string,
+  events: readonly SessionEvent[],
+): Promise<Imported> {
+  const hasEncrypted = events.some(isEncrypted);
+  const { due: states } = await foldedStates(initialSessionState, hasEncrypted ? [] : events);
+  const file = { session, events: events.length, hasEncrypted, states };
+  return await append(log, file, partsOf(events));
+}
+
+async function append(
+  log: EventLog,
+  {
+    session,
+    events: count,
+    hasEncrypted,
+    states,
+  }: Pick<CheckedFile, "session" | "events" | "hasEncrypted" | "states">,
+  parts: Iterable<readonly SessionEvent[]> | AsyncIterable<readonly SessionEvent[]>,
+): Promise<Imported> {
+  const encrypted = asEncrypted(log);
+  // Encrypted events are stored unchanged and read with the key that they had.
+  const target = hasEncrypted ? (encrypted?.stored ?? log) : log;
+  const relink = hasEncrypted ? undefined : await relinkedFor(log, session);
+  const stored = async function* (): AsyncGenerator<readonly SessionEvent[]> {
+    for await (const part of parts) {
+      if (hasEncrypted) await assertDecrypts(encrypted, session, part);
+      yield relink === undefined ? part : part.map(relink);
+    }
+  };
+  try {
+    await appendParts(target, session, stored(), { origin: "copied" });
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "REVISION_CONFLICT") throw error;
+    throw new TurnlogError(
+      "REVISION_CONFLICT",
+      `A session ${session} exists already. Nothing was imported. Import it under another name (\`as\`, \`--as\`).`,
+      { session, cause: error },
+    );
+  }
+  // States of encrypted content lack it.
+  if (!hasEncrypted) await saveSnapshots(log, session, states);
+  return { session, events: count };
+}
+
+/** Saves the snapshots that a live session of this length would have. */
+async function saveSnapshots(
+  log: EventLog,
+  session: string,
+  states: readonly SessionState[],
+): Promise<void> {
+  try {
+    await keepStates(log, session, states, nothingKept);
+  } catch (cause) {
+    // The import succeeded; opening the session saves the missing snapshots.
+    const what = `A snapshot of session ${session} could not be stored; it is imported, and opens more slowly next time.`;
+    process.emitWarning(new TurnlogError("LOG_FAILED", what, { session, cause }));
+  }
+}
+
+/** Refuses events that the key of the session does not decrypt, as those that a fork shared. */
+async function assertDecrypts(
+  log: EncryptedLog | undefined,
+  session: string,
+  events: readonly SessionEvent[],
+): Promise<void> {
+  try {
+    await log?.assertDecryptable(session, events);
+  } catch (error) {
+    if (!TurnlogError.isInstance(error) || error.code !== "KEY_WRONG") throw error;
+    const { position } = error;
+    throw new TurnlogError(
+      "KEY_WRONG",
+      `The file cannot be imported: the event at ${position} was not encrypted with the present key of ${session}. Nothing was imported. Give the keys that it was written with. A fork shares events that are encrypted with the key of another session: export it in plain text.`,
+      { session, ...(position === undefined ? {} : { position }), cause: error },
+    );
+  }
+}
