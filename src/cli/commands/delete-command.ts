@@ -10,7 +10,7 @@ import {
   type ExitCode,
   writeLine,
   type Output,
-  UsageError,
+  assertCanConfirm,
   isConfirmed,
   jsonText,
 } from "../output/index.ts";
@@ -35,12 +35,11 @@ export async function deleteSession(
   { data, progress }: Output,
 ): Promise<ExitCode> {
   const { dir, keys, takeOver, json, yes, cancel, forks } = optionsSchema.parse(given);
-  const canAsk = process.stdin.isTTY && progress.isTerminal;
-  if (!yes && !canAsk) {
-    throw new UsageError(
-      `Nothing was deleted: nobody can confirm it without a terminal. Add --yes to delete ${session}.`,
+  if (!yes)
+    assertCanConfirm(
+      progress,
+      `Nothing was deleted: it needs a confirmation, and there is no terminal to ask at. Add --yes to delete ${session}.`,
     );
-  }
   await using log = await openSessions(
     { dir, keys, takeOver },
     { readOnly: false, elsewhere: inTheOtherProcess },

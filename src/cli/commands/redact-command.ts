@@ -9,7 +9,7 @@ import {
   type ExitCode,
   writeLine,
   type Output,
-  UsageError,
+  assertCanConfirm,
   isConfirmed,
   jsonText,
 } from "../output/index.ts";
@@ -34,12 +34,11 @@ export async function redact(
   { data, progress }: Output,
 ): Promise<ExitCode> {
   const { dir, keys, takeOver, json, yes, ...options } = optionsSchema.parse(given);
-  const canAsk = process.stdin.isTTY && progress.isTerminal;
-  if (!yes && !canAsk) {
-    throw new UsageError(
-      `Nothing was redacted: nobody can confirm it without a terminal. Add --yes to redact ${session}.`,
+  if (!yes)
+    assertCanConfirm(
+      progress,
+      `Nothing was redacted: it needs a confirmation, and there is no terminal to ask at. Add --yes to redact ${session}.`,
     );
-  }
   await using log = await openSessions(
     { dir, keys, takeOver },
     { readOnly: false, elsewhere: inTheOtherProcess },

@@ -10,6 +10,7 @@ import {
   writeLines,
   type Output,
   UsageError,
+  assertCanConfirm,
   isConfirmed,
   jsonText,
 } from "../output/index.ts";
@@ -48,12 +49,11 @@ export async function trimStoredLog(
     ...(keepSteps === undefined ? {} : { keepSteps }),
     ...(before === undefined ? {} : { before: moment(before, Date.now()) }),
   };
-  const canAsk = process.stdin.isTTY && progress.isTerminal;
-  if (!dryRun && !yes && !canAsk) {
-    throw new UsageError(
-      `Nothing was dropped: nobody can confirm it without a terminal. Add --yes, or --dry-run to see what would be dropped.`,
+  if (!dryRun && !yes)
+    assertCanConfirm(
+      progress,
+      "Nothing was dropped: it needs a confirmation, and there is no terminal to ask at. Add --yes, or --dry-run to see what would be dropped.",
     );
-  }
   await using log = await openStore(
     { dir, takeOver },
     { readOnly: false, elsewhere: inTheOtherProcess },

@@ -23,7 +23,7 @@ export {
   writeLine,
   writeLines,
 } from "./output.ts";
-export { askLine, isConfirmed } from "./question.ts";
+export { askLine, assertCanConfirm, isConfirmed } from "./question.ts";
 export { jsonText, visibleName, visibleText } from "./visible-text.ts";
 export { DEFAULT_DIR } from "./default-dir.ts";
 export { meantName } from "./did-you-mean.ts";

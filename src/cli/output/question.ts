@@ -1,7 +1,8 @@
 /** Asks the person at the terminal one question, which a typed line answers. */
 
 import { createInterface } from "node:readline/promises";
-import { questionScreen } from "./output.ts";
+import { UsageError } from "./error-report.ts";
+import { questionScreen, type Channel } from "./output.ts";
 import { visibleText } from "./visible-text.ts";
 
 /**
@@ -28,4 +29,9 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
 export async function isConfirmed(question: string): Promise<boolean> {
   const answer = await askLine(`${question} (y/N)`);
   return /^y(es)?$/i.test(answer?.trim() ?? "");
+}
+
+/** @throws UsageError without a terminal; `sentence` says what was not done and which option to add */
+export function assertCanConfirm({ isTerminal }: Channel, sentence: string): void {
+  if (!process.stdin.isTTY || !isTerminal) throw new UsageError(sentence);
 }
