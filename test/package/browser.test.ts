@@ -37,7 +37,16 @@ async function bundles(): Promise<{ readonly published: RolldownOutput; readonly
   return { published, page: output[0].code };
 }
 
-/** Each session through the codec and every projection, and its last prompt. */
+/** The code of docs/browser.md, as a script. */
+async function documented(): Promise<string> {
+  const text = await readFile(new URL("../../docs/browser.md", import.meta.url), "utf8");
+  const [, code = ""] = /```js\n(.*?)```/su.exec(text) ?? [];
+  return code
+    .replace(/import (\{.*\}) from "turnlog\/(\w+)";/u, "const $1 = turnlog.$2;")
+    .replace("export function", "function");
+}
+
+/** Each session through the codec and every projection, and what the code of the document shows. */
 const program = `
   const { events, projections } = turnlog;
   const codec = events.createCodec();
@@ -46,8 +55,7 @@ const program = `
     const read = rows.map((row, index) => codec.decode(row, { session: "s", position: index + 1 }));
     const state = (fold) => read.reduce((before, event) => fold.fold(before, event), fold.initial);
     const folds = Object.values(projections).filter(({ fold }) => fold !== undefined);
-    const { history, contextView, promptMessages } = projections;
-    return [rows, folds.map((fold) => [fold.name, state(fold)]), promptMessages(state(history), state(contextView))];
+    return [rows, folds.map((fold) => [fold.name, state(fold)]), shown(read)];
   }));
 `;
 
@@ -77,8 +85,10 @@ it("the entries for a browser import nothing of Node and fold recorded sessions 
   const sessions = JSON.stringify(await Promise.all(names.map(recordedSession)));
   const browser = createContext({ ...web, sessions });
   runInContext(page, browser);
-  const shown: unknown = runInContext(program, browser);
+  const script = `${await documented()}\n{${program}}`;
+  const shown: unknown = runInContext(script, browser);
   expect(shown).toContain("context-view");
+  expect(shown).toContain('"prompt":[{"role":"user"');
   const turnlog = { events, projections };
-  expect(shown).toBe(runInContext(program, createContext({ turnlog, sessions })));
+  expect(shown).toBe(runInContext(script, createContext({ turnlog, sessions })));
 });
