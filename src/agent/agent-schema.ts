@@ -31,6 +31,7 @@ import type { CompactionChoice, ContextOptions } from "./context-options.ts";
 import { lifecycleFields } from "./lifecycle-schema.ts";
 import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
 import { stopWhenSchema } from "./stop-conditions.ts";
+import { outputSchema } from "./turn-output.ts";
 import { toolSchema } from "./tool-schema.ts";
 import { contextFields } from "./turn-context.ts";
 
@@ -101,6 +102,7 @@ const fields = {
   tools: named(toolSchema),
   maxSteps: several,
   stopWhen: stopWhenSchema,
+  output: outputSchema,
   toolConcurrency: several,
   toolTimeoutMs: milliseconds,
   toolPolicies: named(

@@ -2,7 +2,13 @@
 
 import { hash } from "node:crypto";
 import { asSchema, type ProviderOptions, type Schema } from "@ai-sdk/provider-utils";
-import type { LanguageModel, LanguageModelCallOptions, ToolCallRepairFunction, ToolSet } from "ai";
+import type {
+  LanguageModel,
+  LanguageModelCallOptions,
+  OutputInterface,
+  ToolCallRepairFunction,
+  ToolSet,
+} from "ai";
 import type { LoopLimits } from "../context/index.ts";
 import {
   byId,
@@ -37,6 +43,11 @@ export interface Agent extends UnsupportedSettings, TurnContext, LifecycleSettin
    * of the AI SDK, or own functions over the turn's steps. An error fails the turn (`CALLBACK_FAILED`).
    */
   readonly stopWhen?: StopWhen;
+  /**
+   * The structured output of every turn: `Output.object`, `array`, `choice`, `json` or `text` of the AI
+   * SDK. `send` may give another one. A text that does not fit fails the turn's result (`OUTPUT_INVALID`).
+   */
+  readonly output?: OutputInterface;
   /** Tools of one step that may run at the same time; `Infinity` for all. Default 8. */
   readonly toolConcurrency?: number;
   /** Milliseconds that a tool may run. Default: no limit. */

@@ -45,3 +45,4 @@ export type {
   StepSource,
 } from "./step-source.ts";
 export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";
+export { type ParsedOutput, isStructured, outputSchema, parsedOutput } from "./turn-output.ts";

@@ -12,6 +12,7 @@ type Supported =
   | "instructions"
   | "tools"
   | "stopWhen"
+  | "output"
   | "toolsContext"
   | "runtimeContext"
   | "headers"
@@ -48,7 +49,6 @@ export const sdkSettings: Readonly<Record<UnsupportedSetting, string>> = {
     "give the tools that the model may call as `tools`, or change them in a fork: `session.fork({ tools })`.",
   toolOrder: "tools are sent in the order in which `tools` has them.",
   toolCallConcurrency: "set `toolConcurrency`, or `toolPolicies.<tool>.concurrency` for one tool.",
-  output: "give the model a tool whose `inputSchema` is the schema of the output.",
   toolApproval:
     "set `needsApproval` of the tool, or `needsApproval` of the agent for all tools. Without one of them a tool runs unasked.",
   experimental_toolCallers: "every tool is called by the model.",

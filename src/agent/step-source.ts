@@ -8,6 +8,7 @@ import type {
   LanguageModelCallStartEvent,
   LanguageModelRequestMetadata,
   ModelMessage,
+  OutputInterface,
   Telemetry,
 } from "ai";
 import type {
@@ -32,6 +33,8 @@ export interface StepRequest {
   readonly signal: AbortSignal;
   /** The context of the turn. Undefined outside a turn. */
   readonly context?: Required<TurnContext>;
+  /** The output of the turn: the model is told its response format. */
+  readonly output?: OutputInterface | undefined;
   /** Undefined if nothing observes the call. */
   readonly observer?: CallObserver | undefined;
 }

@@ -32,6 +32,9 @@ export class RedactionUnits {
   /** Position at which the newest block of an id began: providers reuse ids. */
   readonly #blocks = new Map<string, number>();
 
+  /** The newest block of text. */
+  #lastText: string | undefined;
+
   unit(event: SessionEvent): ContentEvent {
     const call = this.#callOf(event);
     const unit =
@@ -97,8 +100,13 @@ export class RedactionUnits {
         const kind = type.startsWith("part.text") ? "text" : "reasoning";
         const name = `${this.#attempts.get(this.#step) ?? 0} ${kind} ${data.id}`;
         if (type.endsWith("-start")) this.#blocks.set(name, position);
-        return `block ${name} ${this.#blocks.get(name) ?? 0}`;
+        const block = `block ${name} ${this.#blocks.get(name) ?? 0}`;
+        if (kind === "text") this.#lastText = block;
+        return block;
       }
+      case "turn.ended":
+        // The structured output repeats the text.
+        return "output" in data ? this.#lastText : undefined;
       default:
         return undefined;
     }

@@ -17,6 +17,7 @@ export type TurnlogErrorCode =
   | "SESSION_HAS_FORKS"
   | "SESSION_FAILED"
   | "TURN_FAILED"
+  | "OUTPUT_INVALID"
   | "CALLBACK_FAILED"
   | "RUNTIME_CLOSED"
   | "PACKAGE_MISSING"

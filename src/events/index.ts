@@ -162,4 +162,9 @@ export {
 } from "./stored-form.ts";
 export { type ModelOutput, modelOutputSchema } from "./tool-events.ts";
 export { type TrimRule, isInRanges, boundsTrimming, trimmed } from "./trimming.ts";
-export { type CancelMode, type TurnEndReason, turnEndReasonSchema } from "./turn-events.ts";
+export {
+  type CancelMode,
+  type TurnEndReason,
+  type TurnOutput,
+  turnEndReasonSchema,
+} from "./turn-events.ts";

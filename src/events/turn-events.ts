@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import type { FamilySchemas } from "./family.ts";
-import { storedErrorSchema, type StoredError } from "./json.ts";
+import { jsonSchema, storedErrorSchema, type JsonValue, type StoredError } from "./json.ts";
 
 /** Why a turn ended. */
 export type TurnEndReason =
@@ -26,6 +26,11 @@ export type CancelMode = "now" | "after-tools";
 /** The limit that a turn reached. */
 type TurnLimit = "time" | "repetition" | "stop-condition";
 
+/** The structured output of a turn as JSON, or why its text is none. */
+export type TurnOutput =
+  | { readonly value: JsonValue; readonly error?: never }
+  | { readonly error: StoredError; readonly value?: never };
+
 export interface TurnFamily {
   /** The event has the limit on steps, so that the machine replays without settings. */
   "turn.started": { readonly turn: number; readonly maxSteps: number };
@@ -47,10 +52,17 @@ export interface TurnFamily {
     readonly turn: number;
     readonly reason: TurnEndReason;
     readonly error?: StoredError;
+    /** The structured output, or why the turn's text is none. */
+    readonly output?: TurnOutput;
   };
 }
 
 const turn = z.int().positive();
+
+const outputSchema: z.ZodType<TurnOutput> = z.union([
+  z.looseObject({ value: jsonSchema }),
+  z.looseObject({ error: storedErrorSchema }),
+]);
 
 /** Parses {@link TurnEndReason}. */
 export const turnEndReasonSchema: z.ZodType<TurnEndReason> = z.enum([
@@ -83,5 +95,6 @@ export const turnSchemas: FamilySchemas<TurnFamily> = {
     turn,
     reason: turnEndReasonSchema,
     error: storedErrorSchema.exactOptional(),
+    output: outputSchema.exactOptional(),
   }),
 };

@@ -17,6 +17,7 @@ import {
   type StoredUserContent,
   type TokenUsage,
   type TurnEndReason,
+  type TurnOutput,
   chunkedSchema,
   entryOf,
   type ChunkedRecord,
@@ -68,6 +69,7 @@ export interface TurnEndItem {
   readonly turn: number;
   readonly reason: TurnEndReason;
   readonly error?: StoredError;
+  readonly output?: TurnOutput;
   readonly position: number;
   readonly time: number;
 }

@@ -4,6 +4,7 @@
  * events and waits until they are durable.
  */
 
+import type { OutputInterface } from "ai";
 import {
   TurnlogError,
   type Delivery,
@@ -88,15 +89,22 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     await actor.durable();
   }
 
-  function turnOf(messageId: string, queuePosition: number, queued: boolean): Turn {
+  function turnOf<OUTPUT = unknown, PARTIAL = unknown>(
+    messageId: string,
+    queuePosition: number,
+    queued: boolean,
+    output?: OutputInterface<OUTPUT, PARTIAL>,
+  ): Turn<OUTPUT, PARTIAL> {
     const seen = <Found>(look: (state: SessionState) => Found | undefined): Promise<Found> =>
       live.watch(id, ({ state }) => look(state));
-    return createTurn({
+    return createTurn<OUTPUT, PARTIAL>({
       session: id,
       messageId,
       queued,
       queuePosition,
       log,
+      output,
+      agentOutput: async () => (await live.actor(id)).agent.output,
       outcome: () => seen(outcomeOf(messageId)),
       start: () => seen(startOf(messageId)),
       rest: () => seen(restOf(id, messageId)),
@@ -109,7 +117,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     messageId: string,
     delivery: Delivery | undefined,
     values: TurnValues,
-  ): Promise<Turn> {
+  ): Promise<readonly [messageId: string, position: number, queued: boolean]> {
     let actor = await openActor("accept messages");
     const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
     await actor.durable();
@@ -123,7 +131,7 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     if (commands.waitingMessage(actor, messageId) !== undefined)
       for (const body of commands.resume(actor)) actor.record(body);
     await actor.durable();
-    return turnOf(messageId, position, queued);
+    return [messageId, position, queued];
   }
 
   const { edit, ...session } = sessionRewinds({ id, log, live, openActor, turnOf });
@@ -139,7 +147,8 @@ export function sessionHandle(id: string, host: SessionHost): Session {
     ) {
       const input = heldInput(id, given);
       const known = acceptedAt((await live.actor(id)).state.queue, messageId);
-      if (known !== undefined) return await sendAgain(input, messageId, delivery, values);
+      if (known !== undefined)
+        return turnOf(...(await sendAgain(input, messageId, delivery, values)), values.output);
       const received = await receiveInput(id, input, host.attachments);
       let actor = await openActor("accept messages");
       assertBasedOn(actor, basedOn);
@@ -155,14 +164,14 @@ export function sessionHandle(id: string, host: SessionHost): Session {
       const queued = !actor.isIdle;
       // The same id may have been sent while files were read.
       if (acceptedAt(actor.state.queue, messageId) !== undefined)
-        return await sendAgain(input, messageId, delivery, values);
+        return turnOf(...(await sendAgain(input, messageId, delivery, values)), values.output);
       actor.blobs.assertWithinQuota(stored);
       const data = { id: messageId, content, delivery: delivery ?? "follow-up" };
       actor.turn.hold(messageId, values);
       recordOffloaded(actor, stored, { type: "message.queued", data });
       const position = acceptedAt(actor.state.queue, messageId) ?? actor.state.position;
       await actor.durable();
-      return turnOf(messageId, position, queued);
+      return turnOf(messageId, position, queued, values.output);
     },
 
     async turn(messageId) {

@@ -29,7 +29,7 @@ import type {
   SendOptions,
   Session,
 } from "./session.ts";
-import { strategySchema, turnContextSchema } from "../agent/index.ts";
+import { outputSchema, strategySchema, turnContextSchema } from "../agent/index.ts";
 
 type EventsOptions = NonNullable<Parameters<Session["events"]>[0]>;
 type ContextAt = NonNullable<Parameters<Session["context"]>[0]>;
@@ -40,7 +40,7 @@ const signal = implementation({ addEventListener: code }, { aborted: flag });
 /** The decider reads the fields. */
 const basedOn = thing("an object with `turn` or `messageId`", isSeen);
 const sendSchema = optionsOf<SendOptions>(
-  { id: name, delivery, replaces: name, basedOn, context: turnContextSchema },
+  { id: name, delivery, replaces: name, basedOn, context: turnContextSchema, output: outputSchema },
   {},
 );
 const moveSchema = optionsOf<MoveOptions>({ tell: flag, basedOn }, {});

@@ -1,5 +1,6 @@
 /** The public interface of a session. `session-handle.ts` implements it. */
 
+import type { OutputInterface } from "ai";
 import type { CompactionStrategy } from "../context/index.ts";
 import type { Delivery, SessionEvent } from "../events/index.ts";
 import type {
@@ -22,7 +23,12 @@ import type { Redacted, RedactionTarget, RedactOptions } from "../archive/index.
 import type { UserInput } from "../media/index.ts";
 
 /** Options of {@link Session.send}. */
-export interface SendOptions extends TurnValues {
+export interface SendOptions<OUTPUT = unknown, PARTIAL = unknown> extends TurnValues {
+  /**
+   * The structured output of the turn that the message begins, in place of the agent's: it gives
+   * `turn.result.output` and `turn.partialOutputs` their types. Not in the log.
+   */
+  readonly output?: OutputInterface<OUTPUT, PARTIAL>;
   /**
    * The id of the message. Sending the same message under the same id again delivers nothing twice and
    * returns its turn. Other content under a known id is refused (`MESSAGE_CONFLICT`), and so is another
@@ -102,7 +108,10 @@ export interface Session {
    * @throws TurnlogError `INVALID_INPUT`, `MESSAGE_CONFLICT`, `STALE`, `COMMAND_REFUSED` (no such message to
    * replace), `SESSION_CLOSED`, `SESSION_FAILED`
    */
-  send(input: UserInput, options?: SendOptions): Promise<Turn>;
+  send<OUTPUT = unknown, PARTIAL = unknown>(
+    input: UserInput,
+    options?: SendOptions<OUTPUT, PARTIAL>,
+  ): Promise<Turn<OUTPUT, PARTIAL>>;
   /**
    * The turn that delivers a message, as `send` returned it; also for messages that another process sent.
    * @throws TurnlogError `INVALID_INPUT` if the session never accepted a message of this id

@@ -22,6 +22,8 @@ export type Ending =
   | { readonly kind: "step" }
   /** The execution of a call, or the decision whether it needs approval. */
   | { readonly kind: "call" | "decision"; readonly callId: string }
+  /** The turn: its output is parsed. */
+  | { readonly kind: "turn" }
   /** A compaction, or the model call for its summary. */
   | { readonly kind: "compaction" | "summary" };
 

@@ -28,6 +28,8 @@ export function endingAt(
   switch (ending.kind) {
     case "step":
       return next(stepEnds)?.position;
+    case "turn":
+      return next(turnEnds)?.position;
     case "call":
       return next(callEnds, ending.callId)?.position;
     case "decision": {
@@ -56,6 +58,8 @@ const attemptEnds: ReadonlySet<EventType> = new Set<EventType>([
 
 /** Before another attempt, the calls of this one are skipped. */
 const stepEnds: ReadonlySet<EventType> = new Set<EventType>(["tool.skipped", ...attemptEnds]);
+
+const turnEnds: ReadonlySet<EventType> = new Set<EventType>(["turn.ended"]);
 
 const callEnds: ReadonlySet<EventType> = new Set<EventType>([
   "tool.succeeded",

@@ -1,5 +1,6 @@
 /** Repeats the commands that a recorded session received from outside. */
 
+import type { OutputInterface } from "ai";
 import type { CancelMode, SessionEvent } from "../events/index.ts";
 import type { Session } from "../runtime/index.ts";
 import type { ReplayPace } from "../models/index.ts";
@@ -55,19 +56,20 @@ export function isCommand(
   return commandTypes.has(event.type);
 }
 
-/** Repeats a command. @param events - All recorded events. */
+/** Repeats a command. @param events - All recorded events. @param output - Of a message: the output of its turn. */
 export async function repeatCommand(
   session: Session,
   event: SessionEvent<CommandType>,
   events: readonly SessionEvent[],
   pace: ReplayPace,
+  output?: OutputInterface,
 ): Promise<void> {
   const next = events[event.position];
   switch (event.type) {
     case "message.queued": {
       const { id, content, delivery } = event.data;
       const input = typeof content === "string" ? content : [...content];
-      await session.send(input, { id, delivery });
+      await session.send(input, { id, delivery, ...(output === undefined ? {} : { output }) });
       return;
     }
     case "message.rescheduled":

@@ -12,6 +12,7 @@ import { AllowedDifferences, type AllowedDifference } from "./allowed-difference
 import { beginOf, isGone, isOpening, recordedBlobs, sessionName } from "./recorded-processes.ts";
 import { endingAt, waitEnd } from "./recorded-endings.ts";
 import { isConcluded, isSummarising, runningAt } from "./recorded-stops.ts";
+import { recordedOutput } from "./recorded-output.ts";
 import { isCommand, repeatCommand } from "./replay-command.ts";
 import { isSameEvent, withEffect, withPrompt, type ReplayDifference } from "./replay-difference.ts";
 import { withRecordedStops } from "./replay-boundaries.ts";
@@ -80,13 +81,8 @@ export class ReplayStage {
   async play(): Promise<ReplayDifference | undefined> {
     const { events } = this.#options;
     for (const event of events) {
-      if (
-        !isCommand(event, events) &&
-        !isTimeUp(event) &&
-        !isOpening(event, events[event.position - 2])
-      ) {
-        continue;
-      }
+      const before = events[event.position - 2];
+      if (!isCommand(event, events) && !isTimeUp(event) && !isOpening(event, before)) continue;
       if (!(await this.#reached(beginOf(event.position, events) - 1))) return this.#difference;
       // Events that one command caused together are not repeated twice.
       if (this.#pacer.position >= event.position) continue;
@@ -129,7 +125,9 @@ export class ReplayStage {
     }
     const session = await this.#session;
     if (session === undefined) return;
-    await repeatCommand(session, event, this.#options.events, this.#pacer);
+    const { events, agentOf } = this.#options;
+    const output = recordedOutput(event, events, agentOf(this.#description));
+    await repeatCommand(session, event, events, this.#pacer, output);
   }
 
   /**

@@ -27,6 +27,7 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
       ...whole,
       ...shorterCall(agent.model, request.messages),
       ...(agent.tools === undefined ? {} : { tools: agent.tools }),
+      ...(request.output === undefined ? {} : { output: request.output }),
       ...(repairToolCall === undefined
         ? {}
         : {

@@ -4,7 +4,7 @@
  * `context.overflowed` at its end, unless the session has moved on.
  */
 
-import type { ModelMessage } from "ai";
+import type { ModelMessage, OutputInterface } from "ai";
 import { estimateSpent } from "../../context/index.ts";
 import {
   byId,
@@ -39,6 +39,7 @@ export interface ModelStep {
   readonly blobs: Pick<SessionBlobs, "expand" | "part">;
   readonly messages: readonly ModelMessage[];
   readonly context: () => Promise<Required<TurnContext>>;
+  readonly output: OutputInterface | undefined;
   readonly signal: AbortSignal;
   /** Called before the call; its callbacks may take their time. */
   readonly observe?: (
@@ -86,8 +87,9 @@ async function stream(run: ModelStep): Promise<Streamed> {
   let contentType: string | undefined;
   const context = await run.context();
   const messages = await blobs.expand(run.messages, signal);
+  const { output } = run;
   const observer = await run.observe?.({ agent, messages, context, signal });
-  const outputs = source.call({ agent, messages, signal, context, observer });
+  const outputs = source.call({ agent, messages, signal, context, output, observer });
   try {
     while (!signal.aborted) {
       let next: IteratorResult<StepOutput, void>;

@@ -3,7 +3,11 @@
  * low-memory variant does not keep all parts for a second reader.
  */
 
-import type { LanguageModelV4Middleware, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4Middleware,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
 import {
   experimental_streamTextLowMemory as streamText,
   isStepCount,
@@ -46,10 +50,15 @@ async function* streamed(
 ): AsyncGenerator<StepOutput, void, void> {
   const { agent, signal, observer } = request;
   let hasAnswered = false;
-  const model = observed(agent.model, onContentType);
+  const responseFormat = await request.output?.responseFormat;
+  const model = observed(agent.model, onContentType, responseFormat);
   const { stream } = streamText({
     ...callRequest(request),
     model,
+    // A model by its name is not wrapped.
+    ...(typeof model === "string" && request.output !== undefined
+      ? { output: request.output }
+      : {}),
     // One step, one attempt, no tool execution: the session does these.
     stopWhen: isStepCount(1),
     maxRetries: 0,
@@ -118,13 +127,20 @@ function bridge(observer: CallObserver): Telemetry {
 function observed(
   model: LanguageModel,
   onContentType: (contentType: string | undefined) => void,
+  responseFormat: LanguageModelV4CallOptions["responseFormat"],
 ): LanguageModel {
   // The SDK looks up a model by its name.
   if (typeof model === "string") return model;
   const middleware: LanguageModelV4Middleware = {
     specificationVersion: "v4",
     // A copy: a provider or a middleware may change its prompt.
-    transformParams: ({ params }) => Promise.resolve({ ...params, prompt: ownCopy(params.prompt) }),
+    // The SDK would merge deltas by its own `output`.
+    transformParams: ({ params }) =>
+      Promise.resolve({
+        ...params,
+        ...(responseFormat === undefined ? {} : { responseFormat }),
+        prompt: ownCopy(params.prompt),
+      }),
     wrapStream: async ({ doStream }) => {
       try {
         const answer = await doStream();

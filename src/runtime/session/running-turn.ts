@@ -1,5 +1,6 @@
 /** The turn that runs: which message began it, and the values and the async context that it brought along. */
 
+import type { OutputInterface } from "ai";
 import {
   assertToolContexts,
   awaited,
@@ -56,6 +57,11 @@ export class RunningTurn {
     const id = beginningOf(history, turn);
     if (id !== undefined) this.#began = { turn, id };
     return id ?? queue.waiting[0]?.id;
+  }
+
+  /** The structured output of the running turn. */
+  get output(): OutputInterface | undefined {
+    return this.values.output ?? this.agent.output;
   }
 
   /** The values of the running turn. */

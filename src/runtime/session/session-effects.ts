@@ -27,6 +27,7 @@ import { TurnLifecycle } from "../lifecycle/index.ts";
 import { refusal } from "./commands.ts";
 import { RunningTurn, type RunningTurnOptions } from "./running-turn.ts";
 import { StepBoundary } from "./step-boundary.ts";
+import { endTurn } from "./turn-end.ts";
 import { repetition, TurnClock } from "./turn-limits.ts";
 
 export interface SessionEffectsOptions extends Omit<RunningTurnOptions, "agent"> {
@@ -213,6 +214,7 @@ export class SessionEffects implements Disposable {
       messages: this.#messages,
       context: () => this.turn.context(),
       observe: async (setup) => await this.#lifecycle?.beforeCall(setup),
+      output: this.turn.output,
       signal: this.#stop.signal,
       onInput: (callId, input) => inputs.set(callId, input),
       mayBeShorter: () => this.#prompts.mayBeShorter(),
@@ -272,12 +274,8 @@ export class SessionEffects implements Disposable {
 
   #endTurn({ reason }: { readonly reason: EventBody<"turn.ended">["data"]["reason"] }): void {
     this.#clock[Symbol.dispose]();
-    const { turn } = this.#options.recorder.state.machine.context;
-    const error = this.#options.recorder.state.history.open?.error;
-    this.#record({
-      type: "turn.ended",
-      data: { turn, reason, ...(reason === "failed" && error !== undefined ? { error } : {}) },
-    });
+    const ending = endTurn(this.#options.recorder, reason, this.turn.output);
+    if (ending !== undefined) this.#background(() => ending);
   }
 
   #background(work: () => Promise<void>): void {

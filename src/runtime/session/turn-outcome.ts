@@ -5,6 +5,7 @@ import {
   type StoredError,
   type TokenUsage,
   type TurnEndReason,
+  type TurnOutput,
 } from "../../events/index.ts";
 import {
   acceptedAt,
@@ -25,18 +26,32 @@ import {
 } from "../../state/index.ts";
 
 /** How a turn ended: its text, reason and usage. */
-export interface TurnResult {
+export interface TurnResult<OUTPUT = unknown> {
   readonly turn: number;
   /** The text of the turn's last step. */
   readonly text: string;
   readonly finishReason: TurnEndReason;
   /** The sum over the steps of the turn. */
   readonly usage: TokenUsage;
+  /**
+   * The structured output, by the `output` of the message or the agent. Without a schema at hand, as by
+   * `session.turn(id)` after a restart, it is JSON. Undefined if none was asked for, or the turn ended
+   * without a reply.
+   */
+  readonly output: OUTPUT | undefined;
 }
 
+/** The result without its output. */
+type EndedTurn = Omit<TurnResult, "output">;
+
 export type TurnOutcome =
-  | { readonly kind: "ended"; readonly result: TurnResult }
-  | { readonly kind: "failed"; readonly result: TurnResult; readonly error: StoredError }
+  | {
+      readonly kind: "ended";
+      readonly result: EndedTurn;
+      /** As the log has it. */
+      readonly output: TurnOutput | undefined;
+    }
+  | { readonly kind: "failed"; readonly result: EndedTurn; readonly error: StoredError }
   | { readonly kind: "withdrawn" };
 
 /**
@@ -60,7 +75,7 @@ export function outcomeOf(messageId: string): (state: SessionState) => TurnOutco
     const result = { turn, text, finishReason: end.reason, usage: turnUsage(usage, turn) };
     return deepFreeze(
       end.error === undefined
-        ? { kind: "ended", result }
+        ? { kind: "ended", result, output: end.output }
         : { kind: "failed", result, error: end.error },
     );
   };

@@ -4,6 +4,7 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { OutputInterface } from "ai";
 import type { TurnContext } from "../../agent/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 
@@ -14,6 +15,8 @@ export interface TurnValues {
    * the tools. Default: the runtime's `contextFor`, else the agent's `runtimeContext` and `toolsContext`.
    */
   readonly context?: TurnContext;
+  /** The structured output of the turn, in place of the agent's. */
+  readonly output?: OutputInterface;
 }
 
 /** The values of one message, and the async context of the `send` that gave them. */

@@ -1,5 +1,6 @@
 /** The turn that `send` returns: its events, past and live, its state at rest, and its result. */
 
+import type { OutputInterface } from "ai";
 import {
   TurnlogError,
   type EventLog,
@@ -7,14 +8,16 @@ import {
   type StoredError,
 } from "../../events/index.ts";
 import { isTooLarge, overflowOf } from "../../projections/index.ts";
+import { parsedOutput, type ParsedOutput } from "../../agent/index.ts";
 import type { Approval, OutputRequest } from "../../state/index.ts";
 import { withFullStop } from "../../shared/index.ts";
 import type { TurnOutcome, TurnResult, TurnStart } from "./turn-outcome.ts";
+import { outputElements, partialOutputs, type ElementOf } from "./turn-output.ts";
 
 /** How a turn rests: it has ended, waits for approvals or outputs, or its message is held. */
-type TurnRest =
+type TurnRest<OUTPUT = unknown> =
   /** The turn has ended. */
-  | { readonly kind: "ended"; readonly result: TurnResult }
+  | { readonly kind: "ended"; readonly result: TurnResult<OUTPUT> }
   /**
    * A turn of the session waits: for these approvals (`session.approve(approvalId)` or `deny`) and these
    * outputs of a client (`session.answerCall(requestId, answer)`).
@@ -28,7 +31,7 @@ type TurnRest =
   | { readonly kind: "held" };
 
 /** The turn that delivers a message: its events, past and then live, and its result. */
-export interface Turn extends AsyncIterable<SessionEvent> {
+export interface Turn<OUTPUT = unknown, PARTIAL = unknown> extends AsyncIterable<SessionEvent> {
   /** The id of the message. */
   readonly messageId: string;
   /** Whether the message was queued behind a running turn. */
@@ -43,16 +46,25 @@ export interface Turn extends AsyncIterable<SessionEvent> {
   /**
    * How the turn ended. Cancelled and interrupted turns have a result too. A rejection that nobody
    * awaits is not reported as unhandled.
-   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `COMMAND_REFUSED` if the
+   * @throws TurnlogError `TURN_FAILED` (with the provider's error as `cause`), `OUTPUT_INVALID` if the text
+   * is not the output that was asked for (`details.result` has the text), `COMMAND_REFUSED` if the
    * message was withdrawn, `SESSION_FAILED` if the log refused an event
    */
-  readonly result: Promise<TurnResult>;
+  readonly result: Promise<TurnResult<OUTPUT>>;
+  /**
+   * The structured output while it streams: each time as far as its text is there, not validated. A
+   * step after calls begins anew. Past, then live.
+   * @throws TurnlogError `INVALID_INPUT` if the turn has no `output`, and as `result`
+   */
+  readonly partialOutputs: AsyncIterable<PARTIAL>;
+  /** The elements of `Output.array`, each once it is complete and valid. Otherwise as `partialOutputs`. */
+  readonly elements: AsyncIterable<ElementOf<PARTIAL>>;
   /**
    * Resolves when the turn is at rest: it has ended, or waits for people or clients. For servers that answer
    * before people do.
    * @throws TurnlogError as `result`
    */
-  untilRest(): Promise<TurnRest>;
+  untilRest(): Promise<TurnRest<OUTPUT>>;
   /**
    * The events from the delivery of the message to the end of its turn: past, then live.
    * @throws TurnlogError `SESSION_FAILED` if the log refused an event before that end
@@ -60,19 +72,25 @@ export interface Turn extends AsyncIterable<SessionEvent> {
   [Symbol.asyncIterator](): AsyncIterator<SessionEvent>;
 }
 
-export interface TurnOptions {
+export interface TurnOptions<OUTPUT, PARTIAL> {
   readonly session: string;
   readonly messageId: string;
   readonly queued: boolean;
   readonly queuePosition: number;
   readonly log: EventLog;
+  /** The output of `send`; undefined if it gave none. */
+  readonly output: OutputInterface<OUTPUT, PARTIAL> | undefined;
+  /** The output of the agent. */
+  readonly agentOutput: () => Promise<OutputInterface<unknown, PARTIAL> | undefined>;
   /** Each of the following rejects with the session's failure. */
   readonly outcome: () => Promise<TurnOutcome>;
   readonly start: () => Promise<TurnStart | "withdrawn">;
   readonly rest: () => Promise<TurnOutcome | Exclude<TurnRest, { readonly kind: "ended" }>>;
 }
 
-export function createTurn(options: TurnOptions): Turn {
+export function createTurn<OUTPUT, PARTIAL>(
+  options: TurnOptions<OUTPUT, PARTIAL>,
+): Turn<OUTPUT, PARTIAL> {
   const { messageId, queued, queuePosition } = options;
   return {
     messageId,
@@ -84,10 +102,18 @@ export function createTurn(options: TurnOptions): Turn {
     get result() {
       return quiet(options.outcome().then((outcome) => resultOf(options, outcome)));
     },
+    get partialOutputs() {
+      return partialsOf(options);
+    },
+    get elements() {
+      return outputElements(partialsOf(options));
+    },
     untilRest: () => quiet(untilRest(options)),
     [Symbol.asyncIterator]: () => turnEvents(options),
   };
 }
+
+type AnyTurnOptions = Omit<TurnOptions<unknown, unknown>, "output" | "agentOutput">;
 
 /** The same promise, whose rejection is never reported as unhandled. */
 function quiet<Value>(promise: Promise<Value>): Promise<Value> {
@@ -95,23 +121,39 @@ function quiet<Value>(promise: Promise<Value>): Promise<Value> {
   return promise;
 }
 
-async function started(options: TurnOptions): Promise<TurnStart> {
+async function* partialsOf<OUTPUT, PARTIAL>(
+  options: TurnOptions<OUTPUT, PARTIAL>,
+): AsyncGenerator<PARTIAL, void, void> {
+  const output = options.output ?? (await options.agentOutput());
+  yield* partialOutputs(options.session, output, turnEvents(options));
+}
+
+async function started(options: AnyTurnOptions): Promise<TurnStart> {
   const start = await options.start();
   if (start === "withdrawn") throw withdrawn(options);
   return start;
 }
 
-async function untilRest(options: TurnOptions): Promise<TurnRest> {
+async function untilRest<OUTPUT, PARTIAL>(
+  options: TurnOptions<OUTPUT, PARTIAL>,
+): Promise<TurnRest<OUTPUT>> {
   const rest = await options.rest();
   if (rest.kind === "waiting" || rest.kind === "held") return rest;
-  return { kind: "ended", result: resultOf(options, rest) };
+  return { kind: "ended", result: await resultOf(options, rest) };
 }
 
-function resultOf(options: TurnOptions, outcome: TurnOutcome): TurnResult {
+async function resultOf<OUTPUT, PARTIAL>(
+  options: TurnOptions<OUTPUT, PARTIAL>,
+  outcome: TurnOutcome,
+): Promise<TurnResult<OUTPUT>> {
   const { session } = options;
   switch (outcome.kind) {
-    case "ended":
-      return outcome.result;
+    case "ended": {
+      const { result } = outcome;
+      const parsed = await outputOf(options, outcome);
+      if (parsed?.error !== undefined) throw outputInvalid(options, result, parsed.error);
+      return Object.freeze({ ...result, output: parsed?.value });
+    }
     case "failed":
       throw new TurnlogError(
         "TURN_FAILED",
@@ -123,13 +165,39 @@ function resultOf(options: TurnOptions, outcome: TurnOutcome): TurnResult {
   }
 }
 
+/** By the message's own `output`, so that its type is right whatever began the turn; else as recorded. */
+async function outputOf<OUTPUT, PARTIAL>(
+  { output: own }: TurnOptions<OUTPUT, PARTIAL>,
+  { result, output: recorded }: Extract<TurnOutcome, { readonly kind: "ended" }>,
+): Promise<ParsedOutput<OUTPUT> | undefined> {
+  if (own !== undefined)
+    return result.finishReason === "stop" || recorded !== undefined
+      ? await parsedOutput(own, result.text)
+      : undefined;
+  // Without an `output` of its own, the type is unknown.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return recorded as ParsedOutput<OUTPUT> | undefined;
+}
+
+function outputInvalid(
+  { session }: AnyTurnOptions,
+  result: { readonly turn: number },
+  error: StoredError,
+): TurnlogError {
+  return new TurnlogError(
+    "OUTPUT_INVALID",
+    `The text of turn ${result.turn} of session ${session} is not the output that was asked for: ${withFullStop(error.message)} It is kept (\`details.result.text\`); send again to ask for a correction.`,
+    { session, cause: error, details: { result } },
+  );
+}
+
 function nextStep(error: StoredError): string {
   if (overflowOf(error) === undefined && !isTooLarge(error))
     return "What came before is kept; send again to go on.";
   return "The prompt is longer than the model takes, whatever else is left out. What came before is kept; send a shorter message to go on: what could not be sent is left out then.";
 }
 
-function withdrawn({ session, messageId }: TurnOptions): TurnlogError {
+function withdrawn({ session, messageId }: AnyTurnOptions): TurnlogError {
   return new TurnlogError(
     "COMMAND_REFUSED",
     `Message ${messageId} of session ${session} was withdrawn before it was delivered.`,
@@ -143,7 +211,7 @@ async function* turnEvents({
   queuePosition,
   log,
   outcome,
-}: TurnOptions): AsyncGenerator<SessionEvent> {
+}: AnyTurnOptions): AsyncGenerator<SessionEvent> {
   // A failed log sends its subscribers nothing more, so the session's failure ends the iteration.
   const failed = new AbortController();
   const ended = outcome();

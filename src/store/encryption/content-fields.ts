@@ -83,7 +83,7 @@ const contentFields: ContentFields = {
   "turn.started": { turn: clear, maxSteps: clear },
   "turn.cancel-requested": { turn: clear, mode: clear, reason: out },
   "turn.limit-reached": { turn: clear, limit: clear, lastStep: clear, condition: clear },
-  "turn.ended": { turn: clear, reason: clear, error },
+  "turn.ended": { turn: clear, reason: clear, error, output: out },
 
   "step.started": {
     turn: clear,

@@ -1,0 +1,70 @@
+/** The structured output of a turn: its text, parsed by the `output` of the agent or of the message. */
+
+import type { OutputInterface } from "ai";
+import type { StoredError } from "../events/index.ts";
+import { thing } from "../validation/index.ts";
+import { toStoredError } from "../shared/index.ts";
+import type { z } from "zod";
+
+/** What a text is as an output, or why it is none. */
+export type ParsedOutput<OUTPUT> =
+  | { readonly value: OUTPUT; readonly error?: never }
+  | { readonly error: StoredError; readonly value?: never };
+
+export const outputSchema: z.ZodType = thing(
+  "an output of the AI SDK: `Output.object({ schema })`, `array`, `choice`, `json` or `text`",
+  (value) =>
+    typeof value === "object" &&
+    value !== null &&
+    "responseFormat" in value &&
+    "parseCompleteOutput" in value &&
+    typeof value.parseCompleteOutput === "function",
+);
+
+/** Whether an output is more than the text. */
+export function isStructured(output: OutputInterface | undefined): output is OutputInterface {
+  return output !== undefined && output.name !== "text";
+}
+
+/** Never throws: an error of the user's schema is why the text is no output. */
+export async function parsedOutput<OUTPUT, PARTIAL>(
+  output: OutputInterface<OUTPUT, PARTIAL>,
+  text: string,
+): Promise<ParsedOutput<OUTPUT>> {
+  try {
+    return { value: await output.parseCompleteOutput({ text }, circumstances) };
+  } catch (thrown) {
+    return { error: outputError(thrown) };
+  }
+}
+
+/** The SDK puts these into its error, of which the log keeps name and message. */
+const circumstances: Parameters<OutputInterface["parseCompleteOutput"]>[1] = {
+  response: { id: "", modelId: "", timestamp: new Date(0) },
+  usage: {
+    inputTokens: undefined,
+    inputTokenDetails: {
+      noCacheTokens: undefined,
+      cacheReadTokens: undefined,
+      cacheWriteTokens: undefined,
+    },
+    outputTokens: undefined,
+    outputTokenDetails: { textTokens: undefined, reasoningTokens: undefined },
+    totalTokens: undefined,
+  },
+  finishReason: "stop",
+};
+
+const MOST_CHARACTERS = 500;
+
+/** The name, the message, and the beginning of the innermost cause, without the text itself. */
+function outputError(thrown: unknown): StoredError {
+  const { name, message } = toStoredError(thrown);
+  const innermost = causeOf(thrown);
+  const why = innermost === thrown ? "" : ` ${toStoredError(innermost).message}`;
+  return { name, message: `${message}${why.slice(0, MOST_CHARACTERS)}` };
+}
+
+function causeOf(thrown: unknown): unknown {
+  return thrown instanceof Error && thrown.cause instanceof Error ? causeOf(thrown.cause) : thrown;
+}

@@ -1,0 +1,219 @@
+/** Structured output: a turn's text by the AI SDK's `Output`, of the agent or of a message. */
+
+import { isStepCount, Output, streamText, tool, type OutputInterface } from "ai";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { z } from "zod";
+import { createRuntime, openMemoryLog, viewSession } from "../../src/public/index.ts";
+import { gate, scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
+import { replay } from "../../src/testing/index.ts";
+import { call, calling, saying } from "../support/script.ts";
+import { openSession } from "../support/with-runtime.ts";
+
+const schema = z.object({ city: z.string(), days: z.number() });
+const trip = Output.object({ schema, name: "trip", description: "A trip" });
+const said = '{"city":"Ulm","days":2}';
+
+/** The same text in deltas of some characters. */
+function streamed(text: string): ScriptedStep {
+  return saying(...(text.match(/.{1,7}/gs) ?? []));
+}
+
+const kinds: Readonly<Record<string, { readonly output: OutputInterface; readonly text: string }>> =
+  {
+    object: { output: trip, text: said },
+    array: {
+      output: Output.array({ element: schema }),
+      text: `{"elements":[${said},${said.replace("Ulm", "Bonn")}]}`,
+    },
+    choice: { output: Output.choice({ options: ["yes", "no"] }), text: '{"result":"yes"}' },
+    json: { output: Output.json(), text: '{"any":[1,2]}' },
+    text: { output: Output.text(), text: "Hello." },
+  };
+
+describe.each(["language-model-call", "stream-text"] as const)("by %s", (stepSource) => {
+  it.each(Object.entries(kinds))(
+    "%s: the model is asked, and its reply read, as by streamText",
+    async (kind, { output, text }) => {
+      const theirs = scriptedModel([streamed(text)]);
+      const result = streamText({ model: theirs, output, prompt: "Where to?" });
+      const partials = await Array.fromAsync(result.partialOutputStream);
+      const ours = scriptedModel([streamed(text)]);
+      await using open = await openSession({ model: ours, output }, { stepSource });
+      const turn = await open.session.send("Where to?");
+      const own = await Array.fromAsync(turn.partialOutputs);
+      expect(own).toEqual(partials);
+      const ended = await turn.result;
+      // The text is the output of text.
+      expect(kind === "text" ? ended.text : ended.output).toEqual(await result.output);
+      expect(ours.calls.map(({ responseFormat }) => responseFormat)).toEqual(
+        theirs.calls.map(({ responseFormat }) => responseFormat),
+      );
+    },
+  );
+});
+
+it("has the type of the output that the message asks for", async () => {
+  const model = scriptedModel([said, '{"elements":[1,2]}']);
+  await using open = await openSession({ model });
+  const turn = await open.session.send("Where to?", { output: trip });
+  const { output } = await turn.result;
+  expectTypeOf(output).toEqualTypeOf<z.infer<typeof schema> | undefined>();
+  expect(output).toEqual({ city: "Ulm", days: 2 });
+  const list = await open.session.send("How many?", {
+    output: Output.array({ element: z.number() }),
+  });
+  const numbers: number[] = await Array.fromAsync(list.elements);
+  expect(numbers).toEqual([1, 2]);
+  const plain = await open.session.turn(turn.messageId);
+  expectTypeOf((await plain.result).output).toBeUnknown();
+});
+
+it("fails the result of a turn whose text is none, keeps the text, and the next message works", async () => {
+  const model = scriptedModel(['{"city":"Ulm"}', "No JSON", said]);
+  await using open = await openSession({ model, output: trip });
+  const { session } = open;
+  for (const text of ['{"city":"Ulm"}', "No JSON"]) {
+    const turn = await session.send("Where to?");
+    await expect(turn.result).rejects.toMatchObject({
+      code: "OUTPUT_INVALID",
+      details: { result: { text, finishReason: "stop" } },
+    });
+    const { history } = await session.view();
+    expect(history.at(-1)).toMatchObject({
+      kind: "turn-end",
+      reason: "stop",
+      output: { error: { name: "AI_NoObjectGeneratedError" } },
+    });
+  }
+  expect(await (await session.send("Again.")).result).toMatchObject({
+    output: { city: "Ulm", days: 2 },
+  });
+});
+
+it("is read from the last step only, where tools are called before", async () => {
+  const look = tool({ inputSchema: z.object({}), execute: () => "sunny" });
+  const script = [
+    calling({ type: "text", deltas: ['{"city":"Bonn"'] }, call("look", "1")),
+    streamed(said),
+  ];
+  const model = scriptedModel(script);
+  await using open = await openSession({ model, tools: { look } });
+  const turn = await open.session.send("Where to?", { output: trip });
+  const partials = await Array.fromAsync(turn.partialOutputs);
+  expect(partials.at(0)).toEqual({ city: "Bonn" });
+  expect(partials.at(-1)).toEqual({ city: "Ulm", days: 2 });
+  expect((await turn.result).output).toEqual({ city: "Ulm", days: 2 });
+  const theirs = scriptedModel(script);
+  const result = streamText({
+    model: theirs,
+    tools: { look },
+    output: trip,
+    prompt: "Where to?",
+    stopWhen: isStepCount(9),
+  });
+  expect(await result.output).toEqual((await turn.result).output);
+});
+
+it("is in the log: without the schema, after a restart, and at a position", async () => {
+  const log = await openMemoryLog();
+  const dated = Output.object({
+    schema: z.object({ at: z.string().transform((at) => new Date(at)) }),
+  });
+  const agent = { model: scriptedModel(['{"at":"2020-02-02"}']) };
+  const first = await createRuntime({ log, agent });
+  const turn = await (await first.session("s")).send("When?", { output: dated });
+  expect((await turn.result).output).toEqual({ at: new Date("2020-02-02") });
+  await first.close();
+  await using second = await createRuntime({ log, agent });
+  const again = await (await second.session("s")).turn(turn.messageId);
+  expect((await again.result).output).toEqual({ at: "2020-02-02T00:00:00.000Z" });
+  const { history } = await viewSession(log, "s");
+  expect(history.at(-1)).toMatchObject({ output: { value: { at: "2020-02-02T00:00:00.000Z" } } });
+});
+
+it("is absent in a turn that was cancelled, and a text without it is refused as partial output", async () => {
+  const stop = gate();
+  const model = scriptedModel([saying('{"city":', stop), "Hello."]);
+  await using open = await openSession({ model });
+  const turn = await open.session.send("Where to?", { output: trip });
+  await stop.reached;
+  await open.session.cancel();
+  expect(await turn.result).toMatchObject({ finishReason: "cancelled", output: undefined });
+  const plain = await open.session.send("And?");
+  await expect(Array.fromAsync(plain.partialOutputs)).rejects.toMatchObject({
+    code: "INVALID_INPUT",
+  });
+  expect((await plain.result).output).toBeUndefined();
+  // @ts-expect-error An output is one of the AI SDK's.
+  await expect(open.session.send("And?", { output: schema })).rejects.toMatchObject({
+    code: "INVALID_INPUT",
+  });
+});
+
+it("belongs to the turn that the message begins, also if it waits for it", async () => {
+  const stop = gate();
+  const model = scriptedModel([saying("Hello", stop), said]);
+  await using open = await openSession({ model });
+  const first = await open.session.send("Hi.");
+  await stop.reached;
+  const second = await open.session.send("Where to?", { output: trip });
+  stop.open();
+  expect((await first.result).output).toBeUndefined();
+  expect((await second.result).output).toEqual({ city: "Ulm", days: 2 });
+  expect(model.calls.map(({ responseFormat }) => responseFormat?.type)).toEqual([
+    undefined,
+    "json",
+  ]);
+});
+
+it("is read again when the process dies before the turn has ended", async () => {
+  const log = await openMemoryLog();
+  const reading = Promise.withResolvers<void>();
+  const slow = Output.object({
+    schema: schema.refine(async () => {
+      reading.resolve();
+      return await new Promise<boolean>(() => {});
+    }),
+  });
+  const first = await createRuntime({ log, agent: { model: scriptedModel([said]), output: slow } });
+  const turn = await (await first.session("s")).send("Where to?");
+  turn.result.catch(() => {});
+  await reading.promise;
+  for await (const { type } of log.subscribe("s")) if (type === "step.finished") break;
+  const events = await Array.fromAsync(log.read("s"));
+  const copy = await openMemoryLog();
+  const left = events.map(({ position: _, ...event }) => event);
+  await copy.append("s", "none", left, { origin: "copied" });
+  const agent = { model: scriptedModel([]), output: trip };
+  await using second = await createRuntime({ log: copy, agent });
+  const session = await second.session("s");
+  await session.idle();
+  const { history } = await session.view();
+  expect(history.at(-1)).toMatchObject({
+    reason: "stop",
+    output: { value: { city: "Ulm", days: 2 } },
+  });
+});
+
+it("comes again in a replay, and another schema of the agent is a difference", async () => {
+  const agent = { model: scriptedModel([said, "No JSON"]), output: trip };
+  for (const given of [
+    { agent, options: {} },
+    { agent: { model: scriptedModel([said, "No JSON"]) }, options: { output: trip } },
+  ]) {
+    await using open = await openSession(given.agent);
+    await (
+      await open.session.send("Where to?", given.options)
+    ).result;
+    await expect((await open.session.send("And?", given.options)).result).rejects.toMatchObject({
+      code: "OUTPUT_INVALID",
+    });
+    const events = await open.events();
+    expect(await replay(events, given.agent)).toEqual({ events: events.length });
+    if (given.agent !== agent) continue;
+    const other = { ...agent, output: Output.object({ schema: z.object({ town: z.string() }) }) };
+    expect(await replay(events, other)).toMatchObject({
+      difference: { recorded: { type: "turn.ended", data: { output: { value: {} } } } },
+    });
+  }
+});
