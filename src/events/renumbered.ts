@@ -35,6 +35,11 @@ function withNewPositions(
       return { ...event, data: { ...event.data, before: newPosition(event.data.before) } };
     case "context.restored":
       return { ...event, data: { ...event.data, position: newPosition(event.data.position) } };
+    case "session.rewound": {
+      const { to, branch } = event.data;
+      const continued = branch === undefined ? {} : { branch: newPosition(branch) };
+      return { ...event, data: { ...event.data, to: newPosition(to), ...continued } };
+    }
     case "session.thinned": {
       const spans = event.data.spans.map(({ from, to }) => ({
         from: newPosition(from),

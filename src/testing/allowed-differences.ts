@@ -6,7 +6,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { TurnlogError, type AgentDescription, type SessionEvent } from "../events/index.ts";
-import { contextView, history, promptDigest, promptMessages } from "../projections/index.ts";
+import { promptDigest, promptMessages } from "../projections/index.ts";
+import { foldSession, initialSessionState } from "../state/index.ts";
 import { agentOf } from "./agent-difference.ts";
 
 const names = ["instructions", "tool-descriptions"] as const;
@@ -30,7 +31,7 @@ export function parseAllowed(given: unknown): readonly AllowedDifference[] {
 
 export class AllowedDifferences {
   readonly #allowed: ReadonlySet<AllowedDifference>;
-  #state = { history: history.initial, view: contextView.initial };
+  #state = initialSessionState;
   /** The digest of the recorded agent. */
   #agent = "";
 
@@ -62,10 +63,7 @@ export class AllowedDifferences {
   happened(event: SessionEvent): void {
     if (this.#allowed.size === 0) return;
     this.#agent = agentOf(event)?.digest ?? this.#agent;
-    this.#state = {
-      history: history.fold(this.#state.history, event),
-      view: contextView.fold(this.#state.view, event),
-    };
+    this.#state = foldSession(this.#state, event).state;
   }
 
   #isAllowed(recorded: AgentDescription, made: AgentDescription): boolean {

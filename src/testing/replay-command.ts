@@ -17,6 +17,7 @@ type CommandType =
   | "tool.failed"
   | "session.approval-forgotten"
   | "session.resumed"
+  | "session.rewound"
   | "session.closed"
   | "context.compaction-started"
   | "context.restored";
@@ -29,6 +30,7 @@ const commandTypes: ReadonlySet<string> = new Set<CommandType>([
   "tool.approval-answered",
   "session.approval-forgotten",
   "session.resumed",
+  "session.rewound",
   "session.closed",
   "context.compaction-started",
   "context.restored",
@@ -115,6 +117,8 @@ export async function repeatCommand(
       return await session.forgetApproval(event.data.toolName);
     case "session.resumed":
       return await session.resume();
+    case "session.rewound":
+      return await repeatRewind(session, event, next);
     case "session.closed":
       return await session.close(event.data.reason);
     case "context.compaction-started":
@@ -125,6 +129,26 @@ export async function repeatCommand(
     case "context.restored":
       await session.restore(event.data.position);
   }
+}
+
+/** @param next - The event after it: of an edit, the message. */
+async function repeatRewind(
+  session: Session,
+  { data: { to, branch, again, edit, key, note } }: SessionEvent<"session.rewound">,
+  next: SessionEvent | undefined,
+): Promise<void> {
+  const tell = note !== undefined;
+  const messageId = again?.at(-1);
+  if (edit !== undefined) {
+    if (next?.type !== "message.queued" || next.data.id !== edit.by) return;
+    const { content, delivery } = next.data;
+    const input = typeof content === "string" ? content : [...content];
+    await session.send(input, { id: edit.by, delivery, replaces: edit.replaces });
+  } else if (messageId !== undefined) {
+    const keyed = key === undefined ? {} : { idempotencyKey: key };
+    await session.regenerate({ messageId, ...keyed });
+  } else if (branch === undefined) await session.rewind({ to, tell });
+  else await session.checkout(branch, { tell });
 }
 
 function reasonOf({ reason }: { readonly reason?: string }): { readonly reason?: string } {

@@ -23,7 +23,8 @@ import {
 import { agentSchema, type Agent } from "../agent/index.ts";
 import { openMemoryLog } from "../store/leveldb/index.ts";
 import { recordedPace, type Pace, type PaceTime } from "../models/index.ts";
-import { contextView, history, isPromptTrimmed } from "../projections/index.ts";
+import { isPromptTrimmed } from "../projections/index.ts";
+import { foldSession, initialSessionState } from "../state/index.ts";
 import { parseAllowed, type AllowedDifference } from "./allowed-differences.ts";
 import type { ReplayDifference } from "./replay-difference.ts";
 import { ReplayStage } from "./replay-stage.ts";
@@ -146,14 +147,11 @@ function lostPrompts(events: readonly SessionEvent[]): ReadonlySet<number> {
   const lost = new Set<number>();
   // A fork has no event about a trim of its shared part.
   if (!events.some(({ data }) => "dropped" in data && data.dropped === true)) return lost;
-  let state = { history: history.initial, view: contextView.initial };
+  let state = initialSessionState;
   for (const event of events) {
     if (event.type === "step.started" && isPromptTrimmed(state.history, state.view))
       lost.add(event.position);
-    state = {
-      history: history.fold(state.history, event),
-      view: contextView.fold(state.view, event),
-    };
+    ({ state } = foldSession(state, event));
   }
   return lost;
 }
