@@ -132,7 +132,7 @@ describe("a recorded session in a window that is too small for it", () => {
     },
   );
 
-  it.for(hows)(
+  it.for(sampled(hows, 2))(
     "is compacted with %s where nobody does it in time, when the provider refuses a prompt",
     { timeout: patience },
     async ([, how], { skip }) => {
@@ -157,7 +157,7 @@ describe("a recorded session in a window that is too small for it", () => {
     },
   );
 
-  it.for([...whens, ["manual", manual] as const])(
+  it.for(sampled([...whens, ["manual", manual] as const], 2))(
     "ends a turn that is longer than the window with a typed failure, where whole turns are dropped at %s, and goes on with the next",
     { timeout: patience },
     async ([, when], { skip }) => {
