@@ -1,34 +1,12 @@
 /** How an event refers to a blob: `@blob:<sha256>` in the place of the bytes. */
 
-import { z } from "zod";
-
 const PREFIX = "@blob:";
 const DIGEST = /^[0-9a-f]{64}$/;
 
-/** Measures of a blob, stored with each reference: a prompt can be measured without reading the blob. */
-export interface BlobMeasures {
-  readonly bytes: number;
-  /** Of pictures: pixels, after rotation. */
-  readonly width?: number;
-  readonly height?: number;
-  /** Of documents: the number of pages. */
-  readonly pages?: number;
-  /** Why the content cannot be shown, if it is broken. */
-  readonly fault?: string;
+/** Whether a text is a SHA-256 as hexadecimal digits. */
+export function isDigest(text: string): boolean {
+  return DIGEST.test(text);
 }
-
-const measures = {
-  bytes: z.int().nonnegative(),
-  width: z.int().positive().exactOptional(),
-  height: z.int().positive().exactOptional(),
-  pages: z.int().positive().exactOptional(),
-  fault: z.string().exactOptional(),
-};
-
-/** Parses {@link BlobMeasures}. */
-export const blobMeasuresSchema: z.ZodType<BlobMeasures> = z.looseObject(measures);
-
-export const digestSchema: z.ZodType<string> = z.string().regex(DIGEST);
 
 export function blobReference(sha256: string): string {
   return `${PREFIX}${sha256}`;
@@ -38,17 +16,10 @@ export function blobReference(sha256: string): string {
 export function referredBlob(text: string): string | undefined {
   if (!text.startsWith(PREFIX)) return undefined;
   const digest = text.slice(PREFIX.length);
-  return DIGEST.test(digest) ? digest : undefined;
+  return isDigest(digest) ? digest : undefined;
 }
 
 /** Whether a text begins as a reference does. */
 export function resemblesReference(text: string): boolean {
   return text.startsWith(PREFIX);
-}
-
-/** The measures that a message part gives with its reference. */
-export function measuresIn(part: object): BlobMeasures | undefined {
-  return "blob" in part && part.blob !== undefined
-    ? blobMeasuresSchema.safeParse(part.blob).data
-    : undefined;
 }

@@ -3,17 +3,11 @@
  * grows one entry at a time: adding one copies its chunk instead of the whole record. Plain JSON.
  */
 
-import { z } from "zod";
-
 /** Chunks, oldest first. Each id is in one chunk only. */
 export type ChunkedRecord<Value> = readonly Readonly<Record<string, Value>>[];
 
 /** Entries in one chunk. */
 const CHUNK = 256;
-
-export function chunkedSchema<Value>(value: z.ZodType<Value>): z.ZodType<ChunkedRecord<Value>> {
-  return z.array(byIdSchema(value));
-}
 
 export function entryOf<Value>(chunks: ChunkedRecord<Value>, id: string): Value | undefined {
   for (let index = chunks.length - 1; index >= 0; index--) {
@@ -61,17 +55,4 @@ export function byId<Value>(
   id: string,
 ): Value | undefined {
   return Object.hasOwn(record, id) ? record[id] : undefined;
-}
-
-/** The schema of a record by id: `z.record` would lose the id "__proto__". */
-export function byIdSchema<Value>(
-  value: z.ZodType<Value>,
-): z.ZodType<Readonly<Record<string, Value>>> {
-  return z.preprocess(
-    (record) =>
-      typeof record === "object" && record !== null ? Object.entries(record) : undefined,
-    z
-      .array(z.tuple([z.string(), value]))
-      .transform((entries): Readonly<Record<string, Value>> => Object.fromEntries(entries)),
-  );
 }

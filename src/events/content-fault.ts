@@ -5,7 +5,7 @@
  */
 
 import { z } from "zod";
-import { blobMeasuresSchema } from "./blob-reference.ts";
+import { blobMeasuresSchema } from "./blob-measures.ts";
 import { providerReferenceSchema } from "./file-reference.ts";
 import {
   isNestedDeeper,

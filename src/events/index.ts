@@ -15,6 +15,7 @@ export {
   type SessionEntry,
   type Snapshot,
 } from "./event-log.ts";
+export { askedId } from "./asked-id.ts";
 export { assertAppendable, idOf } from "./appendable.ts";
 export {
   type FileBlob,
@@ -27,14 +28,8 @@ export {
   parseEventLine,
   parseHeaderLine,
 } from "./session-file.ts";
-export {
-  type BlobMeasures,
-  blobMeasuresSchema,
-  blobReference,
-  measuresIn,
-  referredBlob,
-  resemblesReference,
-} from "./blob-reference.ts";
+export { type BlobMeasures, blobMeasuresSchema, measuresIn } from "./blob-measures.ts";
+export { blobReference, referredBlob, resemblesReference } from "./blob-reference.ts";
 export {
   type BlobEntry,
   type BlobSource,
@@ -45,11 +40,10 @@ export {
   type PutOptions,
   readBlob,
 } from "./blob-store.ts";
+export { byIdSchema, chunkedSchema } from "./by-id-schema.ts";
 export {
   byId,
-  byIdSchema,
   type ChunkedRecord,
-  chunkedSchema,
   entriesOf,
   entryOf,
   withEntry,

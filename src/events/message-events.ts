@@ -1,7 +1,7 @@
 /** `message.*`: messages of users, from acceptance to delivery to the model. */
 
 import { z } from "zod";
-import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
+import { blobMeasuresSchema, type BlobMeasures } from "./blob-measures.ts";
 import type { FamilySchemas } from "./family.ts";
 import { providerMetadataSchema, type ProviderMetadata } from "./json.ts";
 import { fileReferenceSchema, type FileReference } from "./file-reference.ts";

@@ -4,7 +4,7 @@
  */
 
 import { z } from "zod";
-import { blobMeasuresSchema, type BlobMeasures } from "./blob-reference.ts";
+import { blobMeasuresSchema, type BlobMeasures } from "./blob-measures.ts";
 import type { FamilySchemas } from "./family.ts";
 import {
   jsonObjectSchema,

@@ -1,7 +1,7 @@
 /** `session.*`: the life of a session as a whole. */
 
 import { z } from "zod";
-import { byIdSchema } from "./by-id.ts";
+import { byIdSchema } from "./by-id-schema.ts";
 import type { FamilySchemas } from "./family.ts";
 import { jsonObjectSchema, type JsonObject } from "./json.ts";
 

@@ -12,7 +12,7 @@ import { jsonSchema, isNestedDeeper, MOST_LEVELS } from "./json.ts";
 import { forkPointSchema, type ForkPoint } from "./session-events.ts";
 import { storedForm } from "./stored-form.ts";
 import { hash } from "node:crypto";
-import { digestSchema } from "./blob-reference.ts";
+import { digestSchema } from "./blob-measures.ts";
 
 /** The first line. A file with fewer events than `events` was cut off. */
 export interface SessionFileHeader {

@@ -1,4 +1,4 @@
-/** What approvals and output requests have in common: where they are found, whose they are, their ids. Pure. */
+/** What approvals and output requests have in common: where they are found, and whose they are. Pure. */
 
 import type { StepItem } from "../projections/index.ts";
 import type { SessionState } from "./session-state.ts";
@@ -17,24 +17,4 @@ export function* stepsNewestFirst({ history, boundaries }: SessionState): Genera
 /** The session that recorded an event. A fork asks again what it inherits unanswered. */
 export function ownerOf(position: number, session: string, { approvals }: SessionState): string {
   return approvals.lineage.find((shared) => position <= shared.position)?.session ?? session;
-}
-
-/**
- * An id that no other session, turn, step or call has. Uses only characters that need no escape in URLs,
- * shells and file names. A session's name has no `~`.
- */
-export function askedId(
-  session: string,
-  { turn, step }: Pick<StepItem, "turn" | "step">,
-  callId: string,
-): string {
-  return [session, turn, step, escaped(callId)].join("~");
-}
-
-/** Injective: different ids stay different. */
-function escaped(callId: string): string {
-  return callId.replaceAll(
-    /[^\w.:@-]/g,
-    (unit) => `=${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

@@ -3,9 +3,9 @@
  * twice. The id is derived from the log, as that of an approval. Pure.
  */
 
-import type { JsonValue } from "../events/index.ts";
+import { askedId, type JsonValue } from "../events/index.ts";
 import type { CallPart, StepItem } from "../projections/index.ts";
-import { askedId, ownerOf, stepsNewestFirst } from "./asked-calls.ts";
+import { ownerOf, stepsNewestFirst } from "./asked-calls.ts";
 import { isAwaited } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
 

@@ -3,9 +3,9 @@
  * so that logs of every release have it, and forks and imports have their own. Pure.
  */
 
-import type { JsonValue } from "../events/index.ts";
+import { askedId, type JsonValue } from "../events/index.ts";
 import type { ApprovalDecision, CallApproval, CallPart, StepItem } from "../projections/index.ts";
-import { askedId, ownerOf, stepsNewestFirst } from "./asked-calls.ts";
+import { ownerOf, stepsNewestFirst } from "./asked-calls.ts";
 import { isAwaited } from "./recovery.ts";
 import type { SessionState } from "./session-state.ts";
 

@@ -26,6 +26,7 @@ const mayImport: Modules = {
   events: [],
   validation: ["events"],
   projections: ["events"],
+  ui: ["events"],
   machines: ["events"],
   shared: ["events"],
   context: ["events", "validation", "projections", "shared"],
@@ -208,6 +209,7 @@ const mayImport: Modules = {
   public: [
     "events",
     "projections",
+    "ui",
     "machines",
     "context",
     "models",

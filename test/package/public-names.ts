@@ -35,4 +35,8 @@ export const publicNames: Readonly<Record<string, string>> = {
     replay replayModel replayTools scriptedModel sessionMatchers sessionPaths walkSession
     ReplayOptions Script ScriptedModel ScriptedStep SessionMatchers
   `,
+  ui: `
+    fromUIMessage readUIMessages uiMessageChunks uiMessages PlacedMessage SessionChunk SessionData
+    SessionMessage SessionMetadata UIMessages UIMessagesFold UIMessagesState UIOptions
+  `,
 };

@@ -1,0 +1,59 @@
+/** What the encoder of replies remembers of the events before. Plain data. */
+
+import type { ChunkedRecord, StoredUserContent, TokenUsage } from "../events/index.ts";
+import type { SessionChunk, SessionMetadata } from "./ui-types.ts";
+
+/** What the encoder remembers of the events before. */
+export interface EncoderState {
+  /** The turn that runs; 0 between turns. */
+  readonly turn: number;
+  /** Contents of accepted messages by id: a delivery names them only, maybe once more after a rewind. */
+  readonly contents: ChunkedRecord<StoredUserContent>;
+  readonly step: StepProgress;
+  /** Calls that the provider runs and whose result has not come yet, maybe of an earlier step. */
+  readonly pending: readonly string[];
+  /** Of the turn that runs. */
+  readonly metadata?: SessionMetadata;
+  readonly usage: Pick<TokenUsage, "inputTokens" | "outputTokens">;
+  readonly model?: string;
+}
+
+/** What the running step has sent. */
+export interface StepProgress {
+  readonly step: number;
+  readonly started: boolean;
+  /** Texts and reasoning without an end. */
+  readonly blocks: readonly { readonly kind: "text" | "reasoning"; readonly id: string }[];
+  /** Inputs of calls that were begun, until the call comes. */
+  readonly inputs: readonly { readonly callId: string; readonly toolName: string }[];
+  /** Calls of this step: a result may only name one of them. */
+  readonly calls: readonly string[];
+  /** Questions about calls of this step, by call id. */
+  readonly asked: ChunkedRecord<number>;
+}
+
+export const noStep: StepProgress = {
+  step: 0,
+  started: false,
+  blocks: [],
+  inputs: [],
+  calls: [],
+  asked: [],
+};
+
+export const initialEncoder: EncoderState = {
+  turn: 0,
+  contents: [],
+  step: noStep,
+  pending: [],
+  usage: { inputTokens: 0, outputTokens: 0 },
+};
+
+export interface Encoded {
+  readonly state: EncoderState;
+  readonly chunks: readonly SessionChunk[];
+}
+
+export function quiet(state: EncoderState): Encoded {
+  return { state, chunks: [] };
+}

@@ -1,0 +1,21 @@
+/** The messages of a session as the AI SDK's `UIMessage`, and their chunks. Pure: runs in a browser. */
+
+export { fromUIMessage } from "./user-message.ts";
+export { initialEncoder } from "./encoder-state.ts";
+export { encodeEvent } from "./reply-encoder.ts";
+export {
+  readUIMessages,
+  uiMessageChunks,
+  uiMessages,
+  type PlacedMessage,
+  type UIMessages,
+  type UIMessagesFold,
+  type UIMessagesState,
+} from "./ui-messages.ts";
+export type {
+  SessionChunk,
+  SessionData,
+  SessionMessage,
+  SessionMetadata,
+  UIOptions,
+} from "./ui-types.ts";

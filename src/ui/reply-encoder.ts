@@ -1,0 +1,287 @@
+/**
+ * Encodes the events of a session as chunks of the AI SDK's UI message stream: one message for the replies
+ * of a turn. Pure: the next state and the chunks follow from the state and the event. Used by
+ * {@link uiMessageChunks} and {@link uiMessages}; another protocol would be another encoder.
+ */
+
+import {
+  askedId,
+  entryOf,
+  withEntry,
+  withoutEntries,
+  type FinishReason,
+  type SessionEvent,
+  type TurnEndReason,
+} from "../events/index.ts";
+import { initialEncoder, noStep, quiet, type Encoded, type EncoderState } from "./encoder-state.ts";
+import { partChunks } from "./part-chunks.ts";
+import type { SessionChunk, SessionMetadata, UIOptions } from "./ui-types.ts";
+import { steeredParts } from "./user-message.ts";
+
+/** The id of the message with the replies of a turn. It never changes. */
+export function replyId(turn: number): string {
+  return `reply-${turn}`;
+}
+
+/** The chunks of one event, and the state after it. */
+export function encodeEvent(state: EncoderState, event: SessionEvent, options: UIOptions): Encoded {
+  switch (event.type) {
+    case "message.queued": {
+      const { id, content } = event.data;
+      return quiet({ ...state, contents: withEntry(state.contents, id, content) });
+    }
+    case "message.withdrawn":
+      return quiet({ ...state, contents: withoutEntries(state.contents, event.data.ids) });
+    case "message.delivered":
+      return delivered(state, event, options);
+    case "turn.started": {
+      const { turn } = event.data;
+      const messageMetadata = { turn, position: event.position, startedAt: event.time };
+      return {
+        state: { ...initialEncoder, contents: state.contents, turn, metadata: messageMetadata },
+        chunks: [{ type: "start", messageId: replyId(turn), messageMetadata }],
+      };
+    }
+    case "step.started":
+      return stepStarted(state, event);
+    case "step.retrying": {
+      const { attempt, delayMs } = event.data;
+      return {
+        state: { ...state, step: { ...noStep, step: event.data.step, started: true } },
+        chunks: [
+          { type: "reset-step" },
+          { type: "data-notice", data: { kind: "retrying", attempt, delayMs }, transient: true },
+        ],
+      };
+    }
+    case "step.finished":
+    case "step.failed":
+    case "step.interrupted":
+      return stepEnded(state, event);
+    case "tool.approval-requested":
+    case "tool.approval-answered":
+    case "tool.progressed":
+    case "tool.succeeded":
+    case "tool.failed":
+    case "tool.denied":
+    case "tool.skipped":
+    case "tool.unknown":
+      return toolEvent(state, event, options);
+    case "session.recovered":
+      if (state.turn === 0) return quiet(state);
+      return {
+        state,
+        chunks: [{ type: "data-notice", data: { kind: "recovered" }, transient: true }],
+      };
+    case "context.compacted": {
+      if (state.turn === 0) return quiet(state);
+      const { strategy, beforeTokens, afterTokens } = event.data;
+      return {
+        state,
+        chunks: [
+          {
+            type: "data-compaction",
+            id: `compaction-${event.position}`,
+            data: { strategy, beforeTokens, afterTokens },
+          },
+        ],
+      };
+    }
+    case "turn.ended":
+      return turnEnded(state, event);
+    default:
+      if (state.turn === 0) return quiet(state);
+      return partChunks(state, event, options);
+  }
+}
+
+/** Messages that begin a turn are messages of their own; steered ones are parts of the reply. */
+function delivered(
+  state: EncoderState,
+  { data: { ids, boundary } }: SessionEvent<"message.delivered">,
+  options: UIOptions,
+): Encoded {
+  if (boundary === "turn") return quiet(state);
+  const chunks = ids.map((id): SessionChunk => {
+    const parts = steeredParts(entryOf(state.contents, id) ?? "", options);
+    return { type: "steering-message", id, parts };
+  });
+  return { state, chunks };
+}
+
+function stepStarted(
+  state: EncoderState,
+  { data: { step, attempt, model, estimate } }: SessionEvent<"step.started">,
+): Encoded {
+  const isAgain = attempt > 1 && state.step.step === step && state.step.started;
+  const context: SessionChunk = {
+    type: "data-context",
+    id: "context",
+    data: { promptTokens: estimate.tokens },
+  };
+  return {
+    state: {
+      ...state,
+      step: { ...noStep, step, started: true },
+      model: `${model.provider}:${model.modelId}`,
+    },
+    // The figure comes before the step, as a reset takes away all parts of a step.
+    chunks: isAgain ? [{ type: "reset-step" }] : [context, { type: "start-step" }],
+  };
+}
+
+function stepEnded(
+  state: EncoderState,
+  { type, data }: SessionEvent<"step.finished" | "step.failed" | "step.interrupted">,
+): Encoded {
+  const { blocks, inputs } = state.step;
+  const open = blocks.map(({ kind, id }): SessionChunk => ({ type: `${kind}-end`, id }));
+  const cutOff = inputs.map(({ callId, toolName }): SessionChunk => ({
+    type: "tool-input-error",
+    toolCallId: callId,
+    toolName,
+    input: null,
+    errorText: "The call was cut off before its input was complete.",
+  }));
+  const { inputTokens, outputTokens } = state.usage;
+  return {
+    state: {
+      ...state,
+      usage: {
+        inputTokens: inputTokens + data.usage.inputTokens,
+        outputTokens: outputTokens + data.usage.outputTokens,
+      },
+      step: { ...state.step, blocks: [], inputs: [] },
+    },
+    chunks: [...open, ...(type === "step.finished" ? [] : cutOff), { type: "finish-step" }],
+  };
+}
+
+type ToolEvent = SessionEvent<
+  | "tool.approval-requested"
+  | "tool.approval-answered"
+  | "tool.progressed"
+  | "tool.succeeded"
+  | "tool.failed"
+  | "tool.denied"
+  | "tool.skipped"
+  | "tool.unknown"
+>;
+
+const skippedWords = {
+  cancelled: "The call was not run: its turn was cancelled.",
+  recovered: "The call was not run: its process ended.",
+  interrupted: "The call was not run: the reply was cut off.",
+  "timed-out": "The call was not run: its turn had no time left.",
+} as const;
+
+const unknownWords = {
+  cancelled: "The call was cancelled while it ran. Its outcome is unknown.",
+  recovered: "The process ended while the call ran. Its outcome is unknown.",
+  "timed-out": "The call ran longer than its limit. Its outcome is unknown.",
+} as const;
+
+/** Events of a call that the message does not show (of an attempt that was reset) become nothing. */
+function toolEvent(state: EncoderState, event: ToolEvent, options: UIOptions): Encoded {
+  const { turn, step: progress } = state;
+  const { step, callId: toolCallId } = event.data;
+  if (turn === 0 || step !== progress.step || !progress.calls.includes(toolCallId))
+    return quiet(state);
+  const asked = entryOf(progress.asked, toolCallId) ?? 0;
+  const approvalId = (attempt: number): string =>
+    `${askedId(options.session, { turn, step }, toolCallId)}~${attempt}`;
+  switch (event.type) {
+    case "tool.approval-requested": {
+      const { reason } = event.data;
+      return {
+        state: {
+          ...state,
+          step: { ...progress, asked: withEntry(progress.asked, toolCallId, asked + 1) },
+        },
+        chunks: [
+          {
+            type: "tool-approval-request",
+            approvalId: approvalId(asked + 1),
+            toolCallId,
+            ...(reason === undefined ? {} : { reason }),
+          },
+        ],
+      };
+    }
+    case "tool.approval-answered": {
+      const { approved, reason } = event.data;
+      return said(state, {
+        type: "tool-approval-response",
+        approvalId: approvalId(asked),
+        approved,
+        ...(reason === undefined ? {} : { reason }),
+      });
+    }
+    case "tool.progressed":
+      return said(state, {
+        type: "tool-output-available",
+        toolCallId,
+        output: event.data.output,
+        preliminary: true,
+      });
+    case "tool.succeeded":
+      return said(state, {
+        type: "tool-output-available",
+        toolCallId,
+        output: event.data.output,
+      });
+    case "tool.failed":
+      return said(state, failure(toolCallId, event.data.error.message));
+    case "tool.denied":
+      return said(state, { type: "tool-output-denied", toolCallId });
+    case "tool.skipped":
+      return said(state, failure(toolCallId, skippedWords[event.data.reason]));
+    case "tool.unknown":
+      return said(state, failure(toolCallId, unknownWords[event.data.reason]));
+  }
+}
+
+function failure(toolCallId: string, errorText: string): SessionChunk {
+  return { type: "tool-output-error", toolCallId, errorText };
+}
+
+function said(state: EncoderState, chunk: SessionChunk): Encoded {
+  return { state, chunks: [chunk] };
+}
+
+const finishReasons: Readonly<Record<TurnEndReason, FinishReason>> = {
+  stop: "stop",
+  length: "length",
+  "content-filter": "content-filter",
+  failed: "error",
+  "stop-condition": "tool-calls",
+  "max-steps": "other",
+  cancelled: "other",
+  interrupted: "other",
+  "timed-out": "other",
+  repeating: "other",
+};
+
+function turnEnded(
+  { turn, contents, usage, model, metadata }: EncoderState,
+  { position, time, data: { reason, error } }: SessionEvent<"turn.ended">,
+): Encoded {
+  const state = { ...initialEncoder, contents };
+  if (turn === 0 || metadata === undefined) return quiet(state);
+  const messageMetadata: SessionMetadata = {
+    ...metadata,
+    endPosition: position,
+    endedAt: time,
+    reason,
+    usage,
+    ...(model === undefined ? {} : { model }),
+  };
+  const chunks: readonly SessionChunk[] = [
+    ...(error === undefined ? [] : [{ type: "error", errorText: error.message } as const]),
+    ...(reason === "cancelled"
+      ? [{ type: "abort", reason: "The turn was cancelled." } as const]
+      : []),
+    { type: "finish", finishReason: finishReasons[reason], messageMetadata },
+  ];
+  return { state, chunks };
+}

@@ -1,0 +1,67 @@
+/** Messages of users, as a page has them and as a session accepts them. Pure. */
+
+import type { FileUIPart, TextUIPart, UIMessage, UserContent } from "ai";
+import type { StoredUserContent, StoredUserPart } from "../events/index.ts";
+import { fileUrl } from "./file-url.ts";
+import type { SessionMessage, SessionMetadata, UIOptions } from "./ui-types.ts";
+
+type Metadata = NonNullable<TextUIPart["providerMetadata"]>;
+
+/** A delivered message of a user, under the id that its client gave it. */
+export function userMessage(
+  id: string,
+  content: StoredUserContent,
+  metadata: SessionMetadata,
+  options: UIOptions,
+): SessionMessage {
+  return { id, role: "user", metadata, parts: steeredParts(content, options) };
+}
+
+/** The text and the files of a message. */
+export function steeredParts(
+  content: StoredUserContent,
+  options: UIOptions,
+): (TextUIPart | FileUIPart)[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return content.map((part) => partOf(part, options));
+}
+
+function partOf(part: StoredUserPart, options: UIOptions): TextUIPart | FileUIPart {
+  const { providerOptions } = part;
+  // Stored as JSON by the same rules.
+  const own = providerOptions && { providerMetadata: providerOptions as Metadata };
+  if (part.type === "text") return { type: "text", text: part.text, ...own };
+  const { data, mediaType, filename } = part;
+  const file = {
+    type: "file",
+    mediaType,
+    ...(filename === undefined ? {} : { filename }),
+    ...own,
+  } as const;
+  if (typeof data === "string") return { ...file, url: fileUrl(data, mediaType, options) };
+  return { ...file, url: "", providerReference: data.reference };
+}
+
+/**
+ * The input for {@link Session.send} of a user's message: its texts and files.
+ * @throws TypeError for a message of another role, or without a text and a file
+ * @example
+ * const turn = await session.send(fromUIMessage(message), { id: message.id });
+ */
+export function fromUIMessage({ role, parts }: Pick<UIMessage, "role" | "parts">): UserContent {
+  if (role !== "user") {
+    throw new TypeError(`Only messages of users can be sent, not one of the role ${role}.`);
+  }
+  const content = parts.flatMap((part): Exclude<UserContent, string> => {
+    if (part.type === "text") return [{ type: "text", text: part.text }];
+    if (part.type !== "file") return [];
+    const { mediaType, filename, url, providerReference } = part;
+    const data = providerReference ?? url;
+    return [{ type: "file", data, mediaType, ...(filename === undefined ? {} : { filename }) }];
+  });
+  if (content.length === 0) {
+    throw new TypeError("The message has no text and no file. Send one of them.");
+  }
+  const [only] = content;
+  return content.length === 1 && only?.type === "text" ? only.text : content;
+}

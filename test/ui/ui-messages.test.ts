@@ -1,0 +1,174 @@
+/** What a page shows of a session: whose messages, in which order, with which ids. */
+
+import { describe, expect, it } from "vitest";
+import { createRuntime, type Runtime, type Agent } from "../../src/public/index.ts";
+import { scriptedModel } from "../../src/public/testing.ts";
+import {
+  fromUIMessage,
+  readUIMessages,
+  uiMessageChunks,
+  uiMessages,
+  type UIMessages,
+} from "../../src/public/ui.ts";
+import { tool } from "ai";
+import { z } from "zod";
+
+async function messagesOf(runtime: Runtime, session: string): Promise<UIMessages> {
+  const { initial, fold } = uiMessages({ session });
+  let state = initial;
+  for await (const event of runtime.log.read(session)) state = fold(state, event);
+  return readUIMessages(state);
+}
+
+const pay = tool({
+  inputSchema: z.object({ amount: z.number() }),
+  execute: ({ amount }) => `paid ${amount}`,
+});
+
+function agentOf(steps: Parameters<typeof scriptedModel>[0]): Agent {
+  return { model: scriptedModel(steps), tools: { pay }, needsApproval: () => true };
+}
+
+describe("the messages of a session", () => {
+  it("are the user's under their own ids, and one reply a turn, each after the one before", async () => {
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: agentOf(["Hello.", "Again."]),
+    });
+    const session = await runtime.session("s");
+    await (
+      await session.send("Hi", { id: "a" })
+    ).result;
+    await (
+      await session.send("And?", { id: "b" })
+    ).result;
+    const { headId, messages } = await messagesOf(runtime, "s");
+    expect(messages.map(({ message, parentId }) => [message.id, message.role, parentId])).toEqual([
+      ["a", "user", undefined],
+      ["reply-1", "assistant", "a"],
+      ["b", "user", "reply-1"],
+      ["reply-2", "assistant", "b"],
+    ]);
+    expect(headId).toBe("reply-2");
+    const reply = messages[1]?.message;
+    expect(reply?.metadata).toMatchObject({ turn: 1, reason: "stop" });
+    expect(reply?.parts.filter(({ type }) => type === "text")).toEqual([
+      { type: "text", text: "Hello.", state: "done" },
+    ]);
+  });
+
+  it("name an approval as `approve` takes it, and keep its answer", async () => {
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: agentOf([
+        { parts: [{ type: "tool-call", toolCallId: "c", toolName: "pay", input: { amount: 3 } }] },
+        "Done.",
+      ]),
+    });
+    const session = await runtime.session("s");
+    const turn = await session.send("Pay", { id: "a" });
+    await turn.untilRest();
+    const asked = (await messagesOf(runtime, "s")).messages[1]?.message.parts.at(-1);
+    expect(asked).toMatchObject({ type: "tool-pay", state: "approval-requested" });
+    const { approvals } = await session.view();
+    const approvalId = approvals[0]?.approvalId ?? "";
+    expect(asked).toMatchObject({ approval: { id: approvalId } });
+    await session.approve(approvalId, { reason: "fine" });
+    await turn.result;
+    const parts = (await messagesOf(runtime, "s")).messages[1]?.message.parts;
+    expect(parts?.find(({ type }) => type === "tool-pay")).toMatchObject({
+      state: "output-available",
+      output: "paid 3",
+      approval: { id: approvalId, approved: true, reason: "fine" },
+    });
+  });
+
+  it("have what is still streaming, and their chunks say the same", async () => {
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: agentOf(["One two three."]),
+    });
+    const session = await runtime.session("s");
+    await (
+      await session.send("Count", { id: "a" })
+    ).result;
+    const events = await Array.fromAsync(runtime.log.read("s"));
+    const chunks = await Array.fromAsync(uiMessageChunks(events, { session: "s" }));
+    expect(chunks[0]).toMatchObject({ type: "start", messageId: "reply-1" });
+    expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "stop" });
+    const { initial, fold } = uiMessages({ session: "s" });
+    const open = events.findIndex(({ type }) => type === "part.text-delta");
+    const state = events.slice(0, open + 1).reduce(fold, initial);
+    const last = readUIMessages(state).messages.at(-1)?.message.parts.at(-1);
+    expect(last).toMatchObject({ type: "text", state: "streaming" });
+  });
+});
+
+describe("the messages of a rewound session", () => {
+  it("are a tree: a left turn stays, and what follows a rewind begins at its head", async () => {
+    await using runtime = await createRuntime({
+      memory: true,
+      agent: agentOf(["One.", "Two.", "Three."]),
+    });
+    const session = await runtime.session("s");
+    await (
+      await session.send("First", { id: "a" })
+    ).result;
+    await (
+      await session.send("Second", { id: "b" })
+    ).result;
+    await session.rewind({ beforeMessage: "b" });
+    expect((await messagesOf(runtime, "s")).headId).toBe("reply-1");
+    await (
+      await session.send("Other", { id: "c" })
+    ).result;
+    const { headId, messages } = await messagesOf(runtime, "s");
+    expect(messages.map(({ message, parentId }) => [message.id, parentId])).toEqual([
+      ["a", undefined],
+      ["reply-1", "a"],
+      ["b", "reply-1"],
+      ["reply-2", "b"],
+      ["c", "reply-1"],
+      ["reply-3", "c"],
+    ]);
+    expect(headId).toBe("reply-3");
+    const [former] = await session.branches();
+    await session.checkout(former?.id ?? 0);
+    expect((await messagesOf(runtime, "s")).headId).toBe("reply-2");
+  });
+});
+
+it("a reply that is asked for again is another answer to the same message", async () => {
+  await using runtime = await createRuntime({ memory: true, agent: agentOf(["One.", "Two."]) });
+  const session = await runtime.session("s");
+  await (
+    await session.send("First", { id: "a" })
+  ).result;
+  await (
+    await session.regenerate()
+  ).result;
+  const { headId, messages } = await messagesOf(runtime, "s");
+  expect(messages.map(({ message, parentId }) => [message.id, parentId])).toEqual([
+    ["a", undefined],
+    ["reply-1", "a"],
+    ["reply-2", "a"],
+  ]);
+  expect(headId).toBe("reply-2");
+});
+
+describe("fromUIMessage", () => {
+  it("gives what `send` takes: a text, or texts and files", () => {
+    expect(fromUIMessage({ role: "user", parts: [{ type: "text", text: "Hi" }] })).toBe("Hi");
+    const url = "data:text/plain;base64,SGk=";
+    const file = { type: "file", mediaType: "text/plain", filename: "a.txt", url } as const;
+    expect(fromUIMessage({ role: "user", parts: [{ type: "text", text: "Hi" }, file] })).toEqual([
+      { type: "text", text: "Hi" },
+      { type: "file", data: url, mediaType: "text/plain", filename: "a.txt" },
+    ]);
+  });
+
+  it("refuses other roles, and messages without content", () => {
+    expect(() => fromUIMessage({ role: "assistant", parts: [] })).toThrow(/Only messages of users/);
+    expect(() => fromUIMessage({ role: "user", parts: [] })).toThrow(/no text and no file/);
+  });
+});
