@@ -33,6 +33,17 @@ describe("coming back to a session", () => {
     ]);
   });
 
+  it("says which call waits for the client that runs it", async () => {
+    const hang = tool({ inputSchema: z.object({}), outputSchema: z.string() });
+    const agent = { model: scriptedModel([{ parts: [call] }]), tools: { hang } };
+    await using runtime = await createRuntime({ memory: true, agent });
+    const session = await runtime.session("one");
+    await session.send("go");
+    expect(openIssues(await session.atRest())).toEqual([
+      'The call of hang waits for the client that runs it: its program answers by session.answerCall("one~1~1~c1", …). Esc in a conversation cancels the turn instead.',
+    ]);
+  });
+
   it("says nothing of a session that ended as it should", async () => {
     const agent = { model: scriptedModel(["fine"]) };
     await using runtime = await createRuntime({ memory: true, agent });

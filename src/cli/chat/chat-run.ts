@@ -2,6 +2,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
+import { TurnlogError } from "../../events/index.ts";
 import { createRuntime, type Runtime, type Session } from "../../runtime/index.ts";
 import type { McpServers } from "../../mcp/index.ts";
 import type { SessionView } from "../../state/index.ts";
@@ -26,7 +27,7 @@ import { conversationOf } from "./conversation-state.ts";
 import { takeInterrupts, type Interrupts } from "./interrupts.ts";
 import { mentionOf } from "./mentioned-files.ts";
 import { loadModel, modelLabel, type ModelChoice } from "./model-choice.ts";
-import { introduceSession } from "./resumed-session.ts";
+import { introduceSession, waitingForClients } from "./resumed-session.ts";
 import { finishTurn, rerunTurn, runTurn, type RerunRequest } from "./run-turn.ts";
 import { jsonView, textView, type AskApproval } from "./turn-view.ts";
 
@@ -199,9 +200,13 @@ async function runSession(
     );
     return DONE;
   }
-  const { calls } = conversationOf(await session.view());
+  const resumed = await session.view();
+  const [waits] = waitingForClients(resumed);
+  if (waits !== undefined)
+    throw new TurnlogError("COMMAND_REFUSED", waits, { session: session.id });
+  const { calls } = conversationOf(resumed);
   const view = json ? jsonView(output, session.id) : textView(output, asker(run), calls);
-  if (isAsking(await session.view())) {
+  if (isAsking(resumed)) {
     const ended = await finishTurn(session, view, interrupts);
     if (ended === "cancelled") return INTERRUPTED;
   }

@@ -70,8 +70,20 @@ export function earlierInputs({ history }: SessionView): readonly string[] {
   });
 }
 
-/** Sentences about an interrupted turn, unknown outcomes and waiting messages. */
-export function openIssues({ history, queue }: SessionView): readonly string[] {
+/** Sentences about calls that wait for the client that runs them. */
+export function waitingForClients({ outputRequests }: SessionView): readonly string[] {
+  return outputRequests.flatMap(({ status, requestId, toolName }) =>
+    status === "waiting"
+      ? [
+          `The call of ${toolName} waits for the client that runs it: its program answers by session.answerCall("${requestId}", …). Esc in a conversation cancels the turn instead.`,
+        ]
+      : [],
+  );
+}
+
+/** Sentences about an interrupted turn, unknown outcomes, waiting calls and waiting messages. */
+export function openIssues(view: SessionView): readonly string[] {
+  const { history, queue } = view;
   const last = history.findLast((item) => item.kind === "turn-end");
   const step = history.findLast((item) => item.kind === "step");
   const lost = (step?.parts ?? []).filter(
@@ -88,6 +100,7 @@ export function openIssues({ history, queue }: SessionView): readonly string[] {
       : [
           `${amount(lost.length, "call")} had started, with an unknown outcome. The model is told to check.`,
         ]),
+    ...waitingForClients(view),
     ...(queue.length === 0
       ? []
       : [`${amount(queue.length, "message")} still waiting, to be delivered with your next one.`]),
