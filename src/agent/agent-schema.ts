@@ -1,7 +1,6 @@
 /** The schema of an agent, as `createRuntime` and forks accept it. */
 
 import { z } from "zod";
-import type { LanguageModelCallOptions } from "ai";
 import {
   cutSchema,
   pruneSchema,
@@ -22,22 +21,32 @@ import {
   off,
   oneOf,
   optionsOf,
+  report,
   several,
   text,
   thing,
 } from "../validation/index.ts";
-import type { Agent, TimeLimits, ToolPolicy } from "./agent.ts";
+import type { Agent, ToolPolicy } from "./agent.ts";
+import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
 import type { CompactionChoice, ContextOptions } from "./context-options.ts";
 import { lifecycleFields } from "./lifecycle-schema.ts";
 import { sdkSettings, type UnsupportedSetting } from "./sdk-settings.ts";
 import { stopWhenSchema } from "./stop-conditions.ts";
 import { outputSchema } from "./turn-output.ts";
+import { toolApprovalSchema } from "./tool-approval.ts";
 import { toolSchema } from "./tool-schema.ts";
 import { contextFields } from "./turn-context.ts";
 
 function isModel(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return typeof value === "string" && value !== "";
   return "doStream" in value && typeof value.doStream === "function";
+}
+
+const systemMessage = z.looseObject({ role: z.literal("system"), content: z.string() });
+const namesTool = z.strictObject({ type: z.literal("tool"), toolName: z.string() });
+
+function isSystem(value: unknown): boolean {
+  return [value].flat().every((one) => systemMessage.safeParse(one).success);
 }
 
 const model = thing("a model of the AI SDK, or the name of one", isModel);
@@ -82,33 +91,69 @@ const contextSchema = optionsOf<ContextOptions>(
   {},
 );
 
-const settingsSchema = optionsOf<LanguageModelCallOptions>(
-  {
-    maxOutputTokens: anything,
-    temperature: anything,
-    topP: anything,
-    topK: anything,
-    presencePenalty: anything,
-    frequencyPenalty: anything,
-    stopSequences: list,
-    seed: anything,
-    reasoning: anything,
-  },
-  {},
+const callFields = {
+  maxOutputTokens: anything,
+  temperature: anything,
+  topP: anything,
+  topK: anything,
+  presencePenalty: anything,
+  frequencyPenalty: anything,
+  stopSequences: list,
+  seed: anything,
+  reasoning: anything,
+};
+
+const whole = (from: number): z.ZodType<number> =>
+  thing(`a whole number from ${from} on`, (n) => Number.isSafeInteger(n) && Number(n) >= from);
+const names = thing(
+  "a list of names of tools",
+  (value) => Array.isArray(value) && value.every((one) => typeof one === "string"),
 );
 
+const timeoutSchema = z.unknown().superRefine((value, context) => {
+  const parts = optionsOf<Exclude<AgentTimeout, number>>(
+    {
+      totalMs: milliseconds,
+      stepMs: milliseconds,
+      firstChunkMs: milliseconds,
+      chunkMs: milliseconds,
+      toolMs: milliseconds,
+      tools: named(milliseconds),
+    },
+    {},
+  );
+  const schema = typeof value === "object" ? parts : milliseconds;
+  report(schema, value, context, [], ", or an object of limits");
+});
+
 const fields = {
-  instructions: text,
+  id: text,
+  instructions: thing(
+    "a text, or system messages",
+    (value) => typeof value === "string" || isSystem(value),
+  ),
   tools: named(toolSchema),
+  activeTools: names,
+  toolOrder: names,
+  toolChoice: thing(
+    '"auto", "none", "required" or `{ type: "tool", toolName }`',
+    (value) =>
+      value === "auto" ||
+      value === "none" ||
+      value === "required" ||
+      namesTool.safeParse(value).success,
+  ),
+  toolApproval: toolApprovalSchema,
+  toolCallConcurrency: whole(1),
+  experimental_refineToolInput: named(code),
+  maxRetries: whole(0),
+  timeout: timeoutSchema,
   maxSteps: several,
   stopWhen: stopWhenSchema,
   output: outputSchema,
-  toolConcurrency: several,
-  toolTimeoutMs: milliseconds,
   toolPolicies: named(
     optionsOf<ToolPolicy>(
       {
-        timeoutMs: milliseconds,
         concurrency: several,
         idempotent: flag,
         onInterrupted: oneOf("report", "retry", "ask"),
@@ -116,27 +161,36 @@ const fields = {
       {},
     ),
   ),
-  needsApproval: code,
-  maxAttempts: several,
   timeLimits: optionsOf<TimeLimits>(
-    {
-      firstTokenMs: milliseconds,
-      betweenTokensMs: milliseconds,
-      callMs: milliseconds,
-      turnMs: milliseconds,
-      lastStep: flag,
-    },
+    { callMs: milliseconds, lastStep: flag },
     {},
+    {
+      hints: {
+        turnMs: "set `timeout: { totalMs }`.",
+        firstTokenMs: "set `timeout: { firstChunkMs }`.",
+        betweenTokensMs: "set `timeout: { chunkMs }`.",
+      },
+    },
   ),
   loopGuard: off(optionsOf<LoopLimits>({}, { calls: several, texts: several })),
   context: contextSchema,
-  settings: settingsSchema,
+  ...callFields,
   headers: named(text.optional()),
   providerOptions: named(implementation({})),
   repairToolCall: code,
   ...contextFields,
   ...lifecycleFields,
 };
+
+/** Settings of the first release, each with its name of today. */
+const former: Readonly<Record<string, string>> = {
+  settings: "call settings are at the top level: `temperature: 0`, `maxOutputTokens: 1000`.",
+  maxAttempts: "set `maxRetries`, which does not count the first attempt.",
+  toolConcurrency: "it is called `toolCallConcurrency`.",
+  toolTimeoutMs: "set `timeout: { toolMs }`, or `timeout: { tools: { <tool>Ms } }` for one tool.",
+  needsApproval: 'set `toolApproval`, a function that returns "user-approval" for such a call.',
+};
+
 type KnownAgent = Omit<Agent, UnsupportedSetting>;
 
 /** Whether a value is an instance of `ToolLoopAgent`. */
@@ -150,5 +204,5 @@ const settings = thing(
 );
 
 export const agentSchema: z.ZodType = settings.and(
-  optionsOf<KnownAgent>(fields, { model }, { hints: sdkSettings }),
+  optionsOf<KnownAgent>(fields, { model }, { hints: { ...former, ...sdkSettings } }),
 );

@@ -3,10 +3,13 @@
 import { hash } from "node:crypto";
 import { asSchema, type ProviderOptions, type Schema } from "@ai-sdk/provider-utils";
 import type {
+  Instructions,
   LanguageModel,
   LanguageModelCallOptions,
   OutputInterface,
   ToolCallRepairFunction,
+  ToolChoice,
+  ToolInputRefinement,
   ToolSet,
 } from "ai";
 import type { LoopLimits } from "../context/index.ts";
@@ -15,28 +18,55 @@ import {
   ownCopy,
   TurnlogError,
   type AgentDescription,
-  type JsonValue,
   type ModelName,
 } from "../events/index.ts";
 import type { TurnContext } from "./turn-context.ts";
 import type { UnsupportedSetting } from "./sdk-settings.ts";
 import type { LifecycleSettings } from "../telemetry/index.ts";
-import type { CallLimits } from "./call-limits.ts";
 import type { StopWhen } from "./stop-conditions.ts";
+import type { AgentTimeout, TimeLimits } from "./agent-limits.ts";
+import type { Bivariant } from "./bivariant.ts";
 import { checkContext, type ContextOptions } from "./context-options.ts";
 import { guardedContext } from "./user-callbacks.ts";
 import { withFullStop, toJson } from "../shared/index.ts";
 import { withReader } from "./reader-tool.ts";
+import { sentTools } from "./sent-tools.ts";
+import type { ToolApproval } from "./tool-approval.ts";
 
 /** Settings of the AI SDK's `ToolLoopAgent` that are refused; none is ignored. */
 type UnsupportedSettings = { readonly [Setting in UnsupportedSetting]?: never };
 
-/** The agent of a session: a model with instructions, tools and limits. */
-export interface Agent extends UnsupportedSettings, TurnContext, LifecycleSettings {
+/**
+ * The agent of a session: the settings of the AI SDK's `ToolLoopAgent`, with its names and meanings, and
+ * turnlog's own.
+ */
+export interface Agent
+  extends UnsupportedSettings, TurnContext, LifecycleSettings, LanguageModelCallOptions {
+  /** Names the agent in the log. */
+  readonly id?: string;
   readonly model: LanguageModel;
-  readonly instructions?: string;
+  /** A text, or system messages with options for the provider. */
+  readonly instructions?: Instructions;
   readonly tools?: ToolSet;
-  /** Steps that one turn may take; `Infinity` for no limit. Default: 50, with `stopWhen` no limit. */
+  /** The tools that requests have. Default: all. */
+  readonly activeTools?: readonly string[];
+  /** The tools that come first in a request, in this order; the others follow by name. */
+  readonly toolOrder?: readonly string[];
+  readonly toolChoice?: ToolChoice<ToolSet>;
+  /** Which calls need a person's approval or are denied. It overrides the tools' own `needsApproval`. */
+  readonly toolApproval?: ToolApproval;
+  /** Tools of one step that may run at the same time. Default: all. */
+  readonly toolCallConcurrency?: number;
+  /** Changes inputs of calls before they are recorded, by tool. */
+  readonly experimental_refineToolInput?: ToolInputRefinement<ToolSet>;
+  /** Repairs calls of unknown tools and calls with invalid input. */
+  readonly repairToolCall?: Bivariant<ToolCallRepairFunction<ToolSet>>;
+  /** Attempts at a model call after the first one, if it fails temporarily. Default 2. */
+  readonly maxRetries?: number;
+  readonly timeout?: AgentTimeout;
+  readonly headers?: Record<string, string | undefined>;
+  readonly providerOptions?: ProviderOptions;
+  /** Steps that one turn may take; `Infinity` for no limit. Default: 20, with `stopWhen` no limit. */
   readonly maxSteps?: number;
   /**
    * Ends a turn after a step whose calls have results, as `stop-condition`: `isStepCount`, `hasToolCall`
@@ -48,34 +78,18 @@ export interface Agent extends UnsupportedSettings, TurnContext, LifecycleSettin
    * SDK. `send` may give another one. A text that does not fit fails the turn's result (`OUTPUT_INVALID`).
    */
   readonly output?: OutputInterface;
-  /** Tools of one step that may run at the same time; `Infinity` for all. Default 8. */
-  readonly toolConcurrency?: number;
-  /** Milliseconds that a tool may run. Default: no limit. */
-  readonly toolTimeoutMs?: number;
   /** Policies of tools, by name. */
   readonly toolPolicies?: Readonly<Record<string, ToolPolicy>>;
-  /** Whether a call needs a person's approval, in addition to its tool's own `needsApproval`. */
-  readonly needsApproval?: (call: ApprovalQuestion) => boolean | PromiseLike<boolean>;
-  /** Attempts at a model call that fails temporarily, the first included. Default 3. */
-  readonly maxAttempts?: number;
   readonly timeLimits?: TimeLimits;
   /** Ends a turn that repeats itself. Default: after 5 equal calls or replies; `false`: never. */
   readonly loopGuard?: LoopLimits | false;
   /** What the prompt contains of a long session. */
   readonly context?: ContextOptions;
-  /** The AI SDK's call settings: `temperature`, `maxOutputTokens`, … */
-  readonly settings?: LanguageModelCallOptions;
-  readonly headers?: Record<string, string>;
-  readonly providerOptions?: ProviderOptions;
-  /** Passed to the AI SDK: repairs calls of unknown tools and calls with invalid input. */
-  readonly repairToolCall?: ToolCallRepairFunction<ToolSet>;
 }
 
 /** Limits and recovery of one tool. */
 export interface ToolPolicy {
-  /** Milliseconds that it may run. Default: the agent's `toolTimeoutMs`. */
-  readonly timeoutMs?: number;
-  /** Calls of it that may run at the same time. Default: the agent's `toolConcurrency`. */
+  /** Calls of it that may run at the same time. Default: the agent's `toolCallConcurrency`. */
   readonly concurrency?: number;
   /** A repeated call with the same effect id has no second effect. Default false. */
   readonly idempotent?: boolean;
@@ -85,25 +99,6 @@ export interface ToolPolicy {
    * Default: `retry` for an idempotent tool, else `report`.
    */
   readonly onInterrupted?: "report" | "retry" | "ask";
-}
-
-/** The argument of the agent's `needsApproval`. */
-interface ApprovalQuestion {
-  readonly session: string;
-  readonly callId: string;
-  readonly toolName: string;
-  readonly input: JsonValue;
-}
-
-/** Milliseconds. An absent limit or `Infinity` means no limit. */
-export interface TimeLimits extends CallLimits {
-  /**
-   * For the whole turn, including waits for approval. Counts while the session is live, and starts again
-   * when it is activated in the middle of a turn.
-   */
-  readonly turnMs?: number;
-  /** Grant the model one more step to conclude when the turn's time is up. Default false. */
-  readonly lastStep?: boolean;
 }
 
 /** The policy for a call of this tool that was running when its process died. */
@@ -125,7 +120,7 @@ export interface PreparedAgent {
   readonly tools: string;
 }
 
-const DEFAULT_MAX_STEPS = 50;
+const DEFAULT_MAX_STEPS = 20;
 /** The recorded `maxSteps` without a limit: JSON has no infinity. */
 const NO_STEP_LIMIT: number = Number.MAX_SAFE_INTEGER;
 
@@ -134,9 +129,6 @@ export function stepLimit({ maxSteps, stopWhen }: Agent): number {
   const byDefault = stopWhen === undefined ? DEFAULT_MAX_STEPS : NO_STEP_LIMIT;
   return Math.min(maxSteps ?? byDefault, NO_STEP_LIMIT);
 }
-
-export const DEFAULT_TOOL_CONCURRENCY = 8;
-export const DEFAULT_MAX_ATTEMPTS = 3;
 
 export function nameOf(model: LanguageModel): ModelName {
   return typeof model === "string"
@@ -158,32 +150,42 @@ export async function prepareAgent(given: Agent, named?: ModelName): Promise<Pre
     tool,
     inputSchema: asSchema(tool.inputSchema),
   }));
+  const converted = agent.tools === undefined ? agent : { ...agent, tools: withSchemas(schemas) };
   const tools = await Promise.all(
-    schemas.map(async ({ name, tool, inputSchema }) => ({
+    Object.entries(sentTools(converted) ?? {}).map(async ([name, tool]) => ({
       name,
       // A description that is made per call is not part of the agent.
       description: typeof tool.description === "string" ? tool.description : null,
-      inputSchema: await jsonSchemaOf(name, inputSchema),
+      inputSchema: await jsonSchemaOf(name, asSchema(tool.inputSchema)),
     })),
   );
-  const instructions = agent.instructions ?? "";
-  const definition = JSON.stringify(toJson({ model, instructions, tools }));
+  const { id, toolChoice } = agent;
+  const instructions = instructionsText(agent.instructions);
+  const choice = toolChoice === undefined ? {} : { toolChoice };
+  const definition = JSON.stringify(toJson({ model, instructions, tools, ...choice }));
   return {
-    agent: agent.tools === undefined ? agent : { ...agent, tools: withSchemas(schemas) },
+    agent: converted,
     description: {
       digest: hash("sha256", definition),
       model,
       tools: tools.map((tool) => tool.name),
+      ...(id === undefined ? {} : { id }),
       parts: {
         instructions: hash("sha256", instructions),
         tools: Object.fromEntries(
           tools.map((tool) => [tool.name, hash("sha256", JSON.stringify(toJson(tool)))]),
         ),
+        ...choice,
       },
     },
     instructions,
     tools: tools.length === 0 ? "" : JSON.stringify(tools),
   };
+}
+
+/** One text for the estimate and the digest. Messages are shown as JSON, with their options. */
+function instructionsText(instructions: Instructions = ""): string {
+  return typeof instructions === "string" ? instructions : JSON.stringify(toJson(instructions));
 }
 
 /** @throws TurnlogError `INVALID_INPUT` */
@@ -213,13 +215,12 @@ function withSchemas(
   );
 }
 
-/** A copy of an agent, so that later changes by the caller have no effect. Models, functions and strategies are shared. */
-export function heldAgent({ tools, context, ...agent }: Agent): Agent {
-  const { settings, headers, providerOptions, toolPolicies, timeLimits, loopGuard } = agent;
-  const own = { settings, headers, providerOptions, toolPolicies, timeLimits, loopGuard };
+/** A copy of an agent, so that later changes by the caller have no effect. Models, functions, contexts and strategies are shared. */
+export function heldAgent(given: Agent): Agent {
+  const { model, tools, context, runtimeContext, toolsContext, ...plain } = given;
   return {
-    ...agent,
-    ...ownCopy(given(own)),
+    ...given,
+    ...ownCopy(plain),
     ...(tools && { tools: heldTools(tools) }),
     ...(context && { context: heldContext(context) }),
   };

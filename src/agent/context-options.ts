@@ -1,7 +1,7 @@
 /** The context options of an agent: when and how the prompt is shortened, and the limits of its model. */
 
 import type { ProviderOptions } from "@ai-sdk/provider-utils";
-import type { LanguageModelCallOptions, ModelMessage, ToolSet } from "ai";
+import type { Instructions, LanguageModelCallOptions, ModelMessage, ToolChoice, ToolSet } from "ai";
 import {
   overflow,
   summarize,
@@ -48,11 +48,11 @@ export interface ContextOptions {
 }
 
 /** The prompt to count: what a step of the agent would send now. */
-export interface CountRequest {
-  readonly instructions?: string;
+export interface CountRequest extends LanguageModelCallOptions {
+  readonly instructions?: Instructions;
   readonly tools?: ToolSet;
-  readonly settings?: LanguageModelCallOptions;
-  readonly headers?: Record<string, string>;
+  readonly toolChoice?: ToolChoice<ToolSet>;
+  readonly headers?: Record<string, string | undefined>;
   readonly providerOptions?: ProviderOptions;
   readonly messages: readonly ModelMessage[];
   /** Aborts when the time is up or the turn is cancelled. */

@@ -3,8 +3,6 @@
 export { agentSchema, strategySchema } from "./agent-schema.ts";
 export {
   type Agent,
-  DEFAULT_MAX_ATTEMPTS,
-  DEFAULT_TOOL_CONCURRENCY,
   type PreparedAgent,
   type ToolPolicy,
   heldAgent,
@@ -13,6 +11,16 @@ export {
   prepareAgent,
   stepLimit,
 } from "./agent.ts";
+export {
+  callLimits,
+  maxAttempts,
+  toolConcurrency,
+  toolTimeoutMs,
+  turnLimits,
+} from "./agent-limits.ts";
+export { callSettings } from "./call-settings.ts";
+export { sentTools } from "./sent-tools.ts";
+export { approvalStatus } from "./tool-approval.ts";
 export { CallWatch } from "./call-limits.ts";
 export {
   type CompactionChoice,

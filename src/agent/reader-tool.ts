@@ -60,6 +60,11 @@ export function readerName(agent: Equipment): string | undefined {
   return isWanted(agent) && byId(agent.tools ?? {}, READER) !== undefined ? READER : undefined;
 }
 
+/** Whether a tool is the built-in one. */
+export function isReader(one: Pick<Tool, "inputSchema"> | undefined): boolean {
+  return one?.inputSchema === inputSchema;
+}
+
 function isWanted({ context: { cut = {} } = {} }: Equipment): boolean {
   return cut !== false && cut.reader !== false;
 }
@@ -70,7 +75,7 @@ export function bindReader<Agent extends Equipment>(
   read: (request: ReadRequest) => string,
 ): Agent {
   const { tools = {} } = agent;
-  if (byId(tools, READER)?.inputSchema !== inputSchema) return agent;
+  if (!isReader(byId(tools, READER))) return agent;
   const bound: Tool<ReadRequest, string> = tool({ description, inputSchema, execute: read });
   return { ...agent, tools: { ...tools, [READER]: bound } };
 }

@@ -3,14 +3,17 @@
 import { z } from "zod";
 import { byIdSchema } from "./by-id-schema.ts";
 import type { FamilySchemas } from "./family.ts";
-import { jsonObjectSchema, type JsonObject } from "./json.ts";
+import { jsonObjectSchema, jsonSchema, type JsonObject, type JsonValue } from "./json.ts";
 
 /** The agent of a session, in a form by which two agents can be compared. */
 export interface AgentDescription {
-  /** SHA-256 over model, instructions and tool definitions. */
+  /** SHA-256 over model, instructions, tool definitions and tool choice. */
   readonly digest: string;
   readonly model: ModelName;
+  /** The names of the tools that requests have, in their order. */
   readonly tools: readonly string[];
+  /** The agent's `id`, if it has one. */
+  readonly id?: string;
   /** SHA-256 of each part, to find the one that changed. Absent in logs of earlier releases. */
   readonly parts?: AgentParts;
   /** The tools of MCP servers, whole: a replay needs no server. */
@@ -22,6 +25,8 @@ interface AgentParts {
   readonly instructions: string;
   /** Digest of description and input schema, by tool name. */
   readonly tools: Readonly<Record<string, string>>;
+  /** Whole, not a digest. Absent if the agent has none. */
+  readonly toolChoice?: JsonValue;
 }
 
 /** The tools that the MCP servers of a runtime offer. */
@@ -164,7 +169,14 @@ const agentSchema: z.ZodType<AgentDescription> = z.looseObject({
   digest: z.string(),
   model: modelNameSchema,
   tools: z.array(z.string()),
-  parts: z.looseObject({ instructions: z.string(), tools: byIdSchema(z.string()) }).exactOptional(),
+  id: z.string().exactOptional(),
+  parts: z
+    .looseObject({
+      instructions: z.string(),
+      tools: byIdSchema(z.string()),
+      toolChoice: jsonSchema.exactOptional(),
+    })
+    .exactOptional(),
   mcp: z
     .looseObject({ tools: z.array(offeredToolSchema), missing: z.array(z.string()) })
     .exactOptional(),

@@ -13,7 +13,7 @@ import {
   type PreparedAgent,
 } from "../agent/index.ts";
 import { check } from "../validation/index.ts";
-import { checkPolicies } from "./tool-policies.ts";
+import { checkToolNames } from "./named-tools.ts";
 import { type McpServers, equipAgent, type CallTool } from "../mcp/index.ts";
 
 /** A catalogue that is loaded before the first step, and knows nothing until then. */
@@ -34,7 +34,7 @@ export interface SessionAgent {
 export interface AgentChanges {
   readonly agent?: Agent;
   readonly model?: Agent["model"];
-  readonly instructions?: string;
+  readonly instructions?: NonNullable<Agent["instructions"]>;
   readonly tools?: NonNullable<Agent["tools"]>;
 }
 
@@ -88,7 +88,7 @@ export async function changedAgent(
   const given = { ...(agent ?? before.given), ...changes };
   check(agentSchema, given, "fork", { name: "agent" });
   // With new tools alone the policies stay: calls in the shared history may need them.
-  if (agent !== undefined) checkPolicies(given, servers, "fork");
+  if (agent !== undefined) checkToolNames(given, servers, "fork");
   return sessionAgentOf(given, await prepareAgent(given));
 }
 

@@ -24,5 +24,5 @@ export {
   type TurnResult,
   type Rewound,
 } from "./session/index.ts";
-export { withKnownPolicies } from "./tool-policies.ts";
+export { withKnownTools } from "./named-tools.ts";
 export { type CallAnswer, type CallIdentity, NOT_RUN, callIdentity } from "./tools/index.ts";

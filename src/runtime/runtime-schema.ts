@@ -31,7 +31,7 @@ import type {
   StoreOptions,
   TestingOptions,
 } from "./runtime-options.ts";
-import { checkPolicies } from "./tool-policies.ts";
+import { checkToolNames } from "./named-tools.ts";
 
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
 type AnyRuntime = { readonly [Key in Exclude<KeyOf<RuntimeOptions>, "agent">]?: unknown } & {
@@ -141,7 +141,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeSettings {
   checkPlace(given);
   // The agent is prepared while the store is opened; a wrong one is refused before that.
   check(agentSchema, given.agent, "createRuntime", { name: "agent" });
-  checkPolicies(given.agent, given.mcp, "createRuntime");
+  checkToolNames(given.agent, given.mcp, "createRuntime");
   const { attachments, blobs, mcp } = given;
   const { clock, random, newId } = testing;
   return {

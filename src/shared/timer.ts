@@ -4,11 +4,11 @@ import { defer, onAbort } from "./abort.ts";
 
 /** The reason for a wait. */
 export type Wait =
-  /** The time limit of a turn (`timeLimits.turnMs`), or of the last step after it. */
+  /** The time limit of a turn (`timeout.totalMs`) or a step (`timeout.stepMs`), or of the last step after it. */
   | { readonly kind: "turn" }
   /** Between two attempts at a model call, or at a call for a summary. */
   | { readonly kind: "retry" | "summary-retry" }
-  /** One of the `timeLimits` of a model call. */
+  /** One of the limits of a model call. */
   | { readonly kind: "model"; readonly limit: ModelLimit }
   /** For a `TokenCounter`. */
   | { readonly kind: "count" }

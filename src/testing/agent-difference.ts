@@ -17,6 +17,9 @@ export function agentDifference(
     before.parts.instructions !== after.parts.instructions
       ? ["The instructions have changed."]
       : []),
+    ...(JSON.stringify(before.parts?.toolChoice) === JSON.stringify(after.parts?.toolChoice)
+      ? []
+      : ["The tool choice has changed."]),
     ...names.flatMap((name) => toolDifference(name, before, after)),
   ];
   if (found.length > 0) return found;

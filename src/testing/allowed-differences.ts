@@ -71,6 +71,7 @@ export class AllowedDifferences {
     const [one, other] = [recorded.parts, made.parts];
     if (!isDeepStrictEqual(recorded.model, made.model)) return false;
     if (!isDeepStrictEqual(recorded.tools, made.tools)) return false;
+    if (!isDeepStrictEqual(recorded.parts?.toolChoice, made.parts?.toolChoice)) return false;
     // A single digest does not show which part differs.
     if (one === undefined || other === undefined) return names.every(may);
     return (

@@ -4,7 +4,7 @@
  */
 
 import { byId, type EventType, type SessionEvent } from "../events/index.ts";
-import { type Agent, DEFAULT_TOOL_CONCURRENCY } from "../agent/index.ts";
+import { type Agent, toolConcurrency } from "../agent/index.ts";
 import type { Wait } from "../shared/index.ts";
 import type { Ending } from "../state/index.ts";
 
@@ -89,14 +89,13 @@ function isAnswer({ type, data }: SessionEvent): boolean {
 function sinceFull(
   events: readonly SessionEvent[],
   { position, data: { toolName } }: SessionEvent<"tool.started">,
-  { toolConcurrency = DEFAULT_TOOL_CONCURRENCY, toolPolicies = {} }: Agent,
+  agent: Agent,
 ): number {
-  const most = byId(toolPolicies, toolName)?.concurrency ?? Number.POSITIVE_INFINITY;
+  const all = toolConcurrency(agent);
+  const most = byId(agent.toolPolicies ?? {}, toolName)?.concurrency ?? Number.POSITIVE_INFINITY;
   const isFull = (place: number): boolean => {
     const names = [...runningBehind(events, place).values()];
-    return (
-      names.length >= toolConcurrency || names.filter((name) => name === toolName).length >= most
-    );
+    return names.length >= all || names.filter((name) => name === toolName).length >= most;
   };
   let behind = position - 2;
   if (!isFull(behind)) return position;

@@ -3,7 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import { memoryBlobs } from "../store/blobs/index.ts";
 import type { AgentDescription, EventLog, NewEvent, SessionEvent } from "../events/index.ts";
-import { createRuntime, type Session, withKnownPolicies } from "../runtime/index.ts";
+import { createRuntime, type Session, withKnownTools } from "../runtime/index.ts";
 import { type Agent, nameOf } from "../agent/index.ts";
 import type { Timer } from "../shared/index.ts";
 import { withRecordedOffer } from "../mcp/index.ts";
@@ -166,7 +166,7 @@ export class ReplayStage {
       this.#description = event.data.agent;
     }
     const agent = withRecordedStops(
-      withKnownPolicies(withRecordedOffer(agentOf(this.#description), this.#description)),
+      withKnownTools(withRecordedOffer(agentOf(this.#description), this.#description)),
       events,
       this.#pacer,
     );

@@ -206,7 +206,7 @@ describe("what does not go straight", () => {
 
   it("tells a tool that took too long as one whose outcome is unknown", async () => {
     const { progress } = await tell([{ parts: [call("c1", "hang", {})] }, "well"], {
-      agent: { toolTimeoutMs: 1 },
+      agent: { timeout: { toolMs: 1 } },
     });
     expect(progress).toMatch(/^\? hang · outcome unknown: it exceeded its time limit/m);
   });
@@ -215,7 +215,7 @@ describe("what does not go straight", () => {
     const { progress } = await tell(
       (_options, index) =>
         index === 0 ? { parts: [call("c1", "hang", {})] } : "I conclude: it hangs.",
-      { agent: { timeLimits: { turnMs: 20, lastStep: true } } },
+      { agent: { timeout: { totalMs: 20 }, timeLimits: { lastStep: true } } },
     );
     expect(progress).toMatch(/^The turn's time is up\. .*may conclude in one more step\.$/m);
   });

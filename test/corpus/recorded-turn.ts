@@ -32,7 +32,7 @@ export async function recordedTurn(
       Object.entries(tools).map(([name, tool]) => [name, { ...tool, needsApproval: false }]),
     ),
     maxSteps: 2,
-    maxAttempts: 1,
+    maxRetries: 0,
     // The SDK's own loop, with which it is compared, has the agent's tools and no others.
     context: { cut: { reader: false } },
     ...(providerOptions === undefined ? {} : { providerOptions }),

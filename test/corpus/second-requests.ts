@@ -28,7 +28,7 @@ export async function ourRequests(conversation: Conversation): Promise<readonly 
       model,
       tools,
       maxSteps: count,
-      maxAttempts: 1,
+      maxRetries: 0,
       context: { cut: { reader: false } },
       ...(providerOptions === undefined ? {} : { providerOptions }),
     },

@@ -24,7 +24,7 @@ export function crashAgent({ works, onWork, onCall }: CrashAgentOptions): Agent 
     tools: workshop({ file: works, ...(onWork === undefined ? {} : { onWork }) }),
     toolPolicies: workPolicies,
     maxSteps: 12,
-    toolConcurrency: 2,
+    toolCallConcurrency: 2,
   };
 }
 

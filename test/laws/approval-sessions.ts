@@ -13,7 +13,8 @@ export function askingAgent(steps: readonly ScriptedStep[] = []): Agent {
     instructions: "You ask first.",
     model: scriptedModel(steps),
     tools: usualTools,
-    needsApproval: async ({ toolName }) => toolName === "quick",
+    toolApproval: async ({ toolCall }) =>
+      toolCall.toolName === "quick" ? "user-approval" : undefined,
   };
 }
 

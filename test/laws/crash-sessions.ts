@@ -24,7 +24,7 @@ export function mortalAgent(steps: readonly ScriptedStep[] = [], hangs = false):
     instructions: "You are mortal.",
     model: scriptedModel(steps),
     tools: { ...usualTools, quick, lookUp },
-    toolConcurrency: 3,
+    toolCallConcurrency: 3,
     toolPolicies: { quick: { idempotent: true }, lookUp: { onInterrupted: "ask" } },
   };
 }

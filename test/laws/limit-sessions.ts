@@ -54,7 +54,7 @@ async function answersForGood({ open, die }: Stage): Promise<void> {
         { parts: [call("quick", "1")] },
         "All done.",
       ],
-      { needsApproval: () => true },
+      { toolApproval: () => "user-approval" },
     ),
   );
   const turn = await session.send("Go.", { id: "m1" });
@@ -105,7 +105,7 @@ async function limits({ open, die }: Stage): Promise<Session> {
         { parts: [call("deaf", "1")] },
         "Never said.",
       ],
-      { timeLimits: { turnMs: 20, lastStep: true } },
+      { timeout: { totalMs: 20 }, timeLimits: { lastStep: true } },
     ),
   );
   await (

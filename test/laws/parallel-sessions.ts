@@ -42,7 +42,7 @@ export function busyAgent(
     instructions: "You do many things at once.",
     model: scriptedModel(steps),
     tools: { ...usualTools, weather, map, train },
-    toolConcurrency: 3,
+    toolCallConcurrency: 3,
     toolPolicies: { map: { concurrency: 1 } },
   };
 }

@@ -40,9 +40,10 @@ function nobody(): never {
 /** What the agents of the session `limits` were, one after the other. */
 export function strictAgent(more: Partial<Agent> = {}): Agent {
   return limitedAgent([], {
-    needsApproval: ({ toolName }) => toolName === "quick",
+    toolApproval: { quick: "user-approval" },
     loopGuard: { calls: 2, texts: 2 },
-    timeLimits: { turnMs: 20, lastStep: true },
+    timeout: { totalMs: 20 },
+    timeLimits: { lastStep: true },
     ...more,
   });
 }

@@ -22,9 +22,8 @@ export function triedAgent(steps: readonly ScriptedStep[] = []): Agent {
     instructions: "You try again.",
     model: scriptedModel(steps),
     tools: { ...usualTools, weather },
-    timeLimits: { betweenTokensMs: 40 },
+    timeout: { chunkMs: 40, tools: { deafMs: 400, weatherMs: 10 } },
     // Far apart, so that a slow machine does not have the one that is given up overtake the other.
-    toolPolicies: { deaf: { timeoutMs: 400 }, weather: { timeoutMs: 10 } },
   };
 }
 

@@ -62,7 +62,7 @@ const thinking: ScriptedPart = {
 export function toolAgent(): Agent {
   return {
     instructions: "You plan journeys.",
-    toolConcurrency: 2,
+    toolCallConcurrency: 2,
     tools,
     model: scriptedModel([
       {

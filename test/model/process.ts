@@ -50,15 +50,15 @@ export function agentOf(world: World, { model, tools, strategy }: AgentParts): A
     model,
     ...(tools === undefined ? {} : { tools }),
     maxSteps: world.maxSteps,
-    maxAttempts: world.maxAttempts,
-    toolConcurrency: world.toolConcurrency,
+    maxRetries: world.maxAttempts - 1,
+    toolCallConcurrency: world.toolConcurrency,
     toolPolicies: {
-      slow: { timeoutMs: SLOW_LIMIT_MS },
       repeatable: { idempotent: true },
       doubtful: { onInterrupted: "ask" },
     },
     context: { compact: { when: manual(), how: strategy } },
-    timeLimits: { turnMs: TURN_MS, lastStep: world.lastStep },
+    timeout: { totalMs: TURN_MS, tools: { slowMs: SLOW_LIMIT_MS } },
+    timeLimits: { lastStep: world.lastStep },
   };
 }
 

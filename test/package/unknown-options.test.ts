@@ -143,15 +143,24 @@ const rows: readonly Row[] = [
   // @ts-expect-error -- unknown
   ["agent.telemetry.enabled", "isEnabled", () => run({ telemetry: { enabled: false } })],
   // @ts-expect-error -- unknown
-  ["agent.timeLimits.firstTokenMS", "firstTokenMs", () => run({ timeLimits: { firstTokenMS: 3 } })],
+  ["agent.timeLimits.callMS", "callMs", () => run({ timeLimits: { callMS: 3 } })],
   // @ts-expect-error -- unknown
   ["agent.loopGuard.steps", undefined, () => run({ loopGuard: { calls: 3, texts: 3, steps: 3 } })],
   // @ts-expect-error -- unknown
-  ["agent.settings.temprature", "temperature", () => run({ settings: { temprature: 0 } })],
+  ["agent.temprature", "temperature", () => run({ temprature: 0 })],
   // @ts-expect-error -- unknown
-  ["agent.toolPolicies.echo.timeout", "timeoutMs", () => run({ tools: { echo }, toolPolicies: { echo: { timeout: 3 } } })],
-  ["agent.toolPolicies.ecko", "echo", () => run({ tools: { echo }, toolPolicies: { ecko: { timeoutMs: 3 } } })],
-  ["agent.toolPolicies.echo", undefined, () => run({ toolPolicies: { echo: { timeoutMs: 3 } } })],
+  ["agent.toolPolicies.echo.idempotente", "idempotent", () => run({ tools: { echo }, toolPolicies: { echo: { idempotente: true } } })],
+  ["agent.toolPolicies.ecko", "echo", () => run({ tools: { echo }, toolPolicies: { ecko: { idempotent: true } } })],
+  ["agent.toolPolicies.echo", undefined, () => run({ toolPolicies: { echo: { idempotent: true } } })],
+  ["agent.activeTools", "echo", () => run({ tools: { echo }, activeTools: ["ecko"] })],
+  ["agent.toolOrder", "echo", () => run({ tools: { echo }, toolOrder: ["ecko"] })],
+  ["agent.toolChoice", "echo", () => run({ tools: { echo }, toolChoice: { type: "tool", toolName: "ecko" } })],
+  ["agent.toolApproval.ecko", "echo", () => run({ tools: { echo }, toolApproval: { ecko: "denied" } })],
+  ["agent.toolsContext.ecko", "echo", () => run({ tools: { echo }, toolsContext: { ecko: {} } })],
+  ["agent.experimental_refineToolInput.ecko", "echo", () => run({ tools: { echo }, experimental_refineToolInput: { ecko: (input) => input as unknown } })],
+  ["agent.timeout.tools.eckoMs", "echo", () => run({ tools: { echo }, timeout: { tools: { eckoMs: 3 } } })],
+  // @ts-expect-error -- unknown
+  ["agent.timeout.totalMS", "totalMs", () => run({ timeout: { totalMS: 3 } })],
   // @ts-expect-error -- unknown
   ["agent.context.compaction", "compact", () => run({ context: { compaction: false } })],
   // @ts-expect-error -- unknown
@@ -401,7 +410,7 @@ const covered: Readonly<Record<string, string>> = {
   BlobLimits: "blobs.maxByte",
   BlobOptions: "blobs.maxByte",
   ByImportanceOptions: "options.keeps",
-  CallLimits: "agent.timeLimits.firstTokenMS",
+  CallLimits: "agent.timeLimits.callMS",
   CancelOptions: "options.modes",
   CheckpointOptions: "options.keepMessage",
   CollectOptions: "options.only",
@@ -454,10 +463,10 @@ const covered: Readonly<Record<string, string>> = {
   SummarizeOptions: "options.maxToken",
   TelemetryOptions: "agent.telemetry.enabled",
   TestingOptions: "testing.clocks",
-  TimeLimits: "agent.timeLimits.firstTokenMS",
+  TimeLimits: "agent.timeLimits.callMS",
   TrimLogOptions: "options.keepStep",
   TokenizerOptions: "options.exakt",
-  ToolPolicy: "agent.toolPolicies.echo.timeout",
+  ToolPolicy: "agent.toolPolicies.echo.idempotente",
   UserInput: "message.file",
   VerifyOptions: "options.ever",
   VerifySessionOptions: "options.chains",
@@ -468,9 +477,11 @@ const covered: Readonly<Record<string, string>> = {
 describe("a setting of the AI SDK's `ToolLoopAgent`", () => {
   it("that is not supported is refused, and the refusal says what to do", async () => {
     const unsupported = {
-      toolApproval: "`needsApproval`",
-      temperature: "`settings`",
-      maxRetries: "`maxAttempts`",
+      needsApproval: "`toolApproval`",
+      settings: "`temperature: 0`",
+      maxAttempts: "`maxRetries`",
+      toolConcurrency: "`toolCallConcurrency`",
+      toolTimeoutMs: "`timeout: { toolMs }`",
       prepareStep: "fork",
       output: "`inputSchema`",
     };
@@ -487,8 +498,8 @@ describe("a setting of the AI SDK's `ToolLoopAgent`", () => {
   });
 
   it("does not compile as an agent, also as a variable", () => {
-    const settingsOfSdk = { model, toolApproval: { echo: "denied" } } as const;
-    // @ts-expect-error -- an agent has no `toolApproval`
+    const settingsOfSdk = { model, experimental_toolApprovalSecret: "secret" } as const;
+    // @ts-expect-error -- an agent has no such secret
     const agent: Agent = settingsOfSdk;
     expect(agent.model).toBe(model);
   });

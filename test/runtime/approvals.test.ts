@@ -106,7 +106,7 @@ describe("a call that needs approval", () => {
       asked.push(amount);
       return false;
     });
-    await using open = await openSession({ model: script(), tools, toolConcurrency: 1 });
+    await using open = await openSession({ model: script(), tools, toolCallConcurrency: 1 });
     await (
       await open.session.send("Pay.")
     ).result;

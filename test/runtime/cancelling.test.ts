@@ -113,7 +113,7 @@ describe("while tools run", () => {
       "I see.",
     ]);
     const tools = { deaf, obedient, echo };
-    await using open = await openSession({ model, tools, toolConcurrency: 2 });
+    await using open = await openSession({ model, tools, toolCallConcurrency: 2 });
     const turn = await open.session.send("Go.");
     await ready.reached;
     expect(await open.session.cancel()).toMatchObject({ was: "tools", turn: 1 });

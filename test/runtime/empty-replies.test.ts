@@ -61,7 +61,7 @@ async function asked(
   stepSource: (typeof ways)[number],
 ): Promise<{ readonly outcome: unknown; readonly events: readonly SessionEvent[] }> {
   await using log = await openMemoryLog();
-  const agent = { model, maxAttempts: 2 };
+  const agent = { model, maxRetries: 1 };
   await using runtime = await createRuntime({
     log,
     agent,

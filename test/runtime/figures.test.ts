@@ -91,7 +91,7 @@ describe("the figures of a session's context", () => {
     const model = billingModel(["One."]);
     await using open = await openSession({
       model,
-      settings: { maxOutputTokens: 1000 },
+      maxOutputTokens: 1000,
       context: { limits: { "turnlog:billing": { contextWindow: 8000 } } },
     });
     expect(await open.session.context()).toMatchObject({

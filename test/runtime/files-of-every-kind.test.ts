@@ -78,7 +78,7 @@ async function posted(
     }),
   });
   const model = client.model(server.url);
-  const agent = { model, tools: { look }, maxAttempts: 1, context: { cut: false as const } };
+  const agent = { model, tools: { look }, maxRetries: 0, context: { cut: false as const } };
   await using runtime = await createRuntime({ memory: true, agent, ...options });
   const session = await runtime.session("s");
   const files = shown.map(({ mediaType, content }, index) => ({

@@ -244,9 +244,9 @@ describe("what users' code is lent", () => {
       const agent: Agent = {
         ...agentOf(["Again."]),
         tools: { look: editing },
-        needsApproval: (question) => {
-          spoil(question.input);
-          return false;
+        toolApproval: ({ toolCall }) => {
+          spoil(toolCall.input);
+          return undefined;
         },
       };
       await using open = await openSession(agent, { stepSource });
@@ -314,7 +314,7 @@ describe("options that their owner edits after handing them over", () => {
       instructions: "As told.",
       headers: { told: "yes" },
       providerOptions: { p: { list: ["one"] } },
-      settings: { stopSequences: ["x"] },
+      stopSequences: ["x"],
       toolPolicies: { look: { idempotent: true } },
       context: { limits: structuredClone(limits) },
       tools: { look: { ...look } },

@@ -123,7 +123,7 @@ describe.each(Object.entries(hostileValues))("%s", (_, make) => {
 
   it("thrown by `needsApproval` of the agent is a failed call", async () => {
     const odd = tool({ inputSchema, execute: () => "done" });
-    const { ends, events } = await outcomes(withTool(odd, { needsApproval: () => rethrown(make) }));
+    const { ends, events } = await outcomes(withTool(odd, { toolApproval: () => rethrown(make) }));
     expect(ends).toEqual(["stop", "stop", "stop"]);
     expect(ended(events).map(({ type }) => type)).toEqual(["tool.failed"]);
   });
@@ -180,7 +180,7 @@ describe.each(Object.entries(hostileValues))("%s", (_, make) => {
             return await (calls === 1 ? doStream() : fine.doStream(options));
           },
         } as LanguageModelV4;
-        const { ends } = await outcomes({ model, maxAttempts: 1 }, { stepSource });
+        const { ends } = await outcomes({ model, maxRetries: 0 }, { stepSource });
         expect(ends).toEqual([expect.stringMatching(/^(TURN_FAILED|failed)$/), "stop", "stop"]);
       }
     },

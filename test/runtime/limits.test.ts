@@ -26,7 +26,7 @@ describe("a model call that takes too long", () => {
     const late = gate();
     const model = scriptedModel([calling(late), "Here I am."]);
     await using open = await openSession(
-      { model, timeLimits: { firstTokenMs: MINUTE } },
+      { model, timeout: { firstChunkMs: MINUTE } },
       { timer: impatientTimer },
     );
     const turn = await open.session.send("Hello?");
@@ -45,7 +45,7 @@ describe("a model call that takes too long", () => {
     const late = gate();
     const model = scriptedModel([saying("Half a ", late), "sentence."]);
     await using open = await openSession(
-      { model, timeLimits: { firstTokenMs: 1, betweenTokensMs: MINUTE } },
+      { model, timeout: { firstChunkMs: 1, chunkMs: MINUTE } },
       { timer: impatientTimer },
     );
     const turn = await open.session.send("Say it.");
@@ -69,7 +69,7 @@ describe("a model call that takes too long", () => {
     const late = [gate(), gate()];
     const model = scriptedModel(late.map((hold) => calling(hold)));
     await using open = await openSession(
-      { model, maxAttempts: 2, timeLimits: { callMs: MINUTE } },
+      { model, maxRetries: 1, timeLimits: { callMs: MINUTE } },
       { timer: impatientTimer },
     );
     const turn = await open.session.send("Hello?");
@@ -88,7 +88,7 @@ describe("a turn whose time is up", () => {
   it("ends as timed out, and its messages wait for somebody to look", async () => {
     const hold = gate();
     const model = scriptedModel([saying("Thinking ", hold)]);
-    await using open = await openSession({ model, timeLimits: { turnMs: MINUTE } });
+    await using open = await openSession({ model, timeout: { totalMs: MINUTE } });
     const turn = await open.session.send("Think.");
     await hold.reached;
     await seen(open.session, "part.text-delta");
@@ -101,7 +101,11 @@ describe("a turn whose time is up", () => {
   });
 
   const deaf = tool({ inputSchema: nothing, execute: () => new Promise<string>(() => {}) });
-  const granting = { timeLimits: { turnMs: MINUTE, lastStep: true }, tools: { deaf } };
+  const granting = {
+    timeout: { totalMs: MINUTE },
+    timeLimits: { lastStep: true },
+    tools: { deaf },
+  };
 
   it("is granted one step to conclude in, with a note to the model and without tools", async () => {
     const model = scriptedModel([
@@ -144,8 +148,8 @@ describe("a turn whose time is up", () => {
       {
         model: scriptedModel([calling(call("echo", "1", { value: 1 })), "Done."]),
         tools: { echo },
-        needsApproval: () => true,
-        timeLimits: { turnMs: 2 * MINUTE },
+        toolApproval: () => "user-approval",
+        timeout: { totalMs: 2 * MINUTE },
       },
       { idleAfterMs: MINUTE },
     );
@@ -249,7 +253,7 @@ describe("a limit beyond what one timer of the system counts", () => {
     await using open = await openSession({
       model,
       tools: { slow },
-      timeLimits: { turnMs: 60 * day },
+      timeout: { totalMs: 60 * day },
     });
     const turn = await open.session.send("Go.");
     await entered;
@@ -269,8 +273,8 @@ describe("a limit beyond what one timer of the system counts", () => {
       {
         model,
         tools: { slow },
-        toolTimeoutMs: none,
-        timeLimits: { turnMs: none, firstTokenMs: none, betweenTokensMs: none, callMs: none },
+        timeout: { totalMs: none, stepMs: none, firstChunkMs: none, chunkMs: none, toolMs: none },
+        timeLimits: { callMs: none },
       },
       { idleAfterMs: none },
     );

@@ -96,7 +96,8 @@ const request: CountRequest = {
     weather: tool({ description: "Looks it up.", inputSchema: z.object({ city: z.string() }) }),
   },
   // What is of a reply and not of a prompt does not go there.
-  settings: { maxOutputTokens: 500, temperature: 0.5 },
+  maxOutputTokens: 500,
+  temperature: 0.5,
   headers: { "x-team": "ours" },
   messages,
   signal: new AbortController().signal,

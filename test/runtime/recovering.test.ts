@@ -69,9 +69,9 @@ describe("a call that a dead process had started", () => {
         model: scriptedModel([calling(call("slow", "1"), call("pay", "2"))]),
         tools: { slow: hanging, pay: hanging },
         toolPolicies: { slow: { idempotent: true }, pay: policy },
-        toolConcurrency: how.includes("person") ? 2 : 1,
+        toolCallConcurrency: how.includes("person") ? 2 : 1,
       });
-      await dieAt(log, { ...agent({}), toolConcurrency: 2 }, async (session) => {
+      await dieAt(log, { ...agent({}), toolCallConcurrency: 2 }, async (session) => {
         await session.send("Pay.");
         await seen(session, "tool.started", ({ callId }) => callId === "2");
       });

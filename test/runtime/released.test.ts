@@ -46,13 +46,14 @@ const endings: Readonly<Record<string, Ending>> = {
   "it ends by itself": {
     steps: [calling(call("quick", "1"), call("failing", "2")), "Done."],
     agent: {
-      toolTimeoutMs: 3_600_000,
-      timeLimits: {
-        turnMs: 3_600_000,
-        callMs: 3_600_000,
-        firstTokenMs: 3_600_000,
-        betweenTokensMs: 3_600_000,
+      timeout: {
+        totalMs: 3_600_000,
+        stepMs: 3_600_000,
+        firstChunkMs: 3_600_000,
+        chunkMs: 3_600_000,
+        toolMs: 3_600_000,
       },
+      timeLimits: { callMs: 3_600_000 },
     },
     ends: "stop",
   },
@@ -90,7 +91,7 @@ const endings: Readonly<Record<string, Ending>> = {
   },
   "it is cancelled while a tool does not listen": {
     steps: [calling(call("deaf", "1"))],
-    agent: { toolTimeoutMs: 3_600_000 },
+    agent: { timeout: { toolMs: 3_600_000 } },
     meddle: async (session) => {
       await seen(session, "tool.started");
       await session.cancel();
@@ -107,17 +108,17 @@ const endings: Readonly<Record<string, Ending>> = {
   },
   "a tool's time is up": {
     steps: [calling(call("deaf", "1")), "Done."],
-    agent: { toolTimeoutMs: 1 },
+    agent: { timeout: { toolMs: 1 } },
     ends: "stop",
   },
   "the model's time is up": {
     steps: [saying("Half ", gate()), "a sentence."],
-    agent: { timeLimits: { betweenTokensMs: 5 }, maxAttempts: 1 },
+    agent: { timeout: { chunkMs: 5 }, maxRetries: 0 },
     ends: "failed",
   },
   "its time is up": {
     steps: [saying("Half ", gate())],
-    agent: { timeLimits: { turnMs: 10 } },
+    agent: { timeout: { totalMs: 10 } },
     ends: "timed-out",
   },
 };

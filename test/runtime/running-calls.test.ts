@@ -21,7 +21,7 @@ function started(calls: RunningCalls): readonly string[] {
 
 describe("calls that wait for a place", () => {
   it("are started in the order in which they were made", () => {
-    const calls = new RunningCalls({ model, toolConcurrency: 2 });
+    const calls = new RunningCalls({ model, toolCallConcurrency: 2 });
     const made = [slow(1), quick(1), quick(2), slow(2), quick(3)];
     expect(made.map((call) => calls.take(call))).toEqual([true, true, false, false, false]);
     expect(started(calls)).toEqual([]);
@@ -34,7 +34,7 @@ describe("calls that wait for a place", () => {
 
   it("give way to calls of another tool while their own tool has no place", () => {
     const toolPolicies = { slow: { concurrency: 1 } };
-    const calls = new RunningCalls({ model, toolConcurrency: 2, toolPolicies });
+    const calls = new RunningCalls({ model, toolCallConcurrency: 2, toolPolicies });
     for (const call of [slow(1), slow(2), quick(1), quick(2)]) calls.take(call);
     calls.delete(quick(1));
     expect(started(calls)).toEqual(["quick2"]);
@@ -43,7 +43,7 @@ describe("calls that wait for a place", () => {
   });
 
   it("wait once, however often a place is asked for, and a place that was never taken is not given back", () => {
-    const calls = new RunningCalls({ model, toolConcurrency: 1 });
+    const calls = new RunningCalls({ model, toolCallConcurrency: 1 });
     calls.take(slow(1));
     for (let times = 0; times < 3; times++) calls.take(slow(2));
     calls.delete(slow(2));

@@ -58,7 +58,7 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
 
   it("a call that is refused too often fails the turn, with the provider's error as the cause", async () => {
     const model = scriptedModel(() => overloaded);
-    await using open = await openSession({ model, maxAttempts: 2 }, { stepSource });
+    await using open = await openSession({ model, maxRetries: 1 }, { stepSource });
     const turn = await open.session.send("Go.");
     await expect(turn.result).rejects.toMatchObject({
       code: "TURN_FAILED",
@@ -153,7 +153,7 @@ describe.each(["language-model-call", "stream-text"] as const)("by way of %s", (
         },
       };
       await using open = await openSession(
-        { model, maxAttempts: 2 },
+        { model, maxRetries: 1 },
         { stepSource, random: () => 0 },
       );
       await open.session.send("Go.");

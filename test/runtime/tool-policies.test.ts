@@ -159,7 +159,7 @@ describe("an answer for good", () => {
     const agent: Agent = {
       model: scriptedModel([calling(asks("a"), asks("b")), calling(asks("c")), "Done."]),
       tools: { guarded },
-      needsApproval: ({ toolName }) => toolName === "guarded",
+      toolApproval: { guarded: "user-approval" },
     };
     {
       await using open = await openSession(agent, { log });
@@ -185,7 +185,7 @@ describe("an answer for good", () => {
     const agent: Agent = {
       model: scriptedModel(script.slice(0, 2)),
       tools: { guarded },
-      needsApproval: () => true,
+      toolApproval: () => "user-approval",
     };
     {
       await using open = await openSession(agent, { log });
@@ -218,7 +218,7 @@ describe("an answer for good", () => {
     await using open = await openSession({
       model,
       tools: { guarded },
-      needsApproval: () => true,
+      toolApproval: () => "user-approval",
     });
     const turn = await open.session.send("Go.");
     await seen(open.session, "tool.approval-requested");

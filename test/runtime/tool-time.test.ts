@@ -22,7 +22,7 @@ describe("a tool whose time is up", () => {
     });
     const model = scriptedModel([calling(call("obedient", "1")), "Done."]);
     await using open = await openSession(
-      { model, tools: { obedient }, toolTimeoutMs: 1 },
+      { model, tools: { obedient }, timeout: { toolMs: 1 } },
       { graceMs: 60_000 },
     );
     await (
@@ -52,7 +52,7 @@ describe("a tool whose time is up", () => {
     await using open = await openSession({
       model,
       tools: { deaf, echo },
-      toolPolicies: { deaf: { timeoutMs: 1 } },
+      timeout: { tools: { deafMs: 1 } },
     });
     await (
       await open.session.send("Go.")
@@ -87,7 +87,7 @@ describe("a tool whose time is up", () => {
     await using open = await openSession({
       model,
       tools: { patient, deaf },
-      toolPolicies: { deaf: { timeoutMs: 1 } },
+      timeout: { tools: { deafMs: 1 } },
     });
     const turn = await open.session.send("Go.");
     await seen(open.session, "tool.unknown", ({ callId }) => callId === "2");

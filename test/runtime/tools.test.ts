@@ -30,7 +30,7 @@ describe("the calls of a step", () => {
     });
     const calls = gates.map((_, place) => call("wait", `c${place}`, { place }));
     const model = scriptedModel([calling(...calls), "Done."]);
-    await using open = await openSession({ model, tools: { wait }, toolConcurrency: 2 });
+    await using open = await openSession({ model, tools: { wait }, toolCallConcurrency: 2 });
     const turn = await open.session.send("Go.");
     await Promise.all([gates[0]?.reached, gates[1]?.reached]);
     const started = (await open.types()).filter((type) => type === "tool.started");

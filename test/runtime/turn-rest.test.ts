@@ -9,7 +9,7 @@ import { call, calling, saying } from "../support/script.ts";
 import { openSession, reopen } from "../support/with-runtime.ts";
 
 const pay = tool({ inputSchema: z.object({}), execute: () => "paid" });
-const needsApproval = (): boolean => true;
+const toolApproval = () => "user-approval" as const;
 
 describe("`turn.started`", () => {
   it("resolves with the position of the delivery, and with it again later and after a restart", async () => {
@@ -54,7 +54,7 @@ describe("`turn.started`", () => {
 describe("`turn.untilRest`", () => {
   it("resolves with the calls that wait for approval, and then with the end", async () => {
     const model = scriptedModel([calling(call("pay", "c", {})), "Paid.", "Next."]);
-    await using open = await openSession({ model, tools: { pay }, needsApproval });
+    await using open = await openSession({ model, tools: { pay }, toolApproval });
     const turn = await open.session.send("Pay.");
     const behind = await open.session.send("And then?");
     const { approvals } = await open.session.atRest();
@@ -62,7 +62,7 @@ describe("`turn.untilRest`", () => {
     expect(approval).toMatchObject({ callId: "c", toolName: "pay" });
     expect(await turn.untilRest()).toEqual({ kind: "waiting", approvals });
     expect(await behind.untilRest()).toEqual({ kind: "waiting", approvals });
-    await using again = await reopen(open, { model, tools: { pay }, needsApproval });
+    await using again = await reopen(open, { model, tools: { pay }, toolApproval });
     const same = await again.session.turn(turn.messageId);
     expect(await same.untilRest()).toEqual({ kind: "waiting", approvals });
     await again.session.approve(approval?.approvalId ?? "");
@@ -93,7 +93,7 @@ describe("`turn.untilRest`", () => {
 
   it("throws what `result` throws", async () => {
     const model = scriptedModel([{ failure: new Error("No.") }]);
-    await using open = await openSession({ model, maxAttempts: 1 });
+    await using open = await openSession({ model, maxRetries: 0 });
     const turn = await open.session.send("Go.");
     await expect(turn.untilRest()).rejects.toMatchObject({ code: "TURN_FAILED" });
   });
@@ -104,7 +104,7 @@ it("a promise of a turn without a handler ends no process", () => {
     import { createRuntime } from "./src/public/index.ts";
     import { scriptedModel } from "./src/public/testing.ts";
     const model = scriptedModel([{ failure: new Error("No.") }]);
-    const runtime = await createRuntime({ memory: true, agent: { model, maxAttempts: 1 } });
+    const runtime = await createRuntime({ memory: true, agent: { model, maxRetries: 0 } });
     const session = await runtime.session("s");
     const turn = await session.send("Go.");
     const { result, started } = turn;

@@ -38,7 +38,7 @@ async function ours(client: Client): Promise<readonly Posted[]> {
   const model = client.model(server.url);
   await using runtime = await createRuntime({
     memory: true,
-    agent: { model, tools, maxAttempts: 1, context: { cut: { reader: false } } },
+    agent: { model, tools, maxRetries: 0, context: { cut: { reader: false } } },
   });
   const session = await runtime.session("s");
   for (const input of [question, next]) {
@@ -102,7 +102,7 @@ it("a session that goes on with another provider sends it a note, which its clie
   await using other = await provider(anthropic);
   await using runtime = await createRuntime({
     memory: true,
-    agent: { model: openai.model(one.url), maxAttempts: 1 },
+    agent: { model: openai.model(one.url), maxRetries: 0 },
   });
   const session = await runtime.session("s");
   const data = { openai: "file-1" };

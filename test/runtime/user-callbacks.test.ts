@@ -272,7 +272,7 @@ const looks = { inputSchema: z.object({}), execute: () => "Seen." };
 
 /** Functions that a call needs: the call fails, and the model is told. */
 const ofCalls: readonly (readonly [string, (broken: Broken) => Partial<Agent>])[] = [
-  ["the agent's `needsApproval`", (broken) => ({ needsApproval: broken.of(() => false) })],
+  ["`toolApproval`", (broken) => ({ toolApproval: broken.of(() => undefined) })],
   [
     "a tool's `needsApproval`",
     // oxlint-disable-next-line typescript/no-deprecated
@@ -331,7 +331,7 @@ describe("a function that a call needs", () => {
         prompt.at(-1)?.role === "tool" ? "Fine." : calling(call("look", "1")),
       );
       await using open = await openSession(
-        { model, tools, maxAttempts: 1, ...made(broken) },
+        { model, tools, maxRetries: 0, ...made(broken) },
         { stepSource },
       );
       const { session } = open;

@@ -42,18 +42,22 @@ const wrongAgents: readonly (readonly [string, object])[] = [
   ["agent.maxSteps", { maxSteps: -1 }],
   ["agent.maxSteps", { maxSteps: 1.5 }],
   ["agent.maxSteps", { maxSteps: Number.NaN }],
-  ["agent.toolConcurrency", { toolConcurrency: 0 }],
-  ["agent.toolConcurrency", { toolConcurrency: -1 }],
-  ["agent.toolConcurrency", { toolConcurrency: Number.NaN }],
+  ["agent.toolCallConcurrency", { toolCallConcurrency: 0 }],
+  ["agent.toolCallConcurrency", { toolCallConcurrency: -1 }],
+  ["agent.toolCallConcurrency", { toolCallConcurrency: Number.NaN }],
   ["agent.toolPolicies.echo.concurrency", { toolPolicies: { echo: { concurrency: 0 } } }],
   ["agent.toolPolicies.echo.onInterrupted", { toolPolicies: { echo: { onInterrupted: "x" } } }],
-  ["agent.maxAttempts", { maxAttempts: Number.NaN }],
-  ["agent.toolTimeoutMs", { toolTimeoutMs: Number.NaN }],
-  ["agent.timeLimits.turnMs", { timeLimits: { turnMs: "5" } }],
+  ["agent.maxRetries", { maxRetries: Number.NaN }],
+  ["agent.timeout.toolMs", { timeout: { toolMs: Number.NaN } }],
+  ["agent.timeout.totalMs", { timeout: { totalMs: "5" } }],
   ["agent.loopGuard.texts", { loopGuard: { calls: 3 } }],
   ["agent.instructions", { instructions: ["a"] }],
   ["agent.tools.echo", { tools: { echo: 5 } }],
-  ["agent.needsApproval", { needsApproval: true }],
+  ["agent.toolApproval", { toolApproval: true }],
+  ["agent.toolApproval.echo", { toolApproval: { echo: "perhaps" } }],
+  ["agent.toolChoice", { toolChoice: { type: "tool" } }],
+  ["agent.activeTools", { activeTools: "echo" }],
+  ["agent.timeout", { timeout: "5" }],
   ["agent.context.compact.how", { context: { compact: { when: overflow() } } }],
   ["agent.headers.a", { headers: { a: 5 } }],
   ["agent.providerOptions.p", { providerOptions: { p: null } }],
@@ -107,8 +111,7 @@ it("maxSteps may be Infinity: the turn has no limit on steps, and is read again 
   const many = scriptedModel((_, index) =>
     index < 60 ? calling(call("echo", `c${index}`, { n: index })) : "Done.",
   );
-  const infinity = Number.POSITIVE_INFINITY;
-  const agent = { model: many, tools: { echo }, maxSteps: infinity, toolConcurrency: infinity };
+  const agent = { model: many, tools: { echo }, maxSteps: Number.POSITIVE_INFINITY };
   await using open = await openSession(agent);
   const turn = await open.session.send("Go.");
   expect(await turn.result).toMatchObject({ finishReason: "stop", text: "Done." });
@@ -225,7 +228,11 @@ describe("a session", () => {
             index === 0 ? calling(hold, call("asking", "c")) : "Fine.",
           );
           const log = await openMemoryLog();
-          const agent = { model: script, tools: { asking }, needsApproval: () => true };
+          const agent = {
+            model: script,
+            tools: { asking },
+            toolApproval: { asking: "user-approval" },
+          } as const;
           const runtime = await createRuntime({ log, agent, graceMs: 1 });
           const session = await runtime.session("s");
           const turn = await session.send("Go.", { id: "m" });

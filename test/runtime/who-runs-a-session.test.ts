@@ -218,8 +218,9 @@ describe("a session that has failed", () => {
         tools: {
           work: tool({ inputSchema: nothing, execute: () => "worked" }),
         },
-        needsApproval: () => true,
-        timeLimits: { turnMs: 100, lastStep: true },
+        toolApproval: () => "user-approval",
+        timeout: { totalMs: 100 },
+        timeLimits: { lastStep: true },
         context: { compact: { when, how: dropOldest({ keepTurns: 1 }) } },
       },
       testing: {

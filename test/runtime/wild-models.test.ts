@@ -104,7 +104,7 @@ describe.each(sources)("by way of %s", (stepSource) => {
         fc.asyncProperty(wildParts, fc.boolean(), async (parts, ends) => {
           const said = [start, ...parts, ...(ends ? [finish({ unified: "stop" })] : [])];
           const log = await openMemoryLog();
-          const agent = { model: wildModel(said, version), tools: { echo }, maxAttempts: 1 };
+          const agent = { model: wildModel(said, version), tools: { echo }, maxRetries: 0 };
           const runtime = await createRuntime({ log, agent, stepSource, graceMs: 1 });
           const session = await runtime.session("s");
           const told = async (text: string): Promise<string> => {

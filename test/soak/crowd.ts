@@ -32,7 +32,7 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
     log,
     graceMs: 20,
     idleAfterMs: 10,
-    agent: { model: crowdModel(), tools: crowdTools(), maxSteps: 8, toolConcurrency: 2 },
+    agent: { model: crowdModel(), tools: crowdTools(), maxSteps: 8, toolCallConcurrency: 2 },
   });
   const names = Array.from({ length: sessions }, (_, index) => `crowd-${index + 1}`);
   const users = await Promise.all(

@@ -121,7 +121,7 @@ describe("a replay that allows", () => {
     ],
     [
       "a call that needs approval now",
-      { ...edited, needsApproval: () => true },
+      { ...edited, toolApproval: () => "user-approval" as const },
       both,
       "came tool.started (weather), and the replay has tool.approval-requested (weather).",
     ],

@@ -110,7 +110,7 @@ async function expectReplays(open: OpenSession, agent: Agent): Promise<void> {
 
 it("a model that answers from a log throws causes that are errors, as the provider did", async () => {
   const failure = apiError({ cause: fetchFailed("ECONNREFUSED") });
-  await using open = await openSession({ model: scriptedModel([{ failure }]), maxAttempts: 1 });
+  await using open = await openSession({ model: scriptedModel([{ failure }]), maxRetries: 0 });
   await (await open.session.send("Tell me.")).result.catch(() => undefined);
   const model = replayModel(await open.events());
   const thrown: unknown = await Promise.resolve(model.doStream({ prompt: [] })).catch(
@@ -145,7 +145,7 @@ describe.each(errors)("%s", (_, error) => {
     ],
   ];
   it.each(ways)("%s comes again", async (_, step) => {
-    const agent: Agent = { model: scriptedModel(() => step), maxAttempts: 3 };
+    const agent: Agent = { model: scriptedModel(() => step), maxRetries: 2 };
     await using open = await openSession(agent, { timer: impatientTimer, random: () => 0 });
     const turn = await open.session.send("Tell me.");
     await expect(turn.result).rejects.toMatchObject({ code: "TURN_FAILED" });
@@ -174,7 +174,7 @@ describe.each(errors)("%s", (_, error) => {
     const agent: Agent = {
       model: scriptedModel(["One. ".repeat(200), "Two. ".repeat(200)]),
       context: { compact: { when: manual(), how: summarize({ keepTokens: 10, model: writer }) } },
-      maxAttempts: 1,
+      maxRetries: 0,
     };
     await using open = await openSession(agent);
     for (const question of ["One?", "Two?"]) await ask(open.session, question);

@@ -49,8 +49,8 @@ it("several messages that a cancel takes back are taken back at once again", asy
 it("a model call that was late is late again", async () => {
   const agent: Agent = {
     model: scriptedModel([saying("Once ", gate())]),
-    timeLimits: { betweenTokensMs: 20 },
-    maxAttempts: 1,
+    timeout: { chunkMs: 20 },
+    maxRetries: 0,
   };
   await using open = await openSession(agent);
   const turn = await open.session.send("Tell me.");
@@ -86,7 +86,7 @@ it("a tool that was late and did not listen is left behind again", async () => {
       deaf: tool({ inputSchema, execute: () => new Promise<string>(() => {}) }),
       quick: tool({ inputSchema, execute: async () => "done" }),
     },
-    toolPolicies: { deaf: { timeoutMs: 5 } },
+    timeout: { tools: { deafMs: 5 } },
   };
   await using open = await openSession(agent);
   await (

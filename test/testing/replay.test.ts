@@ -126,7 +126,7 @@ describe("an agent that was changed", () => {
     [
       "runs its tools one by one",
       "tools",
-      { ...toolAgent(), toolConcurrency: 1 },
+      { ...toolAgent(), toolCallConcurrency: 1 },
       30,
       { replayed: undefined },
     ],
@@ -161,14 +161,14 @@ describe("an agent that was changed", () => {
     [
       "is granted no last step",
       "limits",
-      strictAgent({ timeLimits: { turnMs: 1 } }),
+      strictAgent({ timeout: { totalMs: 1 } }),
       107,
       { recorded: { data: { lastStep: true } }, replayed: { data: { lastStep: false } } },
     ],
     [
       "is asked for no approval by the agent",
       "approvals",
-      { ...askingAgent(), needsApproval: () => false },
+      { ...askingAgent(), toolApproval: () => undefined },
       76,
       { recorded: { type: "tool.approval-requested" }, replayed: { type: "tool.started" } },
     ],
@@ -237,7 +237,7 @@ describe("an agent that was changed", () => {
     [
       "does not try again",
       "trouble",
-      { ...troubledAgent([]), maxAttempts: 1 },
+      { ...troubledAgent([]), maxRetries: 0 },
       7,
       { recorded: { type: "step.retrying" }, replayed: { type: "step.failed" } },
     ],

@@ -23,7 +23,7 @@ const agent: Agent = {
     }),
     book: tool({ inputSchema: city, execute: async ({ city }) => `A bed in ${city}.` }),
   },
-  needsApproval: ({ toolName }) => toolName === "book",
+  toolApproval: { book: "user-approval" },
 };
 
 const bounds: WalkBounds = {
@@ -58,7 +58,7 @@ describe("the paths through the machine", () => {
   );
 
   it("tell of an agent that asks for no approval where it has to", async () => {
-    const { needsApproval: _, ...careless } = agent;
+    const { toolApproval: _, ...careless } = agent;
     const asking = paths.find((path) => path.some(({ move }) => move.type === "approve"));
     if (asking === undefined) throw new Error("No path asks.");
     expect(await walkSession(asking, careless)).toEqual([

@@ -15,7 +15,7 @@ import type {
 } from "ai";
 import type { Agent, CallFailure, TurnContext } from "../../agent/index.ts";
 import type { SessionEvent } from "../../events/index.ts";
-import { nameOf } from "../../agent/index.ts";
+import { callSettings, maxAttempts, nameOf } from "../../agent/index.ts";
 import { itemMessages, type StepItem } from "../../projections/index.ts";
 import type { Approval } from "../../state/index.ts";
 import { askingMessages, withQuestions } from "./asked-content.ts";
@@ -64,9 +64,9 @@ export class Operation {
       instructions: agent.instructions,
       messages: [...setup.messages],
       ...this.#tools(agent),
-      ...agent.settings,
-      maxRetries: (agent.maxAttempts ?? 3) - 1,
-      timeout: undefined,
+      ...callSettings(agent),
+      maxRetries: maxAttempts(agent) - 1,
+      timeout: agent.timeout,
       headers: agent.headers,
       providerOptions: agent.providerOptions,
       output: undefined,
@@ -179,9 +179,9 @@ export class Operation {
   ): Pick<GenerateTextStartEvent, "tools" | "toolChoice" | "activeTools" | "toolOrder"> {
     return {
       tools: agent.tools,
-      toolChoice: undefined,
-      activeTools: undefined,
-      toolOrder: undefined,
+      toolChoice: agent.toolChoice,
+      activeTools: agent.activeTools,
+      toolOrder: agent.toolOrder,
     };
   }
 

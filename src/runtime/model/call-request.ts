@@ -1,11 +1,12 @@
 /** The options that both step sources pass to the AI SDK for a call. */
 
-import type { Agent, StepRequest } from "../../agent/index.ts";
+import { type Agent, callSettings, type StepRequest } from "../../agent/index.ts";
 import { ownCopy } from "../../events/index.ts";
-import type { ModelMessage } from "ai";
+import type { Instructions, LanguageModelCallOptions, ModelMessage } from "ai";
 
-type CallRequest = NonNullable<Agent["settings"]> &
-  Pick<Agent, "model" | "instructions" | "headers" | "providerOptions" | "repairToolCall"> & {
+type CallRequest = LanguageModelCallOptions &
+  Pick<Agent, "model" | "headers" | "providerOptions" | "repairToolCall" | "toolChoice"> & {
+    readonly instructions?: Instructions;
     readonly messages: ModelMessage[];
     readonly abortSignal: AbortSignal;
     readonly toolsContext?: never;
@@ -13,16 +14,17 @@ type CallRequest = NonNullable<Agent["settings"]> &
 
 /** Without tools: each source adds them in its own way. */
 export function callRequest({ agent, messages, signal, context }: StepRequest): CallRequest {
-  const { settings, model, instructions, headers, providerOptions, repairToolCall } = agent;
+  const { model, instructions, headers, providerOptions, repairToolCall, toolChoice } = agent;
   return {
-    ...ownCopy(settings),
+    ...callSettings(agent),
     model,
     messages: [...messages],
     abortSignal: signal,
     // The SDK types the contexts by the tools, which are not known here.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     ...(context === undefined ? {} : { toolsContext: { ...context.toolsContext } as never }),
-    ...(instructions === undefined ? {} : { instructions }),
+    ...(instructions === undefined ? {} : { instructions: ownCopy(instructions) }),
+    ...(toolChoice === undefined ? {} : { toolChoice }),
     ...(headers === undefined ? {} : { headers: { ...headers } }),
     ...(providerOptions === undefined ? {} : { providerOptions: ownCopy(providerOptions) }),
     ...(repairToolCall === undefined ? {} : { repairToolCall: withOwnPrompt(repairToolCall) }),

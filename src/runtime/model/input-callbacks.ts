@@ -4,7 +4,7 @@
  */
 
 import type { ToolSet } from "ai";
-import { type StepRequest, awaited, toolContext } from "../../agent/index.ts";
+import { type StepRequest, awaited, sentTools, toolContext } from "../../agent/index.ts";
 import type { ContentPart } from "./recorded-part.ts";
 import { withMessages } from "../../shared/index.ts";
 
@@ -18,7 +18,7 @@ export function inputCallbacks({
   context: given,
 }: StepRequest): ((part: ContentPart) => Promise<void>) | undefined {
   const tools: ReadonlyMap<string | undefined, AnyTool> = new Map(
-    Object.entries(agent.tools ?? {}).filter(([, tool]) => hasCallbacks(tool)),
+    Object.entries(sentTools(agent) ?? {}).filter(([, tool]) => hasCallbacks(tool)),
   );
   if (tools.size === 0) return undefined;
   const names = new Map<string, string>();

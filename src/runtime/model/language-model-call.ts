@@ -11,7 +11,12 @@ import { inputCallbacks } from "./input-callbacks.ts";
 import { shorterCall } from "./known-prompt.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
-import type { StepOutput, StepRequest, StepSource } from "../../agent/index.ts";
+import {
+  sentTools,
+  type StepOutput,
+  type StepRequest,
+  type StepSource,
+} from "../../agent/index.ts";
 
 export const languageModelCall: StepSource = { name: "language-model-call", call };
 
@@ -21,12 +26,15 @@ async function* call(request: StepRequest): AsyncGenerator<StepOutput, void, voi
   let hasAnswered = false;
   try {
     const { agent, signal } = request;
+    const tools = sentTools(agent);
+    const { experimental_refineToolInput: refineToolInput } = agent;
     const notifyTools = inputCallbacks(request);
     const { repairToolCall, ...whole } = callRequest(request);
     const calling = streamLanguageModelCall({
       ...whole,
       ...shorterCall(agent.model, request.messages),
-      ...(agent.tools === undefined ? {} : { tools: agent.tools }),
+      ...(tools === undefined ? {} : { tools }),
+      ...(refineToolInput === undefined ? {} : { refineToolInput }),
       ...(request.output === undefined ? {} : { output: request.output }),
       ...(repairToolCall === undefined
         ? {}

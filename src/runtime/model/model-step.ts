@@ -15,10 +15,11 @@ import {
   type TokenUsage,
 } from "../../events/index.ts";
 import {
-  DEFAULT_MAX_ATTEMPTS,
   type Agent,
   type CallObserver,
+  callLimits,
   CallWatch,
+  maxAttempts,
   type StepOutput,
   type StepRequest,
   type StepSource,
@@ -79,7 +80,7 @@ export async function runModelStep(run: ModelStep): Promise<void> {
 
 async function stream(run: ModelStep): Promise<Streamed> {
   const { recorder, source, agent, blobs, onInput } = run;
-  using watch = new CallWatch(agent.timeLimits ?? {}, run);
+  using watch = new CallWatch(callLimits(agent), run);
   const { signal } = watch;
   let end: End | undefined;
   let error: StoredError | undefined;
@@ -174,7 +175,7 @@ function ending(
     return [{ type: "context.overflowed", data: { step, error: stored } }];
   }
   const delayMs = stopping === undefined ? retryDelayMs(failure, attempt, random()) : undefined;
-  if (delayMs === undefined || attempt >= (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) {
+  if (delayMs === undefined || attempt >= maxAttempts(agent)) {
     return [{ type: "step.failed", data: { step, kind, error: stored, usage } }];
   }
   const spent = hasContent || end !== undefined ? { usage } : {};

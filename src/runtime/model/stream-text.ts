@@ -22,7 +22,13 @@ import { callRequest } from "./call-request.ts";
 import { readableError } from "../../shared/index.ts";
 import { measuredUsage, recordedEnd, responseMetadata, stepStart } from "./recorded-end.ts";
 import { recordedPart } from "./recorded-part.ts";
-import type { CallObserver, StepOutput, StepRequest, StepSource } from "../../agent/index.ts";
+import {
+  type CallObserver,
+  sentTools,
+  type StepOutput,
+  type StepRequest,
+  type StepSource,
+} from "../../agent/index.ts";
 
 export const streamTextCall: StepSource = { name: "stream-text", call };
 
@@ -52,6 +58,8 @@ async function* streamed(
   let hasAnswered = false;
   const responseFormat = await request.output?.responseFormat;
   const model = observed(agent.model, onContentType, responseFormat);
+  const tools = sentTools(agent);
+  const { experimental_refineToolInput: refine } = agent;
   const { stream } = streamText({
     ...callRequest(request),
     model,
@@ -73,7 +81,8 @@ async function* streamed(
       onLanguageModelCallEnd: observer.ended,
       _internal: { generateCallId: () => observer.callId },
     }),
-    ...(agent.tools === undefined ? {} : { tools: withoutExecution(agent.tools) }),
+    ...(tools === undefined ? {} : { tools: withoutExecution(tools) }),
+    ...(refine === undefined ? {} : { experimental_refineToolInput: refine }),
   });
   for await (const part of stream) {
     switch (part.type) {

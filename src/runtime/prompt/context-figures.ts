@@ -32,7 +32,7 @@ export interface PromptSetup {
 
 export interface FiguresSetup extends Pick<PromptSetup, "catalogue"> {
   readonly prepared: Omit<PreparedAgent, "agent"> & {
-    readonly agent: Pick<Agent, "context" | "settings">;
+    readonly agent: Pick<Agent, "context" | "maxOutputTokens">;
   };
   /** Tokens of instructions and tools, if their texts are not available. */
   readonly standing?: number;
@@ -66,7 +66,7 @@ export function limitsNow(
 ): ModelLimits {
   const { agent } = setup.prepared;
   const limits = modelLimits(model, now, knownLimits(state, setup));
-  const ownLimit = agent.settings?.maxOutputTokens;
+  const ownLimit = agent.maxOutputTokens;
   if (ownLimit === undefined) return limits;
   return { ...limits, maxOutputTokens: Math.min(ownLimit, limits.maxOutputTokens ?? ownLimit) };
 }

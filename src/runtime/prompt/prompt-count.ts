@@ -9,8 +9,10 @@ import { promptMessages } from "../../projections/index.ts";
 import { unlessAborted, onAbort, toStoredError, type Timer } from "../../shared/index.ts";
 import { nextEstimate, type PromptSetup } from "./context-figures.ts";
 import {
+  callSettings,
   compactionChoice,
   DEFAULT_COUNT_MS,
+  sentTools,
   type CountRequest,
   type TokenCounter,
 } from "../../agent/index.ts";
@@ -36,7 +38,8 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
   const { counter } = agent.context ?? {};
   const estimate = nextEstimate(state, setup, now);
   if (counter === undefined || !mayFit(state, setup, estimate)) return undefined;
-  const { instructions, tools, settings, headers, providerOptions } = agent;
+  const { instructions, toolChoice, headers, providerOptions } = agent;
+  const tools = sentTools(agent);
   const request = {
     counter: counter.name,
     model: description.model,
@@ -47,7 +50,8 @@ export async function countPrompt(run: CountRun): Promise<CountEvent | undefined
       messages: promptMessages(state.history, state.view),
       ...(instructions === undefined ? {} : { instructions }),
       ...(tools === undefined ? {} : { tools }),
-      ...(settings === undefined ? {} : { settings }),
+      ...callSettings(agent),
+      ...(toolChoice === undefined ? {} : { toolChoice }),
       ...(headers === undefined ? {} : { headers }),
       ...(providerOptions === undefined ? {} : { providerOptions }),
     });

@@ -22,7 +22,7 @@ export interface LoggedContextOptions {
   /** The position; default: the last. */
   readonly position?: number;
   /** Agents that may have run the session. The one with the recorded model, instructions and tools is used. */
-  readonly agents?: readonly Pick<Agent, "instructions" | "tools" | "context" | "settings">[];
+  readonly agents?: readonly Omit<Agent, "model">[];
   /** The source of context windows and prices. Default: `modelCatalogue()`. */
   readonly catalogue?: ModelCatalogue;
 }

@@ -2,7 +2,14 @@
 
 import type { SummaryReply, SummaryRequest } from "../../context/index.ts";
 import type { FinishReason, StoredError, TokenUsage } from "../../events/index.ts";
-import { type Agent, CallWatch, type StepOutput, type StepSource } from "../../agent/index.ts";
+import {
+  type Agent,
+  callLimits,
+  callSettings,
+  CallWatch,
+  type StepOutput,
+  type StepSource,
+} from "../../agent/index.ts";
 import { toStoredError, type Timer } from "../../shared/index.ts";
 
 export interface SummaryCall {
@@ -27,7 +34,7 @@ const MOST_PER_TOKEN = 8;
 
 export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> {
   const { request, agent, source } = call;
-  using watch = new CallWatch(agent.timeLimits ?? {}, call);
+  using watch = new CallWatch(callLimits(agent), call);
   const { signal } = watch;
   let text = "";
   let calledTools = false;
@@ -71,11 +78,12 @@ export async function callSummariser(call: SummaryCall): Promise<SummaryAnswer> 
 }
 
 function summaryAgent({ agent, model, request }: SummaryCall): Agent {
-  const { settings, headers, providerOptions } = agent;
+  const { headers, providerOptions } = agent;
   return {
     model,
     instructions: request.instructions,
-    settings: { ...settings, maxOutputTokens: request.maxTokens },
+    ...callSettings(agent),
+    maxOutputTokens: request.maxTokens,
     ...(headers === undefined ? {} : { headers }),
     ...(providerOptions === undefined ? {} : { providerOptions }),
   };

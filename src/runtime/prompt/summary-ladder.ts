@@ -12,7 +12,7 @@ import {
   type SummaryRung,
   type TokenUsage,
 } from "../../events/index.ts";
-import { DEFAULT_MAX_ATTEMPTS, nameOf, type Agent, type StepSource } from "../../agent/index.ts";
+import { maxAttempts, nameOf, type Agent, type StepSource } from "../../agent/index.ts";
 import { providerFailure, retryDelayMs } from "../model/index.ts";
 import type { SessionRecorder } from "../../state/index.ts";
 import { callSummariser, type SummaryAnswer } from "./summary-call.ts";
@@ -115,7 +115,7 @@ async function patientCall(
   for (let attempt = 1; ; attempt++) {
     const answer = await callSummariser({ source, agent, model, request, signal, timer });
     if (answer.error === undefined || signal.aborted) return answer;
-    if (attempt >= (agent.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)) return answer;
+    if (attempt >= maxAttempts(agent)) return answer;
     const delayMs = retryDelayMs(providerFailure(answer.error, clock()), attempt, random());
     if (delayMs === undefined) return answer;
     await waited(timer, delayMs, { kind: "summary-retry" }, signal);

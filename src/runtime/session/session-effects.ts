@@ -93,7 +93,7 @@ export class SessionEffects implements Disposable {
 
   /** Starts the clock of a turn that began in another process. */
   countTurn(turn: number): void {
-    this.#clock.begin(turn);
+    this.#clock.resume(turn);
   }
 
   abort(why: Error): void {
@@ -131,7 +131,7 @@ export class SessionEffects implements Disposable {
       case "backOff":
         return this.#background(() => this.#backOff(event));
       case "runTools":
-        return this.#runTools();
+        return this.#runTools(event);
       case "compact":
         return this.#background(() => this.#compact());
       case "freeContext":
@@ -178,6 +178,7 @@ export class SessionEffects implements Disposable {
   ): void {
     const { description } = this.#prepared;
     const { turn } = this.#options.recorder.state.machine.context;
+    if (attempt === 1) this.#clock.beginStep(turn);
     this.#stop = new AbortController();
     this.#tools = undefined;
     this.#inputs = new Map();
@@ -238,7 +239,9 @@ export class SessionEffects implements Disposable {
     this.#record({ type: "step.interrupted", data: { step, reason: "cancelled", usage } });
   }
 
-  #runTools(): void {
+  #runTools({ type }: SessionEvent): void {
+    if (type === "tool.approval-answered")
+      this.#clock.resume(this.#options.recorder.state.machine.context.turn);
     const { recorder, blobs, graceMs, timer, onFailure } = this.#options;
     if (this.#messages.length === 0) {
       // After a restart the prompt is made from the history again.

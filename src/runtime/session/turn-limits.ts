@@ -2,8 +2,8 @@
 
 import { DEFAULT_LOOP_LIMITS, isLooping } from "../../context/index.ts";
 import type { EventBody } from "../../events/index.ts";
-import type { Agent } from "../../agent/index.ts";
-import { isInTurn, type SessionRecorder, type SessionState } from "../../state/index.ts";
+import { type Agent, turnLimits } from "../../agent/index.ts";
+import { isAtRest, isInTurn, type SessionRecorder, type SessionState } from "../../state/index.ts";
 import type { Timer } from "../../shared/index.ts";
 
 export interface TurnClockOptions {
@@ -13,11 +13,15 @@ export interface TurnClockOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Counts the time of a turn while its session is live, and records when it is up. */
+/**
+ * Counts the time of a turn and of its steps while the session is live, and records when one of them is
+ * up. Waiting for people does not count: an answer begins the time anew.
+ */
 export class TurnClock implements Disposable {
   readonly #options: TurnClockOptions;
   readonly #agent: Agent;
-  #counting: Disposable | undefined;
+  #turn: Disposable | undefined;
+  #step: Disposable | undefined;
 
   constructor(agent: Agent, options: TurnClockOptions) {
     this.#options = options;
@@ -26,25 +30,41 @@ export class TurnClock implements Disposable {
 
   /** Starts the time of a turn. A step that is granted after it gets the same time again. */
   begin(turn: number): void {
-    const { turnMs, lastStep = false } = this.#agent.timeLimits ?? {};
-    if (turnMs === undefined) return;
     this[Symbol.dispose]();
+    this.#turn = this.#limit(turn, turnLimits(this.#agent).totalMs);
+  }
+
+  /** Starts the time of a step. */
+  beginStep(turn: number): void {
+    this.#step?.[Symbol.dispose]();
+    this.#step = this.#limit(turn, turnLimits(this.#agent).stepMs);
+  }
+
+  /** Starts both times anew. */
+  resume(turn: number): void {
+    this.begin(turn);
+    this.beginStep(turn);
+  }
+
+  #limit(turn: number, limitMs: number | undefined): Disposable | undefined {
+    if (limitMs === undefined) return undefined;
     const { timer, onFailure } = this.#options;
     const due = (): void => {
       try {
-        this.#end(turn, lastStep);
+        this.#end(turn);
       } catch (error) {
         onFailure(error);
       }
     };
-    this.#counting = timer(turnMs, due, { kind: "turn" });
+    return timer(limitMs, due, { kind: "turn" });
   }
 
-  #end(turn: number, lastStep: boolean): void {
+  #end(turn: number): void {
     const { recorder } = this.#options;
     const { machine } = recorder.state;
     const { context } = machine;
-    if (context.turn !== turn || !isInTurn(machine)) return;
+    const { lastStep = false } = this.#agent.timeLimits ?? {};
+    if (context.turn !== turn || !isInTurn(machine) || isAtRest(recorder.state)) return;
     // The turn is stopping already, and its calls are skipped.
     if (context.stopping !== undefined && context.skipCalls) return;
     const grant = lastStep && context.stopping === undefined && context.lastStep === undefined;
@@ -56,7 +76,8 @@ export class TurnClock implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#counting?.[Symbol.dispose]();
+    this.#turn?.[Symbol.dispose]();
+    this.#step?.[Symbol.dispose]();
   }
 }
 

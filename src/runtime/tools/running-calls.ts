@@ -2,7 +2,7 @@
 
 import { byId } from "../../events/index.ts";
 import type { CallPart, HistoryPart, HistoryState } from "../../projections/index.ts";
-import { DEFAULT_TOOL_CONCURRENCY, type Agent } from "../../agent/index.ts";
+import { type Agent, toolConcurrency } from "../../agent/index.ts";
 
 type NamedCall = Pick<CallPart, "callId" | "toolName">;
 
@@ -63,9 +63,12 @@ export class RunningCalls {
   }
 
   #hasPlaceFor(toolName: string): boolean {
-    const { toolConcurrency = DEFAULT_TOOL_CONCURRENCY, toolPolicies = {} } = this.#agent;
+    const { toolPolicies = {} } = this.#agent;
     const limit = byId(toolPolicies, toolName)?.concurrency ?? Number.POSITIVE_INFINITY;
-    return this.#running.size < toolConcurrency && (this.#runningByTool.get(toolName) ?? 0) < limit;
+    return (
+      this.#running.size < toolConcurrency(this.#agent) &&
+      (this.#runningByTool.get(toolName) ?? 0) < limit
+    );
   }
 }
 

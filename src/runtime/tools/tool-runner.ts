@@ -15,8 +15,8 @@ import {
 } from "../../events/index.ts";
 import type { CallState } from "../../machines/index.ts";
 import type { CallPart } from "../../projections/index.ts";
-import { type Agent, toolContext, type TurnContext } from "../../agent/index.ts";
-import { approvalOf, type ApprovalCheck } from "./approval.ts";
+import { type Agent, toolContext, toolTimeoutMs, type TurnContext } from "../../agent/index.ts";
+import { approvalOf, type Approval, type Decision } from "./approval.ts";
 import { recordOffloaded, type SessionBlobs } from "../../media/index.ts";
 import { denialReason, denied, executed, skipped } from "./call-ending.ts";
 import type { CallIdentity } from "./call-identity.ts";
@@ -58,6 +58,12 @@ export interface ToolRunnerOptions {
 interface Runnable {
   readonly call: CallPart;
   readonly tool: AnyTool;
+}
+
+type Deciding = Extract<Approval, { readonly kind: "depends" }>;
+interface Failed {
+  readonly kind: "failed";
+  readonly error: StoredError;
 }
 
 export class ToolRunner {
@@ -104,7 +110,7 @@ export class ToolRunner {
       case "awaiting-approval":
         // A stopping turn asks for no approval.
         if (skipCalls || stopping !== undefined) return this.#skip(call);
-        return waitsForPerson(state, call.callId) ? undefined : this.#decide(call);
+        return waitsForPerson(state, call.callId) ? undefined : this.#decide(call, true);
       case "approved":
         return skipCalls ? this.#skip(call) : this.#start(call);
       case "awaiting-output":
@@ -120,44 +126,46 @@ export class ToolRunner {
     }
   }
 
-  #decide(call: CallPart): void {
+  #decide(call: CallPart, isAsked: boolean = false): void {
     if (this.#allowed.has(call.callId)) return this.#start(call);
     const runnable = this.#runnable(call);
     if (runnable === undefined) return;
     const { agent, recorder } = this.#options;
-    const approval = approvalOf(call, runnable.tool, agent, recorder.state.approvals);
-    switch (approval.kind) {
+    const { approvals } = recorder.state;
+    const approval = approvalOf(call, runnable.tool, agent, approvals, isAsked);
+    if (approval.kind !== "depends") return this.#carryOut(call, approval);
+    this.#deciding.add(call.callId);
+    this.#background(async () => {
+      const decision = await this.#ask(runnable, approval);
+      const released = recorder.replayGate({ kind: "decision", callId: call.callId });
+      if (released !== undefined) await released;
+      this.#deciding.delete(call.callId);
+      if (!this.#isStill(call, "waiting")) return;
+      if (decision.kind === "failed") return this.#fail(call, decision.error);
+      if (decision.kind === "allowed") this.#allowed.add(call.callId);
+      this.#carryOut(call, decision);
+    });
+  }
+
+  #carryOut(call: CallPart, decision: Decision): void {
+    switch (decision.kind) {
       case "allowed":
         return this.#start(call);
       case "needed":
-        return this.#requestApproval(call);
+        return this.#requestApproval(call, decision.reason);
       case "refused":
-        return this.#deny(call, approval.reason);
-      case "depends":
-        this.#deciding.add(call.callId);
-        return this.#background(async () => {
-          const needed = await this.#ask(runnable, approval.isNeeded);
-          const released = recorder.replayGate({ kind: "decision", callId: call.callId });
-          if (released !== undefined) await released;
-          this.#deciding.delete(call.callId);
-          if (!this.#isStill(call, "waiting")) return;
-          if (typeof needed !== "boolean") return this.#fail(call, needed);
-          if (needed) return this.#requestApproval(call);
-          this.#allowed.add(call.callId);
-          this.#start(call);
-        });
+        return this.#deny(call, decision.reason);
     }
   }
 
-  /** Calls the `needsApproval` functions. An error of them fails the call. */
-  async #ask(runnable: Runnable, isNeeded: ApprovalCheck): Promise<boolean | StoredError> {
-    const { recorder, messages } = this.#options;
+  /** Calls the functions of the agent and the tool. An error of them fails the call. */
+  async #ask(runnable: Runnable, { decide }: Deciding): Promise<Decision | Failed> {
+    const { messages } = this.#options;
     try {
       const [input, context] = [await this.#input(runnable), await this.#options.context()];
-      const { call } = runnable;
-      return await isNeeded({ session: recorder.session, call, input, messages, context });
+      return await decide({ input, messages, context });
     } catch (error) {
-      return toStoredError(error);
+      return { kind: "failed", error: toStoredError(error) };
     }
   }
 
@@ -170,13 +178,17 @@ export class ToolRunner {
     return undefined;
   }
 
-  #requestApproval(call: CallPart): void {
+  #requestApproval(call: CallPart, reason: string | undefined): void {
     const { recorder } = this.#options;
     // A stopping turn asks for no approval.
     if (recorder.state.machine.context.stopping !== undefined) return this.#skip(call);
     recorder.record({
       type: "tool.approval-requested",
-      data: { ...this.#key(call), toolName: call.toolName },
+      data: {
+        ...this.#key(call),
+        toolName: call.toolName,
+        ...(reason === undefined ? {} : { reason }),
+      },
     });
   }
 
@@ -229,8 +241,7 @@ export class ToolRunner {
     const { call, tool } = runnable;
     // Law 1: the intent is durable before the tool runs.
     await recorder.durable();
-    const { toolPolicies = {}, toolTimeoutMs } = agent;
-    const timeoutMs = byId(toolPolicies, call.toolName)?.timeoutMs ?? toolTimeoutMs;
+    const timeoutMs = toolTimeoutMs(agent, call.toolName);
     const input = await this.#input(runnable);
     return await executeCall({
       tool,

@@ -1,0 +1,77 @@
+/** The limits of an agent in time and number, by the AI SDK's names and turnlog's own. */
+
+import { byId } from "../events/index.ts";
+import type { CallLimits } from "./call-limits.ts";
+
+/**
+ * As the AI SDK's `timeout`: milliseconds for a whole turn, or for each of its parts. An absent limit or
+ * `Infinity` means no limit.
+ */
+export type AgentTimeout =
+  | number
+  | {
+      /** For a turn. Waits for approval do not count: the time begins anew with an answer. */
+      readonly totalMs?: number;
+      /** For a step: its attempts and its tools. Ends the turn, as `totalMs` does. */
+      readonly stepMs?: number;
+      /** For a model call until its first content. */
+      readonly firstChunkMs?: number;
+      /** For a model call between two parts of its content. */
+      readonly chunkMs?: number;
+      /** For each call of a tool. */
+      readonly toolMs?: number;
+      /** For the calls of one tool, as `<tool>Ms`. */
+      readonly tools?: Readonly<Record<string, number | undefined>>;
+    };
+
+/** Limits that the AI SDK has no name for. */
+export interface TimeLimits {
+  /** Milliseconds for one attempt at a model call. Default: no limit. */
+  readonly callMs?: number;
+  /** Grant the model one more step to conclude when the turn's time is up. Default false. */
+  readonly lastStep?: boolean;
+}
+
+interface Limited {
+  readonly timeout?: AgentTimeout;
+  readonly timeLimits?: TimeLimits;
+  readonly maxRetries?: number;
+  readonly toolCallConcurrency?: number;
+}
+
+type Parts = Exclude<AgentTimeout, number>;
+
+function parts({ timeout = {} }: Limited): Parts {
+  return typeof timeout === "number" ? { totalMs: timeout } : timeout;
+}
+
+/** The limits of a turn and of each of its steps, in milliseconds. */
+export function turnLimits(agent: Limited): Pick<Parts, "totalMs" | "stepMs"> {
+  return parts(agent);
+}
+
+export function callLimits(agent: Limited): CallLimits {
+  const { firstChunkMs, chunkMs } = parts(agent);
+  const { callMs } = agent.timeLimits ?? {};
+  return {
+    ...(firstChunkMs === undefined ? {} : { firstTokenMs: firstChunkMs }),
+    ...(chunkMs === undefined ? {} : { betweenTokensMs: chunkMs }),
+    ...(callMs === undefined ? {} : { callMs }),
+  };
+}
+
+/** Milliseconds that a call of the tool may run; undefined for no limit. */
+export function toolTimeoutMs(agent: Limited, toolName: string): number | undefined {
+  const { tools = {}, toolMs } = parts(agent);
+  return byId(tools, `${toolName}Ms`) ?? toolMs;
+}
+
+/** Attempts at a model call, the first included. */
+export function maxAttempts({ maxRetries = 2 }: Limited): number {
+  return maxRetries + 1;
+}
+
+/** Tools of one step that may run at the same time. */
+export function toolConcurrency({ toolCallConcurrency }: Limited): number {
+  return toolCallConcurrency ?? Number.POSITIVE_INFINITY;
+}
