@@ -10,7 +10,7 @@ export function withRecordedStops(
   events: readonly SessionEvent[],
   pacer: ReplayPacer,
 ): Agent {
-  if (agent.stopWhen === undefined) return agent;
+  if (agent.stopWhen === undefined) return withRecordedLimit(agent, events, pacer.position);
   const stopWhen = [agent.stopWhen].flat().map((_, index) => async () => {
     const answer = boundaryEnd(events, pacer.position);
     // The turn ended while the function was still asked.
@@ -19,6 +19,13 @@ export function withRecordedStops(
     return answer.type === "turn.limit-reached" && answer.data.condition === index;
   });
   return { ...agent, stopWhen };
+}
+
+/** A limit on steps that is left to the default is the recorded one: earlier releases had another default. */
+function withRecordedLimit(agent: Agent, events: readonly SessionEvent[], position: number): Agent {
+  const started = events.slice(position).find(({ type }) => type === "turn.started");
+  if (agent.maxSteps !== undefined || started?.type !== "turn.started") return agent;
+  return { ...agent, maxSteps: started.data.maxSteps };
 }
 
 /** Events that follow from the answers. Of a failed function, it is the step that fails. */

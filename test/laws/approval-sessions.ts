@@ -13,8 +13,7 @@ export function askingAgent(steps: readonly ScriptedStep[] = []): Agent {
     instructions: "You ask first.",
     model: scriptedModel(steps),
     tools: usualTools,
-    toolApproval: async ({ toolCall }) =>
-      toolCall.toolName === "quick" ? "user-approval" : undefined,
+    toolApproval: { quick: async () => await Promise.resolve("user-approval" as const) },
   };
 }
 

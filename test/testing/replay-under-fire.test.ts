@@ -97,7 +97,7 @@ it("a tool that was late and did not listen is left behind again", async () => {
     reason: "timed-out",
   });
   await expectReplay(events, agent);
-  const { toolPolicies: _, ...unlimited } = agent;
+  const { timeout: _, ...unlimited } = agent;
   const { difference } = await replay(events, unlimited, { patienceMs: 100 });
   expect(difference).toMatchObject({ recorded: { type: "tool.unknown" }, replayed: undefined });
 });

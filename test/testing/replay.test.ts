@@ -154,21 +154,21 @@ describe("an agent that was changed", () => {
     [
       "has no time limit",
       "limits",
-      strictAgent({ timeLimits: {} }),
+      strictAgent({ timeout: {} }),
       107,
       { recorded: { type: "turn.limit-reached" }, replayed: undefined },
     ],
     [
       "is granted no last step",
       "limits",
-      strictAgent({ timeout: { totalMs: 1 } }),
+      strictAgent({ timeLimits: {} }),
       107,
       { recorded: { data: { lastStep: true } }, replayed: { data: { lastStep: false } } },
     ],
     [
       "is asked for no approval by the agent",
       "approvals",
-      { ...askingAgent(), toolApproval: () => undefined },
+      { ...askingAgent(), toolApproval: {} },
       76,
       { recorded: { type: "tool.approval-requested" }, replayed: { type: "tool.started" } },
     ],
@@ -223,7 +223,7 @@ describe("an agent that was changed", () => {
     [
       "has more patience with its model",
       "retries",
-      { ...triedAgent(), timeLimits: {} },
+      { ...triedAgent(), timeout: { tools: { deafMs: 400, weatherMs: 10 } } },
       55,
       { recorded: { type: "step.retrying" }, replayed: undefined },
     ],
