@@ -26,7 +26,7 @@ const pay = tool({
 });
 
 function agentOf(steps: Parameters<typeof scriptedModel>[0]): Agent {
-  return { model: scriptedModel(steps), tools: { pay }, needsApproval: () => true };
+  return { model: scriptedModel(steps), tools: { pay }, toolApproval: () => "user-approval" };
 }
 
 describe("the messages of a session", () => {
