@@ -71,7 +71,7 @@ describe("a chat that travels", () => {
     ]);
   });
 
-  it("goes back before the last turn, and before the one before, each in a fork", async () => {
+  it("goes back before the last turn, and before the one before, and returns", async () => {
     await using chat = await stage([
       "One.",
       calling(call("echo", "c", { value: "x" })),
@@ -80,25 +80,42 @@ describe("a chat that travels", () => {
     ]);
     await talk(chat, "first", "One\\.");
     await talk(chat, "second", "Two\\.");
+    const said = (): Promise<readonly string[]> => saidIn(chat.runtime, "one");
     chat.type(`/undo${ENTER}`);
-    await chat.until(/^Back to before "second"\. This is now .*; one still has it\.$/m);
+    await chat.until(/^Back to before "second"\. \/redo returns to it\.$/m);
     await chat.until(/^1 call had run: their effects are not undone\.$/m);
-    const undone = named(chat);
-    expect(await saidIn(chat.runtime, undone)).toEqual(["first"]);
+    expect(await said()).toEqual(["first"]);
+    chat.type(`/redo${ENTER}`);
+    await chat.until(/^This is branch 1; its last message is "second"\.$/m);
+    expect(await said()).toEqual(["first", "second"]);
     chat.type(`/undo${ENTER}`);
-    await chat.until(new RegExp(`^Back to before "first"\\..*; ${undone} still has it\\.$`, "m"));
-    const twice = named(chat);
-    await talk(chat, "other", "Other\\.");
-    expect(await saidIn(chat.runtime, twice)).toEqual(["other"]);
-    expect(await saidIn(chat.runtime, "one")).toEqual(["first", "second"]);
-    // The model sees nothing of what was undone.
-    const prompt = JSON.stringify((await (await chat.runtime.session(twice)).view()).prompt);
+    await chat.until(/^Back to before "second"[^]*^Back to before "second"/m);
+    chat.type(`/undo${ENTER}`);
+    await chat.until(/^Back to before "first"\./m);
+    await talk(chat, "other", "Other\.");
+    expect(await said()).toEqual(["other"]);
+    // The model sees nothing of what was undone, but for the effects that remain.
+    const prompt = JSON.stringify((await chat.session.view()).prompt);
     expect(prompt).not.toMatch(/first|second|One|Two/);
+    chat.type(`/branches${ENTER}`);
+    await chat.until(/^ {2}1: 2 turns, last .*$/m);
     chat.type(`/undo${ENTER}`);
     await chat.until(/^Back to before "other"\./m);
     chat.type(`/undo${ENTER}`);
     await chat.until(/has no turn that could be undone\.$/m);
-    expect(named(chat)).not.toBe(twice);
+    expect((await chat.session.branches()).length).toBeGreaterThan(3);
+  });
+
+  it("replaces the last message, and asks for another reply", async () => {
+    await using chat = await stage(["One.", "Two.", "Better.", "Best."]);
+    await talk(chat, "first", "One\\.");
+    await talk(chat, "second", "Two\\.");
+    chat.type(`/edit third${ENTER}`);
+    await chat.until(/^> third$[^]*^Better\.$[^]*^tokens: [^]*^Ask about/m);
+    expect(await saidIn(chat.runtime, "one")).toEqual(["first", "third"]);
+    chat.type(`/retry${ENTER}`);
+    await chat.until(/^Best\.$[^]*^tokens: [^]*^Ask about/m);
+    expect(await saidIn(chat.runtime, "one")).toEqual(["first", "third"]);
   });
 
   it("shows how the session stood at a position, and stays where it is", async () => {

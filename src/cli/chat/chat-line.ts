@@ -22,8 +22,12 @@ export type ContextLine =
 export type TravelLine =
   /** Forks at the end. Without `name`, under a new name. */
   | { readonly kind: "fork"; readonly name?: string }
-  /** Forks before the last turn. */
-  | { readonly kind: "undo" }
+  /** Rewinds before the last turn; returns to the branch that a rewind left; runs the last turn again. */
+  | { readonly kind: "undo" | "redo" | "retry" }
+  /** Replaces the last message. */
+  | { readonly kind: "edit"; readonly text: string }
+  /** Checks a branch out; without `branch`, lists them. */
+  | { readonly kind: "branches"; readonly branch?: number }
   /** Shows the session at a position; without one, says where it is. */
   | { readonly kind: "at"; readonly position?: number };
 
@@ -96,8 +100,16 @@ function readCommand(name: string, rest: string): ChatLine {
     case "queue":
     case "resume":
     case "undo":
+    case "redo":
+    case "retry":
     case "quit":
       return { kind: name };
+    case "edit":
+      return rest === ""
+        ? { kind: "wrong", why: "/edit <text> sends this text instead of the last message." }
+        : { kind: "edit", text: rest };
+    case "branches":
+      return readBranches(rest);
     case "fork":
       return readFork(rest);
     case "at":
@@ -201,4 +213,10 @@ function readRestore(rest: string): ChatLine {
     kind: "wrong",
     why: "/restore undoes the newest pruning or compaction, /restore <position> the one there.",
   };
+}
+
+function readBranches(rest: string): ChatLine {
+  if (rest === "") return { kind: "branches" };
+  if (/^[1-9]\d{0,14}$/.test(rest)) return { kind: "branches", branch: Number(rest) };
+  return { kind: "wrong", why: "/branches lists the branches, /branches <number> goes to one." };
 }

@@ -76,6 +76,10 @@ export async function carryOut(
       return await carryOutContext(line, session, state, columns);
     case "fork":
     case "undo":
+    case "redo":
+    case "retry":
+    case "edit":
+    case "branches":
     case "at":
       return await carryOutTravel(line, session, state, columns);
     case "queue":

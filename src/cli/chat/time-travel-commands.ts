@@ -1,19 +1,17 @@
-/** Carries out the commands about the session's past: `/fork`, `/undo`, `/at`. */
+/** Carries out the commands about the session's past: `/fork`, `/at`, and those about branches. */
 
 import { TurnlogError } from "../../events/index.ts";
-import type { CallPart } from "../../projections/index.ts";
 import type { Session } from "../../runtime/index.ts";
 import type { SessionView } from "../../state/index.ts";
-import { contextLines, amount, contentText, dateAndTime, excerpt } from "../wording/index.ts";
+import { contextLines, amount, dateAndTime } from "../wording/index.ts";
 import { stateLines } from "../show/index.ts";
+import { carryOutBranch } from "./branch-commands.ts";
 import type { TravelLine } from "./chat-line.ts";
 import { conversationOf, type ConversationState } from "./conversation-state.ts";
 import { hint, type Outcome } from "./command-outcome.ts";
 import { lastMessages } from "./resumed-session.ts";
 import { forkName } from "./session-name.ts";
 
-/** Characters of a quoted message. */
-const QUOTE_LENGTH = 80;
 /** Lines of the prompt's drawing to show: its size and its bar. */
 const PROMPT_LINES = 2;
 
@@ -34,7 +32,7 @@ export async function carryOutTravel(
     return hint(`${running} is running: /${line.kind} when it has ended; Esc cancels it.`);
   }
   try {
-    return await (line.kind === "fork" ? fork(session, line.name) : undo(session));
+    return await (line.kind === "fork" ? fork(session, line.name) : carryOutBranch(line, session));
   } catch (error) {
     if (!TurnlogError.isInstance(error) || !refusals.has(error.code)) throw error;
     if (line.kind === "fork" && error.code === "REVISION_CONFLICT") {
@@ -46,8 +44,12 @@ export async function carryOutTravel(
   }
 }
 
-/** Codes for a name that cannot be used, and for nothing to undo. */
-const refusals: ReadonlySet<string> = new Set(["INVALID_INPUT", "REVISION_CONFLICT"]);
+/** Codes for a name that cannot be used, and for a branch or a turn that does not exist. */
+const refusals: ReadonlySet<string> = new Set([
+  "COMMAND_REFUSED",
+  "INVALID_INPUT",
+  "REVISION_CONFLICT",
+]);
 
 async function fork(session: Session, name = forkName(session.id)): Promise<Outcome> {
   const forked = await session.fork({ id: name });
@@ -57,36 +59,6 @@ async function fork(session: Session, name = forkName(session.id)): Promise<Outc
     ...waitingLines(view),
   ];
   return { kind: "moved", session: forked, view, lines };
-}
-
-async function undo(session: Session): Promise<Outcome> {
-  const before = await session.view();
-  const undone = await session.fork({ id: forkName(session.id), undo: true });
-  const view = await undone.view();
-  const undoneItems = before.history.filter(({ position }) => position > branchOf(view));
-  const messages = undoneItems.flatMap((item) =>
-    item.kind === "user" ? [`"${excerpt(contentText(item.content), QUOTE_LENGTH)}"`] : [],
-  );
-  const calls = undoneItems.flatMap((item) =>
-    item.kind === "step" ? item.parts.filter((part) => part.kind === "call" && hasRun(part)) : [],
-  );
-  const lines = [
-    `Back to before ${messages.join(", ")}. This is now ${undone.id}; ${session.id} still has it.`,
-    ...(calls.length === 0
-      ? []
-      : [`${amount(calls.length, "call")} had run: their effects are not undone.`]),
-    ...waitingLines(view),
-  ];
-  return { kind: "moved", session: undone, view, lines };
-}
-
-/** The last position that a fork shares. */
-function branchOf({ summary }: SessionView): number {
-  return summary.forkedFrom?.position ?? 0;
-}
-
-function hasRun({ outcome }: CallPart): boolean {
-  return ["succeeded", "failed", "unknown"].includes(outcome.status);
 }
 
 function waitingLines({ queue }: SessionView): readonly string[] {

@@ -1,0 +1,86 @@
+/** Carries out the commands about branches: `/undo`, `/redo`, `/edit`, `/retry`, `/branches`. */
+
+import type { UserItem } from "../../projections/index.ts";
+import type { Rewound, Session } from "../../runtime/index.ts";
+import type { SessionBranch } from "../../state/index.ts";
+import { amount, contentText, dateAndTime, excerpt } from "../wording/index.ts";
+import type { TravelLine } from "./chat-line.ts";
+import { hint, type Outcome } from "./command-outcome.ts";
+
+/** Characters of a quoted message. */
+const QUOTE_LENGTH = 80;
+
+type BranchLine = Exclude<TravelLine, { readonly kind: "fork" | "at" }>;
+
+/** @throws TurnlogError as the session's commands do */
+export async function carryOutBranch(line: BranchLine, session: Session): Promise<Outcome> {
+  switch (line.kind) {
+    case "undo":
+      return await undo(session);
+    case "redo":
+      return await redo(session);
+    case "retry":
+      return { kind: "sent", turn: await session.regenerate() };
+    case "edit": {
+      const [message] = (await lastMessages(session)).slice(-1);
+      if (message === undefined) return hint(`${session.id} has no message that could be edited.`);
+      return { kind: "sent", turn: await session.send(line.text, { replaces: message.id }) };
+    }
+    case "branches": {
+      if (line.branch === undefined) return { kind: "lines", lines: await branchLines(session) };
+      return await moved(session, await session.checkout(line.branch));
+    }
+  }
+}
+
+async function undo(session: Session): Promise<Outcome> {
+  const messages = await lastMessages(session);
+  const [first] = messages;
+  if (first === undefined) return hint(`${session.id} has no turn that could be undone.`);
+  const { effects } = await session.rewind({ beforeTurn: first.turn, tell: true });
+  const said = messages.map(({ content }) => `"${excerpt(contentText(content), QUOTE_LENGTH)}"`);
+  const lines = [
+    `Back to before ${said.join(", ")}. /redo returns to it.`,
+    ...effectLines(effects),
+  ];
+  return { kind: "lines", lines };
+}
+
+/** Returns to the branch that the active one left. */
+async function redo(session: Session): Promise<Outcome> {
+  const branches = await session.branches();
+  const active = branches.find((branch) => branch.active);
+  const former = branches.find((branch) => branch.head === (active?.id ?? 0) - 1);
+  if (former === undefined) return hint(`${session.id} has nothing to return to.`);
+  return await moved(session, await session.checkout(former.id));
+}
+
+async function moved(session: Session, { branch, effects }: Rewound): Promise<Outcome> {
+  const said = (await lastMessages(session)).map(
+    ({ content }) => `"${excerpt(contentText(content), QUOTE_LENGTH)}"`,
+  );
+  const last = said.length === 0 ? "" : `; its last message is ${said.join(", ")}`;
+  const lines = [`This is branch ${branch}${last}.`, ...effectLines(effects)];
+  return { kind: "lines", lines };
+}
+
+function effectLines({ length }: Rewound["effects"]): readonly string[] {
+  return length === 0 ? [] : [`${amount(length, "call")} had run: their effects are not undone.`];
+}
+
+async function branchLines(session: Session): Promise<readonly string[]> {
+  return (await session.branches()).map(branchLine);
+}
+
+function branchLine({ id, turns, lastAt, active, forkedAt }: SessionBranch): string {
+  const from = forkedAt === undefined ? "" : `, from position ${forkedAt}`;
+  const last = lastAt === undefined ? "" : `, last ${dateAndTime(lastAt)}`;
+  return `${active ? "*" : " "} ${id}: ${amount(turns, "turn")}${from}${last}`;
+}
+
+/** The messages of the last turn of the active branch. */
+async function lastMessages(session: Session): Promise<readonly UserItem[]> {
+  const { history } = await session.view();
+  const users = history.flatMap((item) => (item.kind === "user" ? [item] : []));
+  return users.filter(({ turn }) => turn === users.at(-1)?.turn);
+}
