@@ -92,7 +92,7 @@ describe("a chat that travels", () => {
     await chat.until(/^Back to before "second"[^]*^Back to before "second"/m);
     chat.type(`/undo${ENTER}`);
     await chat.until(/^Back to before "first"\./m);
-    await talk(chat, "other", "Other\.");
+    await talk(chat, "other", "Other\\.");
     expect(await said()).toEqual(["other"]);
     // The model sees nothing of what was undone, but for the effects that remain.
     const prompt = JSON.stringify((await chat.session.view()).prompt);

@@ -149,7 +149,13 @@ function isSummaryOf({ version, state }: Snapshot, { summary }: SessionState): b
 
 function differences(one: SessionState, other: SessionState): readonly string[] {
   const [parts, others] = [partsOf(one), partsOf(other)];
-  return Object.keys(parts).filter((name) => !isDeepStrictEqual(parts[name], others[name]));
+  const differing = Object.keys(parts).filter(
+    (name) => !isDeepStrictEqual(parts[name], others[name]),
+  );
+  // The boundaries have the items of the history, too.
+  return differing.includes("history")
+    ? differing.filter((name) => name !== "boundaries")
+    : differing;
 }
 
 function partsOf({ machine, ...folds }: SessionState): Readonly<Record<string, unknown>> {
