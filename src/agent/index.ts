@@ -54,3 +54,4 @@ export type {
 } from "./step-source.ts";
 export { awaited, guardedCatalogue, guardedStrategy, isCallbackFailure } from "./user-callbacks.ts";
 export { type ParsedOutput, isStructured, outputSchema, parsedOutput } from "./turn-output.ts";
+export { type InferAgentUIMessage, isCallOf } from "./tool-input.ts";

@@ -60,7 +60,8 @@ export { sessionMachine } from "../machines/index.ts";
 export type { McpServers } from "../mcp/index.ts";
 export { type UserInput, collectBlobs, deleteSession, promptWithMedia } from "../media/index.ts";
 export { offlineModel } from "../models/index.ts";
-export type { HistoryItem, QueuedMessage, ToolCall } from "../projections/index.ts";
+export type { HistoryItem, QueuedMessage } from "../projections/index.ts";
+export type { DescribedCall as ToolCall } from "../state/index.ts";
 export {
   type ApprovalAnswer,
   type CallAnswer,
@@ -103,3 +104,4 @@ export {
 } from "../store/encryption/index.ts";
 export { type StoreLog, openLog, openMemoryLog, repairLog } from "../store/leveldb/index.ts";
 export { eventIdentity, sessionAttributes } from "../telemetry/index.ts";
+export { type InferAgentUIMessage, isCallOf } from "../agent/index.ts";

@@ -12,7 +12,8 @@ import { HeldValues, type KeepingMoment, type SessionActor } from "./session/ind
 import type { OpenMcpServers } from "../mcp/index.ts";
 import { isAtRest } from "../state/index.ts";
 import { closed, gone, isBack, reopened } from "./runtime.ts";
-import { after } from "../shared/index.ts";
+import { after, DEFAULT_GRACE_MS, unlessAborted } from "../shared/index.ts";
+import { RuntimeMetrics } from "./runtime-metrics.ts";
 
 export interface LiveSessionsOptions extends Pick<
   ActivationHost,
@@ -26,6 +27,7 @@ export class LiveSessions {
   readonly #agents: AgentRegistry;
   readonly #mcp: OpenMcpServers | undefined;
   readonly #host: ActivationHost;
+  readonly #metrics: RuntimeMetrics | undefined;
   readonly held: HeldValues = new HeldValues();
   readonly #live = new Map<string, Promise<LiveSession>>();
   /** The live entry of each actor. The same id may since belong to a newer actor. */
@@ -42,6 +44,8 @@ export class LiveSessions {
   constructor({ agents, mcp, ...host }: LiveSessionsOptions) {
     this.#agents = agents;
     this.#mcp = mcp;
+    const { meter } = host.options;
+    if (meter !== undefined) this.#metrics = new RuntimeMetrics(meter, () => this.#live.size);
     this.#host = {
       ...host,
       held: this.held,
@@ -198,9 +202,10 @@ export class LiveSessions {
     this.#isClosing = true;
     await Promise.allSettled(this.#working);
     const live = await Promise.allSettled(this.#live.values());
+    const { graceMs = DEFAULT_GRACE_MS } = this.#host.options;
     await Promise.allSettled(
       live.map(async (one) => {
-        if (one.status === "fulfilled") await stop(one.value);
+        if (one.status === "fulfilled") await stop(one.value, graceMs);
       }),
     );
     this.#live.clear();
@@ -258,6 +263,7 @@ export class LiveSessions {
   }
 
   #recorded(live: LiveSession, event: SessionEvent): void {
+    this.#metrics?.recorded(live.actor.session, event, live.actor.state);
     if (event.type.startsWith("part.")) return;
     live.watchers.look();
     if (event.type === "turn.ended" || event.type === "session.closed") this.held.tidy(live.actor);
@@ -283,7 +289,7 @@ export class LiveSessions {
   }
 }
 
-async function stop({ actor, watchers, idleTimer }: LiveSession): Promise<void> {
+async function stop({ actor, watchers, idleTimer }: LiveSession, graceMs: number): Promise<void> {
   const why = closed(actor.session);
   while (!isAtRest(actor.state) && actor.ended === undefined) {
     const { turn, stopping, skipCalls } = actor.state.machine.context;
@@ -301,6 +307,8 @@ async function stop({ actor, watchers, idleTimer }: LiveSession): Promise<void> 
   actor.passivate(why);
   if (actor.failure === undefined) await actor.durable();
   await actor.settled();
+  // A callback that never answers must not hold the runtime.
+  await unlessAborted(actor.callbacks, AbortSignal.timeout(graceMs)).catch(() => {});
   // Watchers of an approval that may come after a restart must not hang.
   watchers.fail(why);
 }

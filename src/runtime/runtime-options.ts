@@ -8,6 +8,7 @@ import type { Agent, StepSource } from "../agent/index.ts";
 import type { ContextFor } from "./session/index.ts";
 import type { McpServers } from "../mcp/index.ts";
 import type { ReplayGate } from "../state/index.ts";
+import type { RuntimeMeter } from "./runtime-metrics.ts";
 import type { Timer } from "../shared/index.ts";
 
 /** Where the log is kept. */
@@ -83,6 +84,12 @@ interface RunOptions {
    * that could not be started. Default: a process warning.
    */
   readonly onWarning?: (error: TurnlogError) => void;
+  /**
+   * A meter of OpenTelemetry (`metrics.getMeter("app")`) that gets figures of the live sessions:
+   * events, turns, queued messages, calls that wait for people, compactions, recoveries and the time to
+   * the first token. Default: no figures.
+   */
+  readonly meter?: RuntimeMeter;
 }
 
 /** A runtime's options. `testing` replaces time, chance and ids, for tests and replays only. */

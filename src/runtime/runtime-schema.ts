@@ -109,6 +109,11 @@ const schema = optionsOf<AnyRuntime>(
     idleAfterMs: milliseconds,
     graceMs: milliseconds,
     onWarning: code,
+    meter: implementation({
+      createCounter: code,
+      createHistogram: code,
+      createObservableGauge: code,
+    }),
     testing: optionsOf<TestingOptions>(
       { clock: code, newId: code, timer: code, random: code, replayGate: code },
       {},

@@ -48,3 +48,4 @@ export {
   viewSession,
   waitsForAnswer,
 } from "./session-view.ts";
+export { type DescribedCall, describedCalls } from "./call-view.ts";

@@ -16,12 +16,12 @@ import {
   type HistoryItem,
   type QueuedMessage,
   type SessionSummary,
-  type ToolCall,
   type UsageState,
 } from "../projections/index.ts";
 import { isAtRest, isInTurn } from "./recovery.ts";
 import { outputRequests, type OutputRequest } from "./output-requests.ts";
 import { sessionApprovals, type Approval } from "./session-approvals.ts";
+import { type DescribedCall, describedCalls } from "./call-view.ts";
 import { loadSessionSnapshot } from "./session-snapshot.ts";
 import { foldSession, type SessionState } from "./session-state.ts";
 
@@ -35,7 +35,7 @@ export interface SessionView {
   /** The messages that a step would send here. */
   readonly prompt: readonly ModelMessage[];
   readonly usage: UsageState;
-  readonly toolCalls: readonly ToolCall[];
+  readonly toolCalls: readonly DescribedCall[];
   /** Every question whether a call may run, oldest first, with its answer. */
   readonly approvals: readonly Approval[];
   /** Every call that a client runs, oldest first. */
@@ -54,7 +54,7 @@ export function viewOf(session: string, state: SessionState): SessionView {
     history: history.open === undefined ? history.items : [...history.items, history.open],
     prompt: promptMessages(history, view),
     usage,
-    toolCalls: [...toolCalls.ended, ...toolCalls.open],
+    toolCalls: describedCalls([...toolCalls.ended, ...toolCalls.open], history),
     approvals: sessionApprovals(session, state),
     outputRequests: outputRequests(session, state),
     queue: queue.waiting,

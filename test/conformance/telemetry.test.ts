@@ -8,8 +8,8 @@ import {
   type ToolLoopAgentSettings,
   type ToolSet,
 } from "ai";
-import { trace } from "@opentelemetry/api";
-import { afterEach, describe, expect, it } from "vitest";
+import { context, trace } from "@opentelemetry/api";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { replay } from "../../src/testing/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../src/models/index.ts";
@@ -84,6 +84,10 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "a telemetry that is off": { script: ["Hello."], settings: { telemetry: { isEnabled: false } } },
 };
+
+afterAll(() => {
+  context.disable();
+});
 
 afterEach(() => {
   globalThis.AI_SDK_TELEMETRY_INTEGRATIONS = undefined;

@@ -12,14 +12,14 @@ export const publicNames: Readonly<Record<string, string>> = {
   index: `
     byImportance callIdentity checkpoint collectBlobs copyBlobs createRuntime deleteSession
     diffSession dropMiddle dropOldest encryptedLog eventIdentity exportFixture exportSession folderBlobs
-    folderKeys forkSession importModelMessages importSession importUIMessages isRedacted
+    folderKeys forkSession importModelMessages importSession importUIMessages isCallOf isRedacted
     listSessions manual memoryBlobs memoryKeys mirrorSession modelCatalogue offlineModel
     openLog openMemoryLog overflow promptWithMedia providerCounter readContext
     readSessionFile redactSession repairLog sessionAttributes sessionCost sessionMachine slidingWindow
     summarize threshold tokenizer tokens trimLog verifyLog verifySession viewSession Agent
     Approval ApprovalAnswer BlobStore CallAnswer CallAnswered Cancelled CompactionChoice
     CompactionPlan CompactionPreview CompactionStrategy CompactionWhen ContextFigures
-    ContextOptions EncryptedLog EventLog ForkOptions HistoryItem KeyStore ListedSession
+    ContextOptions EncryptedLog EventLog ForkOptions HistoryItem InferAgentUIMessage KeyStore ListedSession
     LogVerification McpServers ModelLimits OutputRequest QueuedMessage Rewound Runtime RuntimeOptions
     ScoredTurn SendOptions Session SessionBranch SessionCost SessionDiff SessionEvent SessionVerification
     SessionView StoreLog TokenCounter TokenUsage ToolCall ToolPolicy Turn TurnContext

@@ -21,6 +21,7 @@ export type OpenOptions = Partial<
     | "contextFor"
     | "hashChain"
     | "mcp"
+    | "meter"
     | "recovery"
     | "maxRecoveries"
     | "stepSource"

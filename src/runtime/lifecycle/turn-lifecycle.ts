@@ -7,7 +7,6 @@
 import type { ModelMessage } from "ai";
 import type { Agent, CallObserver, TurnContext } from "../../agent/index.ts";
 import { byId, type SessionEvent } from "../../events/index.ts";
-import { unlessAborted } from "../../shared/index.ts";
 import { isAtRest, type SessionRecorder, waitingApprovals } from "../../state/index.ts";
 import {
   dispatcherOf,
@@ -17,6 +16,7 @@ import {
   type LifecycleName,
 } from "../../telemetry/index.ts";
 import type { ToolObserver, ToolSetup } from "../tools/index.ts";
+import { callObserver, quietly } from "./call-observer.ts";
 import { stepEnding } from "./ending.ts";
 import { Operation, type OpenStep } from "./operation.ts";
 import { invalidCall, ObservedTool, sdkCall } from "./observed-tool.ts";
@@ -62,7 +62,10 @@ export class TurnLifecycle {
     const known = operation.step?.step === step ? operation.step : undefined;
     const open = known ?? operation.beginStep(step, performance.now(), setup);
     if (known === undefined) await this.#announce("onStepStart", open.start, setup.signal);
-    return setup.signal.aborted ? undefined : this.#observer(running, open, setup);
+    if (setup.signal.aborted) return undefined;
+    const { dispatcher } = running;
+    const durable = (): Promise<void> => this.#recorder.durable();
+    return callObserver({ dispatcher, callId: operation.callId, open, durable, setup });
   }
 
   /** Begins an operation, unless one runs. Undefined if nothing listens. */
@@ -94,8 +97,8 @@ export class TurnLifecycle {
       toolContext,
     });
     this.#tools.set(call.callId, observed);
-    await this.#quietly(() => this.#ends, signal);
-    await this.#quietly(() => observed.started(), signal);
+    await quietly(() => this.#ends, signal);
+    await quietly(() => observed.started(), signal);
     return observed;
   }
 
@@ -284,41 +287,7 @@ export class TurnLifecycle {
     signal: AbortSignal,
   ): Promise<void> {
     const running = this.#running;
-    await this.#quietly(() => this.#ends, signal);
-    await this.#quietly(() => running?.dispatcher.notify(name, event), signal);
-  }
-
-  async #quietly(work: () => Promise<unknown> | undefined, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    // The reason of an abort: the work that follows looks at the signal.
-    await unlessAborted(Promise.resolve(work()), signal).catch(() => {});
-  }
-
-  #observer({ dispatcher, operation }: Running, open: OpenStep, setup: StepSetup): CallObserver {
-    const { signal, messages } = setup;
-    const whole = [...messages];
-    return {
-      callId: operation.callId,
-      started: (event) =>
-        this.#quietly(
-          () => dispatcher.notify("onLanguageModelCallStart", { ...event, messages: whole }),
-          signal,
-        ),
-      ended: async (event) => {
-        open.called = event;
-        // Law 1: what the model said is durable before anybody is told of its end.
-        await this.#quietly(() => this.#recorder.durable(), signal);
-        await this.#quietly(() => dispatcher.notify("onLanguageModelCallEnd", event), signal);
-      },
-      execute: ({ execute, ...event }) =>
-        dispatcher.executeLanguageModelCall({ ...event, messages: whole, execute }),
-      answered: ({ request, headers }) => {
-        if (request !== undefined) open.request = request;
-        if (headers !== undefined) open.headers = headers;
-      },
-      failed: (failure) => {
-        open.attempts.push(failure);
-      },
-    };
+    await quietly(() => this.#ends, signal);
+    await quietly(() => running?.dispatcher.notify(name, event), signal);
   }
 }

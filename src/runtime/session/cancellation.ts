@@ -1,8 +1,7 @@
 /** Cancelling a turn as a decider: the events of the request, and what the turn was doing. Pure. */
 
 import type { CancelMode, EventBody, TurnEndReason } from "../../events/index.ts";
-import type { ToolCall } from "../../projections/index.ts";
-import type { SessionState } from "../../state/index.ts";
+import type { DescribedCall, SessionState } from "../../state/index.ts";
 
 /** How a turn is cancelled. */
 export interface CancelOptions {
@@ -26,7 +25,10 @@ export interface Cancelled {
     /** The text of the turn's last step. */
     readonly text: string;
     /** The calls of that step. */
-    readonly calls: readonly Pick<ToolCall, "callId" | "toolName" | "status">[];
+    readonly calls: readonly Pick<
+      DescribedCall,
+      "callId" | "toolName" | "status" | "input" | "reason"
+    >[];
   };
   /** Ids of the messages that were withdrawn. */
   readonly withdrawn: readonly string[];

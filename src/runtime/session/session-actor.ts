@@ -120,6 +120,11 @@ export class SessionActor implements SessionRecorder {
     await this.#writer.settled();
   }
 
+  /** Resolves when the lifecycle callbacks that are due have answered. */
+  get callbacks(): Promise<void> {
+    return this.#effects.callbacks;
+  }
+
   record(body: EventBody): void {
     if (this.ended !== undefined) throw this.ended;
     const { clock, chain } = this.#options;

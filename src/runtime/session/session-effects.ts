@@ -102,6 +102,11 @@ export class SessionEffects implements Disposable {
     this.#stop.abort(why);
   }
 
+  /** Resolves when the lifecycle callbacks that are due have answered. */
+  get callbacks(): Promise<void> {
+    return this.#lifecycle?.settled() ?? Promise.resolve();
+  }
+
   /** Called after each recorded event, before its effects. */
   observe(event: SessionEvent): void {
     this.#lifecycle?.observe(event);

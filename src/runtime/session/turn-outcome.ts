@@ -13,10 +13,11 @@ import {
   turnUsage,
   type HistoryItem,
   type StepItem,
-  type ToolCall,
   type TurnEndItem,
 } from "../../projections/index.ts";
 import {
+  type DescribedCall,
+  describedCalls,
   isAtRest,
   waitingApprovals,
   waitingOutputs,
@@ -157,18 +158,18 @@ function lastIndexOf(items: readonly HistoryItem[], turn: number): number {
 }
 
 export function turnRemains(
-  { boundaries, toolCalls }: SessionState,
+  { boundaries, history, toolCalls }: SessionState,
   turn: number | undefined,
 ): {
   readonly ended: TurnEndReason | undefined;
-  readonly kept: { readonly text: string; readonly calls: readonly ToolCall[] };
+  readonly kept: { readonly text: string; readonly calls: readonly DescribedCall[] };
 } {
   if (turn === undefined) return { ended: undefined, kept: { text: "", calls: [] } };
   const last = lastStep(boundaries, turn);
   const calls = toolCalls.ended.filter((call) => call.step === last?.step);
   return deepFreeze({
     ended: endOf(boundaries, turn)?.reason,
-    kept: { text: lastText(boundaries, turn), calls },
+    kept: { text: lastText(boundaries, turn), calls: describedCalls(calls, history) },
   });
 }
 

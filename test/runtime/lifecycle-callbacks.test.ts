@@ -1,0 +1,177 @@
+// Lifecycle callbacks are effects: called at most once, for what really runs, after it is durable, and
+// whatever they do, the session goes on.
+import { tool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { Meter } from "@opentelemetry/api";
+import { scriptedModel } from "../../src/models/index.ts";
+import { eventIdentity, type Agent, type RuntimeOptions } from "../../src/public/index.ts";
+import { call, calling } from "../support/script.ts";
+import { openSession, reopen } from "../support/with-runtime.ts";
+
+const pay = tool({
+  inputSchema: z.object({ euros: z.number() }),
+  // oxlint-disable-next-line typescript/no-deprecated
+  needsApproval: true,
+  execute: ({ euros }) => ({ paid: euros }),
+});
+
+function listening(heard: string[]): Partial<Agent> {
+  return {
+    onStart: () => void heard.push("onStart"),
+    onStepStart: ({ stepNumber }) => void heard.push(`onStepStart ${stepNumber}`),
+    onToolExecutionEnd: ({ toolCall }) =>
+      void heard.push(`onToolExecutionEnd ${toolCall.toolName}`),
+    onStepEnd: ({ stepNumber }) => void heard.push(`onStepEnd ${stepNumber}`),
+    onEnd: ({ usage }) => void heard.push(`onEnd ${usage.outputTokens}`),
+  };
+}
+
+const script = [calling(call("pay", "c1", { euros: 5 })), "Paid."];
+
+describe("a turn that waits for people", () => {
+  it("is two runs, and each tells its own usage", async () => {
+    const heard: string[] = [];
+    const agent = { model: scriptedModel(script), tools: { pay }, ...listening(heard) };
+    await using open = await openSession(agent);
+    const turn = await open.session.send("Pay.");
+    const rest = await turn.untilRest();
+    if (rest.kind !== "waiting") throw new Error("The turn does not wait.");
+    for (const { approvalId } of rest.approvals) await open.session.approve(approvalId);
+    await turn.result;
+    await open.runtime.close();
+    expect(heard).toEqual([
+      "onStart",
+      "onStepStart 0",
+      "onStepEnd 0",
+      "onEnd 3",
+      "onStart",
+      "onToolExecutionEnd pay",
+      "onStepStart 0",
+      "onStepEnd 0",
+      "onEnd 2",
+    ]);
+  });
+
+  it("tells a later process only of what that runs", async () => {
+    const model = scriptedModel(script);
+    const first = await openSession({ model, tools: { pay }, ...listening([]) });
+    await (await first.session.send("Pay.")).untilRest();
+    const heard: string[] = [];
+    const second = await reopen(first, { model, tools: { pay }, ...listening(heard) });
+    const { approvals } = await second.session.view();
+    for (const { approvalId } of approvals) await second.session.approve(approvalId);
+    await second.session.atRest();
+    await second.runtime.close();
+    expect(heard.slice(0, 2)).toEqual(["onStart", "onToolExecutionEnd pay"]);
+    await first.log.close();
+  });
+});
+
+it("an event is durable before its callback is called", async () => {
+  const durable: boolean[] = [];
+  const agent: Agent = {
+    model: scriptedModel(["Hello."]),
+    onStepEnd: async (event) => {
+      const { position = 0 } = eventIdentity(event) ?? {};
+      durable.push(position > 0 && (await open.log.revision("s")) >= position - 1);
+    },
+  };
+  const open = await openSession(agent);
+  await (
+    await open.session.send("Go.")
+  ).result;
+  await open[Symbol.asyncDispose]();
+  expect(durable).toEqual([true]);
+});
+
+it("a callback that never answers does not hold a cancelled turn, nor the end of the runtime", async () => {
+  const called = Promise.withResolvers<void>();
+  const agent: Agent = {
+    model: scriptedModel(["Hello."]),
+    onStepStart: () => {
+      called.resolve();
+      return new Promise<void>(() => {});
+    },
+  };
+  await using open = await openSession(agent);
+  const turn = await open.session.send("Go.");
+  await called.promise;
+  await open.session.cancel();
+  expect((await turn.result).finishReason).toBe("cancelled");
+});
+
+it("the end of a runtime waits for callbacks that are due", async () => {
+  const heard: string[] = [];
+  const agent: Agent = {
+    model: scriptedModel(["Hello."]),
+    onEnd: async () => {
+      for (let turns = 0; turns < 50; turns++) await Promise.resolve();
+      heard.push("onEnd");
+    },
+  };
+  const open = await openSession(agent, { graceMs: 10_000 });
+  await (
+    await open.session.send("Go.")
+  ).result;
+  await open[Symbol.asyncDispose]();
+  expect(heard).toEqual(["onEnd"]);
+});
+
+describe("a meter", () => {
+  it("gets figures of what sessions do, and what waits", async () => {
+    const { meter, figures, look } = figuresInMemory();
+    await using open = await openSession(
+      { model: scriptedModel(script), tools: { pay } },
+      { meter },
+    );
+    const turn = await open.session.send("Pay.");
+    const rest = await turn.untilRest();
+    if (rest.kind !== "waiting") throw new Error("The turn does not wait.");
+    expect(look()).toEqual({
+      "turnlog.sessions.live": 1,
+      "turnlog.queue.messages": 0,
+      "turnlog.calls.waiting": 1,
+    });
+    for (const { approvalId } of rest.approvals) await open.session.approve(approvalId);
+    await turn.result;
+    expect(look()).toMatchObject({ "turnlog.calls.waiting": 0 });
+    expect(figures.get("turnlog.turns")).toEqual([1]);
+    expect(figures.get("turnlog.time_to_first_token")).toHaveLength(2);
+    expect(figures.get("turnlog.events")).toHaveLength((await open.events()).length);
+  });
+
+  it("is one of OpenTelemetry's API", () => {
+    const accepts = (meter: Meter): RuntimeOptions["meter"] => meter;
+    expect(accepts).toBeTypeOf("function");
+  });
+});
+
+interface Figures {
+  readonly meter: NonNullable<RuntimeOptions["meter"]>;
+  readonly figures: ReadonlyMap<string, readonly number[]>;
+  readonly look: () => Readonly<Record<string, number>>;
+}
+
+function figuresInMemory(): Figures {
+  const figures = new Map<string, number[]>();
+  const gauges = new Map<string, (result: { observe(value: number): void }) => void>();
+  const add =
+    (name: string) =>
+    (value: number): void => {
+      figures.set(name, [...(figures.get(name) ?? []), value]);
+    };
+  const meter: NonNullable<RuntimeOptions["meter"]> = {
+    createCounter: (name) => ({ add: add(name) }),
+    createHistogram: (name) => ({ record: add(name) }),
+    createObservableGauge: (name) => ({
+      addCallback: (look) => void gauges.set(name, look),
+    }),
+  };
+  const look = (): Record<string, number> => {
+    const seen: Record<string, number> = {};
+    for (const [name, gauge] of gauges) gauge({ observe: (value) => void (seen[name] = value) });
+    return seen;
+  };
+  return { meter, figures, look };
+}
