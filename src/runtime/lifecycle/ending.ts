@@ -1,7 +1,6 @@
 /** How a step ended, as the AI SDK's callbacks tell it. Pure. */
 
-import { getErrorMessage } from "@ai-sdk/provider";
-import { RetryError } from "ai";
+import { AISDKError, getErrorMessage } from "@ai-sdk/provider";
 import type { SessionEvent } from "../../events/index.ts";
 import type { SessionState } from "../../state/index.ts";
 import type { OpenStep } from "./operation.ts";
@@ -35,11 +34,18 @@ export function stepEnding(open: OpenStep, event: SessionEvent, state: SessionSt
   return { kind: "aborted", goesOn: stopping === undefined };
 }
 
-/** As the SDK's own retries throw it. */
-function retryError(errors: readonly unknown[]): RetryError {
-  return new RetryError({
-    message: `Failed after ${errors.length} attempts. Last error: ${getErrorMessage(errors.at(-1))}`,
+/** The SDK's error of repeated attempts, by its marker: with its class, turnlog would load all of `ai`. */
+function retryError(errors: readonly unknown[]): AISDKError {
+  const lastError = errors.at(-1);
+  const error = new AISDKError({
+    name: "AI_RetryError",
+    message: `Failed after ${errors.length} attempts. Last error: ${getErrorMessage(lastError)}`,
+  });
+  const marker = Symbol.for("vercel.ai.error.AI_RetryError");
+  return Object.assign(error, {
+    [marker]: true,
     reason: "maxRetriesExceeded",
     errors: [...errors],
+    lastError,
   });
 }
