@@ -1,4 +1,4 @@
-/** The code that docs/outputs.md shows runs as it stands there. */
+/** The code that docs/outputs.md and docs/rewinding.md show runs as it stands there. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -7,8 +7,9 @@ import { temporaryFolder } from "../cli/temporary-folder.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-const page = await readFile(`${root}docs/outputs.md`, "utf8");
-const blocks = [...page.matchAll(/^## (.+)$|```ts\n([\s\S]*?)```/gm)].reduce<
+const pages = ["outputs", "rewinding"].map((name) => readFile(`${root}docs/${name}.md`, "utf8"));
+const text = (await Promise.all(pages)).join("\n");
+const blocks = [...text.matchAll(/^## (.+)$|```ts\n([\s\S]*?)```/gm)].reduce<
   { readonly title: string; readonly code: string }[]
 >((found, [, title, code]) => {
   const last = found.at(-1);
@@ -18,7 +19,7 @@ const blocks = [...page.matchAll(/^## (.+)$|```ts\n([\s\S]*?)```/gm)].reduce<
     : [...found.slice(0, -1), { ...last, code: last.code + code }];
 }, []);
 
-it.each(blocks)("$title", async ({ code }) => {
+it.each(blocks.filter(({ code }) => code !== ""))("$title", async ({ code }) => {
   expect(code).toContain("assert.");
   const own = code
     .replaceAll('"turnlog"', JSON.stringify(`${root}src/public/index.ts`))
