@@ -83,6 +83,7 @@ const inputs: Fields = {
 };
 
 const outputs: Fields = {
+  output: undefined,
   content: [],
   text: "",
   reasoning: [],

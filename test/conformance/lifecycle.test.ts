@@ -1,6 +1,6 @@
 // An agent's lifecycle callbacks hear in turnlog what they hear in `ToolLoopAgent`: the same events in
 // the same order, with both step sources.
-import { tool } from "ai";
+import { Output, tool } from "ai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ScriptedStep } from "../../src/models/index.ts";
@@ -49,6 +49,14 @@ const cases: Readonly<Record<string, LifecycleCase>> = {
   "call settings": {
     script: ["Hello."],
     settings: { headers: { "x-one": "1" }, providerOptions: { own: { two: 2 } } },
+  },
+  "a structured output": {
+    script: ['{"city":"Ulm"}'],
+    settings: { output: Output.object({ schema: z.object({ city: z.string() }) }) },
+  },
+  "an output that does not fit": {
+    script: ['{"town":"Ulm"}'],
+    settings: { output: Output.object({ schema: z.object({ city: z.string() }) }) },
   },
   "one tool": { script: [asks, "Done."], settings: { tools: { add } } },
   "two tools at once": {

@@ -10,6 +10,7 @@ import type {
   LanguageModelCallEndEvent,
   LanguageModelUsage,
   ModelMessage,
+  OutputInterface,
   StepResult,
   ToolSet,
 } from "ai";
@@ -44,6 +45,8 @@ export interface OperationSetup {
   readonly agent: Agent;
   readonly messages: readonly ModelMessage[];
   readonly context: Required<TurnContext>;
+  /** The structured output of the turn, if it has one. */
+  readonly output?: OutputInterface | undefined;
 }
 
 export class Operation {
@@ -69,7 +72,7 @@ export class Operation {
       timeout: agent.timeout,
       headers: agent.headers,
       providerOptions: agent.providerOptions,
-      output: undefined,
+      output: setup.output,
       ...this.#contexts(),
     };
   }
@@ -90,7 +93,7 @@ export class Operation {
         ...this.#tools(agent),
         steps: [...this.steps],
         providerOptions: agent.providerOptions,
-        output: undefined,
+        output: setup.output,
         ...this.#contexts(),
       },
       attempts: [],

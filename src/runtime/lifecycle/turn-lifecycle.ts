@@ -4,8 +4,7 @@
  * awaited by the work that they announce; ends are called one after the other beside it.
  */
 
-import type { ModelMessage } from "ai";
-import type { Agent, CallObserver, TurnContext } from "../../agent/index.ts";
+import type { Agent, CallObserver } from "../../agent/index.ts";
 import { byId, type SessionEvent } from "../../events/index.ts";
 import { isAtRest, type SessionRecorder, waitingApprovals } from "../../state/index.ts";
 import {
@@ -18,13 +17,10 @@ import {
 import type { ToolObserver, ToolSetup } from "../tools/index.ts";
 import { callObserver, quietly } from "./call-observer.ts";
 import { stepEnding } from "./ending.ts";
-import { Operation, type OpenStep } from "./operation.ts";
+import { Operation, type OpenStep, type OperationSetup } from "./operation.ts";
 import { invalidCall, ObservedTool, sdkCall } from "./observed-tool.ts";
 
-export interface StepSetup {
-  readonly agent: Agent;
-  readonly messages: readonly ModelMessage[];
-  readonly context: Required<TurnContext>;
+export interface StepSetup extends OperationSetup {
   readonly signal: AbortSignal;
 }
 
@@ -250,7 +246,15 @@ export class TurnLifecycle {
     const event = running.operation.end();
     if (event === undefined) return;
     this.#running = undefined;
-    this.#tell(running, "onEnd", event);
+    const { output } = running.operation.start;
+    if (output === undefined) return this.#tell(running, "onEnd", event);
+    this.#later(async () => {
+      const { finalStep } = event;
+      const answer = Promise.resolve(output.parseCompleteOutput(finalStep, finalStep));
+      // As in the SDK: a reply that does not fit has no output.
+      const parsed: unknown = await answer.catch(() => undefined);
+      await running.dispatcher.notify("onEnd", Object.assign(event, { output: parsed }));
+    });
   }
 
   async #failed(

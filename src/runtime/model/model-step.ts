@@ -44,7 +44,8 @@ export interface ModelStep {
   readonly signal: AbortSignal;
   /** Called before the call; its callbacks may take their time. */
   readonly observe?: (
-    setup: Required<Pick<StepRequest, "agent" | "messages" | "context" | "signal">>,
+    setup: Required<Pick<StepRequest, "agent" | "messages" | "context" | "signal">> &
+      Pick<ModelStep, "output">,
   ) => Promise<CallObserver | undefined>;
   /** Called with the inputs of tool calls after their schemas were applied. */
   readonly onInput: (callId: string, input: unknown) => void;
@@ -89,7 +90,7 @@ async function stream(run: ModelStep): Promise<Streamed> {
   const context = await run.context();
   const messages = await blobs.expand(run.messages, signal);
   const { output } = run;
-  const observer = await run.observe?.({ agent, messages, context, signal });
+  const observer = await run.observe?.({ agent, messages, context, signal, output: run.output });
   const outputs = source.call({ agent, messages, signal, context, output, observer });
   try {
     while (!signal.aborted) {
